@@ -1,35 +1,36 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { noteStatement } from '../telemetry.ts';
-/**
- * The socket of a connection, which pg 8.23 does not expose: `connection.stream` of its client. With TLS, it
- * is the TLS socket.
- *
- * Two places need it. timed-client.ts destroys the connection to a silent server at once, with an error of our own.
- * imports/intake/copy.ts sends the header and the rows of a COPY as one packet, and must know when it may reuse a
- * buffer.
- */
-
-/** @throws Error when this version of pg keeps its socket elsewhere */
-export function socketOf(client: pg.ClientBase): Duplex {
-  const socket = (client as unknown as { connection?: { stream?: Duplex } }).connection?.stream;
-  if (typeof socket?.cork !== 'function' || typeof socket.destroy !== 'function') {
-    throw new Error('This version of pg has no socket at client.connection.stream.');
-  }
-  return socket;
-}
 
 /**
- * The settings of our sessions: what our statements need, whatever the server's own settings are.
+ * One connection to PostgreSQL: its session settings, its time limits, and a client that never waits forever.
  *
- * A statement sets them when a connection opens. The startup parameter `options` would not do: connection poolers such
- * as PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace all of ours. Where a
- * pooler gives each transaction another session (DATABASE_DIRECT_URL is set), every transaction sets them for itself.
+ * A statement makes the session settings when a connection opens. The startup parameter `options` would not do:
+ * connection poolers such as PgBouncer, RDS Proxy and Neon's reject it, and `?options=…` in DATABASE_URL would replace
+ * all of ours. Where a pooler gives each transaction another session (DATABASE_DIRECT_URL is set), every transaction
+ * makes them for itself.
+ *
+ * Time limits are derived from the limit of one statement (DATABASE_TIMEOUT_MS). The server ends what takes too long,
+ * and the connection stays usable. If the server is silent, the client closes the connection a little later. An idle
+ * transaction loses its locks before the sessions that wait for them time out.
  *
  * Guarantee: a pool hands out no connection before its settings apply. What the operator passes as `-c` options in
  * DATABASE_URL or PGOPTIONS overrides ours, except for the settings that our statements cannot run without.
- * On crash: nothing is left; the settings end with the connection.
+ * On crash: the server ends statements and transactions in progress by its own limits.
  */
+
+/** The default for one statement. */
+export const STATEMENT_MS = 30_000;
+/** For a statement over all users of an import, such as removing a rejected upload. */
+const LONG_STATEMENT_MS = 600_000;
+/** Migrations may build indexes of large tables, or wait while another process does so. */
+export const MIGRATION_MS = 3_600_000;
+/** For establishing a connection; never longer than a statement may take. */
+export const CONNECT_MS = 10_000;
+/** An idle connection is probed after this time; without an answer it counts as lost about 20 seconds later. */
+export const KEEP_ALIVE_MS = 10_000;
+/** Time to read an answer that arrived while this process was suspended. */
+const READ_MS = 100;
 
 /** Names and values, as in `set name = 'value'`. */
 export type SessionSettings = Record<string, string>;
@@ -58,9 +59,47 @@ const SET = `select set_config(wanted.name, wanted.value, false)
   from unnest($1::text[], $2::text[]) as wanted (name, value) left join pg_settings now using (name)
   where now.source is distinct from 'client' or wanted.name = any($3::text[])`;
 
+export interface TimedOptions extends pg.ClientConfig {
+  /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
+  statementMs?: number;
+  /** Whether no statement is prepared under a name, as it would be missing in the session of the next transaction. */
+  isUnnamed?: boolean;
+}
+
+/** The one connection of a transaction. */
+type Connection = Pick<pg.ClientBase, 'query'>;
+
+type Callback = (...args: unknown[]) => unknown;
+type Query = (...args: unknown[]) => unknown;
+
+/**
+ * A client for which a server that is silent for too long counts as gone.
+ *
+ * Guarantee: a statement settles within its limit, whatever the network does. When the limit has passed, the connection
+ * is destroyed, as an answer may still arrive on it: no pool takes it back, and the current and later statements on it
+ * fail with ETIMEDOUT. (`query_timeout` of `pg` leaves the connection of a transaction open, with the statement in
+ * progress and the rollback queued behind it.) Whether the statement was executed is unknown, as with any broken
+ * connection.
+ */
+export class TimedClient extends pg.Client {
+  constructor(options: TimedOptions = {}) {
+    const { statementMs = STATEMENT_MS, isUnnamed = false } = options;
+    super({
+      ...options,
+      connectionTimeoutMillis: Math.min(statementMs, CONNECT_MS),
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    });
+    const query = this.query.bind(this) as Query;
+    const watch = () => watchdog(this, silenceMs(statementMsOn(this, statementMs)));
+    this.query = ((...args: unknown[]) =>
+      watched(query, isUnnamed ? unnamed(args) : args, noted(args[0], watch()))) as typeof this.query;
+  }
+}
+
 /**
  * Returns a function that prepares a new connection, for the `onConnect` of a pool, which waits for it.
- * @param settings those of this pool; they override those of every session
+ * @param settings of this pool; they override the settings of every session
  */
 export function prepareSession(settings: SessionSettings = {}): (client: pg.ClientBase) => Promise<void> {
   const wanted = { ...EVERY_SESSION, ...settings };
@@ -76,30 +115,7 @@ export function beginWith(settings: SessionSettings = {}): string {
   return ['begin', ...wanted.map(([name, value]) => `set local ${name} = '${value}'`)].join('; ');
 }
 
-/**
- * Time limits of PostgreSQL: for a statement, for a lock, for an idle transaction.
- *
- * All are derived from the limit of one statement (DATABASE_TIMEOUT_MS). The server ends what takes too long, and the
- * connection stays usable. If the server is silent, the client closes the connection a little later (timed-client.ts).
- * An idle transaction loses its locks before the sessions that wait for them time out.
- * Holds no state. On crash: the server ends our transactions by the same limits.
- */
-
-/** The one connection of a transaction. */
-type Connection = Pick<pg.ClientBase, 'query'>;
-
-/** The default for one statement. */
-export const STATEMENT_MS = 30_000;
-/** For a statement over all users of an import, such as removing a rejected upload. */
-const LONG_STATEMENT_MS = 600_000;
-/** Migrations may build indexes of large tables, or wait while another process does so. */
-export const MIGRATION_MS = 3_600_000;
-/** For establishing a connection; never longer than a statement may take. */
-export const CONNECT_MS = 10_000;
-/** An idle connection is probed after this time; without an answer it counts as lost about 20 seconds later. */
-export const KEEP_ALIVE_MS = 10_000;
-
-/** The settings of a session (session.ts); values without a unit are milliseconds. */
+/** The session settings that limit statements, locks and idle transactions; values without a unit are milliseconds. */
 export function sessionLimits(statementMs: number): SessionSettings {
   return {
     statement_timeout: `${statementMs}`,
@@ -154,46 +170,6 @@ export function statementMsOn(db: Connection, usualMs: number): number {
   return long.has(db) ? Math.max(usualMs, LONG_STATEMENT_MS) : usualMs;
 }
 
-/**
- * A connection to PostgreSQL that never waits forever: a server that is silent for too long counts as gone.
- *
- * Guarantee: a statement settles within its limit, whatever the network does. When the limit has passed, the connection
- * is destroyed, as an answer may still arrive on it: no pool takes it back, and the current and later statements on it
- * fail with ETIMEDOUT. (`query_timeout` of `pg` leaves the connection of a transaction open, with the statement in
- * progress and the rollback queued behind it.) Whether the statement was executed is unknown, as with any broken
- * connection.
- * On crash: the server ends statements in progress by its own limits.
- */
-
-export interface TimedOptions extends pg.ClientConfig {
-  /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
-  statementMs?: number;
-  /** Whether no statement is prepared under a name, as it would be missing in the session of the next transaction. */
-  isUnnamed?: boolean;
-}
-
-/** Time to read an answer that arrived while this process was suspended. */
-const READ_MS = 100;
-
-type Callback = (...args: unknown[]) => unknown;
-type Query = (...args: unknown[]) => unknown;
-
-export class TimedClient extends pg.Client {
-  constructor(options: TimedOptions = {}) {
-    const { statementMs = STATEMENT_MS, isUnnamed = false } = options;
-    super({
-      ...options,
-      connectionTimeoutMillis: Math.min(statementMs, CONNECT_MS),
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    });
-    const query = this.query.bind(this) as Query;
-    const watch = () => watchdog(this, silenceMs(statementMsOn(this, statementMs)));
-    this.query = ((...args: unknown[]) =>
-      watched(query, isUnnamed ? unnamed(args) : args, noted(args[0], watch()))) as typeof this.query;
-  }
-}
-
 /** @returns `over`, after which a slow statement is recorded if tracing is on */
 function noted(statement: unknown, over: () => void): () => void {
   const note = noteStatement(statement);
@@ -239,6 +215,21 @@ function watchdog(client: pg.Client, ms: number): () => void {
     timer = setTimeout(() => socketOf(client).destroy(new SilentServer(ms)), READ_MS).unref();
   }, ms).unref();
   return () => clearTimeout(timer);
+}
+
+/**
+ * The socket of a connection, which pg 8.23 does not expose: `connection.stream` of its client, or the TLS socket.
+ *
+ * The watchdog destroys the connection to a silent server with it. imports/intake/copy.ts sends the header and the rows
+ * of a COPY as one packet, and must know when it may reuse a buffer.
+ * @throws Error when this version of pg keeps its socket elsewhere
+ */
+export function socketOf(client: pg.ClientBase): Duplex {
+  const socket = (client as unknown as { connection?: { stream?: Duplex } }).connection?.stream;
+  if (typeof socket?.cork !== 'function' || typeof socket.destroy !== 'function') {
+    throw new Error('This version of pg has no socket at client.connection.stream.');
+  }
+  return socket;
 }
 
 /** Has the error code of a connection that the operating system gave up, because the effect is the same. */

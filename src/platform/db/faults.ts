@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * How to react to a PostgreSQL error (PostgreSQL, Appendix A, "PostgreSQL Error Codes").
+ * How to react to an error of PostgreSQL (PostgreSQL, Appendix A, "PostgreSQL Error Codes"), and the retry while it is
+ * unavailable: a restart takes seconds, a failover up to a minute.
+ *
  * The decision is a table of codes rather than a match on messages, so that you can read here what is retried.
  */
 
@@ -32,9 +34,18 @@ const TLS = /^ERR_(?:SSL|TLS)_|CERT|SIGNATURE/;
 /** Messages of node-postgres without a code: its pool is exhausted, or the server rejected or closed the connection. */
 const WORDS =
   /^(?:timeout exceeded when trying to connect|timeout expired|Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|The server does not support SSL)/;
+const FIRST_MS = 50;
+const LAST_MS = 1000;
 
 /** `data`: the same rows would fail again. `other`: no known fault of the server or the rows; perhaps a bug of ours. */
 export type FaultKind = 'retry' | 'data' | 'other';
+
+export interface Patience {
+  /** Milliseconds after which the last error is thrown. */
+  ms: number;
+  /** Once it returns true, nothing is retried. */
+  isStopping?: () => boolean;
+}
 
 /** Classifies an error thrown by `pg` or by the code around it. */
 export function faultKind(error: unknown): FaultKind {
@@ -43,6 +54,20 @@ export function faultKind(error: unknown): FaultKind {
   const group = code.slice(0, 2);
   if (RETRYABLE_CLASSES.has(group)) return 'retry';
   return DATA_CLASSES.has(group) ? 'data' : 'other';
+}
+
+/** Runs `work`, and retries while it fails with a transient error. `work` must tolerate being run twice. */
+export async function retryWhileUnavailable<T>(work: () => Promise<T>, patience: Patience): Promise<T> {
+  const end = performance.now() + patience.ms;
+  for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LAST_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      const isOver = performance.now() > end || (patience.isStopping?.() ?? false);
+      if (isOver || faultKind(error) !== 'retry') throw error;
+    }
+    await sleep(wait);
+  }
 }
 
 /** Whether the server could not be reached, or was lost. */
@@ -57,33 +82,4 @@ export function isConnectionFault(error: unknown): boolean {
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
-}
-
-/**
- * Retries while the database is unavailable: a restart takes seconds, a failover up to a minute.
- * On crash: nothing is left except what `work` did; this module holds no state.
- */
-
-export interface Patience {
-  /** Milliseconds after which the last error is thrown. */
-  ms: number;
-  /** Once it returns true, nothing is retried. */
-  isStopping?: () => boolean;
-}
-
-const FIRST_MS = 50;
-const LAST_MS = 1000;
-
-/** Runs `work`, and retries while it fails with a transient error. `work` must tolerate being run twice. */
-export async function retryWhileUnavailable<T>(work: () => Promise<T>, patience: Patience): Promise<T> {
-  const end = performance.now() + patience.ms;
-  for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LAST_MS)) {
-    try {
-      return await work();
-    } catch (error) {
-      const isOver = performance.now() > end || (patience.isStopping?.() ?? false);
-      if (isOver || faultKind(error) !== 'retry') throw error;
-    }
-    await sleep(wait);
-  }
 }

@@ -1,4 +1,5 @@
 import type { Db } from './pool.ts';
+
 /**
  * One holder per duty at a time.
  *

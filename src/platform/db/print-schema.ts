@@ -7,7 +7,7 @@ import { type Db, openPool } from './pool.ts';
 
 /**
  * The whole schema as text, read from the catalog of a migrated database, so that a review shows the effect of a
- * migration. Its output is `schema.sql` in this folder; a test compares the two. `npm run schema` regenerates the file.
+ * migration. `npm run schema` writes it to `schema.sql` in this folder; a test compares the two.
  */
 
 const TYPES = `
@@ -59,16 +59,19 @@ export async function describeSchema(db: Db): Promise<string> {
   return parts.join('\n');
 }
 
-/** `npm run schema`: writes schema.sql from a temporary database. */
-
-const dataDir = join(tmpdir(), `muster-schema-${process.pid}`);
-const server = await startEmbeddedPostgres({ dataDir });
-const pool = openPool(server.url);
-try {
-  await migrate(pool);
-  await writeFile(new URL('./schema.sql', import.meta.url), await describeSchema(pool));
-} finally {
-  await pool.end();
-  await server.stop();
-  await rm(dataDir, { recursive: true, force: true });
+/** Writes schema.sql from a temporary database. */
+async function writeSchema(): Promise<void> {
+  const dataDir = join(tmpdir(), `muster-schema-${process.pid}`);
+  const server = await startEmbeddedPostgres({ dataDir });
+  const pool = openPool(server.url);
+  try {
+    await migrate(pool);
+    await writeFile(new URL('./schema.sql', import.meta.url), await describeSchema(pool));
+  } finally {
+    await pool.end();
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
 }
+
+if (import.meta.main) await writeSchema();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 import { type Db, openPool, type Pool, transaction } from './pool.ts';
+
 /**
  * Reads from a replica (DATABASE_REPLICA_URL) that are never older than their request.
  *
@@ -10,7 +11,6 @@ import { type Db, openPool, type Pool, transaction } from './pool.ts';
  * and no process has to know who wrote what.
  *
  * Guarantee: while the replica is away, behind, or unable to answer, the primary answers.
- * On crash: nothing is left.
  */
 
 export interface Reads {

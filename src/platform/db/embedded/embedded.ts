@@ -16,26 +16,176 @@ import {
   prepareFolder,
   programPaths,
 } from './cluster.ts';
-import { isPostmasterOf, postmasterFile, settingsFor, startedAt, stopOrphan, supervise } from './server.ts';
+import {
+  isPostmasterOf,
+  postmasterFile,
+  type Supervised,
+  settingsFor,
+  startedAt,
+  stopOrphan,
+  supervise,
+} from './server.ts';
+
 /**
- * One process at a time in a data folder.
+ * The embedded PostgreSQL: a database server in the data folder, for installations that have no server.
  *
- * Each process that wants the folder first creates a file named after itself and then lists the files of the others.
- * Guarantee: of two processes, the one that wrote later sees the other's file, so they can never both have the folder;
- * of several that start at once, the first by name gets it.
- * On crash: our file stays, and the next process removes it, because no living process has its name.
+ * Guarantees: only one process has a data folder at a time; the server stops only when told to, not on a signal to our
+ * process group; a server that dies is restarted on the same address.
+ * On crash: the server stops seconds later. The next start takes over the folder, and PostgreSQL recovers what was
+ * committed.
  */
 
-export interface FolderLock {
-  release(): Promise<void>;
+export interface EmbeddedOptions {
+  /** The cluster is `<dataDir>/postgres`. */
+  dataDir: string;
+  /** TCP port on 127.0.0.1; absent: any free port. */
+  port?: number;
+  /** Called with one line for each event of the server. */
+  log?: (line: string) => void;
+  /** PostgreSQL settings that override ours. */
+  settings?: Record<string, string>;
+  /** The server does not keep our process alive, and stops soon after it. */
+  background?: boolean;
 }
+
+export interface EmbeddedPostgres {
+  /** URL of the database `muster`, with its superuser. */
+  url: string;
+  /** Absent where the folder's path is too long for a Unix socket. */
+  socketDir?: string;
+  /** Process id of the postmaster; it changes when the server is restarted. */
+  readonly pid: number;
+  /** Fast shutdown; resolves when the process is gone and the folder is unlocked. */
+  stop(): Promise<void>;
+}
+
+export type EmbeddedState =
+  | { state: 'absent' | 'stopped' }
+  /** Without a URL when this user may not read its password. */
+  | { state: 'running'; url: string | undefined };
+
+/** Generous because `create database` copies a template; a ready server answers everything else at once. */
+const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
 
 const HELD = '.held';
 /** lock-PID-START-RANDOM; a process id may be reused, but not together with its start time. */
 const PATTERN = /^lock-(\d+)-(\w+)-[0-9a-f]{8}(\.held)?$/;
 
 /**
- * Locks the folder.
+ * Starts the server, and creates the cluster on the first start.
+ * @throws StartError when the folder is in use, PostgreSQL's user cannot enter it, or the server does not start
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir);
+  const log = options.log ?? (() => {});
+  const programs = await postgresPrograms();
+  const account = await postgresAccount(join(dataDir, 'postgres'));
+  await prepareFolder(dataDir, programPaths(programs), account);
+  const lock = await lockFolder(dataDir);
+  try {
+    const cluster = await ensureCluster(dataDir, programs, account, options.settings?.fsync !== 'off');
+    const orphan = await stopOrphan(cluster.dir);
+    if (orphan) log(`stopped the PostgreSQL that an earlier run left behind (process ${orphan})`);
+    const socketDir = await prepareSocketDir(dataDir, account);
+    const how = {
+      program: programs.postgres,
+      clusterDir: cluster.dir,
+      logFile: join(dataDir, 'postgres.log'),
+      socketDir,
+      settings: { ...settingsFor(memory()), ...options.settings },
+      account,
+      background: options.background,
+    };
+    const server = await startServer(how, cluster, { port: options.port, log });
+    return {
+      url: urlOf(cluster, server.port, socketDir, NAME),
+      socketDir,
+      get pid() {
+        return server.pid();
+      },
+      async stop() {
+        await server.stop();
+        await lock.release();
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+/** Starts the server, and creates the database in a new cluster. */
+async function startServer(
+  how: Parameters<typeof supervise>[0],
+  cluster: Cluster,
+  { port, log }: { port: number | undefined; log: (line: string) => void },
+): Promise<Supervised> {
+  const server = await supervise(how, port, log);
+  await ensureDatabase(urlOf(cluster, server.port, how.socketDir, 'postgres')).catch(async (error) => {
+    await server.stop();
+    throw error;
+  });
+  return server;
+}
+
+/** Bytes of memory that this process may use. */
+function memory(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
+
+/** A new folder for the socket, unless its path is too long for sun_path (unix(7): 108 bytes with NUL, 104 on BSD). */
+async function prepareSocketDir(dataDir: string, account: Account | undefined): Promise<string | undefined> {
+  const dir = join(dataDir, 'run');
+  const longest = process.platform === 'linux' ? 107 : 103;
+  if (Buffer.byteLength(join(dir, '.s.PGSQL.65535')) > longest) return undefined;
+  await rm(dir, { recursive: true, force: true });
+  await makeOwned(dir, account);
+  return dir;
+}
+
+/** Prefers the Unix socket, as it is cheaper than TCP. Both forms have the port: it is part of the socket's name. */
+function urlOf(cluster: Cluster, port: number, socketDir: string | undefined, database: string): string {
+  const base = `postgres://${NAME}:${cluster.password}@127.0.0.1:${port}/${database}`;
+  return socketDir ? `${base}?host=${encodeURIComponent(socketDir)}` : base;
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, ...LIMITS });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [NAME]);
+    if (rowCount === 0) await client.query(`create database ${NAME}`);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The state of the embedded PostgreSQL in a data folder, as another process sees it. Starts and stops nothing. */
+export async function embeddedState(dataDir: string): Promise<EmbeddedState> {
+  const clusterDir = join(resolve(dataDir), 'postgres');
+  const isThere = await readFile(join(clusterDir, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) =>
+    // The folder belongs to the user that the server runs as.
+    error.code === 'EACCES' ? '?' : undefined,
+  );
+  if (isThere === undefined) return { state: 'absent' };
+  const [pid, , , port] = await postmasterFile(clusterDir);
+  if (!(Number(pid) > 1) || !(await isPostmasterOf(Number(pid), clusterDir))) return { state: 'stopped' };
+  const password = await readFile(join(resolve(dataDir), 'postgres.password'), 'utf8').catch(() => undefined);
+  const url = password && `postgres://${NAME}:${password.trim()}@127.0.0.1:${port}/${NAME}`;
+  return { state: 'running', url };
+}
+
+export interface FolderLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Locks the folder for this process. Each process that wants the folder first creates a file named after itself and then
+ * lists the files of the others.
+ *
+ * Guarantee: of two processes, the one that wrote later sees the other's file, so they can never both have the folder;
+ * of several that start at once, the first by name gets it.
+ * On crash: our file stays, and the next process removes it, because no living process has its name.
  * @throws StartError naming the process that holds it
  */
 export async function lockFolder(dir: string): Promise<FolderLock> {
@@ -85,145 +235,4 @@ async function living(dir: string): Promise<string[]> {
 
 async function startWord(pid: number): Promise<string> {
   return ((await startedAt(pid)) ?? 'gone').replace(/\W+/g, '_');
-}
-
-/**
- * The embedded PostgreSQL: a database server in the data folder, for installations that have no server.
- *
- * Guarantees: only one process has a data folder at a time; the server stops only when told to, not on a signal to our
- * process group; a server that dies is restarted on the same address.
- * On crash: the server stops seconds later. The next start takes over the folder, and PostgreSQL recovers what was
- * committed.
- */
-
-export interface EmbeddedOptions {
-  /** The cluster is `<dataDir>/postgres`. */
-  dataDir: string;
-  /** TCP port on 127.0.0.1; absent: any free port. */
-  port?: number;
-  /** Called with one line for each event of the server. */
-  log?: (line: string) => void;
-  /** PostgreSQL settings that override ours. */
-  settings?: Record<string, string>;
-  /** The server does not keep our process alive, and stops soon after it. */
-  background?: boolean;
-}
-
-export interface EmbeddedPostgres {
-  /** URL of the database `muster`, with its superuser. */
-  url: string;
-  /** Absent where the folder's path is too long for a Unix socket. */
-  socketDir?: string;
-  /** Process id of the postmaster; it changes when the server is restarted. */
-  readonly pid: number;
-  /** Fast shutdown; resolves when the process is gone and the folder is unlocked. */
-  stop(): Promise<void>;
-}
-
-/** Generous because `create database` copies a template; a ready server answers everything else at once. */
-const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
-
-/**
- * Starts the server, and creates the cluster on the first start.
- * @throws StartError when the folder is in use, PostgreSQL's user cannot enter it, or the server does not start
- */
-export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const dataDir = resolve(options.dataDir);
-  const log = options.log ?? (() => {});
-  const programs = await postgresPrograms();
-  const account = await postgresAccount(join(dataDir, 'postgres'));
-  await prepareFolder(dataDir, programPaths(programs), account);
-  const lock = await lockFolder(dataDir);
-  try {
-    const cluster = await ensureCluster(dataDir, programs, account, options.settings?.fsync !== 'off');
-    const orphan = await stopOrphan(cluster.dir);
-    if (orphan) log(`stopped the PostgreSQL that an earlier run left behind (process ${orphan})`);
-    const socketDir = await prepareSocketDir(dataDir, account);
-    const settings = { ...settingsFor(memory()), ...options.settings };
-    const logFile = join(dataDir, 'postgres.log');
-    const { background } = options;
-    const how = {
-      program: programs.postgres,
-      clusterDir: cluster.dir,
-      logFile,
-      socketDir,
-      settings,
-      account,
-      background,
-    };
-    const server = await supervise(how, options.port, log);
-    const url = urlOf(cluster, server.port, socketDir, NAME);
-    await ensureDatabase(urlOf(cluster, server.port, socketDir, 'postgres')).catch(async (error) => {
-      await server.stop();
-      throw error;
-    });
-    return {
-      url,
-      socketDir,
-      get pid() {
-        return server.pid();
-      },
-      async stop() {
-        await server.stop();
-        await lock.release();
-      },
-    };
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
-}
-
-/** Bytes of memory that this process may use. */
-function memory(): number {
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-}
-
-/** A new folder for the socket, unless its path is too long for sun_path (unix(7): 108 bytes with NUL, 104 on BSD). */
-async function prepareSocketDir(dataDir: string, account: Account | undefined): Promise<string | undefined> {
-  const dir = join(dataDir, 'run');
-  const longest = process.platform === 'linux' ? 107 : 103;
-  if (Buffer.byteLength(join(dir, '.s.PGSQL.65535')) > longest) return undefined;
-  await rm(dir, { recursive: true, force: true });
-  await makeOwned(dir, account);
-  return dir;
-}
-
-/** Prefers the Unix socket, as it is cheaper than TCP. Both forms have the port: it is part of the socket's name. */
-function urlOf(cluster: Cluster, port: number, socketDir: string | undefined, database: string): string {
-  const base = `postgres://${NAME}:${cluster.password}@127.0.0.1:${port}/${database}`;
-  return socketDir ? `${base}?host=${encodeURIComponent(socketDir)}` : base;
-}
-
-async function ensureDatabase(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, ...LIMITS });
-  await client.connect();
-  try {
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [NAME]);
-    if (rowCount === 0) await client.query(`create database ${NAME}`);
-  } finally {
-    await client.end();
-  }
-}
-
-/** The state of the embedded PostgreSQL as another process sees it. Read-only: starts and stops nothing. */
-
-export type EmbeddedState =
-  | { state: 'absent' | 'stopped' }
-  /** Without a URL when this user may not read its password. */
-  | { state: 'running'; url: string | undefined };
-
-/** The state of the embedded PostgreSQL in a data folder. */
-export async function embeddedState(dataDir: string): Promise<EmbeddedState> {
-  const clusterDir = join(resolve(dataDir), 'postgres');
-  const isThere = await readFile(join(clusterDir, 'PG_VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) =>
-    // The folder belongs to the user that the server runs as.
-    error.code === 'EACCES' ? '?' : undefined,
-  );
-  if (isThere === undefined) return { state: 'absent' };
-  const [pid, , , port] = await postmasterFile(clusterDir);
-  if (!(Number(pid) > 1) || !(await isPostmasterOf(Number(pid), clusterDir))) return { state: 'stopped' };
-  const password = await readFile(join(resolve(dataDir), 'postgres.password'), 'utf8').catch(() => undefined);
-  const url = password && `postgres://${NAME}:${password.trim()}@127.0.0.1:${port}/${NAME}`;
-  return { state: 'running', url };
 }

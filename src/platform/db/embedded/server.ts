@@ -9,97 +9,34 @@ import { StartError } from '../../errors.ts';
 import { type Account, ENV } from './cluster.ts';
 
 /**
- * Checks on processes that another run may have left behind.
+ * The server of the embedded database: one run of the program `postgres` on a cluster after another, on one address,
+ * until it is told to stop.
  *
- * Guarantee: a process id alone is never trusted, because ids are reused; the start time or working directory decides.
+ * Guarantee: clients can reconnect to the same address. A server that ended because its disk is full is restarted once
+ * there is space. If the server cannot be restarted for another reason, the process fails with it, as nothing works
+ * without a database. A signal to our process group does not reach the server, so it outlives the processes that are
+ * still draining. Only a process that is verified to be this cluster's postmaster gets a signal: a process id alone is
+ * never trusted, because ids are reused; the start time or working directory decides.
+ * On crash: the pipe that this process holds closes, and a watchdog stops the server. If the watchdog dies too, the
+ * next start on the folder stops the server that it finds. PostgreSQL recovers from `kill -9` of everything.
  */
 
-const run = promisify(execFile);
+const PAUSE_MS = 500;
+const MOST_TRIES = 40;
+/** PostgreSQL may need two new segments of its log, of 16 MB, before it accepts connections. */
+const LEAST_SPACE = 32 * 2 ** 20;
+
+/** How long a recovery after a crash may take. */
+const READY_WITHIN_MS = 10 * 60_000;
 
 /**
- * When the process started, as text to compare; undefined when there is no such process, or only a zombie.
- * Linux: proc(5), field 22 of /proc/PID/stat; elsewhere: ps.
+ * When this process dies: waits so that workers and the API can finish their work, then requests a fast shutdown, only
+ * if the postmaster is still the same process ($2 is postmaster.pid, whose first line is the process id).
  */
-export async function startedAt(pid: number): Promise<string | undefined> {
-  if (process.platform !== 'linux') return ps(pid, 'lstart=');
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  // The name in parentheses may itself contain spaces and parentheses.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields && !/[ZX]/.test(fields[0] ?? 'X') ? fields[19] : undefined;
-}
+const WATCHDOG = 'read -r _; sleep 3; read -r pid < "$2"; [ "$pid" = "$1" ] && kill -s INT "$1"';
 
-/** Whether `pid` is a running postmaster of exactly this cluster. */
-export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
-  if (!(await startedAt(pid))) return false;
-  if (process.platform !== 'linux') return ((await ps(pid, 'args=')) ?? '').includes(clusterDir);
-  // A postmaster's working directory is its data directory.
-  const [cwd, dir] = await Promise.all([readlink(`/proc/${pid}/cwd`).catch(() => ''), realpath(clusterDir)]);
-  return cwd === dir;
-}
-
-/** Waits at most `timeoutMs` until the process is gone. @returns whether it is gone */
-export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boolean> {
-  const end = Date.now() + timeoutMs;
-  while (await startedAt(pid)) {
-    if (Date.now() > end) return false;
-    await sleep(20);
-  }
-  return true;
-}
-
-async function ps(pid: number, column: string): Promise<string | undefined> {
-  const found = await run('ps', ['-p', String(pid), '-o', 'stat=', '-o', column]).catch(() => undefined);
-  const line = found?.stdout.trim();
-  return line && !line.startsWith('Z') ? line.replace(/^\S+\s+/, '') : undefined;
-}
-
-/**
- * Finds the postmaster of a cluster by its file postmaster.pid, and stops it.
- *
- * Guarantee: only a process that is verified to be this cluster's postmaster gets a signal.
- * On crash: the next start does the same again.
- */
-
-/** Its lines: process id, data directory, start time, port, socket directory, address, shared memory, status. */
-export async function postmasterFile(clusterDir: string): Promise<string[]> {
-  const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => '');
-  return text.split('\n');
-}
-
-/** Fast shutdown: sessions end, and everything is written. Escalates to SIGQUIT and SIGKILL if that takes too long. */
-export async function stopPostmaster(pid: number): Promise<void> {
-  for (const [signal, ms] of [
-    ['SIGINT', 60_000],
-    ['SIGQUIT', 10_000],
-    ['SIGKILL', 10_000],
-  ] as const) {
-    try {
-      process.kill(pid, signal);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
-      throw error;
-    }
-    if (await waitUntilGone(pid, ms)) return;
-  }
-}
-
-/**
- * Stops the postmaster that a run killed with SIGKILL left behind. The caller holds the folder's lock.
- * @returns its process id, if there was one
- */
-export async function stopOrphan(clusterDir: string): Promise<number | undefined> {
-  const lines = await postmasterFile(clusterDir);
-  const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 1) return undefined;
-  if (await isPostmasterOf(pid, clusterDir)) {
-    await stopPostmaster(pid);
-    return pid;
-  }
-  // PostgreSQL refuses to start when another process now has that id, unless it is the id of its parent. The rest of
-  // the file stays: PostgreSQL uses it to detect whether old backends still run.
-  await writeFile(join(clusterDir, 'postmaster.pid'), [process.pid, ...lines.slice(1)].join('\n'));
-  return undefined;
-}
+const MB = 2 ** 20;
+const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 4096];
 
 /**
  * The settings of the embedded PostgreSQL: the database of an import service, on a small machine shared with its
@@ -141,35 +78,13 @@ const SETTINGS: Record<string, string> = {
   log_checkpoints: 'off',
 };
 
-const MB = 2 ** 20;
-const [LEAST_BUFFERS, MOST_BUFFERS] = [128, 4096];
-
-/**
- * The settings for a machine or container with `memory` bytes. Tables and indexes of a running import should stay in
- * shared buffers: a page that is evicted dirty is checksummed, written and read again many times. PostgreSQL's
- * documentation recommends a quarter of the memory; buffers that are not needed are never touched.
- */
-export function settingsFor(memory: number): Record<string, string> {
-  const buffers = Math.min(MOST_BUFFERS, Math.max(LEAST_BUFFERS, Math.floor(memory / MB / 4)));
-  return { ...SETTINGS, shared_buffers: `${buffers}MB`, effective_cache_size: `${2 * buffers}MB` };
+export interface Supervised {
+  port: number;
+  pid(): number;
+  stop(): Promise<void>;
 }
 
-/** Settings as command-line arguments of `postgres`. */
-export function asArguments(settings: Record<string, string>): string[] {
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-}
-
-/**
- * One run of the program `postgres` on a cluster, from spawn to exit.
- *
- * Guarantee: a signal to our process group does not reach the server, so it outlives the processes that are still
- * draining.
- * On crash: the pipe that this process holds closes, and a watchdog stops the server. If the watchdog dies too, the
- * next start on the folder stops the server that it finds (postmaster.ts). PostgreSQL recovers from `kill -9` of
- * everything.
- */
-
-export interface LaunchOptions {
+interface LaunchOptions {
   program: string;
   clusterDir: string;
   logFile: string;
@@ -182,7 +97,7 @@ export interface LaunchOptions {
   background?: boolean;
 }
 
-export interface Running {
+interface Running {
   pid: number;
   /** Resolves when the process is gone. */
   exited: Promise<void>;
@@ -190,20 +105,97 @@ export interface Running {
   hold(): void;
 }
 
-/** How long a recovery after a crash may take. */
-const READY_WITHIN_MS = 10 * 60_000;
+type MayRetry = (error: unknown, tries: number) => boolean | Promise<boolean>;
 
-/**
- * When this process dies: waits so that workers and the API can finish their work, then requests a fast shutdown, only
- * if the postmaster is still the same process ($2 is postmaster.pid, whose first line is the process id).
- */
-const WATCHDOG = 'read -r _; sleep 3; read -r pid < "$2"; [ "$pid" = "$1" ] && kill -s INT "$1"';
+/** @throws StartError when the server does not start */
+export async function supervise(
+  options: Omit<LaunchOptions, 'port'>,
+  fixedPort: number | undefined,
+  log: (line: string) => void,
+): Promise<Supervised> {
+  let port = 0;
+  let running = await persist(async () => {
+    port = fixedPort ?? (await freePort());
+    return launch({ ...options, port });
+  });
+  log(`PostgreSQL runs as process ${running.pid} on port ${port}`);
+  let stopping = false;
+  const isCurable = untilSpace(options.clusterDir, log);
+  const mayRetry: MayRetry = async (error, tries) => (await isCurable(error, tries)) && !stopping;
+  const keep = async () => {
+    for (;;) {
+      await running.exited;
+      if (stopping) return;
+      log('PostgreSQL ended unexpectedly; starting it again');
+      running = await persist(() => launch({ ...options, port }), mayRetry).catch((error) => {
+        if (stopping) return running;
+        throw error;
+      });
+      // `stop` was called in the meantime, and stopped only the process that had already died.
+      if (stopping) await stopPostmaster(running.pid);
+    }
+  };
+  const kept = keep();
+  return {
+    port,
+    pid: () => running.pid,
+    async stop() {
+      stopping = true;
+      running.hold();
+      await stopPostmaster(running.pid);
+      await kept;
+    },
+  };
+}
+
+/** Whether another start may succeed, which it may as soon as a full disk has space. */
+function untilSpace(clusterDir: string, log: (line: string) => void): MayRetry {
+  let isWaiting = false;
+  return async (error, tries) => {
+    const isFull = await lacksSpace(clusterDir);
+    if (isFull && !isWaiting) log('PostgreSQL is started again when its disk has space');
+    isWaiting = isFull;
+    return isFull || isSoonOver(error, tries);
+  };
+}
+
+async function persist(attempt: () => Promise<Running>, mayRetry: MayRetry = isSoonOver): Promise<Running> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(await mayRetry(error, tries))) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** Whether the reason for the failure is transient; for about 20 seconds. */
+function isSoonOver(error: unknown, tries: number): boolean {
+  return isPassing(error) && tries < MOST_TRIES;
+}
+
+/** The server's own log may be on the same disk and lack the reason. */
+async function lacksSpace(dir: string): Promise<boolean> {
+  const { bavail, bsize } = await statfs(dir);
+  return bavail * bsize < LEAST_SPACE;
+}
+
+/** A free TCP port on 127.0.0.1. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 /**
  * Starts `postgres` and waits until it accepts connections.
  * @throws StartError with the last error in its log when it exits instead
  */
-export async function launch(options: LaunchOptions): Promise<Running> {
+async function launch(options: LaunchOptions): Promise<Running> {
   await rename(options.logFile, `${options.logFile}.1`).catch(() => {});
   const { child, exited } = await spawnPostgres(options);
   const pid = child.pid as number;
@@ -288,105 +280,101 @@ async function launchError(o: LaunchOptions, child: ChildProcess): Promise<Start
 }
 
 /** Whether a retry of `launch` may succeed: the port was just taken, or old backends are still exiting. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   return (error as { passing?: boolean }).passing === true;
 }
 
 /**
- * Keeps the server running on one address until it is told to stop.
- *
- * Guarantee: clients can reconnect to the same address. A server that ended because its disk is full is restarted once
- * there is space. If the server cannot be restarted for another reason, the process fails with it, as nothing works
- * without a database.
+ * The settings for a machine or container with `memory` bytes. Tables and indexes of a running import should stay in
+ * shared buffers: a page that is evicted dirty is checksummed, written and read again many times. PostgreSQL's
+ * documentation recommends a quarter of the memory; buffers that are not needed are never touched.
  */
-
-export interface Supervised {
-  port: number;
-  pid(): number;
-  stop(): Promise<void>;
+export function settingsFor(memory: number): Record<string, string> {
+  const buffers = Math.min(MOST_BUFFERS, Math.max(LEAST_BUFFERS, Math.floor(memory / MB / 4)));
+  return { ...SETTINGS, shared_buffers: `${buffers}MB`, effective_cache_size: `${2 * buffers}MB` };
 }
 
-/** @throws StartError when the server does not start */
-export async function supervise(
-  options: Omit<LaunchOptions, 'port'>,
-  fixedPort: number | undefined,
-  log: (line: string) => void,
-): Promise<Supervised> {
-  let port = 0;
-  let running = await persist(async () => {
-    port = fixedPort ?? (await freePort());
-    return launch({ ...options, port });
-  });
-  log(`PostgreSQL runs as process ${running.pid} on port ${port}`);
-  let stopping = false;
-  let isWaiting = false;
-  const mayRetry = async (error: unknown, tries: number) => {
-    const isFull = await lacksSpace(options.clusterDir);
-    if (isFull && !isWaiting) log('PostgreSQL is started again when its disk has space');
-    isWaiting = isFull;
-    return !stopping && (isFull || isSoonOver(error, tries));
-  };
-  const keep = async () => {
-    for (;;) {
-      await running.exited;
-      if (stopping) return;
-      log('PostgreSQL ended unexpectedly; starting it again');
-      running = await persist(() => launch({ ...options, port }), mayRetry).catch((error) => {
-        if (stopping) return running;
-        throw error;
-      });
-      // `stop` was called in the meantime, and stopped only the process that had already died.
-      if (stopping) await stopPostmaster(running.pid);
-    }
-  };
-  const kept = keep();
-  return {
-    port,
-    pid: () => running.pid,
-    async stop() {
-      stopping = true;
-      running.hold();
-      await stopPostmaster(running.pid);
-      await kept;
-    },
-  };
+/** Settings as command-line arguments of `postgres`. */
+function asArguments(settings: Record<string, string>): string[] {
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-const PAUSE_MS = 500;
-const MOST_TRIES = 40;
-/** PostgreSQL may need two new segments of its log, of 16 MB, before it accepts connections. */
-const LEAST_SPACE = 32 * 2 ** 20;
+/**
+ * Stops the postmaster that a run killed with SIGKILL left behind. The caller holds the folder's lock.
+ * @returns its process id, if there was one
+ */
+export async function stopOrphan(clusterDir: string): Promise<number | undefined> {
+  const lines = await postmasterFile(clusterDir);
+  const pid = Number(lines[0]);
+  if (!Number.isInteger(pid) || pid <= 1) return undefined;
+  if (await isPostmasterOf(pid, clusterDir)) {
+    await stopPostmaster(pid);
+    return pid;
+  }
+  // PostgreSQL refuses to start when another process now has that id, unless it is the id of its parent. The rest of
+  // the file stays: PostgreSQL uses it to detect whether old backends still run.
+  await writeFile(join(clusterDir, 'postmaster.pid'), [process.pid, ...lines.slice(1)].join('\n'));
+  return undefined;
+}
 
-type MayRetry = (error: unknown, tries: number) => boolean | Promise<boolean>;
-
-async function persist(attempt: () => Promise<Running>, mayRetry: MayRetry = isSoonOver): Promise<Running> {
-  for (let tries = 1; ; tries++) {
+/** Fast shutdown: sessions end, and everything is written. Escalates to SIGQUIT and SIGKILL if that takes too long. */
+async function stopPostmaster(pid: number): Promise<void> {
+  for (const [signal, ms] of [
+    ['SIGINT', 60_000],
+    ['SIGQUIT', 10_000],
+    ['SIGKILL', 10_000],
+  ] as const) {
     try {
-      return await attempt();
+      process.kill(pid, signal);
     } catch (error) {
-      if (!(await mayRetry(error, tries))) throw error;
-      await sleep(PAUSE_MS);
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
+      throw error;
     }
+    if (await waitUntilGone(pid, ms)) return;
   }
 }
 
-/** Whether the reason for the failure is transient; for about 20 seconds. */
-function isSoonOver(error: unknown, tries: number): boolean {
-  return isPassing(error) && tries < MOST_TRIES;
+/** The lines of postmaster.pid: process id, data directory, start time, port, socket directory, address, shared memory, status. */
+export async function postmasterFile(clusterDir: string): Promise<string[]> {
+  const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => '');
+  return text.split('\n');
 }
 
-/** The server's own log may be on the same disk and lack the reason. */
-async function lacksSpace(dir: string): Promise<boolean> {
-  const { bavail, bsize } = await statfs(dir);
-  return bavail * bsize < LEAST_SPACE;
+const run = promisify(execFile);
+
+/** Whether `pid` is a running postmaster of exactly this cluster. */
+export async function isPostmasterOf(pid: number, clusterDir: string): Promise<boolean> {
+  if (!(await startedAt(pid))) return false;
+  if (process.platform !== 'linux') return ((await ps(pid, 'args=')) ?? '').includes(clusterDir);
+  // A postmaster's working directory is its data directory.
+  const [cwd, dir] = await Promise.all([readlink(`/proc/${pid}/cwd`).catch(() => ''), realpath(clusterDir)]);
+  return cwd === dir;
 }
 
-/** A free TCP port on 127.0.0.1. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+/**
+ * When the process started, as text to compare; undefined when there is no such process, or only a zombie.
+ * Linux: proc(5), field 22 of /proc/PID/stat; elsewhere: ps.
+ */
+export async function startedAt(pid: number): Promise<string | undefined> {
+  if (process.platform !== 'linux') return ps(pid, 'lstart=');
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  // The name in parentheses may itself contain spaces and parentheses.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields && !/[ZX]/.test(fields[0] ?? 'X') ? fields[19] : undefined;
+}
+
+/** Waits at most `timeoutMs` until the process is gone. @returns whether it is gone */
+async function waitUntilGone(pid: number, timeoutMs: number): Promise<boolean> {
+  const end = Date.now() + timeoutMs;
+  while (await startedAt(pid)) {
+    if (Date.now() > end) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+async function ps(pid: number, column: string): Promise<string | undefined> {
+  const found = await run('ps', ['-p', String(pid), '-o', 'stat=', '-o', column]).catch(() => undefined);
+  const line = found?.stdout.trim();
+  return line && !line.startsWith('Z') ? line.replace(/^\S+\s+/, '') : undefined;
 }
