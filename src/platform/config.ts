@@ -1,117 +1,4 @@
 import { z } from 'zod';
-/**
- * The servers that REDIS_URL names: one Redis or Valkey, a Cluster, a master behind Sentinels, or several of these.
- *
- * Guarantee: an error message contains no part of the value, as it may contain a password.
- * On crash: nothing is left, as it has no state.
- */
-
-export interface RedisAddress {
-  host: string;
-  port: number;
-}
-
-export interface RedisLogin {
-  username?: string;
-  password?: string;
-}
-
-/** What one URL names. */
-export type RedisServer =
-  | { kind: 'single'; url: string }
-  | { kind: 'cluster'; nodes: RedisAddress[]; login: RedisLogin; tls: boolean }
-  | {
-      kind: 'sentinel';
-      nodes: RedisAddress[];
-      /** The name under which the Sentinels watch the master. */
-      master: string;
-      db: number;
-      login: RedisLogin;
-      sentinelLogin: RedisLogin;
-      tls: boolean;
-    };
-
-/** The most shards of a queue, and the most URLs. */
-export const MOST_SHARDS = 32;
-
-const SINGLE = /^(?:rediss?:\/\/|unix:\/\/|\/)/;
-const GROUP = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@]*)@)?([^/?@]+)(\/[^?]*)?(?:\?(.*))?$/;
-const SCHEMES =
-  'must start with redis://, rediss://, redis+cluster://, rediss+cluster://, redis+sentinel:// or rediss+sentinel://, or be the path of a Unix socket';
-/** Between two URLs. A comma also separates the hosts in a URL, and a path may contain spaces. */
-const SEPARATOR = /[\s,]+(?=(?:rediss?(?:\+(?:cluster|sentinel))?|unix):\/\/|\/)/;
-const PORTS = { cluster: 6379, sentinel: 26379 };
-
-/**
- * The servers in the order of their URLs.
- * @throws Error whose message says what REDIS_URL must be, without a subject: `must name …`
- */
-export function parseRedisUrls(text: string): RedisServer[] {
-  return text.trim().split(SEPARATOR).map(parseOne);
-}
-
-function parseOne(url: string): RedisServer {
-  const [, scheme, kind, user, hosts = '', path = '', query] = GROUP.exec(url) ?? [];
-  if (kind === undefined) {
-    if (!SINGLE.test(url)) throw new Error(/\+(?:cluster|sentinel):/.test(url) ? FORMS : SCHEMES);
-    return { kind: 'single', url };
-  }
-  const of = kind as 'cluster' | 'sentinel';
-  const common = {
-    nodes: hosts.split(',').map((host) => addressOf(host, PORTS[of])),
-    login: loginOf(user),
-    tls: scheme === 'rediss',
-  };
-  const [master = '', db = '0', ...more] = path.split('/').slice(1).map(decoded);
-  if (of === 'cluster') {
-    if (master !== '' || query !== undefined) throw new Error('must name only hosts after redis+cluster://');
-    return { kind: 'cluster', ...common };
-  }
-  if (master === '' || more.length > 0 || !/^\d{1,4}$/.test(db)) {
-    throw new Error('must name the master after the hosts of redis+sentinel://, as in /mymaster or /mymaster/0');
-  }
-  return { kind: 'sentinel', ...common, master, db: Number(db), sentinelLogin: sentinelLoginOf(query) };
-}
-
-const FORMS =
-  'must have the form redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT or redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER';
-
-function addressOf(text: string, usual: number): RedisAddress {
-  const [, host, port = `${usual}`] = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw new Error('must name each host as HOST or HOST:PORT, with a port from 1 to 65535');
-  }
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-}
-
-/** As in other URLs of Redis, `secret@` and `:secret@` are both a password for the default user. */
-function loginOf(user: string | undefined): RedisLogin {
-  if (!user) return {};
-  const [name = '', ...rest] = user.split(':');
-  if (rest.length === 0) return { password: decoded(name) };
-  return { ...(name ? { username: decoded(name) } : {}), password: decoded(rest.join(':')) };
-}
-
-const SENTINEL_OPTIONS = { sentinel_username: 'username', sentinel_password: 'password' } as const;
-
-function sentinelLoginOf(query: string | undefined): RedisLogin {
-  const login: RedisLogin = {};
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!(name in SENTINEL_OPTIONS)) {
-      throw new Error('must have only the options sentinel_username and sentinel_password');
-    }
-    login[SENTINEL_OPTIONS[name as keyof typeof SENTINEL_OPTIONS]] = value;
-  }
-  return login;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new Error('must encode the characters % @ / ? of a user name, password or master as %25 %40 %2F %3F');
-  }
-}
 
 /**
  * All settings. Only this file reads them from the environment.
@@ -122,33 +9,8 @@ function decoded(text: string): string {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const flag = z
-  .enum(['true', 'false', '1', '0'], 'must be true, false, 1 or 0')
-  .transform((v) => v === 'true' || v === '1');
-
-function int(min: number, max: number) {
-  const message = `must be a whole number from ${min} to ${max}`;
-  return z.coerce.number(message).int(message).min(min, message).max(max, message);
-}
-
-const RATIO = 'must be a number from 0 to 1';
-const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO);
-
-function otlpUrl() {
-  return z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-}
-
-function isKey(text: string): boolean {
-  return Buffer.from(text, 'base64').length === 32;
-}
-
-function refineRedisUrl(text: string, context: z.RefinementCtx): void {
-  try {
-    parseRedisUrls(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as Error).message });
-  }
-}
+/** The most shards of a queue, and the most URLs. */
+export const MOST_SHARDS = 32;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -167,6 +29,15 @@ export const WORKER_ROLE_NAMES = [
   'webhooks',
   'convert',
 ] as const;
+
+const RATIO = 'must be a number from 0 to 1';
+const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
+
+const flag = z
+  .enum(['true', 'false', '1', '0'], 'must be true, false, 1 or 0')
+  .transform((v) => v === 'true' || v === '1');
+
+const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO);
 
 const roles = z
   .string()
@@ -189,29 +60,17 @@ const schema = z.object({
   HEALTH_PORT: int(0, 65535).default(0),
 
   /** Bearer token of /metrics, in API and workers; absent: none is needed. */
-  METRICS_TOKEN: z
-    .string()
-    .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
-    .optional(),
+  METRICS_TOKEN: token().optional(),
   /** Port of /metrics of the API, which is then not on PORT; 0 or absent: it is on PORT. */
   METRICS_PORT: int(0, 65535).default(0),
 
   /** Folder for the embedded database, its encryption key and the local mailbox. */
   DATA_DIR: z.string().min(1).default('.muster'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional(),
-  /** The same database without the pooler that DATABASE_URL leads to, which may then give each transaction another session. */
-  DATABASE_DIRECT_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional(),
+  DATABASE_URL: postgresUrl().optional(),
+  /** The database of DATABASE_URL without the pooler that DATABASE_URL leads to, which may then give each transaction another session. */
+  DATABASE_DIRECT_URL: postgresUrl().optional(),
   /** Replica of that database, or several behind one address: imports and users are read from it. */
-  DATABASE_REPLICA_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional(),
+  DATABASE_REPLICA_URL: postgresUrl().optional(),
   /** Time limit of a statement, in milliseconds. After it, the statement is retried or the request is answered 503. */
   DATABASE_TIMEOUT_MS: int(1000, HOUR).default(30_000),
   REDIS_URL: z.string().superRefine(refineRedisUrl).optional(),
@@ -231,10 +90,7 @@ const schema = z.object({
   /** Whether calls of BullMQ are sent in batches; `off` sends each as BullMQ does, which is slower. */
   QUEUE_BATCHING: z.enum(['on', 'off'], 'must be on or off').default('on'),
 
-  BOOTSTRAP_TOKEN: z
-    .string()
-    .regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces')
-    .optional(),
+  BOOTSTRAP_TOKEN: token().optional(),
   ENCRYPTION_KEY: z.string().refine(isKey, 'must be 32 bytes in base64').optional(),
   /** Further keys, which only decrypt: the next one before it is used, and the previous one until `muster keys rotate`. */
   DECRYPTION_KEYS: z
@@ -263,29 +119,17 @@ const schema = z.object({
   /** Largest body of an import after decompression, in bytes. Default: 2 GiB. */
   MAX_IMPORT_BYTES: int(1024, 64 * 2 ** 30).default(2 * 2 ** 30),
   /** Longest time limit that an import may ask for. */
-  MAX_IMPORT_TIMEOUT: z
-    .string()
-    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 24h')
-    .default('24h'),
+  MAX_IMPORT_TIMEOUT: duration('24h').default('24h'),
   /** Pending users of all imports above which no further import is accepted; 0: no limit. */
   MAX_BACKLOG: int(0, 2 ** 31 - 1).default(20_000_000),
   /** Bulk imports of one organization's callers that may be running or paused at the same time; 0: no limit. */
   MAX_RUNNING_IMPORTS: int(0, 1_000_000).default(200),
   /** How long after an import's end the data of unwritten users is kept, for retry, resume and report. */
-  IMPORT_PAYLOAD_TTL: z
-    .string()
-    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 720h')
-    .default('720h'),
+  IMPORT_PAYLOAD_TTL: duration('720h').default('720h'),
   /** How long after its end an import is kept: its status, users by id, report and undo. */
-  IMPORT_TTL: z
-    .string()
-    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 8760h')
-    .default('8760h'),
+  IMPORT_TTL: duration('8760h').default('8760h'),
   /** How long after its creation the draft of an import is kept: its files and entries, until it starts. */
-  DRAFT_TTL: z
-    .string()
-    .regex(/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/, 'must be a duration such as 24h')
-    .default('24h'),
+  DRAFT_TTL: duration('24h').default('24h'),
   /** Time limit of the import of one user, in milliseconds; after it, the answer is 504. */
   SINGLE_IMPORT_TIMEOUT_MS: int(50, 10 * MINUTE).default(30_000),
 
@@ -391,7 +235,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   return { ...c, baseUrl: c.BASE_URL ?? `http://${host}:${c.PORT}` };
 }
 
-/** Settings that are valid each, but not together. */
+/** The problems of settings that are valid each, but not together. */
 function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1, ...config }: z.output<typeof schema>): string[] {
   const further = (['DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URL'] as const).filter((name) => config[name]);
   if (!config.DATABASE_URL && further.length > 0) return further.map((name) => `${name}: needs DATABASE_URL as well`);
@@ -401,10 +245,151 @@ function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1, ...config }: z.output<t
   return [];
 }
 
+function int(min: number, max: number) {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number(message).int(message).min(min, message).max(max, message);
+}
+
+function otlpUrl() {
+  return z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+}
+
+function postgresUrl() {
+  return z.string().regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://');
+}
+
+/** @param example for the message */
+function duration(example: string) {
+  return z.string().regex(DURATION, `must be a duration such as ${example}`);
+}
+
+function token() {
+  return z.string().regex(/^[\x21-\x7e]{32,200}$/, 'must be 32 to 200 printable characters without spaces');
+}
+
+function isKey(text: string): boolean {
+  return Buffer.from(text, 'base64').length === 32;
+}
+
+function refineRedisUrl(text: string, context: z.RefinementCtx): void {
+  try {
+    parseRedisUrls(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
+}
+
 /** glibc gives each thread its own malloc arena; with V8's threads these grow by some 20 MB without any benefit. */
 const ALLOCATOR = { MALLOC_ARENA_MAX: '1' };
 
 /** The environment for a child process, with changes. */
 export function childEnv(changes: Record<string, string | undefined>): Record<string, string | undefined> {
   return { ...ALLOCATOR, ...process.env, ...changes };
+}
+
+export interface RedisAddress {
+  host: string;
+  port: number;
+}
+
+export interface RedisLogin {
+  username?: string;
+  password?: string;
+}
+
+/** What one URL names. */
+export type RedisServer =
+  | { kind: 'single'; url: string }
+  | { kind: 'cluster'; nodes: RedisAddress[]; login: RedisLogin; tls: boolean }
+  | {
+      kind: 'sentinel';
+      nodes: RedisAddress[];
+      /** The name under which the Sentinels watch the master. */
+      master: string;
+      db: number;
+      login: RedisLogin;
+      sentinelLogin: RedisLogin;
+      tls: boolean;
+    };
+
+const SINGLE = /^(?:rediss?:\/\/|unix:\/\/|\/)/;
+const GROUP = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@]*)@)?([^/?@]+)(\/[^?]*)?(?:\?(.*))?$/;
+const SCHEMES =
+  'must start with redis://, rediss://, redis+cluster://, rediss+cluster://, redis+sentinel:// or rediss+sentinel://, or be the path of a Unix socket';
+const FORMS =
+  'must have the form redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT or redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER';
+
+/** Between two URLs. A comma also separates the hosts in a URL, and a path may contain spaces. */
+const SEPARATOR = /[\s,]+(?=(?:rediss?(?:\+(?:cluster|sentinel))?|unix):\/\/|\/)/;
+const PORTS = { cluster: 6379, sentinel: 26379 };
+
+const SENTINEL_OPTIONS = { sentinel_username: 'username', sentinel_password: 'password' } as const;
+
+/**
+ * The servers that REDIS_URL names, in the order of its URLs: each is one Redis or Valkey, a Cluster, or a master behind
+ * Sentinels.
+ *
+ * Guarantee: an error message contains no part of the value, as it may contain a password.
+ * @throws Error whose message says what REDIS_URL must be, without a subject: `must name …`
+ */
+export function parseRedisUrls(text: string): RedisServer[] {
+  return text.trim().split(SEPARATOR).map(parseOne);
+}
+
+function parseOne(url: string): RedisServer {
+  const [, scheme, kind, user, hosts = '', path = '', query] = GROUP.exec(url) ?? [];
+  if (kind === undefined) {
+    if (!SINGLE.test(url)) throw new Error(/\+(?:cluster|sentinel):/.test(url) ? FORMS : SCHEMES);
+    return { kind: 'single', url };
+  }
+  const of = kind as 'cluster' | 'sentinel';
+  const common = {
+    nodes: hosts.split(',').map((host) => addressOf(host, PORTS[of])),
+    login: loginOf(user),
+    tls: scheme === 'rediss',
+  };
+  const [master = '', db = '0', ...more] = path.split('/').slice(1).map(decoded);
+  if (of === 'cluster') {
+    if (master !== '' || query !== undefined) throw new Error('must name only hosts after redis+cluster://');
+    return { kind: 'cluster', ...common };
+  }
+  if (master === '' || more.length > 0 || !/^\d{1,4}$/.test(db)) {
+    throw new Error('must name the master after the hosts of redis+sentinel://, as in /mymaster or /mymaster/0');
+  }
+  return { kind: 'sentinel', ...common, master, db: Number(db), sentinelLogin: sentinelLoginOf(query) };
+}
+
+function addressOf(text: string, usual: number): RedisAddress {
+  const [, host, port = `${usual}`] = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
+    throw new Error('must name each host as HOST or HOST:PORT, with a port from 1 to 65535');
+  }
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+/** As in other URLs of Redis, `secret@` and `:secret@` are both a password for the default user. */
+function loginOf(user: string | undefined): RedisLogin {
+  if (!user) return {};
+  const [name = '', ...rest] = user.split(':');
+  if (rest.length === 0) return { password: decoded(name) };
+  return { ...(name ? { username: decoded(name) } : {}), password: decoded(rest.join(':')) };
+}
+
+function sentinelLoginOf(query: string | undefined): RedisLogin {
+  const login: RedisLogin = {};
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!(name in SENTINEL_OPTIONS)) {
+      throw new Error('must have only the options sentinel_username and sentinel_password');
+    }
+    login[SENTINEL_OPTIONS[name as keyof typeof SENTINEL_OPTIONS]] = value;
+  }
+  return login;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error('must encode the characters % @ / ? of a user name, password or master as %25 %40 %2F %3F');
+  }
 }

@@ -1,8 +1,8 @@
 /**
- * The only error that a caller may see.
+ * Errors with a text for people: `ApiError` for callers of the API, `StartError` for the person who starts a process.
  *
- * Duty: carry the gRPC code, a stable id and a public message; the private cause stays in the log.
- * Any other error that is thrown is an INTERNAL error, and its text is never shown.
+ * Guarantee: a caller sees the code, the id and the message of an ApiError; its cause stays in the log. Any other error
+ * is answered as INTERNAL, and its text is never shown.
  */
 
 /** gRPC codes by name, each with its HTTP status. */

@@ -1,9 +1,18 @@
 import { z } from 'zod';
 
 /**
- * The fields of a user, each validated in one place, for single calls and imports.
+ * The fields of a user, each validated in one place, for single calls and imports; and rules between the fields of a
+ * body, which are reported together with the body's other problems.
  * Limits count Unicode code points; NUL and lone surrogates are refused.
  */
+
+/** What is wrong with a string of at most `max` code points; undefined if it is valid. */
+export function textProblem(s: string, max: number): string | undefined {
+  if (!fits(s, max)) return `must have at most ${max} characters`;
+  if (s.includes('\0')) return 'must not contain NUL';
+  if (!s.isWellFormed()) return 'must not contain a lone surrogate';
+  return undefined;
+}
 
 /** Whether `s` has at most `max` code points. */
 function fits(s: string, max: number): boolean {
@@ -12,14 +21,6 @@ function fits(s: string, max: number): boolean {
   let n = 0;
   for (const _ of s) n++;
   return n <= max;
-}
-
-/** What is wrong with a string of at most `max` code points; undefined if it is valid. */
-export function textProblem(s: string, max: number): string | undefined {
-  if (!fits(s, max)) return `must have at most ${max} characters`;
-  if (s.includes('\0')) return 'must not contain NUL';
-  if (!s.isWellFormed()) return 'must not contain a lone surrogate';
-  return undefined;
 }
 
 /** The default display name; cut to the limit of 200 code points. */
@@ -147,8 +148,6 @@ const STABLE = /^[\x00-\u012f\u0131-\u02ff]*$/;
 export function nameKey(name: string): string {
   return STABLE.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');
 }
-
-/** Rules between the fields of a body; they are reported together with the body's other problems, not only later. */
 
 /** For a schema's check that runs even if its fields are invalid; it must accept any values. */
 const atOnce = { when: ({ value }: { value: unknown }) => typeof value === 'object' && value !== null };

@@ -4,13 +4,19 @@ import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { StartError } from './errors.ts';
 import { openLogger } from './logger.ts';
+
 /**
- * How every process starts and stops.
+ * How every process starts and stops, which of its parts fail, and which addresses it takes.
  *
  * Guarantees: settings are checked before anything starts. The first SIGTERM, SIGINT or SIGHUP drains the process; a
  * second one, or a drain that takes too long, ends it with status 1. A child whose parent is gone drains too.
- * On crash: nothing is lost; draining only saves other processes the wait for a timeout.
  */
+
+/**
+ * A signal this soon after the first counts as the same one: on Ctrl-C, a process gets it from the terminal and again
+ * from npm.
+ */
+const SAME_SIGNAL_MS = 300;
 
 /** What a process runs until it is stopped. */
 export interface Running {
@@ -31,107 +37,8 @@ export interface ProcessOptions {
   start: (stopping: AbortSignal) => Promise<Running>;
 }
 
-/**
- * A signal this soon after the first counts as the same one: on Ctrl-C, a process gets it from the terminal and again
- * from npm.
- */
-const SAME_SIGNAL_MS = 300;
-
-/** Starts, reports ready (to the log and, over IPC, to the parent), and ends the process when it is asked to stop. */
-export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions): void {
-  let running: Running | undefined;
-  let stoppingSince: number | undefined;
-  const stopping = new AbortController();
-
-  const fail = (err: unknown) => {
-    logger.fatal({ err }, `${name} failed`);
-    process.exit(1);
-  };
-  const force = (why: string) => {
-    logger.error(`${name} ${why} and ends at once`);
-    running?.force?.();
-    process.exit(1);
-  };
-  const drain = () => {
-    running?.stop().then(() => process.exit(0), fail);
-  };
-  const stop = (reason: string) => {
-    if (stoppingSince !== undefined) return;
-    stoppingSince = performance.now();
-    stopping.abort();
-    logger.info({ reason }, `${name} stops`);
-    setTimeout(() => force(`did not stop within ${stopAfterMs} ms`), stopAfterMs);
-    drain();
-  };
-
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stoppingSince === undefined) stop(signal);
-      else if (performance.now() - stoppingSince > SAME_SIGNAL_MS) force(`got a second ${signal}`);
-    });
-  }
-  process.on('uncaughtException', fail);
-  process.on('unhandledRejection', fail);
-  listenToParent(stop);
-
-  start(stopping.signal).then(
-    (started) => {
-      running = started;
-      if (stoppingSince !== undefined) return drain();
-      logger.info(`${name} is ready`);
-      if (process.connected) process.send?.({ ready: true, ...started.ready }, undefined, {}, orphaned);
-    },
-    (error) => {
-      if (!isForPeople(error)) return fail(error);
-      // Ctrl-C during the start also ended the processes that the start was waiting for.
-      if (stoppingSince !== undefined) process.exit(0);
-      console.error(error.message);
-      process.exit(1);
-    },
-  );
-}
-
-/** The message could not be sent because the parent is gone; `disconnect` reports that too. */
-function orphaned(): void {}
-
-/** The parent uses IPC, as the process already gets the signals of its group; one more would be a second signal. */
-function listenToParent(stop: (reason: string) => void): void {
-  if (!process.send) return;
-  process.on('message', (message) => {
-    if ((message as { stop?: boolean } | null)?.stop) stop('parent asks');
-  });
-  process.on('disconnect', () => stop('parent is gone'));
-}
-
-/** Errors with a message for the person who starts the program, as opposed to bugs. */
-function isForPeople(error: unknown): error is Error {
-  return error instanceof StartError || error instanceof ConfigError;
-}
-
 /** Settings of a process without embedded stores. */
 export type StoresConfig = Config & { DATABASE_URL: string; ENCRYPTION_KEY: string };
-
-/** Where the database is without a pooler: for LISTEN, migrations and BullMQ, which need a session of their own. */
-export function directUrl(config: Pick<StoresConfig, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>): string {
-  return config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
-}
-
-/** @throws ConfigError in one sentence */
-export function requireStores(config: Config): StoresConfig {
-  const { DATABASE_URL, ENCRYPTION_KEY } = config;
-  if (DATABASE_URL && ENCRYPTION_KEY) return { ...config, DATABASE_URL, ENCRYPTION_KEY };
-  const missing = [DATABASE_URL ? '' : 'DATABASE_URL', ENCRYPTION_KEY ? '' : 'ENCRYPTION_KEY (32 bytes in base64)'];
-  const names = missing.filter(Boolean).join(' and ');
-  throw new ConfigError(`Set ${names}; only "npm start" with its embedded database does not need them.`);
-}
-
-/** @throws StartError when this Node.js does not run the program */
-export function requireNode(version: string = process.versions.node): void {
-  if (Number.parseInt(version, 10) >= 24) return;
-  throw new StartError(
-    `Muster needs Node.js 24 and runs on ${version}: use the npm scripts ("npm start") after "npm ci".`,
-  );
-}
 
 type Start<C> = (config: C, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
@@ -140,7 +47,7 @@ export function runEntry(name: string, start: Start<StoresConfig>): void {
   runWith(name, () => requireStores(readConfig()), start);
 }
 
-/** The same with other settings; the process may take `marginMs` longer than STOP_AFTER_MS to stop. */
+/** Like `runEntry`, with settings that `read` returns; the process may take `marginMs` longer than STOP_AFTER_MS to stop. */
 export function runWith<C extends Config>(name: string, read: () => C, start: Start<C>, marginMs = 0): void {
   try {
     requireNode();
@@ -155,12 +62,120 @@ export function runWith<C extends Config>(name: string, read: () => C, start: St
   }
 }
 
-/**
- * The parts of this process that currently fail, and since when; `/readyz` shows them.
- *
- * Guarantee: it contains names and times, nothing from an error. Each part reports its own state; a part that never
- * reported is working. On crash: nothing is lost, as the next process detects failures again.
- */
+/** Starts, reports ready (to the log and, over IPC, to the parent), and ends the process when it is asked to stop. */
+export function runProcess({ name, logger, stopAfterMs, start }: ProcessOptions): void {
+  const exit = openExit({ name, logger, stopAfterMs });
+  listenToSignals(exit);
+  process.on('uncaughtException', exit.fail);
+  process.on('unhandledRejection', exit.fail);
+  listenToParent(exit.stop);
+
+  start(exit.stopping).then(
+    (started) => {
+      exit.of(started);
+      if (exit.since() !== undefined) return;
+      logger.info(`${name} is ready`);
+      if (process.connected) process.send?.({ ready: true, ...started.ready }, undefined, {}, orphaned);
+    },
+    (error) => {
+      if (!isForPeople(error)) return exit.fail(error);
+      // Ctrl-C during the start also ended the processes that the start was waiting for.
+      if (exit.since() !== undefined) process.exit(0);
+      console.error(error.message);
+      process.exit(1);
+    },
+  );
+}
+
+/** The ways in which a process ends. */
+function openExit({ name, logger, stopAfterMs }: Omit<ProcessOptions, 'start'>) {
+  let running: Running | undefined;
+  let since: number | undefined;
+  const stopping = new AbortController();
+
+  const fail = (err: unknown) => {
+    logger.fatal({ err }, `${name} failed`);
+    process.exit(1);
+  };
+  const force = (why: string) => {
+    logger.error(`${name} ${why} and ends at once`);
+    running?.force?.();
+    process.exit(1);
+  };
+  const drain = () => {
+    running?.stop().then(() => process.exit(0), fail);
+  };
+  return {
+    fail,
+    force,
+    /** Drains what runs. */
+    stop(reason: string): void {
+      if (since !== undefined) return;
+      since = performance.now();
+      stopping.abort();
+      logger.info({ reason }, `${name} stops`);
+      setTimeout(() => force(`did not stop within ${stopAfterMs} ms`), stopAfterMs);
+      drain();
+    },
+    /** Sets what runs, and drains it if the process was asked to stop in the meantime. */
+    of(started: Running): void {
+      running = started;
+      if (since !== undefined) drain();
+    },
+    /** When the process was asked to stop, by `performance.now()`. */
+    since: () => since,
+    stopping: stopping.signal,
+  };
+}
+
+function listenToSignals({ stop, force, since }: ReturnType<typeof openExit>): void {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      const stoppingSince = since();
+      if (stoppingSince === undefined) stop(signal);
+      else if (performance.now() - stoppingSince > SAME_SIGNAL_MS) force(`got a second ${signal}`);
+    });
+  }
+}
+
+/** The parent uses IPC, as the process already gets the signals of its group; one more would be a second signal. */
+function listenToParent(stop: (reason: string) => void): void {
+  if (!process.send) return;
+  process.on('message', (message) => {
+    if ((message as { stop?: boolean } | null)?.stop) stop('parent asks');
+  });
+  process.on('disconnect', () => stop('parent is gone'));
+}
+
+/** The message could not be sent because the parent is gone; `disconnect` reports that too. */
+function orphaned(): void {}
+
+/** Errors with a message for the person who starts the program, as opposed to bugs. */
+function isForPeople(error: unknown): error is Error {
+  return error instanceof StartError || error instanceof ConfigError;
+}
+
+/** @throws ConfigError in one sentence */
+export function requireStores(config: Config): StoresConfig {
+  const { DATABASE_URL, ENCRYPTION_KEY } = config;
+  if (DATABASE_URL && ENCRYPTION_KEY) return { ...config, DATABASE_URL, ENCRYPTION_KEY };
+  const missing = [DATABASE_URL ? '' : 'DATABASE_URL', ENCRYPTION_KEY ? '' : 'ENCRYPTION_KEY (32 bytes in base64)'];
+  const names = missing.filter(Boolean).join(' and ');
+  throw new ConfigError(`Set ${names}; only "npm start" with its embedded database does not need them.`);
+}
+
+/** Where the database is without a pooler: for LISTEN, migrations and BullMQ, which need a session of their own. */
+export function directUrl(config: Pick<StoresConfig, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>): string {
+  return config.DATABASE_DIRECT_URL ?? config.DATABASE_URL;
+}
+
+/** @throws StartError when this Node.js does not run the program */
+export function requireNode(version: string = process.versions.node): void {
+  if (Number.parseInt(version, 10) >= 24) return;
+  throw new StartError(
+    `Muster needs Node.js 24 and runs on ${version}: use the npm scripts ("npm start") after "npm ci".`,
+  );
+}
 
 export interface Failure {
   part: string;
@@ -168,6 +183,12 @@ export interface Failure {
   since: string;
 }
 
+/**
+ * The parts of this process that currently fail, and since when; `/readyz` shows them.
+ *
+ * Guarantee: it contains names and times, nothing from an error. Each part reports its own state; a part that never
+ * reported is working.
+ */
 export interface Condition {
   /** Reports a failure; the time of the first failure in a row is kept. Returns whether this is the first. */
   failing(part: string): boolean;
@@ -192,11 +213,8 @@ export function openCondition(): Condition {
 }
 
 /**
- * Checks the address that the API will listen on before anything is written.
- * Another program may still take the port in between; the API then fails with the same message.
- */
-
-/**
+ * Checks the address that the API will listen on, before anything is written. Another program may still take the port in
+ * between; the API then fails with the same message.
  * @returns the port to listen on: `port`, or a free one for 0
  * @throws StartError when it is not possible to listen on this address
  */

@@ -1,12 +1,49 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
 import { traceIds } from './telemetry.ts';
+
 /**
- * Keeps repeated errors from filling the log: a store that is down fails thousands of calls per second.
+ * The log: JSON lines on stdout.
  *
- * Guarantee: warnings with the same text and the same error are grouped. The first is written at once, then one every
- * `everyMs` with the number of those left out (`repeats`). At most `most` groups are kept at a time; further warnings
- * share one group. All other lines are written. On crash: the counts since the last line are lost.
+ * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
+ * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
+ * repeated warning is logged once in several seconds, with the number of repeats. A line that is written in a span names
+ * it (`trace_id`, `span_id`).
  */
+
+/** The group of warnings for which there is no group of their own. */
+const OTHERS = 'others';
+/** Characters of an error that tell it from others; a store may quote whole values. */
+const MOST_SAID = 2000;
+const ID = /[\da-f-]+/gi;
+
+export function openLogger(options: { level: string; name: string }, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level: options.level,
+      name: options.name,
+      serializers: { err: (error: unknown) => (error instanceof Error ? loggable(error) : error) },
+      base: { pid: process.pid },
+      mixin: () => traceIds() ?? {},
+      hooks: { logMethod: limitRepeats() },
+    },
+    destination ?? pino.destination({ fd: 1, sync: true }),
+  );
+}
+
+/** The part of `error` that may be logged. */
+export function loggable(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
+  const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string };
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...(code ? { code } : {}),
+    ...(constraint ? { constraint } : {}),
+    ...(table ? { table } : {}),
+    ...(error.cause ? { cause: loggable(error.cause) } : {}),
+  };
+}
 
 export interface RepeatOptions {
   /** Milliseconds between two lines of one group. */
@@ -15,12 +52,16 @@ export interface RepeatOptions {
   most?: number;
 }
 
-const OTHERS = 'others';
-/** Characters of an error that tell it from others; a store may quote whole values. */
-const MOST_SAID = 2000;
-const ID = /[\da-f-]+/gi;
+type Fault = Record<string, unknown> & { err?: unknown; reason?: unknown };
 
-/** A hook of one logger; its child loggers share the counts. */
+/**
+ * Keeps repeated errors from filling the log: a store that is down fails thousands of calls per second. A hook of one
+ * logger; its child loggers share the counts.
+ *
+ * Guarantee: warnings with the same text and the same error are grouped. The first is written at once, then one every
+ * `everyMs` with the number of those left out (`repeats`). At most `most` groups are kept at a time; further warnings
+ * share one group. All other lines are written.
+ */
 export function limitRepeats({
   everyMs = 10_000,
   most = 50,
@@ -56,8 +97,6 @@ export function limitRepeats({
   };
 }
 
-type Fault = Record<string, unknown> & { err?: unknown; reason?: unknown };
-
 function faultOf([first]: unknown[]): Fault | undefined {
   if (typeof first !== 'object' || first === null) return undefined;
   return 'err' in first || 'reason' in first ? (first as Fault) : undefined;
@@ -68,42 +107,4 @@ function keyOf({ err, reason, loop }: Fault, text: unknown): string {
   const { name, code, message } = (err ?? {}) as { name?: unknown; code?: unknown; message?: unknown };
   const said = `${reason}|${message}`.slice(0, MOST_SAID).replace(ID, (word) => (/\d/.test(word) ? '#' : word));
   return [text, loop, name, code, said].join('|');
-}
-
-/**
- * The log: JSON lines on stdout.
- *
- * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
- * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
- * repeated error is logged once in several seconds, with the number of repeats (repeats.ts). A line that is written in a
- * span names it (`trace_id`, `span_id`).
- */
-
-export function openLogger(options: { level: string; name: string }, destination?: DestinationStream): Logger {
-  return pino(
-    {
-      level: options.level,
-      name: options.name,
-      serializers: { err: (error: unknown) => (error instanceof Error ? loggable(error) : error) },
-      base: { pid: process.pid },
-      mixin: () => traceIds() ?? {},
-      hooks: { logMethod: limitRepeats() },
-    },
-    destination ?? pino.destination({ fd: 1, sync: true }),
-  );
-}
-
-/** The part of `error` that may be logged. */
-export function loggable(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
-  const { code, constraint, table } = error as Error & { code?: string; constraint?: string; table?: string };
-  return {
-    type: error.name,
-    message: error.message,
-    stack: error.stack,
-    ...(code ? { code } : {}),
-    ...(constraint ? { constraint } : {}),
-    ...(table ? { table } : {}),
-    ...(error.cause ? { cause: loggable(error.cause) } : {}),
-  };
 }

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+
 /**
  * Where the request in progress comes from, for the audit events and log lines that it causes.
  *
  * Guarantee: everything that a request starts sees the context of that request and of no other; work that no request
- * started, such as that of the workers, has none. On crash: nothing is stored here.
+ * started, such as that of the workers, has none.
  */
 
 export interface RequestContext {

@@ -1,11 +1,16 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
+
 /**
- * What this process has just done, told to those who count it: `/metrics` subscribes (src/operate/).
+ * What this process does, told to those who count it (`/metrics`) and who record it (traces); both are in src/operate/.
  *
- * Uses `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the parts that
- * publish need not know who does.
- * Guarantee: an observation contains numbers and names of ours, no data of users.
- * On crash: a count may lack what was done last; the database has the truth.
+ * Observations use `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the parts
+ * that publish need not know who does. Spans go to the recorder that is set when OpenTelemetry is configured. Without
+ * one, each call costs one comparison, and no package of OpenTelemetry is loaded.
+ *
+ * Guarantee: an observation contains numbers and names of ours; a span contains names, numbers and ids of imports only,
+ * as `Attributes` allows nothing else. Neither has data of users. Recording never waits for a collector, and never
+ * changes the outcome of the work.
+ * On crash: a count may lack what was done last, and spans that were not sent are lost; the database has the truth.
  */
 
 export interface Observations {
@@ -46,15 +51,6 @@ export interface Ran {
 
 type Name = keyof Observations;
 
-/** Kept here, as Node.js drops a channel that nobody refers to, with its subscribers. */
-const channels = new Map<Name, Channel>();
-
-function channelOf(name: Name): Channel {
-  const found = channels.get(name) ?? channel(`muster:${name}`);
-  channels.set(name, found);
-  return found;
-}
-
 export function publish<K extends Name>(name: K, observation: Observations[K]): void {
   channelOf(name).publish(observation);
 }
@@ -64,14 +60,14 @@ export function subscribe<K extends Name>(name: K, count: (observation: Observat
   channelOf(name).subscribe((message) => count(message as Observations[K]));
 }
 
-/**
- * Spans of what this process does, told to the recorder that src/operate/ sets when OpenTelemetry is configured.
- *
- * Without a recorder, each call costs one comparison, and no package of OpenTelemetry is loaded.
- * Guarantee: a span contains names, numbers and ids of imports only, as `Attributes` allows nothing else. Recording
- * never waits for a collector, and never changes the outcome of the work.
- * On crash: spans that were not sent are lost.
- */
+/** Kept here, as Node.js drops a channel that nobody refers to, with its subscribers. */
+const channels = new Map<Name, Channel>();
+
+function channelOf(name: Name): Channel {
+  const found = channels.get(name) ?? channel(`muster:${name}`);
+  channels.set(name, found);
+  return found;
+}
 
 export type SpanName =
   | 'import.receive'

@@ -1,4 +1,8 @@
-/** A time limit for operations that have none of their own. On crash: nothing is left, as it has no state. */
+/** A time limit for operations that have none of their own, and a watch for a process that stands still. */
+
+/** Shorter than any claim or lock; a busy event loop hardly reaches it. */
+const FROZEN_MS = 5000;
+const TICK_MS = 1000;
 
 /** The operation did not finish in time; it may still finish later. The code is that of a connection timeout. */
 export class TimedOut extends Error {
@@ -26,11 +30,6 @@ export async function withTimeout<T>(work: Promise<T>, ms: number, what: string)
  * Notices that the process has stood still, stopped by a signal or with its machine: others may meanwhile have taken over
  * its work.
  */
-
-/** Shorter than any claim or lock; a busy event loop hardly reaches it. */
-const FROZEN_MS = 5000;
-const TICK_MS = 1000;
-
 export interface FreezeWatch {
   /** Whether the process has stood still for `frozenMs` or more since then. @param then by `performance.now()` */
   since(then: number): boolean;

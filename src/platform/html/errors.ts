@@ -4,6 +4,7 @@ import { levelOf, publicError } from '../http/errors.ts';
 import { requestIdOf } from '../http/requests.ts';
 import { loggable } from '../logger.ts';
 import { type Page, problemPage, sendPage } from './layout.ts';
+
 /**
  * Error pages for people, for any request under `/ui` that fails.
  *

@@ -12,9 +12,12 @@ import {
   problemPage,
   titled,
 } from './layout.ts';
+
 /**
- * The pages that the links in emails open, and the page that requests such an email. They work without JavaScript; a
- * GET shows a form and changes nothing. Forms are sent to a relative address, as BASE_URL may have a path.
+ * The pages that the links in emails open, and the page that requests such an email; and how forms are read.
+ *
+ * The pages work without JavaScript; a GET shows a form and changes nothing. Forms are sent to a relative address, as
+ * BASE_URL may have a path. Any field of a form or a query may be missing, repeated or too long.
  */
 
 /** The parameters of the link, which the form sends too. */
@@ -76,7 +79,7 @@ ${hidden({ userId, action })}
   return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
 }
 
-/** The same for every user. */
+/** What follows a request for a new link; the page does not tell whether the user exists. */
 export function newLinkPage(): Page {
   const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
   return messagePage(
@@ -119,7 +122,7 @@ ${backToLogin(login)}`,
   };
 }
 
-/** The same for every login name. */
+/** What follows a request for an email; the page does not tell whether the login name exists. */
 export function forgotDonePage(login: string): Page {
   const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
 ${backToLogin(login)}`;
@@ -135,8 +138,6 @@ function backToLogin(login: string): Html | undefined {
     ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
     : undefined;
 }
-
-/** Reads the fields of a form or a query defensively: any field may be missing, repeated or too long. */
 
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
 export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });

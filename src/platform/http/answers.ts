@@ -2,10 +2,14 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 
-/** Paging of searches: `query {offset, limit, asc}`; numbers or strings of digits, as existing clients send both. */
+/** Answers of many results: the pages of a search, and text of any size. */
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
+
+const CHUNK_CHARS = 65_536;
+/** What is ready is sent after this time, as the next piece may take long. */
+const CHUNK_MS = 1000;
 
 export interface Page {
   offset: number;
@@ -16,6 +20,32 @@ export interface Page {
 export interface TokenPage extends Page {
   /** Where the page begins, from the answer with the page before it. An offset counts from there. */
   pageToken?: string;
+}
+
+const page = z.object({
+  offset: count(2 ** 53 - 1).optional(),
+  limit: count(MAX_LIMIT).optional(),
+  asc: z.boolean().optional(),
+});
+
+/**
+ * The schema of `query {offset, limit, asc}`: numbers, or strings of digits, as existing clients send both. Default: the
+ * first 100, also for a limit of 0. Ascending unless `asc` is false.
+ */
+export function paging() {
+  return page.optional().transform(pageOf);
+}
+
+/** The schema of `query` with a `pageToken`, for a search whose answer has `nextPageToken`. */
+export function tokenPaging(token: z.ZodType<string>) {
+  return page
+    .extend({ pageToken: token.optional() })
+    .optional()
+    .transform((q): TokenPage => ({ ...pageOf(q), ...(q?.pageToken ? { pageToken: q.pageToken } : {}) }));
+}
+
+function pageOf(q: z.output<typeof page> | undefined): Page {
+  return { offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true };
 }
 
 function count(max: number) {
@@ -30,29 +60,6 @@ function count(max: number) {
     .meta({ type: ['integer', 'string'], minimum: 0, maximum: max, pattern: '^\\d{1,15}$' });
 }
 
-const page = z.object({
-  offset: count(2 ** 53 - 1).optional(),
-  limit: count(MAX_LIMIT).optional(),
-  asc: z.boolean().optional(),
-});
-
-/** The schema of `query`. Default: the first 100; the same for a limit of 0. Ascending unless `asc` is false. */
-export function paging() {
-  return page.optional().transform(pageOf);
-}
-
-/** The same with a `pageToken`, for a search whose answer has `nextPageToken`. */
-export function tokenPaging(token: z.ZodType<string>) {
-  return page
-    .extend({ pageToken: token.optional() })
-    .optional()
-    .transform((q): TokenPage => ({ ...pageOf(q), ...(q?.pageToken ? { pageToken: q.pageToken } : {}) }));
-}
-
-function pageOf(q: z.output<typeof page> | undefined): Page {
-  return { offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true };
-}
-
 /** The response of a search. */
 export function searchResult<T>(
   total: number | string,
@@ -61,13 +68,10 @@ export function searchResult<T>(
   return { details: { totalResult: String(total) }, result };
 }
 
-/** Sends text of any size to a client, as fast as the client takes it. */
-
-const CHUNK_CHARS = 65_536;
-/** What is ready is sent after this time, as the next piece may take long. */
-const CHUNK_MS = 1000;
-
-/** Returns when all is sent. A client that disconnects ends it, which is not an error. */
+/**
+ * Sends text of any size to a client, as fast as the client takes it. Returns when all is sent; a client that disconnects
+ * ends it, which is not an error.
+ */
 export async function sendText(to: Writable, pieces: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(inChunks(pieces), { objectMode: false }), to);

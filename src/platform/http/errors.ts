@@ -5,9 +5,100 @@ import { ApiError } from '../errors.ts';
 import { loggable } from '../logger.ts';
 import { allowedMethods, methodsOfConcrete } from './methods.ts';
 import { pathOf, requestIdOf } from './requests.ts';
+
 /**
- * Errors of Express's body parsers, by their `type`. Their texts are not used, as they may quote the body.
+ * The one place where an error becomes a response.
+ *
+ * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
+ * goes to the log with the request's id. Texts of Express's body parsers are not used, as they may quote the body. Row
+ * contents are never logged: a PostgreSQL error's `detail` can contain them. A store that is unavailable fails every
+ * request: the log names it once in some seconds (logger.ts), and the access log has each request.
  */
+
+/**
+ * States of a database that is down or overloaded: SQLSTATE classes 08 (connection), 40 (deadlock), 53 (out of resources) and 57P (shutting down, starting up); and
+ * timeouts: of a lock (55P03), a statement (57014), an idle transaction (25P03).
+ */
+const SQLSTATE = /^(?:08...|40...|53...|57P..|55P03|57014|25P03)$/;
+
+/** Renders every error; mount it last. */
+export function renderErrors(logger: Logger): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const shown = publicError(error);
+    res.locals.errorId = shown.id;
+    if (shown.http >= 500) {
+      const line = { requestId: requestIdOf(res), method: req.method, path: pathOf(req), err: loggable(error) };
+      logger[levelOf(shown.http)](line, 'request failed');
+    }
+    // Part of the response is sent: only a closed connection tells the caller that it is incomplete.
+    if (res.headersSent) res.destroy();
+    else sendError(res, shown);
+  };
+}
+
+/** The part of `error` that a caller may see. */
+export function publicError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const ofBody = bodyError(error ?? {});
+  if (ofBody) return ofBody;
+  if (isUnavailable(error)) {
+    return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is temporarily unavailable. Try again.');
+  }
+  // Express throws these for a path with an invalid percent-encoding.
+  if (error instanceof URIError)
+    return new ApiError('INVALID_ARGUMENT', 'REQUEST-PATH', 'The path must use valid percent-encoding.');
+  return new ApiError('INTERNAL', 'INTERNAL', 'An internal error occurred.');
+}
+
+function sendError(res: Response, error: ApiError): void {
+  if (error.http === 401) res.set('WWW-Authenticate', error.challenge ?? 'Bearer');
+  if (error.retryAfterS !== undefined) res.set('Retry-After', String(error.retryAfterS));
+  res.status(error.http).json(error.toBody());
+}
+
+/** Repeated warnings are grouped; errors have a line each. */
+export function levelOf(http: number): 'warn' | 'error' {
+  return http === 503 ? 'warn' : 'error';
+}
+
+/** Answers requests that match no route: 405 with `Allow` on a known path, else 404. Mount it after all routes. */
+export function noSuchOperation(routes: () => unknown): RequestHandler {
+  return (req, res) => {
+    const allowed = allowedMethods(routes(), pathOf(req));
+    if (allowed.length === 0) throw new ApiError('NOT_FOUND', 'REQUEST-PATH', 'This path does not exist.');
+    throw wrongMethod(res, allowed);
+  };
+}
+
+/** 405 for a wrong method on a path without parameters, which a route with parameters would take. Mount it before. */
+export function concretePathsFirst(routes: () => unknown): RequestHandler {
+  return (req, res, next) => {
+    const allowed = methodsOfConcrete(routes(), req.path);
+    if (allowed && !allowed.includes(req.method)) throw wrongMethod(res, allowed);
+    next();
+  };
+}
+
+function wrongMethod(res: Response, allowed: string[]): ApiError {
+  res.set('Allow', allowed.join(', '));
+  const message = `This path supports only the methods ${allowed.join(', ')}.`;
+  return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
+}
+
+/** Aborted when the connection is closed before the response is complete, so that nothing more is computed for it. */
+export function goneSignal(res: Response): AbortSignal {
+  const gone = new AbortController();
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
+  });
+  return gone.signal;
+}
+
+/** Whether the cause of `error` is a database that is unreachable or cannot serve right now, as opposed to a bug. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionFault(error) : SQLSTATE.test(state);
+}
 
 /** The public form of an error of Express's body parsers (http-errors, invalid gzip too); undefined for any other. */
 export function bodyError(error: unknown): ApiError | undefined {
@@ -39,102 +130,4 @@ function wrongEncoding(cause: unknown): ApiError {
 export function wrongMediaType(cause?: unknown): ApiError {
   const message = 'Content-Type must be application/json in UTF-8.';
   return new ApiError('INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', message, { http: 415, cause });
-}
-
-/** Distinguishes "the database is down or overloaded, try again" from a bug in this program. */
-
-/**
- * SQLSTATE classes 08 (connection), 40 (deadlock), 53 (out of resources) and 57P (shutting down, starting up); and
- * timeouts: of a lock (55P03), a statement (57014), an idle transaction (25P03).
- */
-const SQLSTATE = /^(?:08...|40...|53...|57P..|55P03|57014|25P03)$/;
-
-/** Whether the cause of `error` is a database that is unreachable or cannot serve right now. */
-export function isUnavailable(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === undefined ? isConnectionFault(error) : SQLSTATE.test(state);
-}
-
-/**
- * The one place where an error becomes a response.
- *
- * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
- * goes to the log with the request's id. Row contents are never logged: a PostgreSQL error's `detail` can contain them.
- * A store that is unavailable fails every request: the log names it once in some seconds (repeats.ts), and the access log
- * has each request.
- */
-
-/** Answers requests that match no route: 405 with `Allow` on a known path, else 404. Mount it after all routes. */
-export function noSuchOperation(routes: () => unknown): RequestHandler {
-  return (req, res) => {
-    const allowed = allowedMethods(routes(), pathOf(req));
-    if (allowed.length === 0) throw new ApiError('NOT_FOUND', 'REQUEST-PATH', 'This path does not exist.');
-    throw wrongMethod(res, allowed);
-  };
-}
-
-/** 405 for a wrong method on a path without parameters, which a route with parameters would take. Mount it before. */
-export function concretePathsFirst(routes: () => unknown): RequestHandler {
-  return (req, res, next) => {
-    const allowed = methodsOfConcrete(routes(), req.path);
-    if (allowed && !allowed.includes(req.method)) throw wrongMethod(res, allowed);
-    next();
-  };
-}
-
-function wrongMethod(res: Response, allowed: string[]): ApiError {
-  res.set('Allow', allowed.join(', '));
-  const message = `This path supports only the methods ${allowed.join(', ')}.`;
-  return new ApiError('UNIMPLEMENTED', 'REQUEST-METHOD', message, { http: 405 });
-}
-
-/** Renders every error; mount it last. */
-export function renderErrors(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, req, res, _next) => {
-    const shown = publicError(error);
-    res.locals.errorId = shown.id;
-    if (shown.http >= 500) {
-      const line = { requestId: requestIdOf(res), method: req.method, path: pathOf(req), err: loggable(error) };
-      logger[levelOf(shown.http)](line, 'request failed');
-    }
-    // Part of the response is sent: only a closed connection tells the caller that it is incomplete.
-    if (res.headersSent) res.destroy();
-    else sendError(res, shown);
-  };
-}
-
-/** Repeated warnings are grouped; errors have a line each. */
-export function levelOf(http: number): 'warn' | 'error' {
-  return http === 503 ? 'warn' : 'error';
-}
-
-function sendError(res: Response, error: ApiError): void {
-  if (error.http === 401) res.set('WWW-Authenticate', error.challenge ?? 'Bearer');
-  if (error.retryAfterS !== undefined) res.set('Retry-After', String(error.retryAfterS));
-  res.status(error.http).json(error.toBody());
-}
-
-/** The part of `error` that a caller may see. */
-export function publicError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  const ofBody = bodyError(error ?? {});
-  if (ofBody) return ofBody;
-  if (isUnavailable(error)) {
-    return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is temporarily unavailable. Try again.');
-  }
-  // Express throws these for a path with an invalid percent-encoding.
-  if (error instanceof URIError)
-    return new ApiError('INVALID_ARGUMENT', 'REQUEST-PATH', 'The path must use valid percent-encoding.');
-  return new ApiError('INTERNAL', 'INTERNAL', 'An internal error occurred.');
-}
-
-/** Tells handlers that the caller has gone, so that nothing more is computed for it. */
-
-/** Aborted when the connection is closed before the response is complete. */
-export function goneSignal(res: Response): AbortSignal {
-  const gone = new AbortController();
-  res.once('close', () => {
-    if (!res.writableFinished) gone.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
-  });
-  return gone.signal;
 }

@@ -6,36 +6,6 @@ import { type Condition, type Failure, openCondition } from '../lifecycle.ts';
 import { withTimeout } from '../timeouts.ts';
 
 /**
- * Whether PostgreSQL has disk space left. A server whose disk is full still answers queries, so only a write shows it.
- *
- * Guarantee: nothing is stored. The write is a temporary file of 280 kB, as of a large sort, in the tablespace of the
- * database, at most once in FRESH_MS: anybody may call `/readyz`.
- */
-
-const FRESH_MS = 5000;
-const DISK_FULL = '53100';
-/** The rows need more than 64 kB, and `much` depends on `little`, so that the setting counts. */
-const SPILL = `select count(*) from set_config('work_mem', '64kB', true) as little,
-  generate_series(1, 20000 + 0 * length(little)) as much`;
-
-export function isDiskFull(error: unknown): boolean {
-  return sqlState(error) === DISK_FULL;
-}
-
-/** @returns a function that rejects with the server's error when the last write failed */
-export function openDiskCheck(pool: { query(text: string): Promise<unknown> }): () => Promise<unknown> {
-  let last: Promise<unknown> | undefined;
-  let since = 0;
-  return () => {
-    if (!last || performance.now() - since > FRESH_MS) {
-      since = performance.now();
-      last = pool.query(SPILL);
-    }
-    return last;
-  };
-}
-
-/**
  * `/healthz`: this process responds. `/readyz`: it is ready to work; if not, which parts fail, and since when.
  *
  * Guarantee: a response within little more than twice ANSWER_MS. It contains names and times only: no error, address or
@@ -43,6 +13,12 @@ export function openDiskCheck(pool: { query(text: string): Promise<unknown> }): 
  */
 
 const ANSWER_MS = 2000;
+
+const FRESH_MS = 5000;
+const DISK_FULL = '53100';
+/** The rows need more than 64 kB, and `much` depends on `little`, so that the setting counts. */
+const SPILL = `select count(*) from set_config('work_mem', '64kB', true) as little,
+  generate_series(1, 20000 + 0 * length(little)) as much`;
 
 export interface HealthDeps {
   pool: { query(text: string): Promise<unknown> };
@@ -84,7 +60,7 @@ export function healthRoutes(deps: HealthDeps): Router {
     res.json({ status: 'ok' });
   });
   router.get('/readyz', async (_req, res) => {
-    const hasTables = !isFailing('schema'); // those of the queue too
+    const hasTables = !isFailing('schema'); // and the tables of the queue
     await Promise.all([
       checkDatabase(),
       queues && hasTables && check('queue', queues.check()),
@@ -98,7 +74,7 @@ export function healthRoutes(deps: HealthDeps): Router {
   return router;
 }
 
-/** Not: the database did not answer. */
+/** Whether a key is missing; a database that did not answer is no proof of that. */
 function isLack(error: unknown): boolean {
   return error instanceof StartError;
 }
@@ -110,4 +86,26 @@ function sendNotReady(res: Response, failing: Failure[]): void {
     .status(STATUS.UNAVAILABLE.http)
     .set('Retry-After', '1')
     .json({ ...body, failing });
+}
+
+/**
+ * Checks whether PostgreSQL has disk space left. A server whose disk is full still answers queries, so only a write shows
+ * it. Nothing is stored: the write is a temporary file of 280 kB, as of a large sort, in the tablespace of the database,
+ * at most once in FRESH_MS, as anybody may call `/readyz`.
+ * @returns a function that rejects with the server's error when the last write failed
+ */
+export function openDiskCheck(pool: { query(text: string): Promise<unknown> }): () => Promise<unknown> {
+  let last: Promise<unknown> | undefined;
+  let since = 0;
+  return () => {
+    if (!last || performance.now() - since > FRESH_MS) {
+      since = performance.now();
+      last = pool.query(SPILL);
+    }
+    return last;
+  };
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return sqlState(error) === DISK_FULL;
 }

@@ -2,7 +2,8 @@ import type { RequestHandler } from 'express';
 import { pathOf } from './requests.ts';
 
 /**
- * The methods that a path supports, read from the mounted routes, so that there is no second list to maintain.
+ * The methods that a path supports and the pattern of its route, read from the mounted routes, so that there is no second
+ * list to maintain.
  *
  * A path with a route of its own, such as `/v2beta/users/human`, has the methods of that route only, although it also
  * matches `/v2beta/users/:userId`: so says OpenAPI of concrete and templated paths. Routers must be mounted at `/`.
@@ -42,7 +43,7 @@ export function answerOptions(routes: () => unknown): RequestHandler {
   };
 }
 
-/** The methods of a path without parameters; undefined for all others. */
+/** The methods of a path without parameters; undefined for any other path. */
 export function methodsOfConcrete(router: unknown, path: string): string[] | undefined {
   const known = concrete.get(router as object) ?? collectConcrete(router as Routed);
   concrete.set(router as object, known);
@@ -88,10 +89,9 @@ function matches(layer: Layer, path: string): boolean {
   }
 }
 
-/** The pattern of a mounted route as text: a label of bounded cardinality, unlike a raw path. */
-
 /**
- * `/admin/v1/orgs/:orgId`; the named groups of a regular expression become the same form.
+ * The pattern of a mounted route as text, `/admin/v1/orgs/:orgId`: a label of bounded cardinality, unlike a raw path. The
+ * named groups of a regular expression become the same form.
  * @param path the path of an Express route; of several patterns, the one that matches `asked`, or all joined with `|`
  */
 export function routePattern(path: unknown, asked = ''): string {

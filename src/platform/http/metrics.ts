@@ -9,32 +9,24 @@ import { routePattern } from './methods.ts';
 import { responseHeaders } from './origins.ts';
 import { pathOf, requestId } from './requests.ts';
 import { type Listening, listen } from './server.ts';
-/** The guard of `/metrics` where METRICS_TOKEN is set. */
 
 /**
- * Answers 401 unless the request has the bearer token. Takes the same time for every wrong token.
- * @param token undefined: every request passes
- */
-export function requireToken(token: string | undefined): RequestHandler {
-  const expected = token === undefined ? undefined : digest(`bearer ${token}`);
-  return (req, _res, next) => {
-    const shown = (req.get('authorization') ?? '').replace(/^bearer +/i, 'bearer ');
-    if (!expected || timingSafeEqual(expected, digest(shown))) return next();
-    throw new ApiError('UNAUTHENTICATED', 'METRICS-TOKEN', 'Send the value of METRICS_TOKEN as a bearer token.');
-  };
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-/**
- * `GET /metrics` in the text format of Prometheus: metrics of the process, and the measures that the caller
- * adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
+ * `GET /metrics` in the text format of Prometheus: metrics of the process and of its requests, and the measures that the
+ * caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
  *
  * Guarantee: a measure that fails or takes over 2 seconds is omitted from the response and counted in
- * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds.
+ * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds. Labels of requests come from mounted
+ * routes, never from a raw path.
  */
+
+const FRESH_MS = 5_000;
+const READ_MS = 2_000;
+
+/** Metrics whose names say that they are counters, and they are not; `nodejs_active_handles` and so on tell the same. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Seconds; the long ones are for uploads and `Prefer: wait`. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** A metric that is read when Prometheus asks. */
 export interface Measure {
@@ -51,8 +43,10 @@ export interface Metrics {
   routes: Router;
 }
 
-const FRESH_MS = 5_000;
-const READ_MS = 2_000;
+export interface ApiMetrics extends Metrics {
+  /** Counts and times every request; mount it before all routes. */
+  observe: RequestHandler;
+}
 
 export interface MetricsOptions {
   measures: Measure[];
@@ -61,9 +55,6 @@ export interface MetricsOptions {
   /** The bearer token that `/metrics` requires, if any. */
   token?: string | undefined;
 }
-
-/** Their names say that they are counters, and they are not; `nodejs_active_handles` and so on tell the same. */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export function openMetrics({ measures, registry = new Registry(), token }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry });
@@ -84,49 +75,10 @@ export function openMetrics({ measures, registry = new Registry(), token }: Metr
   return { routes };
 }
 
-/** Reads one measure into its metric. Never throws, as the other metrics are useful without this one. */
-function readerOf(registry: Registry, measure: Measure, failures: Counter): () => Promise<void> {
-  const { name, help, label } = measure;
-  const metric = new Gauge({
-    name,
-    help,
-    labelNames: label ? [label] : [],
-    registers: [registry],
-  });
-  return async () => {
-    try {
-      const value = await withTimeout(measure.read(), READ_MS, name);
-      metric.reset();
-      if (typeof value === 'number') metric.set(value);
-      else for (const [key, n] of Object.entries(value)) metric.set({ [label ?? '']: key }, n);
-    } catch {
-      failures.inc({ measure: name });
-      metric.reset();
-      if (!label) metric.remove();
-    }
-  };
-}
-
-/** Does `work`, unless the last time began less than `ms` ago; then returns what that returned. */
-export function atMostEvery<T>(ms: number, work: () => Promise<T>): () => Promise<T> {
-  let begun = Number.NEGATIVE_INFINITY;
-  let last: Promise<T> | undefined;
-  return () => {
-    const now = performance.now();
-    if (last === undefined || now - begun >= ms) {
-      begun = now;
-      last = work();
-    }
-    return last;
-  };
-}
-
 /**
- * `/metrics` of an API process on METRICS_PORT, which a firewall can keep from those who use the API.
- * On crash: it ends with the process.
+ * Serves `/metrics` of an API process on METRICS_PORT, which a firewall can keep from those who use the API.
+ * @throws Error EADDRINUSE and the like
  */
-
-/** @throws Error EADDRINUSE and the like */
 export function listenForMetrics(
   { routes }: Metrics,
   logger: Logger,
@@ -142,20 +94,6 @@ export function listenForMetrics(
   );
   return listen(app, address);
 }
-
-/**
- * Metrics of the requests to this process.
- *
- * Guarantee: labels come from mounted routes, never from a raw path.
- */
-
-export interface ApiMetrics extends Metrics {
-  /** Counts and times every request; mount it before all routes. */
-  observe: RequestHandler;
-}
-
-/** Seconds; the long ones are for uploads and `Prefer: wait`. */
-const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Counts and times every request. @returns a handler to mount before all routes */
 export function requestMetrics(registry: Registry): RequestHandler {
@@ -186,4 +124,58 @@ export function routeOf(req: Request): string {
 /** `2xx` and so on; `aborted` if the caller disconnected before the response was sent. */
 function statusClass(res: Response): string {
   return res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
+}
+
+/** Reads one measure into its metric. Never throws, as the other metrics are useful without this one. */
+function readerOf(registry: Registry, measure: Measure, failures: Counter): () => Promise<void> {
+  const { name, help, label } = measure;
+  const metric = new Gauge({
+    name,
+    help,
+    labelNames: label ? [label] : [],
+    registers: [registry],
+  });
+  return async () => {
+    try {
+      const value = await withTimeout(measure.read(), READ_MS, name);
+      metric.reset();
+      if (typeof value === 'number') metric.set(value);
+      else for (const [key, n] of Object.entries(value)) metric.set({ [label ?? '']: key }, n);
+    } catch {
+      failures.inc({ measure: name });
+      metric.reset();
+      if (!label) metric.remove();
+    }
+  };
+}
+
+/** Does `work`, unless the last time began less than `ms` milliseconds ago; then returns what the last time returned. */
+export function atMostEvery<T>(ms: number, work: () => Promise<T>): () => Promise<T> {
+  let begun = Number.NEGATIVE_INFINITY;
+  let last: Promise<T> | undefined;
+  return () => {
+    const now = performance.now();
+    if (last === undefined || now - begun >= ms) {
+      begun = now;
+      last = work();
+    }
+    return last;
+  };
+}
+
+/**
+ * Answers 401 unless the request has the bearer token. Takes the same time for every wrong token.
+ * @param token undefined: every request passes
+ */
+export function requireToken(token: string | undefined): RequestHandler {
+  const expected = token === undefined ? undefined : digest(`bearer ${token}`);
+  return (req, _res, next) => {
+    const shown = (req.get('authorization') ?? '').replace(/^bearer +/i, 'bearer ');
+    if (!expected || timingSafeEqual(expected, digest(shown))) return next();
+    throw new ApiError('UNAUTHENTICATED', 'METRICS-TOKEN', 'Send the value of METRICS_TOKEN as a bearer token.');
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -4,10 +4,8 @@ import { allowedMethods } from './methods.ts';
 import { pathOf } from './requests.ts';
 
 /**
- * Cross-origin requests of browsers (Fetch standard): which web pages may call the service, and read its responses.
- *
- * Guarantee: no page gets more than a program with the same token, as credentials mode is off: browsers send no cookies
- * with such requests. Preflight requests are answered before authentication, as they never carry a token.
+ * What other web pages may do with the service: cross-origin requests (Fetch standard), forms that another site sends on
+ * behalf of its visitors, and the headers that tell browsers the limits of every response.
  */
 
 /** Paths of programs. Pages for people, health and metrics have no cross-origin callers. */
@@ -16,15 +14,48 @@ const SHARED = /^\/(?:admin|auth|management|v2beta|oauth|oidc|\.well-known)\//i;
 const OPEN = /^\/(?:\.well-known\/|oauth\/v2\/keys\/?$)/i;
 
 const REQUEST_HEADERS = [
-  ...['Authorization', 'Content-Type', 'Content-Encoding', 'Idempotency-Key', 'Last-Event-ID', 'Prefer'],
-  ...['X-Request-Id', 'X-Service-OrgId', 'X-Zitadel-OrgId'],
+  'Authorization',
+  'Content-Type',
+  'Content-Encoding',
+  'Idempotency-Key',
+  'Last-Event-ID',
+  'Prefer',
+  'X-Request-Id',
+  'X-Service-OrgId',
+  'X-Zitadel-OrgId',
 ].join(', ');
 const RESPONSE_HEADERS = [
-  ...['Allow', 'Content-Disposition', 'Location', 'Preference-Applied', 'Retry-After', 'WWW-Authenticate'],
+  'Allow',
+  'Content-Disposition',
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'WWW-Authenticate',
   'X-Request-Id',
 ].join(', ');
 /** Seconds for which a browser keeps the answer to a preflight request; browsers allow two hours at most. */
 const MAX_AGE_S = '3600';
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * A year, which OWASP ASVS 5 (3.4.1) requires with the subdomains: a browser that has seen it once never sends a
+ * password or a cookie unencrypted. No `preload`: browsers ship that list, which cannot be undone for months, and it
+ * covers the whole registered domain, which is not ours to decide about.
+ */
+const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
+
+/**
+ * For a response that a browser opens by itself: it is what its type says, loads and runs nothing, is in no frame, and
+ * tells its address to nobody. Pages and documentation replace the policy with their own.
+ */
+export const INERT = {
+  'Content-Security-Policy': "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  // Responses contain tokens and personal data.
+  'Cache-Control': 'no-store',
+} as const;
 
 export interface CorsDeps {
   /** The mounted routes. */
@@ -33,7 +64,13 @@ export interface CorsDeps {
   isKnown: (origin: string) => Promise<boolean>;
 }
 
-/** Mount it before everything that may respond, so that pages can read errors too. */
+/**
+ * Decides which web pages may call the service, and read its responses. Mount it before everything that may respond, so
+ * that pages can read errors too.
+ *
+ * Guarantee: no page gets more than a program with the same token, as credentials mode is off: browsers send no cookies
+ * with such requests. Preflight requests are answered before authentication, as they never carry a token.
+ */
 export function cors({ routes, isKnown }: CorsDeps): RequestHandler {
   return async (req, res, next) => {
     if (!SHARED.test(req.path)) return next();
@@ -82,11 +119,10 @@ export function withoutCors(res: Response): void {
  *
  * Guarantee: every browser says where a form comes from, in `Sec-Fetch-Site` or at least in `Origin` (Fetch standard),
  * very old ones in `Referer`. A form from elsewhere, including a sibling domain, is refused unread. A program that is not
- * a browser sends none of them, and holds nobody's cookies. The forms of a login also carry a token, those behind an
- * email's link its code.
+ * a browser sends none of them, and holds nobody's cookies. The forms of a login also carry a token; the forms behind an
+ * email's link carry its code.
+ * @param baseUrl the public address
  */
-
-/** @param baseUrl the public address */
 export function sameOrigin(baseUrl: string): RequestHandler {
   const ours = new URL(baseUrl).origin;
   return (req, _res, next) => {
@@ -100,8 +136,6 @@ export function requireOurs(req: Request, ours: string): void {
   if (READS.has(req.method) || isOurs(req, ours)) return;
   throw new ApiError('PERMISSION_DENIED', 'PAGE-ORIGIN', 'The form comes from another site.');
 }
-
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 function isOurs(req: Request, ours: string): boolean {
   const fromOurs = (origin: string) => origin === ours || origin === `${req.protocol}://${req.get('host')}`;
@@ -117,38 +151,21 @@ function isOurs(req: Request, ours: string): boolean {
   return referer === undefined || fromOurs(originOf(referer));
 }
 
-/** Empty if it is not a URL. */
+/** The origin of a URL; empty if it is not a URL. */
 function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : '';
 }
 
-/** The headers of every response, whatever it answers. Mount `responseHeaders` before all routes. */
-
 /**
- * A year, which OWASP ASVS 5 (3.4.1) requires with the subdomains: a browser that has seen it once never sends a
- * password or a cookie unencrypted. No `preload`: browsers ship that list, which cannot be undone for months, and it
- * covers the whole registered domain, which is not ours to decide about.
+ * The headers of every response, whatever it answers.
+ * @param baseUrl public address of the service: with `https:` browsers are told to use nothing else
  */
-const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
-
-/**
- * For a response that a browser opens by itself: it is what its type says, loads and runs nothing, is in no frame, and
- * tells its address to nobody. Pages and documentation replace the policy with their own.
- */
-export const INERT = {
-  'Content-Security-Policy': "default-src 'none'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  // Responses contain tokens and personal data.
-  'Cache-Control': 'no-store',
-} as const;
-
-/** @param baseUrl public address of the service: with `https:` browsers are told to use nothing else */
 export function headersOfAll({ baseUrl }: { baseUrl?: string } = {}): Record<string, string> {
   const isHttps = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:';
   return { ...INERT, ...(isHttps ? { 'Strict-Transport-Security': STRICT_TRANSPORT } : {}) };
 }
 
+/** Sets the headers of every response. Mount it before all routes. */
 export function responseHeaders(config: { baseUrl?: string } = {}): RequestHandler {
   const headers = headersOfAll(config);
   return (_req, res, next) => {

@@ -4,11 +4,13 @@ import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Which addresses a webhook may use: only those of the public internet, so that nobody can make this service call hosts
- * that only it can reach.
+ * One request to an address that somebody configured: a webhook, a password source, a gateway.
  *
- * Guarantee: the check applies to the address that the connection uses, after names are resolved. No IPv4 address
- * embedded in an IPv6 address passes.
+ * Guarantee: connects only to a checked address, follows no redirect, keeps its time limit, and reads at most
+ * `mostBytes` of the answer. Never throws because of the other side's behaviour. Unless private addresses are allowed,
+ * the address is one of the public internet, so that nobody can make this service call hosts that only it can reach. The
+ * check applies to the address that the connection uses: a name is resolved once for each attempt, so that a second DNS
+ * answer cannot lead elsewhere. No IPv4 address embedded in an IPv6 address passes.
  */
 
 /** IPv4 ranges that are not public (IANA special-purpose address registry), multicast and reserved. */
@@ -39,83 +41,13 @@ const privateV6 = listOf(PRIVATE_V6, 'ipv6');
 const globalV6 = listOf(['2000::/3'], 'ipv6');
 const mappedV4 = listOf(['::ffff:0:0/96'], 'ipv6');
 
-function listOf(ranges: string[], family: 'ipv4' | 'ipv6'): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [net = '', prefix] = range.split('/');
-    list.addSubnet(net, Number(prefix), family);
-  }
-  return list;
-}
-
-/** Whether it is an IP address of the public internet; false if it is not an IP address. */
-export function isPublic(address: string): boolean {
-  switch (isIP(address)) {
-    case 4:
-      return !privateV4.check(address, 'ipv4');
-    case 6:
-      // An address with a zone (`fe80::1%eth0`) is link-local. Mapped addresses are not used on the public internet.
-      if (address.includes('%') || mappedV4.check(address, 'ipv6')) return false;
-      return globalV6.check(address, 'ipv6') && !privateV6.check(address, 'ipv6');
-    default:
-      return false;
-  }
-}
-
-/** The host of a URL as an IP address, if it is one: `[::1]` without its brackets. */
-export function literalAddress(host: string): string | undefined {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
-  return isIP(bare) === 0 ? undefined : bare;
-}
-
-/**
- * The target address of a webhook: resolved once for each attempt and then used for the connection, so that a second
- * DNS answer cannot lead elsewhere.
- */
-
 /** The signature of `lookup` of node:dns; a parameter so that tests can replace it. */
 export type Resolve = typeof systemLookup;
-
-export class ForbiddenTarget extends Error {}
-
-/**
- * Why a URL is refused before its name is resolved; undefined if it is allowed.
- * @param allowPrivate allows http and private addresses
- */
-export function targetProblem(url: string, allowPrivate: boolean): string | undefined {
-  if (allowPrivate) return undefined;
-  const { protocol, hostname } = new URL(url);
-  if (protocol !== 'https:') return 'must start with https://';
-  const address = literalAddress(hostname);
-  if (address !== undefined && !isPublic(address)) return 'must lead to a public address';
-  return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'must lead to a public address' : undefined;
-}
-
-/** A lookup for one connection, which returns only public addresses unless `allowPrivate`. */
-export function lookupFor(allowPrivate: boolean, resolve: Resolve = systemLookup): LookupFunction {
-  return (hostname, options, done) => {
-    resolve(hostname, { ...options, all: true }, (error, found) => {
-      if (error) return done(error, []);
-      const good = found.filter(({ address }) => allowPrivate || isPublic(address));
-      const [first] = good;
-      if (!first) return done(new ForbiddenTarget('the host has no public address'), []);
-      if (options.all) done(null, good);
-      else done(null, first.address, first.family);
-    });
-  };
-}
-
-/**
- * One request to an address that somebody configured.
- *
- * Guarantee: connects only to a checked address, follows no redirect, keeps its time limit, and reads at most
- * `mostBytes` of the answer. Never throws because of the other side's behaviour.
- */
 
 export interface ExchangeOptions {
   /** Allows private addresses and plain http. */
   allowPrivate: boolean;
-  /** For the whole exchange. */
+  /** Time limit of the whole exchange. */
   timeoutMs: number;
   mostBytes: number;
   /** Aborts the exchange. */
@@ -187,4 +119,62 @@ function reasonOf(error: unknown): string {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (name === 'TimeoutError' || code === 'ABORT_ERR') return 'no answer in time';
   return error instanceof ForbiddenTarget ? message : (code ?? 'the request failed');
+}
+
+/**
+ * Why a URL is refused before its name is resolved; undefined if it is allowed.
+ * @param allowPrivate allows http and private addresses
+ */
+export function targetProblem(url: string, allowPrivate: boolean): string | undefined {
+  if (allowPrivate) return undefined;
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== 'https:') return 'must start with https://';
+  const address = literalAddress(hostname);
+  if (address !== undefined && !isPublic(address)) return 'must lead to a public address';
+  return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'must lead to a public address' : undefined;
+}
+
+export class ForbiddenTarget extends Error {}
+
+/** A lookup for one connection, which returns only public addresses unless `allowPrivate`. */
+export function lookupFor(allowPrivate: boolean, resolve: Resolve = systemLookup): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, []);
+      const good = found.filter(({ address }) => allowPrivate || isPublic(address));
+      const [first] = good;
+      if (!first) return done(new ForbiddenTarget('the host has no public address'), []);
+      if (options.all) done(null, good);
+      else done(null, first.address, first.family);
+    });
+  };
+}
+
+/** Whether it is an IP address of the public internet; false if it is not an IP address. */
+export function isPublic(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !privateV4.check(address, 'ipv4');
+    case 6:
+      // An address with a zone (`fe80::1%eth0`) is link-local. Mapped addresses are not used on the public internet.
+      if (address.includes('%') || mappedV4.check(address, 'ipv6')) return false;
+      return globalV6.check(address, 'ipv6') && !privateV6.check(address, 'ipv6');
+    default:
+      return false;
+  }
+}
+
+/** The host of a URL as an IP address, if it is one: `[::1]` without its brackets. */
+export function literalAddress(host: string): string | undefined {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return isIP(bare) === 0 ? undefined : bare;
+}
+
+function listOf(ranges: string[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [net = '', prefix] = range.split('/');
+    list.addSubnet(net, Number(prefix), family);
+  }
+  return list;
 }

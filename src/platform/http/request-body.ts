@@ -7,14 +7,15 @@ import { holdsMoreValues, textNestsDeeper } from '../text/json-stream.ts';
 import { camelCase, fieldPath, LONGEST_KEY } from '../text/names.ts';
 import { wrongMediaType } from './errors.ts';
 import { openSlots } from './slots.ts';
+
 /**
- * Reads the JSON body of one request.
+ * Reads the JSON body of one request, and converts it to the value of a schema.
  *
  * Guarantee: the result is JSON from valid UTF-8 of bounded size, with a bounded number of values and bounded nesting;
- * everything else is an API error (../errors.ts). All three are checked in the bytes, before JSON.parse, which blocks the
+ * everything else is an API error (errors.ts). All three are checked in the bytes, before JSON.parse, which blocks the
  * process for all.
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
- * stream itself. Only imports may be compressed (imports/parse/body.ts).
+ * stream itself. Only imports may be compressed (src/imports/entries/).
  */
 
 export interface BodyLimits {
@@ -23,9 +24,9 @@ export interface BodyLimits {
   values: number;
 }
 
-/** For most operations: fields of at most 2,000 characters, and lists of at most 100 of them. */
+/** Limits of most operations: fields of at most 2,000 characters, and lists of at most 100 of them. */
 export const SMALL_BODY: BodyLimits = { bytes: 256 * 2 ** 10, values: 2_000 };
-/** For lists of 10,000 elements and metadata values of 500,000 characters; only where callers need a role. */
+/** Limits for lists of 10,000 elements and metadata values of 500,000 characters; only where callers need a role. */
 export const LARGE_BODY: BodyLimits = { bytes: 16 * 2 ** 20, values: 80_000 };
 /** Arrays and objects inside each other, as in imports. What walks a body calls itself for each of them. */
 export const MOST_NESTED = 64;
@@ -33,10 +34,26 @@ export const MOST_NESTED = 64;
 const MAX_MS = 300_000;
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
+const MOST_CHARACTERS = 2 ** 20;
+/** Characters of a path that are shown. */
+const LONGEST_PATH = 1000;
+
+/** As a query, a form must fit into the head of a request, which Node.js limits to 16 KiB. */
+const MAX_FORM_BYTES = 12 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+/** What programs encode forms as; anything else cannot be in a query. */
+const QUERY = /^[\x21\x22\x24-\x7e]*$/;
+
 /** A large body takes up to three times its size in memory while it is read. */
 const largeBodies = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'REQUEST-BODIES', what: 'large bodies' });
 const collectors = new Map<number, RequestHandler>();
 const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+interface Violations {
+  /** By field and description, as two checks may find the same error. */
+  found: Map<string, FieldViolation>;
+  characters: number;
+}
 
 /**
  * The parsed body; an absent one is read as `{}`.
@@ -52,6 +69,84 @@ export async function readJson(req: Request, res: Response, limits: BodyLimits =
   } finally {
     release?.();
   }
+}
+
+/**
+ * Converts parsed JSON to the value of a schema.
+ *
+ * Guarantee: the error names every invalid field by its camelCase path, until it has MOST_CHARACTERS, so that the answer
+ * is bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with
+ * NUL or a lone surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
+ * @param id stable id of the error, such as `ORG-SETUP`
+ * @throws ApiError 400 with a violation for every invalid field
+ */
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidArgument(id, 'The body must be a JSON object.');
+  }
+  const violations: Violations = { found: new Map(), characters: 0 };
+  const value = normalize(body, '', 0, violations);
+  const parsed = schema.safeParse(value, { error: (issue) => defaultMessage(issue.code, issue.input, issue.expected) });
+  if (parsed.success && violations.found.size === 0) return parsed.data;
+  for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
+  throw badFields(id, [...violations.found.values()]);
+}
+
+/** 400 that names every invalid field; the message names the first ten. */
+export function badFields(id: string, violations: FieldViolation[]): ApiError {
+  const names = violations.slice(0, 10).map((v) => `${v.field || 'The body'} ${v.description}`);
+  const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
+  return invalidArgument(id, `${`${names.join('; ')}${more}`.replace(/\.$/, '')}.`, violations);
+}
+
+/**
+ * An id in the path, percent-decoded; the rule for ids in bodies applies.
+ * @throws ApiError 400 when it is not a valid id (`.`, control characters, over 200 characters)
+ */
+export function pathId(req: Request, name: string): string {
+  const value = req.params[name];
+  const id = Array.isArray(value) ? value.join('/') : (value ?? '');
+  const problem = idProblem(id);
+  if (problem) throw badFields('REQUEST-ID', [{ field: name, description: problem }]);
+  return id;
+}
+
+/**
+ * Answers `POST` on addresses that browsers are sent to (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0
+ * section 2): the form takes the place of the query, and `answer` gets a `GET`.
+ *
+ * Browsers send our cookies with a navigation from another site only if it is a `GET` (`SameSite=Lax`). So such a form
+ * is redirected to the same address with its fields in the query: else, a user who is signed in had to sign in again.
+ * @param baseUrl the public address
+ */
+export function formAsQuery(answer: RequestHandler, baseUrl: string): RequestHandler[] {
+  return [
+    express.text({ type: FORM, limit: MAX_FORM_BYTES }),
+    (req, res, next) => pass(answer, baseUrl, req, res, next),
+  ];
+}
+
+async function pass(
+  answer: RequestHandler,
+  baseUrl: string,
+  ...[req, res, next]: Parameters<RequestHandler>
+): Promise<void> {
+  const target = `${req.path}?${queryOf(req)}`;
+  if (req.get('sec-fetch-site') === 'cross-site') return res.redirect(303, baseUrl + target);
+  const { method, url } = req;
+  Object.assign(req, { method: 'GET', url: target });
+  try {
+    await answer(req, res, next);
+  } finally {
+    Object.assign(req, { method, url }); // for the log and the metrics
+  }
+}
+
+/** @throws ApiError 400 */
+function queryOf(req: Request): string {
+  const form: unknown = req.body;
+  if (typeof form === 'string' && QUERY.test(form)) return form;
+  throw new ApiError('INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', `The body must be ${FORM}.`);
 }
 
 async function readParsed(req: Request, res: Response, limits: BodyLimits): Promise<unknown> {
@@ -102,80 +197,34 @@ function parse(text: string): unknown {
   }
 }
 
-/**
- * Converts parsed JSON to the value of a schema.
- *
- * Guarantee: the error names every invalid field by its camelCase path, until it has MOST_CHARACTERS, so that the answer
- * is bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with
- * NUL or a lone surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
- */
-
-const MAX_DEPTH = 64;
-const MOST_CHARACTERS = 2 ** 20;
-/** Characters of a path that are shown. */
-const LONGEST_PATH = 1000;
-
-interface Violations {
-  /** By field and description, as two checks may find the same error. */
-  found: Map<string, FieldViolation>;
-  characters: number;
-}
-
-interface Normalizing {
-  violations: Violations;
-}
-
-/**
- * @param id stable id of the error, such as `ORG-SETUP`
- * @throws ApiError 400 with a violation for every invalid field
- */
-export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalidArgument(id, 'The body must be a JSON object.');
-  }
-  const violations: Violations = { found: new Map(), characters: 0 };
-  const value = normalize(body, '', 0, { violations });
-  const parsed = schema.safeParse(value, { error: (issue) => defaultMessage(issue.code, issue.input, issue.expected) });
-  if (parsed.success && violations.found.size === 0) return parsed.data;
-  for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
-  throw badFields(id, [...violations.found.values()]);
-}
-
-/** 400 that names every invalid field; the message names the first ten. */
-export function badFields(id: string, violations: FieldViolation[]): ApiError {
-  const names = violations.slice(0, 10).map((v) => `${v.field || 'The body'} ${v.description}`);
-  const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
-  return invalidArgument(id, `${`${names.join('; ')}${more}`.replace(/\.$/, '')}.`, violations);
-}
-
-function normalize(value: unknown, path: string, depth: number, state: Normalizing): unknown {
+function normalize(value: unknown, path: string, depth: number, violations: Violations): unknown {
   if (typeof value === 'string') {
     const problem = stringProblem(value);
-    if (problem) add(state.violations, path, problem);
+    if (problem) add(violations, path, problem);
     return value;
   }
   if (typeof value !== 'object' || value === null) return value;
-  if (depth === MAX_DEPTH) {
-    add(state.violations, path, `must not be nested over ${MAX_DEPTH} levels`);
+  if (depth === MOST_NESTED) {
+    add(violations, path, `must not be nested over ${MOST_NESTED} levels`);
     return undefined;
   }
-  if (Array.isArray(value)) return value.map((v, i) => normalize(v, `${path}[${i}]`, depth + 1, state));
-  return normalizeObject(value, path, depth, state);
+  if (Array.isArray(value)) return value.map((v, i) => normalize(v, `${path}[${i}]`, depth + 1, violations));
+  return normalizeObject(value, path, depth, violations);
 }
 
-function normalizeObject(value: object, path: string, depth: number, state: Normalizing): object {
+function normalizeObject(value: object, path: string, depth: number, violations: Violations): object {
   const members = new Map<string, unknown>();
   for (const [key, member] of Object.entries(value)) {
     if (member === null) continue;
     if (key.length > LONGEST_KEY) {
       const name = key.slice(0, LONGEST_KEY).toWellFormed();
-      add(state.violations, pathTo(path, name), `must have a name of at most ${LONGEST_KEY} characters`);
+      add(violations, pathTo(path, name), `must have a name of at most ${LONGEST_KEY} characters`);
       continue;
     }
     const name = camelCase(key);
     // If both spellings are present, camelCase wins, whatever their order.
     if (name !== key && Object.hasOwn(value, name)) continue;
-    members.set(name, normalize(member, pathTo(path, name), depth + 1, state));
+    members.set(name, normalize(member, pathTo(path, name), depth + 1, violations));
   }
   // fromEntries defines own properties, so a key `__proto__` stays an ordinary key.
   return Object.fromEntries(members);
@@ -203,60 +252,4 @@ function defaultMessage(code: string | undefined, input: unknown, expected: unkn
   if (code !== 'invalid_type') return undefined;
   if (input === undefined) return 'is required';
   return `must be ${expected === 'array' || expected === 'object' ? 'an' : 'a'} ${String(expected)}`;
-}
-
-/**
- * `POST` on addresses that browsers are sent to (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0
- * section 2): the form takes the place of the query.
- *
- * Browsers send our cookies with a navigation from another site only if it is a `GET` (`SameSite=Lax`). So such a form
- * is redirected to the same address with its fields in the query: else, a user who is signed in had to sign in again.
- */
-
-/** As a query, it must fit into the head of a request, which Node.js limits to 16 KiB. */
-const MAX_BYTES = 12 * 1024;
-const FORM = 'application/x-www-form-urlencoded';
-/** What programs encode forms as; anything else cannot stand in a query. */
-const QUERY = /^[\x21\x22\x24-\x7e]*$/;
-
-/**
- * Reads the form, and gives the request to `answer` as a `GET` with a query.
- * @param baseUrl the public address
- */
-export function formAsQuery(answer: RequestHandler, baseUrl: string): RequestHandler[] {
-  return [express.text({ type: FORM, limit: MAX_BYTES }), (req, res, next) => pass(answer, baseUrl, req, res, next)];
-}
-
-async function pass(
-  answer: RequestHandler,
-  baseUrl: string,
-  ...[req, res, next]: Parameters<RequestHandler>
-): Promise<void> {
-  const target = `${req.path}?${queryOf(req)}`;
-  if (req.get('sec-fetch-site') === 'cross-site') return res.redirect(303, baseUrl + target);
-  const { method, url } = req;
-  Object.assign(req, { method: 'GET', url: target });
-  try {
-    await answer(req, res, next);
-  } finally {
-    Object.assign(req, { method, url }); // for the log and the metrics
-  }
-}
-
-/** @throws ApiError 400 */
-function queryOf(req: Request): string {
-  const form: unknown = req.body;
-  if (typeof form === 'string' && QUERY.test(form)) return form;
-  throw new ApiError('INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', `The body must be ${FORM}.`);
-}
-
-/** Ids in paths, percent-decoded; the same rule applies as for ids in bodies. */
-
-/** @throws ApiError 400 when it is not a valid id (`.`, control characters, over 200 characters) */
-export function pathId(req: Request, name: string): string {
-  const value = req.params[name];
-  const id = Array.isArray(value) ? value.join('/') : (value ?? '');
-  const problem = idProblem(id);
-  if (problem) throw badFields('REQUEST-ID', [{ field: name, description: problem }]);
-  return id;
 }

@@ -5,12 +5,21 @@ import { inRequestContext, type RequestContext, USER_AGENT_CHARS } from '../requ
 import { plainAddress } from '../text/names.ts';
 
 /**
- * Gives every request an id; the response has it as `x-request-id`, and every log line names it.
- * Everything that the request starts runs in its context (`src/platform/request-context.ts`).
- * A short and plain id from the caller is kept, so that you can follow one id through several services.
+ * Every request has an id, a context and a line in the log.
+ *
+ * The response has the id as `x-request-id`, and every log line names it. A short and plain id from the caller is kept,
+ * so that you can follow one id through several services. Everything that the request starts runs in its context
+ * (`src/platform/request-context.ts`).
+ *
+ * Guarantee: the log names the caller by user id and client id, once authenticated, and a refusal by its error id.
+ * Headers, bodies and query strings are never logged, as they can contain tokens, passwords, codes and names that
+ * somebody typed.
  */
 
 const SANE = /^[A-Za-z0-9._:/+=-]{1,128}$/;
+
+/** Frequent requests of machines. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** Sets `res.locals.requestId`, the header and the context. Mount it first. */
 export function requestId(): RequestHandler {
@@ -43,14 +52,9 @@ function contextFor(req: Request, requestId: string): RequestContext {
 }
 
 /**
- * One log line per request, written when the response is sent or the caller has disconnected.
- * Guarantee: the caller is named by user id and client id, once authenticated, a refusal by its error id. Headers, bodies and query strings are
- * never logged, as they can contain tokens, passwords, codes and names that somebody typed.
+ * Logs method, path, status, milliseconds and caller when the response is sent or the caller has disconnected; mount it
+ * after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug.
  */
-
-const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
-
-/** Logs method, path, status, milliseconds and caller; mount it after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug. */
 export function accessLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
     const started = performance.now();

@@ -17,18 +17,34 @@ import { type BodyRate, requireBodyRate } from './limits.ts';
 import { headersOfAll } from './origins.ts';
 
 /**
- * Answers what Node's HTTP server would refuse with an empty response: requests that are not HTTP, too large headers,
- * contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`, and a head or body that does not arrive in time.
+ * The listening socket, its timeouts, and the answers to what Node's HTTP server would refuse with an empty response:
+ * requests that are not HTTP, too large headers, contradicting lengths, a missing `Host`, an unknown `Expect`, `CONNECT`,
+ * and a head or body that does not arrive in time.
  *
- * Guarantee: such a response has the error body and an `x-request-id`, like every other. Nothing is written into a
- * response that has begun: then the connection is closed.
+ * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
+ * hardly arrives (limits.ts); a client that waits for the service is not. `stop` lets requests in progress finish within
+ * its grace period, then closes connections. A refusal has the error body and an `x-request-id`, like every other
+ * response. Nothing is written into a response that has begun: then the connection is closed.
  */
+
+const HEADERS_MS = 30_000;
+/** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
+const KEEP_ALIVE_MS = 65_000;
+/** Time without a byte in either direction, while the service waits for the client. */
+const SILENCE_MS = 120_000;
+const SWEEP_MS = 50;
+/**
+ * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
+ * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
+ * `net.core.somaxconn`, 4096 on Linux; the default of Node.js is 511.
+ */
+const BACKLOG = 4096;
 
 /** Time for the client to read the response, while what it still sends is thrown away. */
 const LINGER_MS = 2000;
 
 const LENGTH = 'Content-Length must be given once, as a number, and not together with Transfer-Encoding.';
-/** By the code of the parser's error; all others are the first of these. */
+/** Messages by the code of the parser's error; any other code has the message of MALFORMED. */
 const MESSAGES: Readonly<Record<string, string>> = {
   MALFORMED: 'The request must be valid HTTP/1.1.',
   HPE_INVALID_METHOD: 'The method must be one that HTTP defines, such as GET or POST.',
@@ -38,13 +54,84 @@ const MESSAGES: Readonly<Record<string, string>> = {
   HPE_INVALID_CHUNK_SIZE: 'The chunks of the body must be as Transfer-Encoding: chunked requires.',
 };
 
-export interface RefusalOptions {
+export interface ListenOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  silenceMs?: number;
+  /** How fast bodies must arrive; absent: BODY_RATE. */
+  bodyRate?: BodyRate;
+  /** Time to send the head of a request. */
+  headersMs?: number;
+  /** Logs requests that never reach the handler. */
+  logger?: Pick<Logger, 'info'>;
+  /** Headers of the responses to those requests. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+export interface Listening {
+  port: number;
+  /** Accepts no new connections, finishes requests in progress, closes the remaining connections after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+interface RefusalOptions {
   /** Headers of every response. */
   headers: Readonly<Record<string, string>>;
   logger?: Pick<Logger, 'info'>;
 }
 
-export function answerProtocolErrors(server: Server, options: RefusalOptions): void {
+/**
+ * Starts listening.
+ * @throws Error EADDRINUSE and the like
+ */
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
+  const { headersMs = HEADERS_MS, headers = headersOfAll() } = options;
+  const refusal = { ...options, headers };
+  const timeouts = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: headersMs,
+  };
+  const server = createServer(
+    { keepAlive: true, requireHostHeader: false, ...timeouts },
+    requireHost(handler, refusal),
+  );
+  answerProtocolErrors(server, refusal);
+  // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
+  server.requestTimeout = 0;
+  cutSilence(server, options.silenceMs ?? SILENCE_MS);
+  requireBodyRate(server, options.bodyRate);
+  server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, stop: (graceMs) => stop(server, graceMs) };
+}
+
+/** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
+function cutSilence(server: Server, silenceMs: number): void {
+  const current = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
+  server.prependListener('request', (req, res) => current.set(req.socket, { req, res }));
+  server.setTimeout(silenceMs, (socket) => {
+    const exchange = current.get(socket);
+    const isOurTurn = exchange?.req.complete && !exchange.res.writableFinished && !exchange.res.writableNeedDrain;
+    if (!isOurTurn) socket.destroy();
+  });
+}
+
+async function stop(server: Server, graceMs: number): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // A connection that was busy stays open for the next request of its client, which would not be answered.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+}
+
+/** Answers what the parser of the server refuses, and what has no handler. */
+function answerProtocolErrors(server: Server, options: RefusalOptions): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     if (socket.writableEnded) return; // refused already; the client still sends
     if (error.code === 'ECONNRESET' || !isUnanswered(socket)) socket.destroy();
@@ -55,7 +142,7 @@ export function answerProtocolErrors(server: Server, options: RefusalOptions): v
 }
 
 /** The handler for requests that have a `Host`. The server must be created with `requireHostHeader: false`. */
-export function requireHost(handler: RequestListener, options: RefusalOptions): RequestListener {
+function requireHost(handler: RequestListener, options: RefusalOptions): RequestListener {
   return (req, res) => {
     if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), options);
     else handler(req, res);
@@ -120,95 +207,4 @@ function responseTo(error: ApiError, { logger, headers: ofAll }: RefusalOptions)
     Connection: 'close',
   };
   return { headers, body };
-}
-
-/**
- * The listening socket and its timeouts.
- *
- * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
- * hardly arrives (limits/body-rate.ts); a client that waits for the service is not. `stop` lets requests in progress finish within its grace period, then closes connections.
- * On crash: clients see a closed connection, and so know that there is no response.
- */
-
-const HEADERS_MS = 30_000;
-/** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */
-const KEEP_ALIVE_MS = 65_000;
-/** Time without a byte in either direction, while the service waits for the client. */
-const SILENCE_MS = 120_000;
-const SWEEP_MS = 50;
-/**
- * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
- * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
- * `net.core.somaxconn`, 4096 on Linux; the default of Node.js is 511.
- */
-const BACKLOG = 4096;
-
-export interface ListenOptions {
-  host: string;
-  /** 0 takes a free port. */
-  port: number;
-  silenceMs?: number;
-  /** How fast bodies must arrive; absent: BODY_RATE. */
-  bodyRate?: BodyRate;
-  /** Time to send the head of a request. */
-  headersMs?: number;
-  /** Logs requests that never reach the handler. */
-  logger?: Pick<Logger, 'info'>;
-  /** Headers of the responses to those requests. */
-  headers?: Readonly<Record<string, string>>;
-}
-
-export interface Listening {
-  port: number;
-  /** Accepts no new connections, finishes requests in progress, closes the remaining connections after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-}
-
-/**
- * Starts listening.
- * @throws Error EADDRINUSE and the like
- */
-export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { headersMs = HEADERS_MS, headers = headersOfAll() } = options;
-  const refusal = { ...options, headers };
-  const timeouts = {
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: headersMs,
-    connectionsCheckingInterval: headersMs,
-  };
-  const server = createServer(
-    { keepAlive: true, requireHostHeader: false, ...timeouts },
-    requireHost(handler, refusal),
-  );
-  answerProtocolErrors(server, refusal);
-  // An import may upload for hours if it makes progress; bodies of other requests have their own limit.
-  server.requestTimeout = 0;
-  cutSilence(server, options.silenceMs ?? SILENCE_MS);
-  requireBodyRate(server, options.bodyRate);
-  server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { port, stop: (graceMs) => stop(server, graceMs) };
-}
-
-/** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
-function cutSilence(server: Server, silenceMs: number): void {
-  const current = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
-  server.prependListener('request', (req, res) => current.set(req.socket, { req, res }));
-  server.setTimeout(silenceMs, (socket) => {
-    const exchange = current.get(socket);
-    const isOurTurn = exchange?.req.complete && !exchange.res.writableFinished && !exchange.res.writableNeedDrain;
-    if (!isOurTurn) socket.destroy();
-  });
-}
-
-async function stop(server: Server, graceMs: number): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  // A connection that was busy stays open for the next request of its client, which would not be answered.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed;
-  clearInterval(sweep);
-  clearTimeout(cut);
 }

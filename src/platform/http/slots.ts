@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts';
+
 /**
  * Limits how many requests of one kind are under way in this process: for each caller, for the organization that the
  * caller belongs to, and in all.

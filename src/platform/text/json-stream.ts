@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { Joiner } from './lines.ts';
+
 /**
- * A sliding window over a JSON document: bytes are appended at the end, and keys and values are read from the front.
- *
- * Guarantee: text is returned only if it is valid UTF-8. Appending releases the bytes before `position`, so the window
- * holds one chunk plus the unfinished key or value before it. Each byte is copied and searched a bounded number of
- * times, however small the chunks are.
+ * JSON documents of any size, read in chunks: a window over the bytes (`JsonWindow`), the structure that a reader follows
+ * (`JsonStructure`), and scans that find where arrays and objects end without parsing them (`Scan`).
  */
 
 export const NEWLINE = 0x0a;
@@ -21,6 +19,13 @@ const PUNCTUATION = [COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_O
 
 export type Invalid = 'syntax' | 'utf8';
 
+/**
+ * A sliding window over a JSON document: bytes are appended at the end, and keys and values are read from the front.
+ *
+ * Guarantee: text is returned only if it is valid UTF-8. Appending releases the bytes before `position`, so the window
+ * holds one chunk plus the unfinished key or value before it. Each byte is copied and searched a bounded number of
+ * times, however small the chunks are.
+ */
 export abstract class JsonWindow {
   buffer: Buffer = Buffer.alloc(0);
   /** Where reading continues in `buffer`; may be past its end when an escape sequence was cut off. */
@@ -110,25 +115,16 @@ export abstract class JsonWindow {
   }
 }
 
-function isSpace(c: number): boolean {
-  return c === 0x20 || c === NEWLINE || c === 0x0d || c === 0x09;
-}
-
-function isDelimiter(c: number): boolean {
-  return isSpace(c) || PUNCTUATION.includes(c);
-}
-
-/**
- * Follows the structure of a JSON document (RFC 8259, section 2): commas, colons, and where arrays and objects end. Its
- * caller reads the keys and values, or skips them.
- */
-
-/** `key` and `value` begin at the window's position; `end` is that of an array or object and was consumed. */
+/** `key` and `value` begin at the window's position; `end`, the end of an array or object, was consumed. */
 export type Part = 'key' | 'value' | 'end';
 
 /** What the next byte after white space should begin. */
 type Expect = 'value' | 'first' | 'key' | 'colon' | 'next';
 
+/**
+ * Follows the structure of a JSON document (RFC 8259, section 2): commas, colons, and where arrays and objects end. Its
+ * caller reads the keys and values, or skips them.
+ */
 export class JsonStructure {
   /** The open containers, from the outermost: whether each is an array. */
   private readonly containers: boolean[] = [];
@@ -183,23 +179,21 @@ export class JsonStructure {
   }
 }
 
+/** 1: quote, 2: opening bracket, 3: closing bracket, 4: comma, 0: anything else. */
+const CLASS = new Uint8Array(256);
+CLASS[QUOTE] = 1;
+CLASS[OPEN_OBJECT] = 2;
+CLASS[OPEN_ARRAY] = 2;
+CLASS[CLOSE_OBJECT] = 3;
+CLASS[CLOSE_ARRAY] = 3;
+CLASS[COMMA] = 4;
+
 /**
- * Finds where arrays and objects end, and the commas between their elements, without parsing them.
+ * A scan of the elements of one array or object: finds its end, and the commas between its elements.
  *
  * Guarantee: reads each byte once, however the text is split into chunks; holds no text. It recognises only strings and
  * nesting, because JSON.parse validates the text between two boundaries.
  */
-
-/** 1: quote, 2: opening bracket, 3: closing bracket, 4: comma, 0: anything else. */
-const CLASS = new Uint8Array(256);
-CLASS[QUOTE] = 1;
-CLASS['{'.charCodeAt(0)] = 2;
-CLASS['['.charCodeAt(0)] = 2;
-CLASS['}'.charCodeAt(0)] = 3;
-CLASS[']'.charCodeAt(0)] = 3;
-CLASS[','.charCodeAt(0)] = 4;
-
-/** A scan of the elements of one array or object. */
 export interface Scan {
   /** Where to continue in the buffer; may lie past its end when an escape is split between chunks. */
   position: number;
@@ -232,7 +226,7 @@ export function shift(scan: Scan, moved: number): void {
 export function advance(scan: Scan, buffer: Uint8Array, room: number): void {
   const length = buffer.length;
   let { position: i, depth, inString, lastComma } = scan;
-  while (i < length) {
+  scanning: while (i < length) {
     // Most bytes are in strings, so they have a loop of their own.
     while (inString && i < length) {
       const c = buffer[i++] as number;
@@ -246,18 +240,14 @@ export function advance(scan: Scan, buffer: Uint8Array, room: number): void {
         break;
       case 2:
         if (++depth > room) {
-          scan.lastComma = lastComma;
           scan.tooDeep = true;
-          return;
+          break scanning;
         }
         break;
       case 3:
         if (depth === 0) {
-          scan.position = i + 1;
-          scan.depth = 0;
-          scan.lastComma = lastComma;
-          scan.end = i;
-          return;
+          scan.end = i++;
+          break scanning;
         }
         depth--;
         break;
@@ -300,4 +290,12 @@ export function nestsDeeper(value: unknown, room: number): boolean {
   if (room === 0) return true;
   for (const key in value) if (nestsDeeper((value as Record<string, unknown>)[key], room - 1)) return true;
   return false;
+}
+
+function isSpace(c: number): boolean {
+  return c === 0x20 || c === NEWLINE || c === 0x0d || c === 0x09;
+}
+
+function isDelimiter(c: number): boolean {
+  return isSpace(c) || PUNCTUATION.includes(c);
 }

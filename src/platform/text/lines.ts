@@ -1,13 +1,20 @@
+/** Lines of text: a stream of bytes is split into lines, the ends of chunks are joined, and records of CSV are written. */
+
+const NEWLINE = 0x0a;
+/** The first size of a buffer, which then doubles. */
+const FIRST_BYTES = 1024;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+const NEEDS_QUOTES = /[",\r\n]/;
+/** A spreadsheet would read such a cell as a formula (OWASP, "CSV Injection"); includes the full-width forms. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+
 /**
  * Splits a stream of bytes into lines, and skips blank lines and leading whitespace.
  *
  * Guarantee: each byte is copied a bounded number of times, however small the chunks are; memory is bounded by one
  * chunk plus the unfinished line.
  */
-
-const NEWLINE = 0x0a;
-const FIRST_BYTES = 1024;
-
 export class Lines {
   /** The number of the line returned last, from 1; blank lines count. */
   number = 0;
@@ -76,9 +83,6 @@ export class Lines {
  * returned are never overwritten, so views of them stay valid; memory is bounded by twice the unfinished end plus one
  * chunk.
  */
-const FIRST_BYTES2 = 1024;
-const NOTHING: Buffer = Buffer.alloc(0);
-
 export class Joiner {
   /** Where small chunks are collected; it grows by doubling. */
   private storage = NOTHING;
@@ -101,18 +105,15 @@ export class Joiner {
   }
 
   private grow(rest: Buffer, more: number): void {
-    this.storage = Buffer.allocUnsafe(Math.max(FIRST_BYTES2, 2 * (rest.length + more)));
+    this.storage = Buffer.allocUnsafe(Math.max(FIRST_BYTES, 2 * (rest.length + more)));
     this.used = rest.copy(this.storage);
   }
 }
 
-/** Writes CSV (RFC 4180) that is safe to open in a spreadsheet. */
-
-const NEEDS_QUOTES = /[",\r\n]/;
-/** A spreadsheet would read such a cell as a formula (OWASP, "CSV Injection"); includes the full-width forms. */
-const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
-
-/** One record with its line break. A cell that a spreadsheet would compute gets a leading apostrophe. */
+/**
+ * One record of CSV (RFC 4180) with its line break, safe to open in a spreadsheet: a cell that would be computed there
+ * gets a leading apostrophe.
+ */
 export function csvRecord(cells: readonly (string | number)[]): string {
   return `${cells.map(cell).join(',')}\r\n`;
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-/** Names of fields: paths in error messages, and the two spellings of input. */
+
+/** Names of fields, in error messages and in the two spellings of input; and the plain form of IP addresses. */
 
 /** `queries[0].inUserIdsQuery.userIds` */
 export function fieldPath(path: readonly PropertyKey[]): string {
@@ -17,8 +18,6 @@ export function camelCase(key: string): string {
   if (key.length > LONGEST_KEY) return key;
   return key.replace(/(?<=[A-Za-z0-9])_+([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
-
-/** IP addresses. */
 
 /**
  * The address in the form that PostgreSQL stores: IPv4 without the prefix of IPv6, and no zone. Undefined if a trusted
