@@ -3,101 +3,9 @@ import { Piscina } from 'piscina';
 import { ApiError } from '../platform/errors.ts';
 import { inSpan } from '../platform/telemetry.ts';
 import { workOf } from './registry.ts';
-import { openSlowness } from './scheme.ts';
 import { warnWithoutBinary } from './schemes/bcrypt.ts';
 import type { Timed } from './thread.ts';
-/**
- * The line of tasks before threads. It runs a number of them at once, refuses a task that would wait too long, and
- * drops one that waits when its caller has gone.
- *
- * On crash: waiting tasks are lost with the process, as are their callers' connections.
- */
-
-export interface LaneOptions {
-  atOnce: number;
-  /** The longest time that the tasks in front may take, in milliseconds of one thread. */
-  longestWaitMs: number;
-}
-
-export interface LaneTask {
-  /** How long it takes, about. */
-  ms: number;
-  /** Aborted when the caller has gone. A task that runs is not interrupted: a new thread costs more than most tasks. */
-  signal?: AbortSignal | undefined;
-}
-
-export interface Lane {
-  /** @throws ApiError 503 PASSWORDS-BUSY; the signal's reason */
-  run<T>(work: () => Promise<T>, task: LaneTask): Promise<T>;
-}
-
-interface Waiting {
-  ms: number;
-  start(): void;
-}
-
-const RETRY_AFTER_S = 5;
-
-export function openLane({ atOnce, longestWaitMs }: LaneOptions): Lane {
-  const waiting = new Set<Waiting>();
-  let running = 0;
-  let waitingMs = 0;
-
-  function leave(one: Waiting): void {
-    if (waiting.delete(one)) waitingMs -= one.ms;
-  }
-
-  function next(): void {
-    const [first] = waiting;
-    if (!first) return;
-    leave(first);
-    running++;
-    first.start();
-  }
-
-  /** Returns when the task has one of the places. */
-  function place({ ms, signal }: LaneTask): Promise<void> | undefined {
-    if (signal?.aborted) throw signal.reason;
-    if (running < atOnce) {
-      running++;
-      return undefined;
-    }
-    if (waitingMs / atOnce >= longestWaitMs) throw busy();
-    return new Promise((resolve, reject) => {
-      const drop = () => {
-        leave(one);
-        reject(signal?.reason);
-      };
-      const one: Waiting = {
-        ms,
-        start() {
-          signal?.removeEventListener('abort', drop);
-          resolve();
-        },
-      };
-      signal?.addEventListener('abort', drop, { once: true });
-      waiting.add(one);
-      waitingMs += ms;
-    });
-  }
-
-  return {
-    async run(work, task) {
-      await place(task);
-      try {
-        return await work();
-      } finally {
-        running--;
-        next();
-      }
-    },
-  };
-}
-
-function busy(): ApiError {
-  const message = 'Too many passwords are being checked. Try again later.';
-  return new ApiError('UNAVAILABLE', 'PASSWORDS-BUSY', message, { retryAfterS: RETRY_AFTER_S });
-}
+import { openSlowness } from './work.ts';
 
 /**
  * Hashes and verifies passwords in threads, never on the event loop.
@@ -105,9 +13,18 @@ function busy(): ApiError {
  * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
  * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login
  * of users with common hashes.
- *
- * On crash: nothing is stored, so a crash during a hash loses only its result. A thread that dies rejects its own task.
+ * On crash: a thread that dies rejects its own task only.
  */
+
+/** About what bcrypt with cost 16 takes in JavaScript. */
+const MS_OF_WORK = 5000;
+/** A hash of ours, in JavaScript. */
+const USUAL_MS = 80;
+/** What takes longer goes to the thread for expensive hashes: bcrypt from cost 14; few systems have such users. */
+const EXPENSIVE_MS = 1000;
+/** Expensive tasks may wait longer than common ones: for about three of the most expensive. */
+const EXPENSIVE_WAITS = 3;
+const RETRY_AFTER_S = 5;
 
 /**
  * A task that waits is dropped when its `gone` is aborted, and rejects with its reason.
@@ -146,20 +63,6 @@ export interface HasherOptions {
   longestWaitMs?: number;
   /** Gets a warning if bcrypt has no binary for this platform. */
   logger?: Pick<Logger, 'warn'>;
-}
-
-/** About what bcrypt with cost 16 takes in JavaScript. */
-const MS_OF_WORK = 5000;
-/** A hash of ours, in JavaScript. */
-const USUAL_MS = 80;
-/** What takes longer goes to the thread for expensive hashes: bcrypt from cost 14; few systems have such users. */
-const EXPENSIVE_MS = 1000;
-/** Expensive tasks may wait longer than common ones: for about three of the most expensive. */
-const EXPENSIVE_WAITS = 3;
-
-/** About how long the check of a wrong password takes; without a hash, that of an unknown user. */
-export function checkMs(encoded?: string): number {
-  return USUAL_MS + MS_OF_WORK * (encoded === undefined ? 0 : workOf(encoded));
 }
 
 /** Starts no thread yet: the first task does. */
@@ -222,4 +125,97 @@ function openThreads(atOnce: number, idleMs: number, longestWaitMs: number) {
     stricterFIFO: true,
   });
   return { pool, lane: openLane({ atOnce, longestWaitMs }) };
+}
+
+/** About how long the check of a wrong password takes; without a hash, that of an unknown user. */
+export function checkMs(encoded?: string): number {
+  return USUAL_MS + MS_OF_WORK * (encoded === undefined ? 0 : workOf(encoded));
+}
+
+export interface LaneOptions {
+  atOnce: number;
+  /** The longest time that the tasks in front may take, in milliseconds of one thread. */
+  longestWaitMs: number;
+}
+
+export interface LaneTask {
+  /** How long it takes, about. */
+  ms: number;
+  /** Aborted when the caller has gone. A task that runs is not interrupted: a new thread costs more than most tasks. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Lane {
+  /** @throws ApiError 503 PASSWORDS-BUSY; the signal's reason */
+  run<T>(work: () => Promise<T>, task: LaneTask): Promise<T>;
+}
+
+interface Waiting {
+  ms: number;
+  start(): void;
+}
+
+/**
+ * The line of tasks before threads. It runs a number of them at once, refuses a task that would wait too long, and
+ * drops one that waits when its caller has gone.
+ */
+export function openLane({ atOnce, longestWaitMs }: LaneOptions): Lane {
+  const waiting = new Set<Waiting>();
+  let running = 0;
+  let waitingMs = 0;
+
+  function leave(one: Waiting): void {
+    if (waiting.delete(one)) waitingMs -= one.ms;
+  }
+
+  function next(): void {
+    const [first] = waiting;
+    if (!first) return;
+    leave(first);
+    running++;
+    first.start();
+  }
+
+  /** Returns when the task has one of the places. */
+  function place({ ms, signal }: LaneTask): Promise<void> | undefined {
+    if (signal?.aborted) throw signal.reason;
+    if (running < atOnce) {
+      running++;
+      return undefined;
+    }
+    if (waitingMs / atOnce >= longestWaitMs) throw busy();
+    return new Promise((resolve, reject) => {
+      const drop = () => {
+        leave(one);
+        reject(signal?.reason);
+      };
+      const one: Waiting = {
+        ms,
+        start() {
+          signal?.removeEventListener('abort', drop);
+          resolve();
+        },
+      };
+      signal?.addEventListener('abort', drop, { once: true });
+      waiting.add(one);
+      waitingMs += ms;
+    });
+  }
+
+  return {
+    async run(work, task) {
+      await place(task);
+      try {
+        return await work();
+      } finally {
+        running--;
+        next();
+      }
+    },
+  };
+}
+
+function busy(): ApiError {
+  const message = 'Too many passwords are being checked. Try again later.';
+  return new ApiError('UNAVAILABLE', 'PASSWORDS-BUSY', message, { retryAfterS: RETRY_AFTER_S });
 }

@@ -5,6 +5,7 @@
  * Guarantee: a mark never verifies as a hash, and no import or call can send one as a hash (`hashProblem` refuses it).
  * Whatever sets a password replaces the mark, and so ends the source for the user.
  */
+
 const MARK = '$source$';
 
 /** SQL over `users u`: the user has a mark. The index `users_at_source` has the same condition. */

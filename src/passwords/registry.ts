@@ -27,13 +27,13 @@ import { symfonySchemes } from './schemes/symfony.ts';
 import { werkzeugSchemes } from './schemes/werkzeug.ts';
 import { wordpressScheme } from './schemes/wordpress.ts';
 import { yescryptScheme } from './schemes/yescrypt.ts';
+
 /**
- * All schemes of password hashes that can be imported (Modular Crypt Format), and the check at acceptance.
+ * All schemes of password hashes that can be imported (Modular Crypt Format), the check at acceptance, and the hashes that
+ * Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
  *
  * Guarantee: `verifyHash` can verify every hash that `hashProblem` accepts. Messages name the scheme and its numbers,
  * but never a salt or a hash.
- *
- * On crash: nothing is left behind, because nothing here has side effects.
  */
 
 /** The most common schemes first: the first match counts. */
@@ -89,31 +89,65 @@ const IDENTIFIERS = [
   /^[a-z]{3,12}\d{0,3}(?:_(?:[a-z]{2,12}\d{0,3}|\d{3})){0,2}(?=(?::[^$]*)?\$[^$]*\$)/,
 ];
 
-function find(encoded: string): Scheme | undefined {
-  for (const scheme of SCHEMES) if (scheme.matches(encoded)) return scheme;
-  return undefined;
+/** OWASP's password storage recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
+const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
+const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
+
+/**
+ * Why a hash (1 to 200 characters, `$fbscrypt$` 400) cannot be imported, or undefined when it can be verified later.
+ * Computes no hash, so that a million calls in a row are cheap. Bounds: docs/passwords.md.
+ */
+export function hashProblem(encoded: string): string | undefined {
+  if (encoded === '') return 'the hash is empty';
+  const scheme = find(encoded);
+  const { name, longest } = scheme ?? { name: 'unknown scheme', longest: LONGEST };
+  if (isTooLong(encoded, longest)) return `${name}: the hash is longer than ${longest} characters`;
+  if (scheme === undefined) return unknownScheme(encoded);
+  const problem = scheme.check(encoded);
+  return problem === undefined ? undefined : `${scheme.name}: ${problem}`;
 }
 
-function isTooLong(encoded: string, longest: number): boolean {
-  return encoded.length > longest && (encoded.length > 2 * longest || [...encoded].length > longest);
+/**
+ * Whether the password matches the hash; false for every hash that `hashProblem` rejects. May compute for seconds: call
+ * it in a thread.
+ */
+export function verifyHash(encoded: string, password: string): boolean {
+  const scheme = find(encoded);
+  return scheme !== undefined && !isTooLong(encoded, scheme.longest) && scheme.verify(encoded, password);
 }
 
-function identifierSeen(encoded: string): string | undefined {
-  for (const form of IDENTIFIERS) {
-    const found = form.exec(encoded);
-    if (found) return found[0];
-  }
-  return undefined;
+/**
+ * Verifies the password, and tells whether to rehash it. A wrong password never takes less time than `computeNothing`:
+ * otherwise the response time of a cheap imported scheme would reveal that the user exists. Call it in a thread.
+ */
+export function verifyPassword(encoded: string, password: string, cost: number): { ok: boolean; rehash: boolean } {
+  const ok = verifyHash(encoded, password);
+  if (ok) return { ok, rehash: !isCurrent(encoded, password, cost) };
+  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(password, cost);
+  return { ok, rehash: false };
 }
 
-function unknownScheme(encoded: string): string {
-  const identifier = identifierSeen(encoded);
-  if (identifier === undefined) return 'unknown scheme: it does not begin with a known identifier such as $2b$';
-  const relative = Object.hasOwn(RELATIVES, identifier) ? RELATIVES[identifier] : undefined;
-  if (relative !== undefined) return relative;
-  if (/^\$2.\$$/.test(identifier))
-    return `bcrypt: the variant ${identifier} is not supported ($2a$, $2b$ and $2y$ are)`;
-  return `unknown scheme "${identifier}"`;
+/** A new hash of the password with a random salt. Computes for tens of milliseconds: call it in a thread. */
+export function makeHash(password: string, cost: number): string {
+  return bcryptSeesAll(password) ? makeBcrypt(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
+}
+
+/**
+ * Whether a hash that this password verified may stay: either `makeHash` would choose the same scheme and cost today,
+ * or the scheme ignored part of the password, as bcrypt does with long ones. The ignored remainder may contain a typo,
+ * which must not become part of the password.
+ */
+export function isCurrent(encoded: string, password: string, cost: number): boolean {
+  if (!seesAll(encoded, password)) return true;
+  const scheme = schemeOf(encoded);
+  if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
+  const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
+  return found !== undefined && found.m === ARGON2ID.m && found.t === ARGON2ID.t && found.p === ARGON2ID.p;
+}
+
+/** Takes as long as a bcrypt verification of this cost, and discards the result. Call it in a thread. */
+export function computeNothing(password: string, cost: number): void {
+  bcryptLibrary().hash(password, cost, NO_ONES_SALT);
 }
 
 /** The scheme that a hash claims, such as `argon2id` or `pbkdf2-sha256`; undefined when it is unknown. */
@@ -149,70 +183,29 @@ export function identifierOf(encoded: string): string | undefined {
   return identifierSeen(encoded)?.replaceAll('$', '');
 }
 
-/**
- * Why a hash (1 to 200 characters, `$fbscrypt$` 400) cannot be imported, or undefined when it can be verified later.
- * Computes no hash, so that a million calls in a row are cheap. Bounds: docs/passwords.md.
- */
-export function hashProblem(encoded: string): string | undefined {
-  if (encoded === '') return 'the hash is empty';
-  const scheme = find(encoded);
-  const { name, longest } = scheme ?? { name: 'unknown scheme', longest: LONGEST };
-  if (isTooLong(encoded, longest)) return `${name}: the hash is longer than ${longest} characters`;
-  if (scheme === undefined) return unknownScheme(encoded);
-  const problem = scheme.check(encoded);
-  return problem === undefined ? undefined : `${scheme.name}: ${problem}`;
+function find(encoded: string): Scheme | undefined {
+  for (const scheme of SCHEMES) if (scheme.matches(encoded)) return scheme;
+  return undefined;
 }
 
-/**
- * Whether the password matches the hash; false for every hash that `hashProblem` rejects. May compute for seconds: call
- * it in a thread.
- */
-export function verifyHash(encoded: string, password: string): boolean {
-  const scheme = find(encoded);
-  return scheme !== undefined && !isTooLong(encoded, scheme.longest) && scheme.verify(encoded, password);
+function isTooLong(encoded: string, longest: number): boolean {
+  return encoded.length > longest && (encoded.length > 2 * longest || [...encoded].length > longest);
 }
 
-/**
- * The hashes that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
- *
- * Everything here computes for tens of milliseconds or more, so it runs in the threads.
- */
-
-/** OWASP's password storage recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
-const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
-
-const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
-
-/** A new hash of the password with a random salt. */
-export function makeHash(password: string, cost: number): string {
-  return bcryptSeesAll(password) ? makeBcrypt(password, cost) : makeArgon2id(password, randomBytes(16), ARGON2ID);
+function identifierSeen(encoded: string): string | undefined {
+  for (const form of IDENTIFIERS) {
+    const found = form.exec(encoded);
+    if (found) return found[0];
+  }
+  return undefined;
 }
 
-/**
- * Whether a hash that this password verified may stay: either `makeHash` would choose the same scheme and cost today,
- * or the scheme ignored part of the password, as bcrypt does with long ones. The ignored remainder may contain a typo,
- * which must not become part of the password.
- */
-export function isCurrent(encoded: string, password: string, cost: number): boolean {
-  if (!seesAll(encoded, password)) return true;
-  const scheme = schemeOf(encoded);
-  if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
-  const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
-  return found !== undefined && found.m === ARGON2ID.m && found.t === ARGON2ID.t && found.p === ARGON2ID.p;
-}
-
-/** Takes as long as a bcrypt verification of this cost, and discards the result. */
-export function computeNothing(password: string, cost: number): void {
-  bcryptLibrary().hash(password, cost, NO_ONES_SALT);
-}
-
-/**
- * Verifies the password, and tells whether to rehash it. A wrong password never takes less time than `computeNothing`:
- * otherwise the response time of a cheap imported scheme would reveal that the user exists.
- */
-export function verifyPassword(encoded: string, password: string, cost: number): { ok: boolean; rehash: boolean } {
-  const ok = verifyHash(encoded, password);
-  if (ok) return { ok, rehash: !isCurrent(encoded, password, cost) };
-  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(password, cost);
-  return { ok, rehash: false };
+function unknownScheme(encoded: string): string {
+  const identifier = identifierSeen(encoded);
+  if (identifier === undefined) return 'unknown scheme: it does not begin with a known identifier such as $2b$';
+  const relative = Object.hasOwn(RELATIVES, identifier) ? RELATIVES[identifier] : undefined;
+  if (relative !== undefined) return relative;
+  if (/^\$2.\$$/.test(identifier))
+    return `bcrypt: the variant ${identifier} is not supported ($2a$, $2b$ and $2y$ are)`;
+  return `unknown scheme "${identifier}"`;
 }

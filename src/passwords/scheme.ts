@@ -1,11 +1,33 @@
 import { timingSafeEqual } from 'node:crypto';
 import { workProblem } from './work.ts';
+
 /**
- * Defines a password hash scheme, and the checks that all schemes share.
+ * Defines a password hash scheme, and has what all schemes share: checks, comparisons, and strict encodings.
  *
  * Guarantee: a scheme verifies only hashes that its own check accepts; a hash outside the bounds is never computed,
  * wherever it comes from.
  */
+
+/** The largest length of a hash in nearly every scheme. */
+export const LONGEST = 200;
+
+/**
+ * The shortest accepted digest, in bytes: the lower bound of the PHC string format for Argon2. A shorter one would
+ * accept too many wrong passwords.
+ */
+export const SHORTEST_DIGEST = 12;
+
+const LARGEST_SHOWN = 9_999_999_999;
+
+/** The digests that the name of a salted digest or an HMAC may contain, with their lengths in bytes. */
+export const DIGESTS = [
+  { algorithm: 'sha256', length: 32 },
+  { algorithm: 'sha512', length: 64 },
+  { algorithm: 'sha1', length: 20 },
+  { algorithm: 'md5', length: 16 },
+  { algorithm: 'sha384', length: 48 },
+  { algorithm: 'sha224', length: 28 },
+];
 
 /** One format of password hashes and its verification. Everything is synchronous; call `verify` in a thread. */
 export interface Scheme {
@@ -26,9 +48,6 @@ export interface Scheme {
   /** The largest length of a hash, in code points. */
   readonly longest: number;
 }
-
-/** The largest length of a hash in nearly every scheme. */
-export const LONGEST = 200;
 
 /**
  * Builds a scheme from a parser and a verification.
@@ -74,8 +93,6 @@ export function wholeNumber(text: string | undefined): number {
   return text !== undefined && /^(0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN;
 }
 
-const LARGEST_SHOWN = 9_999_999_999;
-
 /** What is wrong with a number that must be in [min, max], or undefined. NaN means that the text was not a number. */
 export function numberProblem(what: string, value: number, min: number, max: number): string | undefined {
   if (Number.isNaN(value)) return `${what} must be a whole number`;
@@ -95,43 +112,8 @@ export function sameText(a: string, b: string): boolean {
 }
 
 /**
- * How much longer hashes take in this process than they take on the machine where work.ts was measured.
- * On crash: a new process measures again.
- */
-
-/** Tasks that are remembered: a slow one counts until this many others have followed. */
-const REMEMBERED = 32;
-/** More would let a machine that stands still for a moment delay answers for long. */
-const MOST = 3;
-
-export interface Slowness {
-  /** A task has run for `ms`, and `expectedMs` was estimated. */
-  took(expectedMs: number, ms: number): void;
-  /** The slowest of the latest tasks, as a multiple of its estimate: 1 to 3. */
-  factor(): number;
-}
-
-export function openSlowness(): Slowness {
-  const latest: number[] = [];
-  return {
-    took(expectedMs, ms) {
-      latest.push(ms / expectedMs);
-      if (latest.length > REMEMBERED) latest.shift();
-    },
-    factor: () => Math.min(MOST, Math.max(1, ...latest)),
-  };
-}
-
-/** Strict base64 for hash strings: Node's own decoder skips unknown characters, which would hide a broken hash. */
-
-/**
- * The shortest accepted digest, in bytes: the lower bound of the PHC string format for Argon2. A shorter one would
- * accept too many wrong passwords.
- */
-export const SHORTEST_DIGEST = 12;
-
-/**
- * Decodes base64 (RFC 4648 section 4), padded or not; undefined when the text is not base64.
+ * Decodes base64 (RFC 4648 section 4), padded or not; undefined when the text is not base64. Strict, as Node's own decoder
+ * skips unknown characters, which would hide a broken hash.
  * @param adapted also accept `.` for `+`, as in passlib's "adapted base64"
  */
 export function decodeBase64(text: string, { adapted = false } = {}): Buffer | undefined {
@@ -148,19 +130,10 @@ export function encodeBase64(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
 }
 
-/** Strict hexadecimal for hash strings: Node's own decoder silently stops at unknown characters. */
-
-/** Decodes pairs of hexadecimal digits in either case; undefined for any other text. */
+/**
+ * Decodes pairs of hexadecimal digits in either case; undefined for any other text. Strict, as Node's own decoder silently
+ * stops at unknown characters.
+ */
 export function decodeHex(text: string): Buffer | undefined {
   return /^([0-9A-Fa-f]{2})*$/.test(text) ? Buffer.from(text, 'hex') : undefined;
 }
-
-/** The digests that the name of a salted digest or an HMAC may contain, with their lengths in bytes. */
-export const DIGESTS = [
-  { algorithm: 'sha256', length: 32 },
-  { algorithm: 'sha512', length: 64 },
-  { algorithm: 'sha1', length: 20 },
-  { algorithm: 'md5', length: 16 },
-  { algorithm: 'sha384', length: 48 },
-  { algorithm: 'sha224', length: 28 },
-];

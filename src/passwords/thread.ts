@@ -1,4 +1,5 @@
 import { computeNothing, makeHash, verifyPassword } from './registry.ts';
+
 /** The tasks of a password thread: `hasher.ts` calls each export by name. A task blocks its thread by design. */
 
 /** The result of a task, and how many milliseconds it ran. */

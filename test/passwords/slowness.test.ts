@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openSlowness } from '../../src/passwords/scheme.ts';
+import { openSlowness } from '../../src/passwords/work.ts';
 
 test('the slowest of the latest tasks counts, from as expected to three times as long', () => {
   const slowness = openSlowness();

@@ -3,21 +3,34 @@ import { desWork } from '../work.ts';
 import { ALPHABET } from './crypt3.ts';
 
 /**
- * DES (FIPS 46-3) with the salt of crypt(3), which swaps bits of the expansion E: 25 encryptions of zeros for the
- * traditional hash, another number of them for BSDi's. Only for old hashes: DES is broken as a cipher.
+ * The traditional crypt(3) of Unix: two characters of salt, 11 of hash. 25 DES encryptions of zeros, with the first 8
+ * bytes of the password, seven bits of each, as the key. passlib.readthedocs.io, passlib.hash.des_crypt.
  *
- * Bits are numbered from 1, the most significant one first, as in the standard.
+ * `bsdi_crypt` of BSDi, `_`, four characters of rounds, four of salt, 11 of hash, uses all bytes of the password: each
+ * further group of eight is mixed into the key. passlib.readthedocs.io, passlib.hash.bsdi_crypt.
+ *
+ * DES (FIPS 46-3) is computed here, with the salt of crypt(3), which swaps bits of the expansion E. Only for old hashes:
+ * DES is broken as a cipher. Bits are numbered from 1, the most significant one first, as in the standard.
  */
 
-const P = [16, 7, 20, 21, 29, 12, 28, 17, 1, 15, 23, 26, 5, 18, 31, 10].concat([
-  2, 8, 24, 14, 32, 27, 3, 9, 19, 13, 30, 6, 22, 11, 4, 25,
-]);
+const TRADITIONAL_ROUNDS = 25;
+const MOST_ROUNDS = 2 ** 24 - 1;
+/** The last character stands for four bits: checking it finds damaged hashes, and texts that are none. */
+const HASH = '[./0-9A-Za-z]{10}[.26AEIMQUYcgkosw]';
+const DES = new RegExp(`^[./0-9A-Za-z]{2}${HASH}$`);
+const BSDI = new RegExp(`^_[./0-9A-Za-z]{8}${HASH}$`);
+
+const P = [
+  16, 7, 20, 21, 29, 12, 28, 17, 1, 15, 23, 26, 5, 18, 31, 10, 2, 8, 24, 14, 32, 27, 3, 9, 19, 13, 30, 6, 22, 11, 4, 25,
+];
 const PC1 = [
-  57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, 10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60, 52, 44, 36,
-].concat([63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5, 28, 20, 12, 4]);
-const PC2 = [14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2].concat([
-  41, 52, 31, 37, 47, 55, 30, 40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
-]);
+  57, 49, 41, 33, 25, 17, 9, 1, 58, 50, 42, 34, 26, 18, 10, 2, 59, 51, 43, 35, 27, 19, 11, 3, 60, 52, 44, 36, 63, 55,
+  47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5, 28, 20, 12, 4,
+];
+const PC2 = [
+  14, 17, 11, 24, 1, 5, 3, 28, 15, 6, 21, 10, 23, 19, 12, 4, 26, 8, 16, 7, 27, 20, 13, 2, 41, 52, 31, 37, 47, 55, 30,
+  40, 51, 45, 33, 48, 44, 49, 39, 56, 34, 53, 46, 42, 50, 36, 29, 32,
+];
 const SHIFTS = [1, 1, 2, 2, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 1];
 /** S1 to S8: four rows of 16 hexadecimal digits each. */
 const S = [
@@ -40,11 +53,71 @@ const SP = Int32Array.from({ length: 512 }, (_, at) => {
   return P.reduce((word, from, to) => word | (((placed >>> (32 - from)) & 1) << (31 - to)), 0);
 });
 
+const desCrypt = defineScheme({
+  name: 'des-crypt',
+  matches: (encoded) => encoded.length === 13 && DES.test(encoded),
+  parse: (encoded) => ({ salt: encoded.slice(0, 2), digest: encoded.slice(2) }),
+  seesAll: (password) => password.length <= 8 && isAscii(password),
+  verify: ({ salt, digest }, password) =>
+    sameText(hashOf(keyBytes(Buffer.from(password), 0), numberOf(salt), TRADITIONAL_ROUNDS), digest),
+});
+
+const bsdiCrypt = defineScheme({
+  name: 'bsdi-crypt',
+  matches: (encoded) => encoded.startsWith('_') && encoded.length === 20,
+  parse(encoded) {
+    if (!BSDI.test(encoded)) return 'rounds, salt and hash are not in the alphabet of crypt(3)';
+    const rounds = numberOf(encoded.slice(1, 5));
+    const problem = numberProblem('rounds', rounds, 1, MOST_ROUNDS);
+    return problem ?? { rounds, salt: numberOf(encoded.slice(5, 9)), digest: encoded.slice(9) };
+  },
+  seesAll: isAscii,
+  work: ({ rounds }) => desWork(rounds),
+  verify({ rounds, salt, digest }, password) {
+    const bytes = Buffer.from(password);
+    let key = keyBytes(bytes, 0);
+    for (let from = 8; from < bytes.length; from += 8) {
+      const mixed = encrypt(key, keySchedule(key));
+      key = keyBytes(bytes, from).map((byte, i) => byte ^ (mixed[i] ?? 0)) as Buffer;
+    }
+    return sameText(hashOf(key, salt, rounds), digest);
+  },
+});
+
+export const desSchemes = [desCrypt, bsdiCrypt];
+
+/** The key bytes from the next eight bytes of a password: seven bits of each, above a parity bit. */
+function keyBytes(password: Buffer, from: number): Buffer {
+  const key = Buffer.alloc(8);
+  for (let i = 0; i < 8; i++) key[i] = ((password[from + i] ?? 0) << 1) & 0xff;
+  return key;
+}
+
+/** The number that the digits of crypt(3) stand for, the lowest six bits first. */
+function numberOf(digits: string): number {
+  return [...digits].reduce((sum, digit, i) => sum | (ALPHABET.indexOf(digit) << (6 * i)), 0);
+}
+
+/** 64 bits and two zeros as 11 characters, the highest bits first. */
+function encode(block: Buffer): string {
+  const bits = (block.readBigUInt64BE() << 2n).toString(8).padStart(22, '0');
+  return (bits.match(/../g) ?? []).map((pair) => ALPHABET[Number.parseInt(pair, 8)]).join('');
+}
+
+function hashOf(key: Buffer, salt: number, times: number): string {
+  return encode(encrypt(Buffer.alloc(8), keySchedule(key), { salt, times }));
+}
+
+/** crypt(3) ignores the highest bit of each byte, so other letters than ASCII may be mistyped. */
+function isAscii(password: string): boolean {
+  return /^[\0-\x7f]*$/.test(password);
+}
+
 /** Sixteen keys of 48 bits, each as two numbers of 24. */
-export type KeySchedule = Int32Array;
+type KeySchedule = Int32Array;
 
 /** @param key 8 bytes, whose lowest bits are ignored */
-export function keySchedule(key: Uint8Array): KeySchedule {
+function keySchedule(key: Uint8Array): KeySchedule {
   const bits = PC1.map((from) => ((key[(from - 1) >> 3] ?? 0) >> (7 - ((from - 1) & 7))) & 1);
   const keys = new Int32Array(32);
   let shift = 0;
@@ -71,7 +144,7 @@ function swapMask(salt: number): number {
  * @param block 8 bytes; the result is new
  * @param salt 24 bits; 0 is plain DES
  */
-export function encrypt(block: Uint8Array, keys: KeySchedule, { salt = 0, times = 1 } = {}): Buffer {
+function encrypt(block: Uint8Array, keys: KeySchedule, { salt = 0, times = 1 } = {}): Buffer {
   const mask = swapMask(salt);
   let [left, right] = permuted(block);
   for (let time = 0; time < times; time++) {
@@ -126,76 +199,3 @@ function joined(left: number, right: number): Buffer {
   }
   return block;
 }
-
-/**
- * The traditional crypt(3) of Unix: two characters of salt, 11 of hash. 25 DES encryptions of zeros, with the first 8
- * bytes of the password, seven bits of each, as the key. passlib.readthedocs.io, passlib.hash.des_crypt.
- *
- * `bsdi_crypt` of BSDi, `_`, four characters of rounds, four of salt, 11 of hash, uses all bytes of the password: each
- * further group of eight is mixed into the key. passlib.readthedocs.io, passlib.hash.bsdi_crypt.
- */
-
-const TRADITIONAL_ROUNDS = 25;
-const MOST_ROUNDS = 2 ** 24 - 1;
-/** The last character stands for four bits: checking it finds damaged hashes, and texts that are none. */
-const HASH = '[./0-9A-Za-z]{10}[.26AEIMQUYcgkosw]';
-const DES = new RegExp(`^[./0-9A-Za-z]{2}${HASH}$`);
-const BSDI = new RegExp(`^_[./0-9A-Za-z]{8}${HASH}$`);
-
-/** The key bytes from the next eight bytes of a password: seven bits of each, above a parity bit. */
-function keyBytes(password: Buffer, from: number): Buffer {
-  const key = Buffer.alloc(8);
-  for (let i = 0; i < 8; i++) key[i] = ((password[from + i] ?? 0) << 1) & 0xff;
-  return key;
-}
-
-/** The lowest six bits first. */
-function numberOf(digits: string): number {
-  return [...digits].reduce((sum, digit, i) => sum | (ALPHABET.indexOf(digit) << (6 * i)), 0);
-}
-
-/** 64 bits and two zeros as 11 characters, the highest bits first. */
-function encode(block: Buffer): string {
-  const bits = (block.readBigUInt64BE() << 2n).toString(8).padStart(22, '0');
-  return (bits.match(/../g) ?? []).map((pair) => ALPHABET[Number.parseInt(pair, 8)]).join('');
-}
-
-function hashOf(key: Buffer, salt: number, times: number): string {
-  return encode(encrypt(Buffer.alloc(8), keySchedule(key), { salt, times }));
-}
-
-/** crypt(3) ignores the highest bit of each byte, so other letters than ASCII may be mistyped. */
-const isAscii = (password: string) => /^[\0-\x7f]*$/.test(password);
-
-const desCrypt = defineScheme({
-  name: 'des-crypt',
-  matches: (encoded) => encoded.length === 13 && DES.test(encoded),
-  parse: (encoded) => ({ salt: encoded.slice(0, 2), digest: encoded.slice(2) }),
-  seesAll: (password) => password.length <= 8 && isAscii(password),
-  verify: ({ salt, digest }, password) =>
-    sameText(hashOf(keyBytes(Buffer.from(password), 0), numberOf(salt), TRADITIONAL_ROUNDS), digest),
-});
-
-const bsdiCrypt = defineScheme({
-  name: 'bsdi-crypt',
-  matches: (encoded) => encoded.startsWith('_') && encoded.length === 20,
-  parse(encoded) {
-    if (!BSDI.test(encoded)) return 'rounds, salt and hash are not in the alphabet of crypt(3)';
-    const rounds = numberOf(encoded.slice(1, 5));
-    const problem = numberProblem('rounds', rounds, 1, MOST_ROUNDS);
-    return problem ?? { rounds, salt: numberOf(encoded.slice(5, 9)), digest: encoded.slice(9) };
-  },
-  seesAll: isAscii,
-  work: ({ rounds }) => desWork(rounds),
-  verify({ rounds, salt, digest }, password) {
-    const bytes = Buffer.from(password);
-    let key = keyBytes(bytes, 0);
-    for (let from = 8; from < bytes.length; from += 8) {
-      const mixed = encrypt(key, keySchedule(key));
-      key = keyBytes(bytes, from).map((byte, i) => byte ^ (mixed[i] ?? 0)) as Buffer;
-    }
-    return sameText(hashOf(key, salt, rounds), digest);
-  },
-});
-
-export const desSchemes = [desCrypt, bsdiCrypt];

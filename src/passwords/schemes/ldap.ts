@@ -9,71 +9,27 @@ import { pbkdf2Schemes, roundsProblem } from './pbkdf2.ts';
 import { sha1CryptScheme } from './sha1-crypt.ts';
 import { sha2CryptSchemes } from './sha2-crypt.ts';
 import { yescryptScheme } from './yescrypt.ts';
-/** Shared part of all LDAP schemes: the hash begins with their name in braces, in any case. */
-
-/** All functions get the part of the hash after the braces. */
-export function ldapScheme<P extends object>(definition: {
-  name: string;
-  parse: (body: string) => P | string;
-  verify: (parts: P, password: string) => boolean;
-  work?: (parts: P) => number;
-  seesAll?: (password: string, body: string) => boolean;
-}): Scheme {
-  const { name, parse, verify, work = () => 0, seesAll = () => true } = definition;
-  const prefix = `{${name}}`;
-  const form = new RegExp(`^\\{${name}\\}`, 'i');
-  return defineScheme({
-    name: prefix,
-    matches: (encoded) => encoded[0] === '{' && form.test(encoded),
-    parse: (encoded) => parse(encoded.slice(prefix.length)),
-    verify,
-    work,
-    seesAll: (password, encoded) => seesAll(password, encoded.slice(prefix.length)),
-  });
-}
 
 /**
- * LDAP passwords that consist of a name in braces and a hash of another scheme: `{CRYPT}$6$salt$hash` (RFC 2307),
- * `{ARGON2}$argon2id$…` (slapd-pw-argon2), `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`.
+ * LDAP passwords: a scheme in braces, in any case, followed by the hash.
  *
- * The inner hash decides whether they are accepted and whether they match.
+ * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… are followed by base64 of the digest,
+ * or by its hexadecimal digits (passlib.hash.ldap_hex_md5); `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of
+ * digest(password, salt) and the salt.
+ *
+ * Hashes of other schemes inside: `{CRYPT}$6$salt$hash` (RFC 2307), `{ARGON2}$argon2id$…` (slapd-pw-argon2),
+ * `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`. The inner hash decides whether they are accepted
+ * and whether they match.
+ *
+ * PBKDF2 with salt and digest in one base64 text: ForgeRock and Ping DS, OpenDJ: `{PBKDF2-HMAC-SHA256}rounds:base64` of
+ * digest and salt; `{PBKDF2}rounds:…` is SHA-1. github.com/OpenIdentityPlatform/OpenDJ,
+ * AbstractPBKDF2PasswordStorageScheme.java. Atlassian: `{PKCS5S2}base64` of 16 bytes of salt and 32 of digest, SHA-1 with
+ * 10,000 rounds. passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
  */
 
-interface Inside {
-  scheme: Scheme;
-  encoded: string;
-}
-
-const workInside = ({ scheme, encoded }: Inside) => scheme.work(encoded);
-const verifyInside = ({ scheme, encoded }: Inside, password: string) => scheme.verify(encoded, password);
-
-/**
- * The inner hash is complete and may be of several schemes; messages name the actual one.
- * @param otherwise what is wrong with a hash of any other scheme
- */
-function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: string) => string): Scheme {
-  const find = (encoded: string) => schemes.find((one) => one.matches(encoded));
-  function parse(encoded: string): Inside | string {
-    const scheme = find(encoded);
-    if (scheme === undefined) return otherwise(encoded);
-    const problem = scheme.check(encoded);
-    return problem === undefined ? { scheme, encoded } : `${scheme.name}: ${problem}`;
-  }
-  return ldapScheme({
-    name,
-    parse,
-    verify: verifyInside,
-    work: workInside,
-    seesAll: (password, encoded) => find(encoded)?.seesAll(password, encoded) ?? true,
-  });
-}
+const [SALT_BYTES, BYTES, ROUNDS] = [16, 48, 10_000];
 
 const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
-
-function notOfCrypt(body: string): string {
-  const seen = IDENTIFIER.exec(body)?.[0] ?? 'the hash inside';
-  return `${seen} is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)`;
-}
 
 /** LDAP names by scheme; slapd-pw-pbkdf2 writes its own name in place of passlib's identifier. */
 const PBKDF2_NAMES: Readonly<Record<string, readonly string[]>> = {
@@ -82,97 +38,56 @@ const PBKDF2_NAMES: Readonly<Record<string, readonly string[]>> = {
   pbkdf2: ['PBKDF2', 'PBKDF2-SHA1'],
 };
 
-function pbkdf2(name: string, scheme: Scheme): Scheme {
-  function parse(body: string): Inside | string {
-    const encoded = `$${scheme.name}$${body}`;
-    return scheme.check(encoded) ?? { scheme, encoded };
-  }
-  return ldapScheme({ name, parse, verify: verifyInside, work: workInside });
-}
-
 /** What crypt(3) of some system makes. */
 const CRYPT3 = [...sha2CryptSchemes, bcryptScheme, yescryptScheme, md5CryptScheme, sha1CryptScheme, ...desSchemes];
 
-export const ldapWrappedSchemes = [
-  wrapping('CRYPT', CRYPT3, notOfCrypt),
-  wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$, $argon2i$ or $argon2d$'),
-  wrapping('BCRYPT', [bcryptScheme], () => 'the hash does not begin with $2a$, $2b$ or $2y$'),
-  ...pbkdf2Schemes.flatMap((scheme) => (PBKDF2_NAMES[scheme.name] ?? []).map((name) => pbkdf2(name, scheme))),
-];
+interface Inside {
+  scheme: Scheme;
+  encoded: string;
+}
 
-/**
- * PBKDF2 in LDAP's form, with salt and digest in one base64 text.
- *
- * ForgeRock and Ping DS, OpenDJ: `{PBKDF2-HMAC-SHA256}rounds:base64` of digest and salt; `{PBKDF2}rounds:…` is SHA-1.
- * github.com/OpenIdentityPlatform/OpenDJ, AbstractPBKDF2PasswordStorageScheme.java
- *
- * Atlassian: `{PKCS5S2}base64` of 16 bytes of salt and 32 of digest, SHA-1 with 10,000 rounds.
- * passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
- */
-
-interface Parts {
+interface Pbkdf2Parts {
   rounds: number;
   salt: Buffer;
   digest: Buffer;
 }
 
-function parse(body: string, length: number): Parts | string {
-  const [roundsText, text, ...more] = body.split(':');
-  if (text === undefined || more.length > 0) return 'the fields are not rounds and hash';
-  const rounds = wholeNumber(roundsText);
-  const problem = roundsProblem(rounds);
-  if (problem !== undefined) return problem;
-  const bytes = decodeBase64(text);
-  if (bytes === undefined) return 'the hash is not base64';
-  if (bytes.length <= length) return `hash and salt are not more than ${length} bytes`;
-  return { rounds, digest: bytes.subarray(0, length), salt: bytes.subarray(length) };
-}
-
-function verifyWith(algorithm: string) {
-  return ({ rounds, salt, digest }: Parts, password: string) =>
-    sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest);
-}
-
-function forgeRock(name: string, algorithm: string, length: number): Scheme {
-  return ldapScheme({
-    name,
-    parse: (body) => parse(body, length),
-    work: ({ rounds }) => pbkdf2Work(algorithm, rounds, length),
-    verify: verifyWith(algorithm),
-  });
-}
-
-const [SALT_BYTES, BYTES, ROUNDS] = [16, 48, 10_000];
+/** OpenLDAP writes `{PBKDF2}` too, with `$` in place of the colon. */
+const sha1 = forgeRock('PBKDF2', 'sha1', 20);
+const openDj: Scheme = { ...sha1, name: 'opendj {PBKDF2}', matches: (encoded) => /^\{PBKDF2\}\d+:/i.test(encoded) };
 
 const atlassian = ldapScheme({
   name: 'PKCS5S2',
-  parse(body): Parts | string {
+  parse(body): Pbkdf2Parts | string {
     const bytes = decodeBase64(body);
     if (bytes?.length !== BYTES) return `salt and hash are not ${BYTES} bytes in base64`;
     return { rounds: ROUNDS, salt: bytes.subarray(0, SALT_BYTES), digest: bytes.subarray(SALT_BYTES) };
   },
   work: () => pbkdf2Work('sha1', ROUNDS, BYTES - SALT_BYTES),
-  verify: verifyWith('sha1'),
+  verify: verifyPbkdf2('sha1'),
 });
 
-/** OpenLDAP writes `{PBKDF2}` too, with `$` in place of the colon. */
-const sha1 = forgeRock('PBKDF2', 'sha1', 20);
-const openDj: Scheme = { ...sha1, name: 'opendj {PBKDF2}', matches: (encoded) => /^\{PBKDF2\}\d+:/i.test(encoded) };
-
-export const ldapPbkdf2Schemes = [
+/** The most common schemes first. */
+export const ldapSchemes = [
+  salted('SSHA', 'sha1', 20),
+  salted('SSHA512', 'sha512', 64),
+  salted('SSHA256', 'sha256', 32),
+  salted('SSHA384', 'sha384', 48),
   forgeRock('PBKDF2-HMAC-SHA256', 'sha256', 32),
   forgeRock('PBKDF2-HMAC-SHA512', 'sha512', 64),
   openDj,
   atlassian,
+  wrapping('CRYPT', CRYPT3, notOfCrypt),
+  wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$, $argon2i$ or $argon2d$'),
+  wrapping('BCRYPT', [bcryptScheme], () => 'the hash does not begin with $2a$, $2b$ or $2y$'),
+  ...pbkdf2Schemes.flatMap((scheme) => (PBKDF2_NAMES[scheme.name] ?? []).map((name) => wrappingPbkdf2(name, scheme))),
+  bare('SHA', 'sha1', 20),
+  bare('SHA512', 'sha512', 64),
+  bare('SHA256', 'sha256', 32),
+  bare('SHA384', 'sha384', 48),
+  salted('SMD5', 'md5', 16),
+  bare('MD5', 'md5', 16),
 ];
-
-/**
- * LDAP passwords: a scheme in braces, in any case, followed by the hash.
- *
- * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… are followed by base64 of the
- * digest, or by its hexadecimal digits (passlib.hash.ldap_hex_md5); `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of digest(password, salt) and the salt. Hashes of other schemes
- * are in ldap-wrapped.ts.
- */
 
 function bare(name: string, algorithm: string, length: number): Scheme {
   function parse(body: string): { digest: Buffer } | string {
@@ -203,17 +118,92 @@ function salted(name: string, algorithm: string, length: number): Scheme {
   });
 }
 
-export const ldapSchemes = [
-  salted('SSHA', 'sha1', 20),
-  salted('SSHA512', 'sha512', 64),
-  salted('SSHA256', 'sha256', 32),
-  salted('SSHA384', 'sha384', 48),
-  ...ldapPbkdf2Schemes,
-  ...ldapWrappedSchemes,
-  bare('SHA', 'sha1', 20),
-  bare('SHA512', 'sha512', 64),
-  bare('SHA256', 'sha256', 32),
-  bare('SHA384', 'sha384', 48),
-  salted('SMD5', 'md5', 16),
-  bare('MD5', 'md5', 16),
-];
+function forgeRock(name: string, algorithm: string, length: number): Scheme {
+  return ldapScheme({
+    name,
+    parse: (body) => parsePbkdf2(body, length),
+    work: ({ rounds }) => pbkdf2Work(algorithm, rounds, length),
+    verify: verifyPbkdf2(algorithm),
+  });
+}
+
+function parsePbkdf2(body: string, length: number): Pbkdf2Parts | string {
+  const [roundsText, text, ...more] = body.split(':');
+  if (text === undefined || more.length > 0) return 'the fields are not rounds and hash';
+  const rounds = wholeNumber(roundsText);
+  const problem = roundsProblem(rounds);
+  if (problem !== undefined) return problem;
+  const bytes = decodeBase64(text);
+  if (bytes === undefined) return 'the hash is not base64';
+  if (bytes.length <= length) return `hash and salt are not more than ${length} bytes`;
+  return { rounds, digest: bytes.subarray(0, length), salt: bytes.subarray(length) };
+}
+
+function verifyPbkdf2(algorithm: string) {
+  return ({ rounds, salt, digest }: Pbkdf2Parts, password: string) =>
+    sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest);
+}
+
+/**
+ * The inner hash is complete and may be of several schemes; messages name the actual one.
+ * @param otherwise what is wrong with a hash of any other scheme
+ */
+function wrapping(name: string, schemes: readonly Scheme[], otherwise: (body: string) => string): Scheme {
+  const find = (encoded: string) => schemes.find((one) => one.matches(encoded));
+  function parse(encoded: string): Inside | string {
+    const scheme = find(encoded);
+    if (scheme === undefined) return otherwise(encoded);
+    const problem = scheme.check(encoded);
+    return problem === undefined ? { scheme, encoded } : `${scheme.name}: ${problem}`;
+  }
+  return ldapScheme({
+    name,
+    parse,
+    verify: verifyInside,
+    work: workInside,
+    seesAll: (password, encoded) => find(encoded)?.seesAll(password, encoded) ?? true,
+  });
+}
+
+function notOfCrypt(body: string): string {
+  const seen = IDENTIFIER.exec(body)?.[0] ?? 'the hash inside';
+  return `${seen} is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)`;
+}
+
+/** The inner hash lacks the identifier of its scheme. */
+function wrappingPbkdf2(name: string, scheme: Scheme): Scheme {
+  function parse(body: string): Inside | string {
+    const encoded = `$${scheme.name}$${body}`;
+    return scheme.check(encoded) ?? { scheme, encoded };
+  }
+  return ldapScheme({ name, parse, verify: verifyInside, work: workInside });
+}
+
+function verifyInside({ scheme, encoded }: Inside, password: string): boolean {
+  return scheme.verify(encoded, password);
+}
+
+function workInside({ scheme, encoded }: Inside): number {
+  return scheme.work(encoded);
+}
+
+/** A scheme whose hash begins with its name in braces. All functions get the part of the hash after the braces. */
+function ldapScheme<P extends object>(definition: {
+  name: string;
+  parse: (body: string) => P | string;
+  verify: (parts: P, password: string) => boolean;
+  work?: (parts: P) => number;
+  seesAll?: (password: string, body: string) => boolean;
+}): Scheme {
+  const { name, parse, verify, work = () => 0, seesAll = () => true } = definition;
+  const prefix = `{${name}}`;
+  const form = new RegExp(`^\\{${name}\\}`, 'i');
+  return defineScheme({
+    name: prefix,
+    matches: (encoded) => encoded[0] === '{' && form.test(encoded),
+    parse: (encoded) => parse(encoded.slice(prefix.length)),
+    verify,
+    work,
+    seesAll: (password, encoded) => seesAll(password, encoded.slice(prefix.length)),
+  });
+}

@@ -7,7 +7,7 @@ import { deriveScrypt, scryptCostProblem } from './scrypt.ts';
 
 /**
  * Spring Security's DelegatingPasswordEncoder: the id of an encoder in braces, then its output. `{bcrypt}` and
- * `{argon2}` are in ldap-wrapped.ts, since LDAP directories write the same. Costs that the text does not contain are
+ * `{argon2}` are in ldap.ts, since LDAP directories write the same. Costs that the text does not contain are
  * the encoders' defaults, which `PasswordEncoderFactories` uses.
  * docs.spring.io/spring-security/reference/features/authentication/password-storage.html;
  * github.com/spring-projects/spring-security, crypto/src/main/java/org/springframework/security/crypto
