@@ -13,19 +13,40 @@ import { batchStore, processItem } from '../src/imports/run/process-job.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Config } from '../src/platform/config.ts';
-import { openPool } from '../src/platform/db/pool.ts';
+import { POOL_SIZES } from '../src/platform/db/connections.ts';
+import { openPool, type Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
 import { inImport, publish } from '../src/platform/telemetry.ts';
 import { startLoop } from './loop.ts';
+
 /**
- * How many jobs a worker process has in progress: its share of the queue, or one at a time while it cannot write.
+ * The role `import`: takes the jobs of the queue `imports`, collects them into batches, and writes users.
  *
  * Guarantee: a process that cannot reach the database takes one job at a time and leaves the rest to other processes;
- * the rescuer dispatches the jobs that it holds again. It returns to its share with the first batch that reaches the
- * database.
- * On crash: the locks of its jobs expire; this module holds no other state.
+ * the rescuer dispatches the jobs that it holds again. It returns to its share of the queue with the first batch that
+ * reaches the database.
+ * On crash: the locks of its jobs expire.
  */
 
+/** Batches that are written at the same time; two connections of the pool remain for single statements. */
+const MAX_FLUSHES = POOL_SIZES.writer - 2;
+/** How long a batch waits for more users. */
+const FILL_MS = 2;
+/** How often a process counts those with which it shares the queue. */
+const SHARE_MS = 2000;
+
+/** With fewer jobs, batches would be too small. */
+const LEAST = 100;
+
+export interface ImportWorkerDeps {
+  config: Config & { DATABASE_URL: string };
+  secrets: Secrets;
+  hasher: Hasher;
+  queues: Queues;
+  logger: Logger;
+}
+
+/** How many jobs a worker process has in progress: its share of the queue, or one at a time while it cannot write. */
 export interface Share {
   /** Sets how many processes take jobs from the queue. */
   among(processes: number): void;
@@ -33,8 +54,94 @@ export interface Share {
   watch(store: BatchStore): BatchStore;
 }
 
-/** With fewer jobs, batches would be too small. */
-const LEAST = 100;
+/**
+ * Starts to take jobs. `stop` takes no more jobs, hands back those whose password still waits to be hashed, waits until
+ * the others are written, and closes the connections.
+ */
+export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
+  /** The number of jobs in progress. */
+  inProgress(): number;
+  stop(): Promise<void>;
+} {
+  const writerPool = openPool(config.DATABASE_URL, {
+    max: POOL_SIZES.writer,
+    name: 'muster-writer',
+    settings: WRITER_SESSION,
+    statementMs: config.DATABASE_TIMEOUT_MS,
+    isShared: config.DATABASE_DIRECT_URL !== undefined,
+  });
+  const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
+  const { writer, special } = openWriters(writerPool, config, share, logger);
+  const slots = createFairSlots(2 * config.HASH_THREADS); // for each thread, one in progress and one ready
+  const onFault = reporter(logger, 'a password was not hashed');
+  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault };
+  const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
+    concurrency: config.WORKER_CONCURRENCY,
+    lockMs: config.JOB_LOCK_MS,
+    onError: (err) => logger.warn({ err }, 'queue'),
+  });
+  const sharing = startLoop('share of the queue', logger, async () => {
+    share.among(await queues.workers('imports'));
+    return SHARE_MS;
+  });
+
+  async function stop(): Promise<void> {
+    for (const one of [slots, writer, ...Object.values(special)]) one.stop();
+    await Promise.all([sharing.stop(), worker.stop()]);
+    await writerPool.end();
+  }
+  let stopping: Promise<void> | undefined;
+  return {
+    inProgress: worker.inProgress,
+    stop() {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+/** The writers of batches: for imports of new users, and for each kind of import that does something else. */
+function openWriters(pool: Pool, config: Config, share: Share, logger: Logger) {
+  const settings: BatchWriterSettings = {
+    maxBatch: 1000,
+    maxFlushes: MAX_FLUSHES,
+    // While one waits for PostgreSQL's disk or for the row of its import, the other runs.
+    maxFlushesPerImport: 2,
+    fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
+    retryMs: { first: 50, last: 2000 },
+    onFault: reporter(logger, 'a batch was not written'),
+  };
+  const codes = { codeTtlMs: config.CODE_TTL_MS };
+  const writerOf = (store: BatchStore) => createBatchWriter(share.watch(timed(store)), settings);
+  const stores = specialStores(pool, codes);
+  return {
+    writer: writerOf(batchStore(pool, codes)),
+    special: { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) },
+  };
+}
+
+/** @param what the text of the log line */
+function reporter(logger: Logger, what: string): (fault: BatchFault) => void {
+  return (fault) => {
+    if (fault.kind !== 'not-running') publish('importFault', fault.kind);
+    logger.warn({ kind: fault.kind, err: fault.cause }, what);
+  };
+}
+
+/** Records each batch, and tells `/metrics` the size and the duration of each that was written. */
+function timed(store: BatchStore): BatchStore {
+  return {
+    ...store,
+    async write(importId, ordinals) {
+      const began = performance.now();
+      const sealed = await inImport(importId, 'import.batch', { 'muster.users': ordinals.length }, () =>
+        store.write(importId, ordinals),
+      );
+      publish('batch', { users: ordinals.length, seconds: (performance.now() - began) / 1000 });
+      return sealed;
+    },
+  };
+}
 
 /** @param limit sets how many jobs are in progress at once */
 export function openShare(concurrency: number, limit: (jobs: number) => void): Share {
@@ -74,96 +181,4 @@ export function openShare(concurrency: number, limit: (jobs: number) => void): S
  */
 export function shareOf(concurrency: number, processes: number): number {
   return Math.min(concurrency, Math.max(LEAST, Math.ceil(concurrency / Math.max(1, processes))));
-}
-
-/** Records each batch, and tells `/metrics` the size and the duration of each that was written. */
-
-export function timed(store: BatchStore): BatchStore {
-  return {
-    ...store,
-    async write(importId, ordinals) {
-      const began = performance.now();
-      const sealed = await inImport(importId, 'import.batch', { 'muster.users': ordinals.length }, () =>
-        store.write(importId, ordinals),
-      );
-      publish('batch', { users: ordinals.length, seconds: (performance.now() - began) / 1000 });
-      return sealed;
-    },
-  };
-}
-
-/** The worker that writes users: it takes the jobs of the queue `imports` and collects them into batches. */
-
-export interface ImportWorkerDeps {
-  config: Config & { DATABASE_URL: string };
-  secrets: Secrets;
-  hasher: Hasher;
-  queues: Queues;
-  logger: Logger;
-}
-
-const MAX_FLUSHES = 6;
-const FILL_MS = 2;
-const SHARE_MS = 2000;
-
-/**
- * Starts to take jobs. `stop` takes no more jobs, hands back those whose password still waits to be hashed, waits until
- * the others are written, and closes the connections.
- */
-export function startImportWorker({ config, secrets, hasher, queues, logger }: ImportWorkerDeps): {
-  /** The number of jobs in progress. */
-  inProgress(): number;
-  stop(): Promise<void>;
-} {
-  const writerPool = openPool(config.DATABASE_URL, {
-    max: MAX_FLUSHES + 2,
-    name: 'muster-writer',
-    settings: WRITER_SESSION,
-    statementMs: config.DATABASE_TIMEOUT_MS,
-    isShared: config.DATABASE_DIRECT_URL !== undefined,
-  });
-  const reportAs = (what: string) => (fault: BatchFault) => {
-    if (fault.kind !== 'not-running') publish('importFault', fault.kind);
-    logger.warn({ kind: fault.kind, err: fault.cause }, what);
-  };
-  const settings: BatchWriterSettings = {
-    maxBatch: 1000,
-    maxFlushes: MAX_FLUSHES,
-    // While one waits for PostgreSQL's disk or for the row of its import, the other runs.
-    maxFlushesPerImport: 2,
-    fill: { items: config.WORKER_CONCURRENCY / 4, ms: FILL_MS },
-    retryMs: { first: 50, last: 2000 },
-    onFault: reportAs('a batch was not written'),
-  };
-  const codes = { codeTtlMs: config.CODE_TTL_MS };
-  const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
-  const writerOf = (store: BatchStore) => createBatchWriter(share.watch(timed(store)), settings);
-  const writer = writerOf(batchStore(writerPool, codes));
-  const stores = specialStores(writerPool, codes);
-  const special = { skip: writerOf(stores.skip), update: writerOf(stores.update), dry: writerOf(stores.dry) };
-  const slots = createFairSlots(2 * config.HASH_THREADS); // for each thread, one in progress and one ready
-  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault: reportAs('a password was not hashed') };
-  const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
-    concurrency: config.WORKER_CONCURRENCY,
-    lockMs: config.JOB_LOCK_MS,
-    onError: (err) => logger.warn({ err }, 'queue'),
-  });
-  const sharing = startLoop('share of the queue', logger, async () => {
-    share.among(await queues.workers('imports'));
-    return SHARE_MS;
-  });
-
-  async function stop(): Promise<void> {
-    for (const one of [slots, writer, ...Object.values(special)]) one.stop();
-    await Promise.all([sharing.stop(), worker.stop()]);
-    await writerPool.end();
-  }
-  let stopping: Promise<void> | undefined;
-  return {
-    inProgress: worker.inProgress,
-    stop() {
-      stopping ??= stop();
-      return stopping;
-    },
-  };
 }

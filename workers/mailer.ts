@@ -13,7 +13,7 @@ import {
 } from '../src/messages/mail/relay.ts';
 import { SMTP_CONNECTIONS } from '../src/messages/mail/smtp.ts';
 import type { Config } from '../src/platform/config.ts';
-import { retryWhileUnavailable } from '../src/platform/db/faults.ts';
+import { type Patience, retryWhileUnavailable } from '../src/platform/db/faults.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
@@ -21,42 +21,11 @@ import { type FreezeWatch, watchFreezes } from '../src/platform/timeouts.ts';
 import { LOOK_MS, type Look, openLook, type Pause, startLoop } from './loop.ts';
 
 /**
- * Notices when a mail that this process is about to send may also be in other hands:
- *
- * - The process stood still (src/platform/timeouts.ts): its claim or the lock of its job may have expired meanwhile.
- * - The store of the queue failed. A store that restarts may have lost the last moments, and then hands a job out again
- *   that is still being run: Redis writes its file once a second, and the queue's commits in PostgreSQL do not wait for
- *   the disk.
- *
- * On crash: nothing is lost; the mails of a process that died are due again when their claims expire.
- */
-
-/** How long after a failure of the store a job may still be run twice: as long as the first run may wait to send. */
-const LINGER_MS = 2 * CLAIM_MS;
-
-export interface MailDoubts extends Doubts {
-  /** Call it when the store of the queue fails. */
-  storeFailed(): void;
-}
-
-export function openDoubts(freezes: Pick<FreezeWatch, 'since'>): MailDoubts {
-  let failedAt = Number.NEGATIVE_INFINITY;
-  const since = (then: number) => freezes.since(then) || failedAt > then;
-  return {
-    about: (loadedAt) => freezes.since(loadedAt) || failedAt > loadedAt - LINGER_MS,
-    since,
-    storeFailed() {
-      failedAt = performance.now();
-    },
-  };
-}
-
-/**
- * Sends mails: relays the outbox into the queue and processes the queue. Any number of processes may run it.
+ * The role `mail`: relays the outbox into the queue and processes the queue. Any number of processes may run it.
  *
  * Guarantee: MAIL_RATE applies to all processes together. Stopping takes no more mails, finishes and records those in
  * progress, and then closes the connections.
- * On crash: the mails of the process are queued again; see src/messages/mail/relay.ts.
+ * On crash: the mails of the process are queued again when their claims expire; see src/messages/mail/relay.ts.
  */
 
 /** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
@@ -71,6 +40,9 @@ const RATED_MS = 50;
 const FAULT_MS = 2000;
 /** How long to retry while the database is unavailable; after that a mail in progress waits until its claim expires. */
 const PATIENCE_MS = 60_000;
+
+/** How long after a failure of the store a job may still be run twice: as long as the first run may wait to send. */
+const LINGER_MS = 2 * CLAIM_MS;
 
 export interface MailerDeps {
   pool: Pool;
@@ -92,23 +64,28 @@ export interface Mailer {
   stop(): Promise<void>;
 }
 
+/**
+ * Notices when a mail that this process is about to send may also be in other hands:
+ *
+ * - The process stood still (src/platform/timeouts.ts): its claim or the lock of its job may have expired meanwhile.
+ * - The store of the queue failed. A store that restarts may have lost the last moments, and then hands a job out again
+ *   that is still being run: Redis writes its file once a second, and the queue's commits in PostgreSQL do not wait for
+ *   the disk.
+ */
+export interface MailDoubts extends Doubts {
+  /** Call it when the store of the queue fails. */
+  storeFailed(): void;
+}
+
 export function startMailer(deps: MailerDeps): Mailer {
   const { pool, config, queues, logger } = deps;
   const transport = deps.transport ?? openTransport(config);
   let stopped: Promise<void> | undefined;
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
-  // Retried here and in `deliver`: better to record a sent mail late than to send it again.
-  const committer = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
   const freezes = watchFreezes();
-  const loader = openBatchLoader(pool);
   const doubts = openDoubts(freezes);
-  const delivery = { ...deps, transport, texts: openTextTransport(config), settler: committer, loader, doubts };
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
-  async function deliver(pointer: MailPointer): Promise<void> {
-    const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
-    if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
-    else await retryWhileUnavailable(() => releaseClaim(pool, [pointer.id]), patience);
-  }
+  const deliver = openDelivery(deps, { transport, doubts, rateLimiter, patience });
   // A worker that froze may still send the mail of a job that was taken from it. If it died, the mail is due again when its
   // claim expires.
   const worker = queues.work<MailPointer>('mails', async (job) => (job.isTakenOver ? undefined : deliver(job.data)), {
@@ -141,8 +118,47 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
+/** Delivers the mail of a job, or releases its claim if this process stops while the mail waits for the rate limiter. */
+function openDelivery(
+  deps: MailerDeps,
+  {
+    transport,
+    doubts,
+    rateLimiter,
+    patience,
+  }: {
+    transport: Transport;
+    doubts: MailDoubts;
+    rateLimiter: ReturnType<typeof openRateLimiter> | undefined;
+    patience: Patience;
+  },
+): (pointer: MailPointer) => Promise<void> {
+  const { pool, config } = deps;
+  // Retried here and below: better to record a sent mail late than to send it again.
+  const settler = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
+  const texts = openTextTransport(config);
+  const delivery = { ...deps, transport, texts, settler, loader: openBatchLoader(pool), doubts };
+  return async (pointer) => {
+    const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
+    if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
+    else await retryWhileUnavailable(() => releaseClaim(pool, [pointer.id]), patience);
+  };
+}
+
+export function openDoubts(freezes: Pick<FreezeWatch, 'since'>): MailDoubts {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  const since = (then: number) => freezes.since(then) || failedAt > then;
+  return {
+    about: (loadedAt) => freezes.since(loadedAt) || failedAt > loadedAt - LINGER_MS,
+    since,
+    storeFailed() {
+      failedAt = performance.now();
+    },
+  };
+}
+
 /**
- * Mails that wait for the rate limiter count too: few, so that little is reserved, but as many as may be sent at once.
+ * How many mails are in progress. Mails that wait for the rate limiter count too: few, so that little is reserved, but as many as may be sent at once.
  */
 function concurrencyOf({ MAIL_RATE }: Config): number {
   return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;

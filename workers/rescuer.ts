@@ -10,8 +10,9 @@ import { withTimeout } from '../src/platform/timeouts.ts';
 import { type Look, openDuty, openLook, type Pause, startLoop } from './loop.ts';
 
 /**
- * The role `rescue`: ends imports at their deadline, restarts stuck ones, and removes interrupted uploads. See
- * src/imports/upkeep/rescue.ts. Any number of processes may run it.
+ * The role `rescue`: ends imports at their deadline, restarts stuck ones, removes interrupted uploads
+ * (src/imports/upkeep/rescue.ts), and undoes imports (src/imports/control/undo.ts). Any number of processes may run it;
+ * one at a time undoes.
  */
 
 const MAX_INTERVAL_MS = 500;
@@ -27,6 +28,7 @@ export interface RescuerDeps {
   look?: Look;
 }
 
+/** Runs the rescue in rounds. */
 export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
   const { pool, config, queues, logger, condition, look = openLook(pool) } = deps;
   const settings = {
@@ -49,8 +51,6 @@ export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
   return startLoop('rescuer', logger, rescue, { condition });
 }
 
-/** Undoes imports; one process at a time does it. See src/imports/control/undo.ts. */
-
 export interface UndoerDeps {
   pool: Pool;
   logger: Logger;
@@ -58,6 +58,7 @@ export interface UndoerDeps {
   look?: Look;
 }
 
+/** Undoes imports while this process has the duty. */
 export function startUndoer({ pool, logger, condition, look = openLook(pool) }: UndoerDeps): { stop(): Promise<void> } {
   const duty = openDuty('undoer', { pool, logger, condition });
 

@@ -3,6 +3,8 @@ import { openQueues } from '../src/imports/queue/queues.ts';
 import { registerKeys, requireKeys } from '../src/operate/known-keys.ts';
 import { openTracing } from '../src/operate/open-tracing.ts';
 import { openHasher } from '../src/passwords/hasher.ts';
+import type { Config } from '../src/platform/config.ts';
+import { POOL_SIZES } from '../src/platform/db/connections.ts';
 import { openPool } from '../src/platform/db/pool.ts';
 import { openSecrets } from '../src/platform/encryption.ts';
 import { openCondition, type Running, type StoresConfig } from '../src/platform/lifecycle.ts';
@@ -13,16 +15,20 @@ import { startImportWorker } from './import-users.ts';
 import { openLook } from './loop.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
-import { startPresence } from './presence.ts';
+import { type JobCounts, startPresence } from './presence.ts';
 import { startRescuer, startUndoer } from './rescuer.ts';
 import { startWebhookSender } from './webhooks.ts';
+
 /** A worker: performs the roles in WORKER_ROLES. */
 
-/** @throws StartError when it cannot listen on HEALTH_PORT */
+/**
+ * Starts a worker when the database is ready for it.
+ * @throws StartError when it cannot listen on HEALTH_PORT, or is stopped before the database is ready
+ */
 export async function startWorker(config: StoresConfig, logger: Logger, stopping: AbortSignal): Promise<Running> {
   const condition = openCondition();
   const pool = openPool(config.DATABASE_URL, {
-    max: 10,
+    max: POOL_SIZES.worker,
     name: 'muster-worker',
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
@@ -39,7 +45,32 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   await waitForSchema({ ...deps, withQueue: queues.kind === 'postgres', stopping });
   await registerKeys(pool, secrets);
 
-  const has = (role: (typeof config.WORKER_ROLES)[number]) => config.WORKER_ROLES.includes(role);
+  const roles = startRoles(deps);
+  const presence = startPresence(deps, roles.jobs);
+  return {
+    async stop() {
+      presence.stopping();
+      await roles.stop();
+      await presence.stop();
+      await server?.stop();
+      await hasher.close();
+      await queues.close();
+      await Promise.all([pool.end(), tracing?.stop()]);
+    },
+  };
+}
+
+type RoleDeps = Parameters<typeof startImportWorker>[0] &
+  Parameters<typeof startDispatcher>[0] &
+  Parameters<typeof startRescuer>[0] &
+  Parameters<typeof startMaintenance>[0] &
+  Parameters<typeof startMailer>[0] &
+  Parameters<typeof startConverter>[0] &
+  Parameters<typeof startWebhookSender>[0];
+
+/** Starts the roles of this worker. `jobs` counts the jobs in progress. */
+function startRoles(deps: RoleDeps): { jobs: JobCounts; stop(): Promise<unknown> } {
+  const has = (role: Config['WORKER_ROLES'][number]) => deps.config.WORKER_ROLES.includes(role);
   const importer = has('import') ? startImportWorker(deps) : undefined;
   const mailer = has('mail') ? startMailer(deps) : undefined;
   const parts = [
@@ -51,17 +82,8 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
     ...(has('convert') ? [startConverter(deps)] : []),
     ...(has('webhooks') ? [startWebhookSender(deps)] : []),
   ];
-  const jobs = () => ({ imports: importer?.inProgress() ?? 0, mails: mailer?.inProgress() ?? 0 });
-  const presence = startPresence(deps, jobs);
   return {
-    async stop() {
-      presence.stopping();
-      await Promise.all(parts.map((part) => part.stop()));
-      await presence.stop();
-      await server?.stop();
-      await hasher.close();
-      await queues.close();
-      await Promise.all([pool.end(), tracing?.stop()]);
-    },
+    jobs: () => ({ imports: importer?.inProgress() ?? 0, mails: mailer?.inProgress() ?? 0 }),
+    stop: () => Promise.all(parts.map((part) => part.stop())),
   };
 }

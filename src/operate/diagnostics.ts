@@ -15,43 +15,78 @@ import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
-/** Mails: how this process sends them, and how many are pending or failed. */
 
-export interface MailFacts {
-  transport: 'smtp' | 'files';
-  /** Absent when mails are kept as files. */
-  smtp?: SmtpAnswer;
-  /** Pending and failed mails are each counted up to MOST. */
-  pending: number;
-  failedLastWeek: number;
+/**
+ * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
+ * findings.ts evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
+ *
+ * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
+ * server that is down is reported as such, and delays the response for a few seconds at most. Nothing is changed.
+ */
+
+/** Time limit for one read from the queue, and for the replica, in milliseconds. */
+const PATIENCE_MS = 4000;
+
+/** Counting of mails stops here: a larger number would say no more than "very many". */
+const MOST_COUNTED = 100_000;
+
+/** Duties that one process at a time performs (workers/loop.ts). The undoer has its lease only while it undoes. */
+export const DUTIES = ['dispatcher', 'undoer'] as const;
+/** `transaction_timeout` exists since PostgreSQL 17. */
+const TIME_LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
+
+const POSTGRES_FACTS = `select current_setting('server_version') as version,
+    (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
+    current_setting('fsync') = 'on' as fsync, current_setting('full_page_writes') = 'on' as "fullPageWrites",
+    current_setting('synchronous_commit') as "synchronousCommit",
+    pg_database_size(current_database())::float8 as "databaseBytes"`;
+
+const SERVER_FACTS = `select current_setting('server_encoding') as encoding,
+    current_setting('autovacuum') = 'on' and current_setting('track_counts') = 'on' as autovacuum,
+    pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
+    pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
+    (select coalesce(jsonb_object_agg(name, setting::float8), '{}') from pg_settings
+      where name = any($1) and source not in ('default', 'client', 'session')) as timeouts,
+    (select coalesce(jsonb_object_agg(name, current_setting(name)), '{}') from pg_settings where name = any($2)) as ours`;
+
+const LAG = `
+select pg_is_in_recovery() as "isReplica", coalesce(greatest(0, behind), 0)::float8 as "lagBytes",
+  case when behind > 0 then greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))
+    else 0 end::float8 as "lagSeconds"
+from (select pg_wal_lsn_diff($1::pg_lsn, pg_last_wal_replay_lsn()) as behind) as l`;
+
+const TRIES = 3;
+/** PgBouncer's answer to `begin` in statement pooling mode. */
+const NO_TRANSACTIONS = /statement pooling/i;
+
+export interface DiagnosticsDeps {
+  pool: Pool;
+  config: Config;
+  secrets: Secrets;
+  queues: Queues;
+  reads: Reads;
 }
 
-/** Counting stops here: a larger number would say no more than "very many". */
-const MOST = 100_000;
+export type Diagnostics = Awaited<ReturnType<typeof diagnostics>>;
 
-export async function mailFacts(db: Db, smtpUrl: string | undefined): Promise<MailFacts> {
-  const [smtp, pending, failedLastWeek] = await Promise.all([
-    smtpUrl === undefined ? undefined : verifySmtp(smtpUrl),
-    count(db, `state = 'pending'`),
-    count(db, `state = 'failed' and settled_at > now() - interval '7 days'`),
-  ]);
-  return { transport: smtp ? 'smtp' : 'files', ...(smtp ? { smtp } : {}), pending, failedLastWeek };
-}
+export type WorkerView = ReturnType<typeof workerView>;
 
-async function count(db: Db, condition: string): Promise<number> {
-  const { rows } = await db.query<{ n: number }>(
-    `select count(*)::int as n from (select from mail_outbox where ${condition} limit ${MOST}) as r`,
-  );
-  return rows[0]?.n ?? 0;
+/** Facts about the database that matter to the service: its capacity, and whether "committed" means durable. */
+export interface PostgresFacts {
+  /** `18.4` */
+  version: string;
+  /** `max` excludes connections that are reserved for superusers. */
+  connections: { used: number; max: number };
+  settings: { fsync: boolean; fullPageWrites: boolean; synchronousCommit: string };
+  databaseBytes: number;
+  migrations: { applied: number; known: number };
+  server: ServerFacts;
 }
 
 /**
  * Settings of a PostgreSQL server, role or database that harm an import service, as a session of the service sees them.
- *
- * Guarantee: nothing is changed; two connections are used for some milliseconds.
- * On crash: nothing is left.
  */
-
 export interface ServerFacts {
   /** `UTF8` */
   encoding: string;
@@ -66,150 +101,9 @@ export interface ServerFacts {
   sharesSessions: boolean;
 }
 
-/** `transaction_timeout` exists since PostgreSQL 17. */
-const TIME_LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 export type TimeLimit = (typeof TIME_LIMITS)[number];
 
-const FACTS2 = `select current_setting('server_encoding') as encoding,
-    current_setting('autovacuum') = 'on' and current_setting('track_counts') = 'on' as autovacuum,
-    pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
-    pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
-    (select coalesce(jsonb_object_agg(name, setting::float8), '{}') from pg_settings
-      where name = any($1) and source not in ('default', 'client', 'session')) as timeouts,
-    (select coalesce(jsonb_object_agg(name, current_setting(name)), '{}') from pg_settings where name = any($2)) as ours`;
-
-interface Row2 extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffersBytes' | 'maxWalBytes'> {
-  timeouts: Partial<ServerFacts['timeouts']>;
-  ours: Record<string, string>;
-}
-
-/**
- * @param pool of at least two connections
- * @param direct what has to have sessions of its own: `pool`, unless that is for shared sessions
- */
-export async function serverFacts(pool: Pool, direct = isShared(pool) ? undefined : pool): Promise<ServerFacts> {
-  const { rows } = await pool.query<Row2>(FACTS2, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
-  const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as Row2;
-  return {
-    encoding,
-    overridden: Object.entries(ours).flatMap(([name, value]) =>
-      value === EVERY_SESSION[name] ? [] : [`${name}=${value}`],
-    ),
-    timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0, ...timeouts },
-    autovacuum,
-    sharedBuffersBytes,
-    maxWalBytes,
-    sharesSessions: direct !== undefined && (await sharesSessions(direct)),
-  };
-}
-
-const TRIES = 3;
-/** PgBouncer's answer to `begin` in statement pooling mode. */
-const NO_TRANSACTIONS = /statement pooling/i;
-
-/** Whether one connection gets the server process of another open but idle one. A pooler reuses the last one first. */
-async function sharesSessions(pool: Pool): Promise<boolean> {
-  const [idle, busy] = [await pool.connect(), await pool.connect()];
-  try {
-    for (let n = 0; n < TRIES; n++) {
-      const mine = await idle.query('select pg_backend_pid() as pid');
-      await busy.query('begin');
-      const theirs = await busy.query('select pg_backend_pid() as pid').finally(() => busy.query('rollback'));
-      if (mine.rows[0].pid === theirs.rows[0].pid) return true;
-    }
-    return false;
-  } catch (error) {
-    if (NO_TRANSACTIONS.test((error as Error).message)) return true;
-    throw error;
-  } finally {
-    idle.release();
-    busy.release();
-  }
-}
-
-/** Facts about the database that matter to the service: its capacity, and whether "committed" means durable. */
-
-export interface PostgresFacts {
-  /** `18.4` */
-  version: string;
-  /** `max` excludes connections that are reserved for superusers. */
-  connections: { used: number; max: number };
-  settings: { fsync: boolean; fullPageWrites: boolean; synchronousCommit: string };
-  databaseBytes: number;
-  migrations: { applied: number; known: number };
-  server: ServerFacts;
-}
-
-const FACTS = `select current_setting('server_version') as version,
-    (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
-    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
-    current_setting('fsync') = 'on' as fsync, current_setting('full_page_writes') = 'on' as "fullPageWrites",
-    current_setting('synchronous_commit') as "synchronousCommit",
-    pg_database_size(current_database())::float8 as "databaseBytes"`;
-
-type Row = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'server'> &
-  PostgresFacts['connections'] &
-  PostgresFacts['settings'];
-
-/** @param direct see `serverFacts` */
-export async function postgresFacts(db: Pool, direct?: Pool): Promise<PostgresFacts> {
-  const { rows } = await db.query<Row>(FACTS);
-  const { version, used, max, databaseBytes, ...settings } = rows[0] as Row;
-  // `18.4 (Debian 18.4-1)`: the build is irrelevant.
-  const [number = version] = version.split(' ');
-  return {
-    version: number,
-    connections: { used, max },
-    settings,
-    databaseBytes,
-    migrations: await migrationState(db),
-    server: await serverFacts(db, direct),
-  };
-}
-
-/**
- * Which workers are alive: those connected to a queue, as BullMQ knows them, those that report
- * themselves, and the holders of leases. Everything that
- * tells who works goes through here.
- */
-
-/** Duties that one process at a time performs (workers/loop.ts). The undoer has its lease only while it undoes. */
-export const DUTIES = ['dispatcher', 'undoer'] as const;
-export type Duty = (typeof DUTIES)[number];
-
-/** The number of worker processes that take jobs, by queue. @throws TimedOut when the queue does not answer */
-export function liveWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<QueueName, number>> {
-  return byQueue((queue) => queues.workers(queue));
-}
-
-export type Role = (typeof WORKER_ROLE_NAMES)[number];
-
-/** The number of live worker processes, by role. */
-export async function workersByRole(db: Db): Promise<Record<Role, number>> {
-  const workers = await listWorkers(db);
-  const count = (role: Role) => workers.filter(({ roles }) => roles.includes(role)).length;
-  return Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count(role)])) as Record<Role, number>;
-}
-
-/** The duties that a live process has. */
-export async function heldDuties(db: Db): Promise<Duty[]> {
-  const { rows } = await db.query<{ name: Duty }>(
-    'select name from leases where name = any($1) and expires_at > clock_timestamp()',
-    [DUTIES],
-  );
-  return rows.map(({ name }) => name);
-}
-
-export async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
-  const [imports, mails] = await Promise.all([read('imports'), read('mails')]);
-  return { imports, mails };
-}
-
 /** The current state of the queue: its jobs, its workers, and whether its store is reliable. */
-
-/** Time limit for one read from the store, in milliseconds. */
-const PATIENCE_MS = 4000;
-
 export interface QueueFacts {
   backend: Queues['kind'];
   /** Whether the store of the queue responds. */
@@ -234,44 +128,7 @@ export interface QueueFactsDeps {
   config: { REDIS_URL?: string | undefined };
 }
 
-export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
-  const url = config.REDIS_URL;
-  const [jobs, workers, nodes, duties, roles] = await Promise.all([
-    ifItAnswers(byQueue((queue) => queues.depth(queue))),
-    ifItAnswers(liveWorkers(queues)),
-    url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
-    heldDuties(pool),
-    workersByRole(pool),
-  ]);
-  return {
-    backend: queues.kind,
-    answers: jobs !== undefined,
-    ...(jobs ? { jobs } : {}),
-    ...(workers ? { workers } : {}),
-    roles,
-    dispatching: duties.includes('dispatcher'),
-    ...redisOf(nodes ?? []),
-  };
-}
-
-/** Without addresses and reasons, which contain addresses. */
-function redisOf(nodes: RedisNode[]): Pick<QueueFacts, 'redis' | 'redisNodes'> {
-  const redis = nodes.find(({ facts }) => facts)?.facts;
-  const all = nodes.map(({ role, facts, reason }) => ({
-    role,
-    answers: reason === undefined,
-    ...(facts ? { facts } : {}),
-  }));
-  return { ...(redis ? { redis } : {}), ...(nodes.length > 1 ? { redisNodes: all } : {}) };
-}
-
-/** The value, or undefined if the store fails or takes too long, as the other facts are useful without it. */
-function ifItAnswers<T>(read: Promise<T>): Promise<T | undefined> {
-  return withTimeout(read, PATIENCE_MS, 'the queue').catch(() => undefined);
-}
-
 /** The replica of DATABASE_REPLICA_URL: whether it answers, and how far it is behind. */
-
 export interface ReplicaFacts {
   answers: boolean;
   /** Whether the server replays the log of a primary. After a promotion it does not. */
@@ -282,43 +139,27 @@ export interface ReplicaFacts {
   lagSeconds?: number;
 }
 
-/** Time limit for all of it, in milliseconds. */
-const PATIENCE_MS2 = 4000;
-
-const LAG = `
-select pg_is_in_recovery() as "isReplica", coalesce(greatest(0, behind), 0)::float8 as "lagBytes",
-  case when behind > 0 then greatest(0, extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()))
-    else 0 end::float8 as "lagSeconds"
-from (select pg_wal_lsn_diff($1::pg_lsn, pg_last_wal_replay_lsn()) as behind) as l`;
-
-/** @throws errors of both servers, and TimedOut */
-export function readReplica(primary: Db, replica: Db): Promise<ReplicaFacts> {
-  const read = async () => {
-    const { rows } = await replica.query<Omit<ReplicaFacts, 'answers'>>(LAG, [await positionOf(primary)]);
-    return { answers: true, ...rows[0] };
-  };
-  return withTimeout(read(), PATIENCE_MS2, 'the replica');
+/** How this process sends mails, and how many are pending or failed. */
+export interface MailFacts {
+  transport: 'smtp' | 'files';
+  /** Absent when mails are kept as files. */
+  smtp?: SmtpAnswer;
+  /** Pending and failed mails are each counted up to MOST_COUNTED. */
+  pending: number;
+  failedLastWeek: number;
 }
 
-/** Without the reason why it does not answer, which contains its address. */
-export function replicaFacts(primary: Db, replica: Db): Promise<ReplicaFacts> {
-  return readReplica(primary, replica).catch(() => ({ answers: false }));
-}
+export type Duty = (typeof DUTIES)[number];
 
-/**
- * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
- * `muster doctor` evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
- *
- * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
- * server that is down is reported as such, and delays the response for a few seconds at most.
- */
+export type Role = (typeof WORKER_ROLE_NAMES)[number];
 
-export interface DiagnosticsDeps {
-  pool: Pool;
-  config: Config;
-  secrets: Secrets;
-  queues: Queues;
-  reads: Reads;
+type PostgresRow = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'server'> &
+  PostgresFacts['connections'] &
+  PostgresFacts['settings'];
+
+interface ServerRow extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'sharedBuffersBytes' | 'maxWalBytes'> {
+  timeouts: Partial<ServerFacts['timeouts']>;
+  ours: Record<string, string>;
 }
 
 export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
@@ -334,8 +175,6 @@ export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
     });
 }
 
-export type WorkerView = ReturnType<typeof workerView>;
-
 function workerView({ isStopping, backend, shards, importJobs, mailJobs, usersPerSecond, ...worker }: LiveWorker) {
   return {
     ...worker,
@@ -347,8 +186,6 @@ function workerView({ isStopping, backend, shards, importJobs, mailJobs, usersPe
     seenAt: worker.seenAt.toISOString(),
   };
 }
-
-export type Diagnostics = Awaited<ReturnType<typeof diagnostics>>;
 
 async function diagnostics(deps: DiagnosticsDeps) {
   const { pool, config, secrets, reads } = deps;
@@ -381,4 +218,155 @@ function limitsOf(config: Config, waiting: number) {
     requestsPerSecond: config.RATE_LIMIT_REQUESTS,
     loginsPerMinute: config.RATE_LIMIT_LOGINS,
   };
+}
+
+/** Reads the facts of PostgreSQL. @param direct see `serverFacts` */
+export async function postgresFacts(db: Pool, direct?: Pool): Promise<PostgresFacts> {
+  const { rows } = await db.query<PostgresRow>(POSTGRES_FACTS);
+  const { version, used, max, databaseBytes, ...settings } = rows[0] as PostgresRow;
+  // `18.4 (Debian 18.4-1)`: the build is irrelevant.
+  const [number = version] = version.split(' ');
+  return {
+    version: number,
+    connections: { used, max },
+    settings,
+    databaseBytes,
+    migrations: await migrationState(db),
+    server: await serverFacts(db, direct),
+  };
+}
+
+/**
+ * Uses two connections for some milliseconds.
+ * @param pool of at least two connections
+ * @param direct what has to have sessions of its own: `pool`, unless that is for shared sessions
+ */
+export async function serverFacts(pool: Pool, direct = isShared(pool) ? undefined : pool): Promise<ServerFacts> {
+  const { rows } = await pool.query<ServerRow>(SERVER_FACTS, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
+  const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as ServerRow;
+  return {
+    encoding,
+    overridden: Object.entries(ours).flatMap(([name, value]) =>
+      value === EVERY_SESSION[name] ? [] : [`${name}=${value}`],
+    ),
+    timeouts: { statement_timeout: 0, transaction_timeout: 0, idle_session_timeout: 0, ...timeouts },
+    autovacuum,
+    sharedBuffersBytes,
+    maxWalBytes,
+    sharesSessions: direct !== undefined && (await sharesSessions(direct)),
+  };
+}
+
+/** Whether one connection gets the server process of another open but idle one. A pooler reuses the last one first. */
+async function sharesSessions(pool: Pool): Promise<boolean> {
+  const [idle, busy] = [await pool.connect(), await pool.connect()];
+  try {
+    for (let n = 0; n < TRIES; n++) {
+      const mine = await idle.query('select pg_backend_pid() as pid');
+      await busy.query('begin');
+      const theirs = await busy.query('select pg_backend_pid() as pid').finally(() => busy.query('rollback'));
+      if (mine.rows[0].pid === theirs.rows[0].pid) return true;
+    }
+    return false;
+  } catch (error) {
+    if (NO_TRANSACTIONS.test((error as Error).message)) return true;
+    throw error;
+  } finally {
+    idle.release();
+    busy.release();
+  }
+}
+
+export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
+  const url = config.REDIS_URL;
+  const [jobs, workers, nodes, duties, roles] = await Promise.all([
+    ifItAnswers(byQueue((queue) => queues.depth(queue))),
+    ifItAnswers(liveWorkers(queues)),
+    url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
+    heldDuties(pool),
+    workersByRole(pool),
+  ]);
+  return {
+    backend: queues.kind,
+    answers: jobs !== undefined,
+    ...(jobs ? { jobs } : {}),
+    ...(workers ? { workers } : {}),
+    roles,
+    dispatching: duties.includes('dispatcher'),
+    ...redisOf(nodes ?? []),
+  };
+}
+
+/** The servers without addresses, and without reasons, which contain addresses. */
+function redisOf(nodes: RedisNode[]): Pick<QueueFacts, 'redis' | 'redisNodes'> {
+  const redis = nodes.find(({ facts }) => facts)?.facts;
+  const all = nodes.map(({ role, facts, reason }) => ({
+    role,
+    answers: reason === undefined,
+    ...(facts ? { facts } : {}),
+  }));
+  return { ...(redis ? { redis } : {}), ...(nodes.length > 1 ? { redisNodes: all } : {}) };
+}
+
+/** The value, or undefined if the store fails or takes too long, as the other facts are useful without it. */
+function ifItAnswers<T>(read: Promise<T>): Promise<T | undefined> {
+  return withTimeout(read, PATIENCE_MS, 'the queue').catch(() => undefined);
+}
+
+/** Reads the state of the replica. @throws errors of both servers, and TimedOut */
+export function readReplica(primary: Db, replica: Db): Promise<ReplicaFacts> {
+  const read = async () => {
+    const { rows } = await replica.query<Omit<ReplicaFacts, 'answers'>>(LAG, [await positionOf(primary)]);
+    return { answers: true, ...rows[0] };
+  };
+  return withTimeout(read(), PATIENCE_MS, 'the replica');
+}
+
+/** The state of the replica without the reason why it does not answer, which contains its address. */
+export function replicaFacts(primary: Db, replica: Db): Promise<ReplicaFacts> {
+  return readReplica(primary, replica).catch(() => ({ answers: false }));
+}
+
+/** @param smtpUrl absent: mails are kept as files */
+export async function mailFacts(db: Db, smtpUrl: string | undefined): Promise<MailFacts> {
+  const [smtp, pending, failedLastWeek] = await Promise.all([
+    smtpUrl === undefined ? undefined : verifySmtp(smtpUrl),
+    count(db, `state = 'pending'`),
+    count(db, `state = 'failed' and settled_at > now() - interval '7 days'`),
+  ]);
+  return { transport: smtp ? 'smtp' : 'files', ...(smtp ? { smtp } : {}), pending, failedLastWeek };
+}
+
+async function count(db: Db, condition: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from (select from mail_outbox where ${condition} limit ${MOST_COUNTED}) as r`,
+  );
+  return rows[0]?.n ?? 0;
+}
+
+/** The number of worker processes that take jobs, by queue. @throws TimedOut when the queue does not answer */
+export function liveWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<QueueName, number>> {
+  return byQueue((queue) => queues.workers(queue));
+}
+
+/** The number of live worker processes, by role. */
+export async function workersByRole(db: Db): Promise<Record<Role, number>> {
+  const workers = await listWorkers(db);
+  const count = (role: Role) => workers.filter(({ roles }) => roles.includes(role)).length;
+  return Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count(role)])) as Record<Role, number>;
+}
+
+/** The duties that a live process has. */
+export async function heldDuties(db: Db): Promise<Duty[]> {
+  const { rows } = await db.query<{ name: Duty }>(
+    'select name from leases where name = any($1) and expires_at > clock_timestamp()',
+    [DUTIES],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Reads a number for each queue. */
+export async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
+  const [imports, mails] = await Promise.all([read('imports'), read('mails')]);
+  return { imports, mails };
 }

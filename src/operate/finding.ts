@@ -33,6 +33,7 @@ export function number(n: number): string {
   return n.toLocaleString('en-US');
 }
 
+/** `1 worker`, `2 workers` */
 export function many(n: number, word: string): string {
   return `${n} ${word}${n === 1 ? '' : 's'}`;
 }
@@ -46,11 +47,10 @@ export function size(bytes: number): string {
   return `${amount < 10 && power > 0 ? amount.toFixed(1) : Math.round(amount)} ${UNITS[power]}`;
 }
 
-/** What to do about a store that does not answer. */
-
 const ABOUT_CERTIFICATES = /certificate|altnames/i;
 
 /**
+ * What to do about a store that does not answer.
  * @param setting the variable that has its address
  * @param reason the error, if it is known
  */

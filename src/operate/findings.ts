@@ -2,9 +2,34 @@ import type { Diagnostics, MailFacts, ReplicaFacts } from './diagnostics.ts';
 import { type Finding, number, ok, problem, size, warning } from './finding.ts';
 import { judgeConnections, judgePostgres, judgeQueue } from './store-findings.ts';
 
-/** Judges what the service reports about itself: versions, key, mails, limits. */
+/** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
+
+/** Above this share of the limit, a large import may be refused. */
+const NEARLY = 0.9;
+
+/** Reads wait 30 ms for the replica; a replica that is so far behind rarely answers any. */
+const MOST_SECONDS = 10;
+const MOST_BYTES = 64 * 2 ** 20;
+
+const WHY_FAILED = "Ask the database why: select user_id, last_error from mail_outbox where state = 'failed'";
 
 type SmtpAnswer = NonNullable<MailFacts['smtp']>;
+
+/** Everything that follows from what a service reports about itself. */
+export function judge(facts: Diagnostics): Finding[] {
+  return [
+    ...judgePostgres(facts.postgres),
+    ...judgeConnections(facts.postgres.connections, {
+      backend: facts.queue.backend,
+      workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
+    }),
+    ...judgeReplica(facts.replica),
+    ...judgeQueue(facts.queue),
+    ...judgeMail(facts.mail),
+    judgeKey(facts),
+    judgeLimits(facts),
+  ];
+}
 
 /** @param version of the command line */
 export function judgeVersions({ version: ofService, node }: Diagnostics, version: string): Finding {
@@ -13,25 +38,33 @@ export function judgeVersions({ version: ofService, node }: Diagnostics, version
   return warning('version', `${message}, this command is version ${version}`, 'Use the same version of both.');
 }
 
-export function judgeKey({ encryptionKey }: Diagnostics): Finding {
-  return encryptionKeyFinding(encryptionKey);
-}
-
-/** @param missingIds of keys that the database needs and that are not set, where this is known */
-export function encryptionKeyFinding(key: { opensSigningKeys: boolean; missingIds?: string[] }): Finding {
-  const { opensSigningKeys, missingIds = [] } = key;
-  if (!opensSigningKeys) {
-    const message = 'ENCRYPTION_KEY does not decrypt the signing keys in the database';
-    return problem('encryption key', message, 'Restore the key that this database was set up with.');
+/**
+ * Findings about the replica of DATABASE_REPLICA_URL. Without it, or while it is behind, the primary answers its reads.
+ * @param facts absent if no replica is set
+ * @param reason why it does not answer, if that is known
+ */
+export function judgeReplica(facts: ReplicaFacts | undefined, reason?: string): Finding[] {
+  if (!facts) return [];
+  const { answers, isReplica, lagBytes = 0, lagSeconds = 0 } = facts;
+  if (!answers) {
+    const advice = 'Check that it is running and that DATABASE_REPLICA_URL is right. Until then the primary answers.';
+    return [warning('replica', `it does not answer${reason ? ` (${reason})` : ''}`, advice)];
   }
-  if (missingIds.length > 0) {
-    const message = `the database needs the key with the id ${missingIds.join(', ')}, which is not set`;
-    return problem('encryption key', message, 'Set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.');
+  if (!isReplica) {
+    const advice =
+      'It was promoted, or never was a replica: correct DATABASE_REPLICA_URL. The primary answers its reads.';
+    return [warning('replica', 'it is not a replica of the database', advice)];
   }
-  return ok('encryption key', 'decrypts the signing keys');
+  const lag = `${size(lagBytes)} and ${Math.round(lagSeconds)} s behind`;
+  if (lagSeconds <= MOST_SECONDS && lagBytes <= MOST_BYTES) return [ok('replica', lagBytes === 0 ? 'up to date' : lag)];
+  return [
+    warning(
+      'replica',
+      `it is ${lag}, so the primary answers`,
+      'Check its load, its disk, and the network between them.',
+    ),
+  ];
 }
-
-const WHY_FAILED = "Ask the database why: select user_id, last_error from mail_outbox where state = 'failed'";
 
 export function judgeMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {
   const waiting = `${number(pending)} waiting`;
@@ -55,8 +88,23 @@ export function keptAsFiles(waiting?: string): Finding {
   return warning('mail', message, 'Set SMTP_URL, unless this is a trial.');
 }
 
-/** Above this share of the limit, a large import may be refused. */
-const NEARLY = 0.9;
+export function judgeKey({ encryptionKey }: Diagnostics): Finding {
+  return encryptionKeyFinding(encryptionKey);
+}
+
+/** @param missingIds of keys that the database needs and that are not set, where this is known */
+export function encryptionKeyFinding(key: { opensSigningKeys: boolean; missingIds?: string[] }): Finding {
+  const { opensSigningKeys, missingIds = [] } = key;
+  if (!opensSigningKeys) {
+    const message = 'ENCRYPTION_KEY does not decrypt the signing keys in the database';
+    return problem('encryption key', message, 'Restore the key that this database was set up with.');
+  }
+  if (missingIds.length > 0) {
+    const message = `the database needs the key with the id ${missingIds.join(', ')}, which is not set`;
+    return problem('encryption key', message, 'Set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.');
+  }
+  return ok('encryption key', 'decrypts the signing keys');
+}
 
 export function judgeLimits({ limits }: Diagnostics): Finding {
   const { maxImportBytes, maxImportTimeout, backlog, maxBacklog } = limits;
@@ -65,51 +113,4 @@ export function judgeLimits({ limits }: Diagnostics): Finding {
   if (maxBacklog === 0 || backlog < maxBacklog * NEARLY) return ok('limits', message);
   const advice = 'Wait, start more workers, or raise MAX_BACKLOG.';
   return warning('limits', `${waiting}, of at most ${number(maxBacklog)}: imports will soon be refused`, advice);
-}
-
-/** Judges the replica of DATABASE_REPLICA_URL. Without it, or while it is behind, the primary answers its reads. */
-
-const NAME = 'replica';
-/** Reads wait 30 ms for it; a replica that is so far behind rarely answers any. */
-const MOST_SECONDS = 10;
-const MOST_BYTES = 64 * 2 ** 20;
-
-/**
- * @param facts absent if no replica is set
- * @param reason why it does not answer, if that is known
- */
-export function judgeReplica(facts: ReplicaFacts | undefined, reason?: string): Finding[] {
-  if (!facts) return [];
-  const { answers, isReplica, lagBytes = 0, lagSeconds = 0 } = facts;
-  if (!answers) {
-    const advice = 'Check that it is running and that DATABASE_REPLICA_URL is right. Until then the primary answers.';
-    return [warning(NAME, `it does not answer${reason ? ` (${reason})` : ''}`, advice)];
-  }
-  if (!isReplica) {
-    const advice =
-      'It was promoted, or never was a replica: correct DATABASE_REPLICA_URL. The primary answers its reads.';
-    return [warning(NAME, 'it is not a replica of the database', advice)];
-  }
-  const lag = `${size(lagBytes)} and ${Math.round(lagSeconds)} s behind`;
-  if (lagSeconds <= MOST_SECONDS && lagBytes <= MOST_BYTES) return [ok(NAME, lagBytes === 0 ? 'up to date' : lag)];
-  return [
-    warning(NAME, `it is ${lag}, so the primary answers`, 'Check its load, its disk, and the network between them.'),
-  ];
-}
-
-/** Everything that follows from what a service reports about itself. */
-
-export function judge(facts: Diagnostics): Finding[] {
-  return [
-    ...judgePostgres(facts.postgres),
-    ...judgeConnections(facts.postgres.connections, {
-      backend: facts.queue.backend,
-      workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
-    }),
-    ...judgeReplica(facts.replica),
-    ...judgeQueue(facts.queue),
-    ...judgeMail(facts.mail),
-    judgeKey(facts),
-    judgeLimits(facts),
-  ];
 }

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENTRY_SEAL, FILE_KEY_SEAL, PASSWORD_SEAL } from '../imports/entries/item.ts';
 import { webhookSeal } from '../messages/webhooks/signature.ts';
@@ -12,30 +10,28 @@ import { keyIdOf, openSecrets, type Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
 import { SIGNING_KEY_SEAL } from '../signin/oauth/keys.ts';
 import { sourceSeal } from '../signin/password-sources/store.ts';
-/** The database and the keys of this machine's service, from its settings: for `muster keys`, which runs beside it. */
+import { keptKey } from './known-keys.ts';
 
-/** @throws StartError when the settings name no database or no key */
-export async function openKeyring(config: Config): Promise<{ pool: Pool; secrets: Secrets }> {
-  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
-  const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));
-  if (!url || !key) {
-    throw new StartError(
-      'Set DATABASE_URL, ENCRYPTION_KEY and DECRYPTION_KEYS as the service has them; with the embedded database, start the service.',
-    );
-  }
-  return { pool: openPool(url, { max: 1, name: 'muster keys' }), secrets: openSecrets(key, config.DECRYPTION_KEYS) };
-}
+/**
+ * Replaces the encryption key: encrypts every stored value with the current key, and says which keys are still needed.
+ * For `muster keys`, which runs beside the service, with its settings.
+ *
+ * Values are replaced in small batches, while imports and logins use them. Which key encrypted them is read page by page
+ * along the primary key: no statement takes long, however large the table is, and no value leaves the database for that.
+ *
+ * Guarantee: a key is given up only after a pass that found no value of it, begun when no transaction that could still
+ * store one was left. A value is replaced only if it is still the one that was read. Rows that somebody has locked are
+ * left out, so nothing waits here, and no other transaction is ended by a deadlock with this one. Any number of runs at
+ * once do no harm.
+ * On crash: run it again; it continues with the values that are left.
+ */
 
-async function embeddedUrl(dataDir: string): Promise<string | undefined> {
-  const embedded = await embeddedState(dataDir);
-  return embedded.state === 'running' ? embedded.url : undefined;
-}
+/** Values that are replaced in one statement: few, as an invalid entry may have a megabyte. */
+const BATCH = 50;
 
-async function keptKey(dataDir: string): Promise<string | undefined> {
-  return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
-}
-
-/** Every column that holds encrypted values. A test fails for one that is missing here. */
+/** Rows that are read in one statement. */
+const PAGE = 5000;
+const PAUSE_MS = 500;
 
 /** The primary key of a row, as text. */
 export type RowKey = string[];
@@ -48,7 +44,11 @@ export interface SealedTable {
   columns: Readonly<Record<string, (key: RowKey) => string>>;
 }
 
-/** Items come before second factors, as an import copies the secret of a second factor from an item to its user. */
+/**
+ * Every column that holds encrypted values. A test fails for one that is missing here.
+ *
+ * Items come before second factors, as an import copies the secret of a second factor from an item to its user.
+ */
 export const SEALED_TABLES: readonly SealedTable[] = [
   {
     name: 'import_items',
@@ -77,16 +77,18 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { name: 'organizations', key: [['id', 'text']], columns: { webhook_secret: ([id]) => webhookSeal(id as string) } },
 ];
 
-/**
- * Encrypts values again with the current key, in small batches, while imports and logins use them.
- *
- * Guarantee: a value is replaced only if it is still the one that was read. Rows that somebody has locked are left out,
- * so nothing waits here, and no other transaction is ended by a deadlock with this one.
- * On crash: what was replaced is replaced; the next run finds the rest.
- */
+export interface KeyUse {
+  /** The key that encrypts. */
+  current: string;
+  /** Values by key id; under `none` those that were encrypted while there was one key, if there are several now. */
+  values: Record<string, number>;
+  /** Codes that may have been sent with an earlier key, and when the last of them expires. */
+  codes: { count: number; until: Date | null };
+  /** Whether only the current key is needed. */
+  isDone: boolean;
+}
 
-/** Few, as an invalid entry may have a megabyte. */
-const BATCH = 50;
+export type Reencrypter = Pick<Secrets, 'keyIds' | 'seal' | 'unseal'>;
 
 export interface Reencrypted {
   replaced: number;
@@ -94,6 +96,120 @@ export interface Reencrypted {
   unreadable: number;
 }
 
+/** A value; `keyId` is undefined if it was encrypted while there was one key. */
+export interface SealedValue {
+  key: RowKey;
+  column: string;
+  keyId: string | undefined;
+}
+
+/** The database and the keys of this machine's service. @throws StartError when the settings name no database or no key */
+export async function openKeyring(config: Config): Promise<{ pool: Pool; secrets: Secrets }> {
+  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
+  const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));
+  if (!url || !key) {
+    throw new StartError(
+      'Set DATABASE_URL, ENCRYPTION_KEY and DECRYPTION_KEYS as the service has them; with the embedded database, start the service.',
+    );
+  }
+  return { pool: openPool(url, { max: 1, name: 'muster keys' }), secrets: openSecrets(key, config.DECRYPTION_KEYS) };
+}
+
+async function embeddedUrl(dataDir: string): Promise<string | undefined> {
+  const embedded = await embeddedState(dataDir);
+  return embedded.state === 'running' ? embedded.url : undefined;
+}
+
+/** Counts the values of each key. Changes nothing. */
+export async function keyUse(db: Db, { keyIds }: Reencrypter): Promise<KeyUse> {
+  const [current = ''] = keyIds;
+  const unnamed = keyIds.length > 1 ? 'none' : current;
+  const values: Record<string, number> = {};
+  for (const table of SEALED_TABLES) {
+    for await (const page of scan(db, table)) {
+      for (const { keyId = unnamed } of page) values[keyId] = (values[keyId] ?? 0) + 1;
+    }
+  }
+  const codes = await earlierCodes(db, current);
+  const isDone = Object.keys(values).every((id) => id === current) && codes.count === 0;
+  return { current, values, codes, isDone };
+}
+
+/**
+ * Encrypts all values with the current key. Values that are locked are tried again until `signal` aborts; values that
+ * no given key decrypts are left as they are, and count as needed.
+ * @param progress called with the number of values replaced so far
+ */
+export async function rotateKeys(
+  db: Db,
+  secrets: Reencrypter,
+  { signal, progress = () => {} }: { signal?: AbortSignal; progress?: (replaced: number) => void } = {},
+): Promise<KeyUse> {
+  // With a single key, every value is encrypted with it.
+  if (secrets.keyIds.length === 1) return keyUse(db, secrets);
+  await beginRotation(db, secrets.keyIds[0] as string);
+  for (let replaced = 0, left = 1, unreadable = 0; left > unreadable; ) {
+    signal?.throwIfAborted();
+    left = 0;
+    unreadable = 0;
+    for (const table of SEALED_TABLES) {
+      await earlierTransactionsEnd(db, signal);
+      for await (const page of scan(db, table)) {
+        const old = page.filter(({ keyId }) => keyId !== secrets.keyIds[0]);
+        left += old.length;
+        for (const column of Object.keys(table.columns)) {
+          const keys = old.filter((value) => value.column === column).map(({ key }) => key);
+          const batch = await reencrypt(db, secrets, { table, column, keys });
+          replaced += batch.replaced;
+          unreadable += batch.unreadable;
+        }
+        progress(replaced);
+      }
+    }
+  }
+  const use = await keyUse(db, secrets);
+  if (use.isDone) await db.query('delete from encryption_keys where id <> $1', [use.current]);
+  return use;
+}
+
+/** Codes that exist now may have been sent with an earlier key; those of a later time were not. */
+async function beginRotation(db: Db, current: string): Promise<void> {
+  await db.query(
+    `insert into encryption_keys (id, last_code_id) select $1, coalesce(max(id), 0) from codes
+     on conflict (id) do update set last_code_id = excluded.last_code_id where encryption_keys.last_code_id is null`,
+    [current],
+  );
+}
+
+async function earlierCodes(db: Db, current: string): Promise<KeyUse['codes']> {
+  const { rows } = await db.query<KeyUse['codes']>(
+    `select count(*)::int as count, max(expires_at) as until from codes
+     where used_at is null and expires_at > now()
+       and id <= (select case when exists (select from encryption_keys where id <> $1)
+         then coalesce((select last_code_id from encryption_keys where id = $1), 9223372036854775807) else 0 end)`,
+    [current],
+  );
+  return rows[0] as KeyUse['codes'];
+}
+
+/**
+ * A batch of an import that began before an item was encrypted again may still copy its earlier value to the user, so
+ * the second factors are read after all transactions that were open have ended.
+ */
+async function earlierTransactionsEnd(db: Db, signal?: AbortSignal): Promise<void> {
+  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
+  for (;;) {
+    const { rowCount } = await db.query(
+      `select from pg_stat_activity where datname = current_database() and usename = current_user
+         and pid <> pg_backend_pid() and xact_start < $1`,
+      [rows[0]?.now],
+    );
+    if (rowCount === 0) return;
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** Encrypts the values of a column again with the current key. */
 export async function reencrypt(
   db: Db,
   secrets: Pick<Secrets, 'seal' | 'unseal'>,
@@ -170,20 +286,6 @@ function columnsOf({ key }: SealedTable, keys: RowKey[]): string[][] {
   return key.map((_, i) => keys.map((each) => each[i] as string));
 }
 
-/**
- * Reads which key encrypted the values of a table, page by page along the primary key: no statement takes long, however
- * large the table is, and no value leaves the database.
- */
-
-const PAGE = 5000;
-
-/** A value; `keyId` is undefined if it was encrypted while there was one key. */
-export interface SealedValue {
-  key: RowKey;
-  column: string;
-  keyId: string | undefined;
-}
-
 /** Yields the encrypted values of each page. */
 export async function* scan(db: Db, table: SealedTable): AsyncGenerator<SealedValue[]> {
   const columns = Object.keys(table.columns);
@@ -207,116 +309,4 @@ function pageOf({ name, key }: SealedTable, columns: string[], after: RowKey | u
       array[${columns.map((column) => `left(${column}, 9)`).join(', ')}] as heads
     from ${name} ${after ? `where (${names.join(', ')}) > (${bounds.join(', ')})` : ''}
     order by ${names.join(', ')} limit ${PAGE}`;
-}
-
-/**
- * Replaces the encryption key: encrypts every stored value with the current key, and says which keys are still needed.
- *
- * Guarantee: a key is given up only after a pass that found no value of it, begun when no transaction that could still
- * store one was left. Any number of runs at once do no harm.
- * On crash: run it again; it continues with the values that are left.
- */
-
-export interface KeyUse {
-  /** The key that encrypts. */
-  current: string;
-  /** Values by key id; under `none` those that were encrypted while there was one key, if there are several now. */
-  values: Record<string, number>;
-  /** Codes that may have been sent with an earlier key, and when the last of them expires. */
-  codes: { count: number; until: Date | null };
-  /** Whether only the current key is needed. */
-  isDone: boolean;
-}
-
-export type Reencrypter = Pick<Secrets, 'keyIds' | 'seal' | 'unseal'>;
-
-const PAUSE_MS = 500;
-
-/** Counts the values of each key. Changes nothing. */
-export async function keyUse(db: Db, { keyIds }: Reencrypter): Promise<KeyUse> {
-  const [current = ''] = keyIds;
-  const unnamed = keyIds.length > 1 ? 'none' : current;
-  const values: Record<string, number> = {};
-  for (const table of SEALED_TABLES) {
-    for await (const page of scan(db, table)) {
-      for (const { keyId = unnamed } of page) values[keyId] = (values[keyId] ?? 0) + 1;
-    }
-  }
-  const codes = await earlierCodes(db, current);
-  const isDone = Object.keys(values).every((id) => id === current) && codes.count === 0;
-  return { current, values, codes, isDone };
-}
-
-/**
- * Encrypts all values with the current key. Values that are locked are tried again until `signal` aborts; values that
- * no given key decrypts are left as they are, and count as needed.
- * @param progress called with the number of values replaced so far
- */
-export async function rotateKeys(
-  db: Db,
-  secrets: Reencrypter,
-  { signal, progress = () => {} }: { signal?: AbortSignal; progress?: (replaced: number) => void } = {},
-): Promise<KeyUse> {
-  // A single key is that of every value.
-  if (secrets.keyIds.length === 1) return keyUse(db, secrets);
-  await beginRotation(db, secrets.keyIds[0] as string);
-  for (let replaced = 0, left = 1, unreadable = 0; left > unreadable; ) {
-    signal?.throwIfAborted();
-    left = 0;
-    unreadable = 0;
-    for (const table of SEALED_TABLES) {
-      await earlierTransactionsEnd(db, signal);
-      for await (const page of scan(db, table)) {
-        const old = page.filter(({ keyId }) => keyId !== secrets.keyIds[0]);
-        left += old.length;
-        for (const column of Object.keys(table.columns)) {
-          const keys = old.filter((value) => value.column === column).map(({ key }) => key);
-          const batch = await reencrypt(db, secrets, { table, column, keys });
-          replaced += batch.replaced;
-          unreadable += batch.unreadable;
-        }
-        progress(replaced);
-      }
-    }
-  }
-  const use = await keyUse(db, secrets);
-  if (use.isDone) await db.query('delete from encryption_keys where id <> $1', [use.current]);
-  return use;
-}
-
-/** Codes that exist now may have been sent with an earlier key; those of a later time were not. */
-async function beginRotation(db: Db, current: string): Promise<void> {
-  await db.query(
-    `insert into encryption_keys (id, last_code_id) select $1, coalesce(max(id), 0) from codes
-     on conflict (id) do update set last_code_id = excluded.last_code_id where encryption_keys.last_code_id is null`,
-    [current],
-  );
-}
-
-async function earlierCodes(db: Db, current: string): Promise<KeyUse['codes']> {
-  const { rows } = await db.query<KeyUse['codes']>(
-    `select count(*)::int as count, max(expires_at) as until from codes
-     where used_at is null and expires_at > now()
-       and id <= (select case when exists (select from encryption_keys where id <> $1)
-         then coalesce((select last_code_id from encryption_keys where id = $1), 9223372036854775807) else 0 end)`,
-    [current],
-  );
-  return rows[0] as KeyUse['codes'];
-}
-
-/**
- * A batch of an import that began before an item was encrypted again may still copy its earlier value to the user, so
- * the second factors are read after all transactions that were open have ended.
- */
-async function earlierTransactionsEnd(db: Db, signal?: AbortSignal): Promise<void> {
-  const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
-  for (;;) {
-    const { rowCount } = await db.query(
-      `select from pg_stat_activity where datname = current_database() and usename = current_user
-         and pid <> pg_backend_pid() and xact_start < $1`,
-      [rows[0]?.now],
-    );
-    if (rowCount === 0) return;
-    await sleep(PAUSE_MS, undefined, { signal });
-  }
 }

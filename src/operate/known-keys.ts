@@ -1,6 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { Db } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
+
 /**
  * Checks at the start of a process that it has every encryption key that the database needs, and registers its own.
  *
@@ -30,4 +33,9 @@ export async function missingKeyIds(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>)
     [keyIds],
   );
   return rows.map(({ id }) => id);
+}
+
+/** The key that `npm start` keeps next to the embedded database; undefined if there is none, or it cannot be read. */
+export async function keptKey(dataDir: string): Promise<string | undefined> {
+  return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
 }

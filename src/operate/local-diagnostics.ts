@@ -1,5 +1,5 @@
-import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { access, constants, stat, statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
 import type { Config } from '../platform/config.ts';
@@ -9,7 +9,8 @@ import { openSecrets } from '../platform/encryption.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 import { type PostgresFacts, postgresFacts, type ReplicaFacts, readReplica } from './diagnostics.ts';
-import { missingKeyIds } from './known-keys.ts';
+import { keptKey, missingKeyIds } from './known-keys.ts';
+
 /**
  * Diagnostics for `muster doctor --local`, from the machine that the service runs on or will run on, with its settings.
  *
@@ -103,11 +104,6 @@ async function tryKeys(pool: Pool, config: Config): Promise<Pick<LocalFacts, 'en
     missingKeyIds(pool, secrets),
   ]);
   return { encryptionKey: { opensSigningKeys, missingIds } };
-}
-
-/** The key that `npm start` keeps next to the embedded database. */
-async function keptKey(dataDir: string): Promise<string | undefined> {
-  return (await readFile(join(resolve(dataDir), 'encryption.key'), 'utf8').catch(() => '')).trim() || undefined;
 }
 
 /** If the folder does not exist yet, checks its nearest existing parent, in which it would be created. */

@@ -6,54 +6,96 @@ import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.t
 import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
 import { END_STATES, subscribe } from '../platform/telemetry.ts';
 import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
-/** Builds metrics of what this process does. A label has known values only, which are 0 from the start. */
+
+/**
+ * The metrics of a process: what it does, and of an API process also the state of the stores. A label has known values
+ * only, which are 0 from the start.
+ *
+ * Counts of what became of users and imports are kept by the process that did it: sum them over all processes. Every API
+ * process reports the same about the stores, so queries take the `max` over processes; workers do not read them, so that
+ * more workers cost the database nothing.
+ */
+
+/** In seconds; imports may run for a day. */
+const DURATIONS = [0.05, 0.25, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
+
+/** In seconds. */
+const BATCH_DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const WAITS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
+const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 200, 400, 1000];
+const ATTEMPTS = ['sent', 'retry', 'failed'];
+
+const GRANT_TYPES = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'urn:ietf:params:oauth:grant-type:device_code',
+  'urn:ietf:params:oauth:grant-type:jwt-bearer',
+];
 
 /** Adds metrics to the registry of a process. */
-export type Instrument = (registry: Registry) => void;
+type Instrument = (registry: Registry) => void;
 
 interface About {
   name: string;
   help: string;
 }
 
-/** @returns adds to the counter; a value that is not listed counts as `other` */
-export function countBy(
-  registry: Registry,
-  { label, values, ...about }: About & { label: string; values: readonly string[] },
-): (value: string, n?: number) => void {
-  const counter = new Counter({ ...about, labelNames: [label], registers: [registry] });
-  for (const value of values) counter.inc({ [label]: value }, 0);
-  return (value, n = 1) => counter.inc({ [label]: values.includes(value) ? value : 'other' }, n);
+/** The metrics of an API process. @param token the bearer token that `/metrics` requires, if any */
+export function openApiMetrics(
+  { pool, queues }: { pool: Pool; queues: Pick<Queues, 'depth' | 'workers'> },
+  token?: string,
+): ApiMetrics {
+  const stores = [...queueMeasures(pool, queues), ...openImports(pool), ...outboxes(pool)];
+  const registry = new Registry();
+  for (const add of [buildInfo, importOutcomes, signIns, passwordSources, tokens]) add(registry);
+  const { routes } = openMetrics({ measures: [...processMeasures(pool), ...stores], registry, token });
+  return { routes, observe: requestMetrics(registry) };
 }
 
-export function count(registry: Registry, about: About): (n: number) => void {
-  const counter = new Counter({ ...about, registers: [registry] });
-  return (n) => counter.inc(n);
+/**
+ * The metrics of a worker process. Loaded only if the process listens on HEALTH_PORT.
+ * @param token the bearer token that `/metrics` requires, if any
+ */
+export function openWorkerMetrics(pool: Pool, token?: string): Metrics {
+  const registry = new Registry();
+  for (const add of [buildInfo, importOutcomes, batches, faults, rescues, waits, deliveries]) add(registry);
+  return openMetrics({ measures: processMeasures(pool), registry, token });
 }
 
-export function distribution(registry: Registry, about: About & { buckets: number[] }): (value: number) => void {
-  const histogram = new Histogram({ ...about, registers: [registry] });
-  return (value) => histogram.observe(value);
+/** The clock of the process, and its connections to PostgreSQL. */
+function processMeasures(db: Db): Measure[] {
+  return [
+    {
+      name: 'muster_clock_skew_seconds',
+      help: 'How far the clock of this process is ahead of that of PostgreSQL; negative: behind.',
+      read: () => clockSkew(db),
+    },
+    ofPools('muster_db_pool_connections', 'Open connections to PostgreSQL, by pool.', 'connections'),
+    ofPools('muster_db_pool_idle_connections', 'Open connections that no statement uses, by pool.', 'idle'),
+    ofPools('muster_db_pool_max_connections', 'The most connections that the pool opens.', 'max'),
+    ofPools('muster_db_pool_waiting_requests', 'Callers that wait for a connection, by pool.', 'waiting'),
+  ];
 }
 
-export function distributionBy(
-  registry: Registry,
-  { label, values, ...about }: About & { label: string; values: readonly string[]; buckets: number[] },
-): (labelValue: string, value: number) => void {
-  const histogram = new Histogram({ ...about, labelNames: [label], registers: [registry] });
-  for (const value of values) histogram.zero({ [label]: value });
-  return (labelValue, value) => histogram.observe({ [label]: labelValue }, value);
+/** Compares with the middle of the round trip, so a slow network is not taken for a wrong clock. */
+async function clockSkew(db: Db): Promise<number> {
+  const asked = Date.now();
+  const { rows } = await db.query<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at');
+  return (asked + Date.now()) / 2000 - (rows[0]?.at ?? Number.NaN);
 }
 
-/** A metric that is always 1, whose labels tell facts. */
-export function facts(registry: Registry, { labels, ...about }: About & { labels: Record<string, string> }): void {
-  new Gauge({ ...about, labelNames: Object.keys(labels), registers: [registry] }).set(labels, 1);
+function ofPools(name: string, help: string, what: keyof PoolUse): Measure {
+  const read = async () => Object.fromEntries(Object.entries(poolUse()).map(([pool, use]) => [pool, use[what]]));
+  return { name, help, label: 'pool', read };
 }
 
-/** What became of users and imports, by the process that did it: sum them over all processes. */
-
-/** Seconds; imports may run for a day. */
-const DURATIONS = [0.05, 0.25, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
+const buildInfo: Instrument = (registry) =>
+  facts(registry, {
+    name: 'muster_build_info',
+    help: 'The version of Muster and of Node.js that this process runs.',
+    labels: { version: packageJson.version, node: process.versions.node },
+  });
 
 export const importOutcomes: Instrument = (registry) => {
   const users = countBy(registry, {
@@ -84,54 +126,6 @@ export const importOutcomes: Instrument = (registry) => {
   });
 };
 
-/** Metrics that every process has: its version, its clock, its connections to PostgreSQL. */
-
-export const buildInfo: Instrument = (registry) =>
-  facts(registry, {
-    name: 'muster_build_info',
-    help: 'The version of Muster and of Node.js that this process runs.',
-    labels: { version: packageJson.version, node: process.versions.node },
-  });
-
-export function processMeasures(db: Db): Measure[] {
-  return [
-    {
-      name: 'muster_clock_skew_seconds',
-      help: 'How far the clock of this process is ahead of that of PostgreSQL; negative: behind.',
-      read: () => clockSkew(db),
-    },
-    ofPools('muster_db_pool_connections', 'Open connections to PostgreSQL, by pool.', 'connections'),
-    ofPools('muster_db_pool_idle_connections', 'Open connections that no statement uses, by pool.', 'idle'),
-    ofPools('muster_db_pool_max_connections', 'The most connections that the pool opens.', 'max'),
-    ofPools('muster_db_pool_waiting_requests', 'Callers that wait for a connection, by pool.', 'waiting'),
-  ];
-}
-
-/** Compares with the middle of the round trip, so a slow network is not taken for a wrong clock. */
-async function clockSkew(db: Db): Promise<number> {
-  const asked = Date.now();
-  const { rows } = await db.query<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at');
-  return (asked + Date.now()) / 2000 - (rows[0]?.at ?? Number.NaN);
-}
-
-function ofPools(name: string, help: string, what: keyof PoolUse): Measure {
-  const read = async () => Object.fromEntries(Object.entries(poolUse()).map(([pool, use]) => [pool, use[what]]));
-  return { name, help, label: 'pool', read };
-}
-
-/**
- * The metrics of an API process: its own, and those of the stores. Every API process reports the same about the stores,
- * so queries take the `max` over processes; workers do not read them, so that more workers cost the database nothing.
- */
-
-const GRANT_TYPES = [
-  'authorization_code',
-  'refresh_token',
-  'client_credentials',
-  'urn:ietf:params:oauth:grant-type:device_code',
-  'urn:ietf:params:oauth:grant-type:jwt-bearer',
-];
-
 const signIns: Instrument = (registry) => {
   const about = {
     name: 'muster_signins_total',
@@ -161,26 +155,6 @@ const tokens: Instrument = (registry) => {
   };
   subscribe('token', countBy(registry, about));
 };
-
-/** @param token the bearer token that `/metrics` requires, if any */
-export function openApiMetrics(
-  { pool, queues }: { pool: Pool; queues: Pick<Queues, 'depth' | 'workers'> },
-  token?: string,
-): ApiMetrics {
-  const stores = [...queueMeasures(pool, queues), ...openImports(pool), ...outboxes(pool)];
-  const registry = new Registry();
-  for (const add of [buildInfo, importOutcomes, signIns, passwordSources, tokens]) add(registry);
-  const { routes } = openMetrics({ measures: [...processMeasures(pool), ...stores], registry, token });
-  return { routes, observe: requestMetrics(registry) };
-}
-
-/** The metrics of a worker process: what it did. Loaded only if the process listens on HEALTH_PORT. */
-
-/** Seconds. */
-const BATCH_DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-const WAITS = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
-const BATCH_SIZES = [1, 2, 5, 10, 25, 50, 100, 200, 400, 1000];
-const ATTEMPTS = ['sent', 'retry', 'failed'];
 
 const batches: Instrument = (registry) => {
   const size = distribution(registry, {
@@ -241,9 +215,36 @@ const deliveries: Instrument = (registry) => {
   subscribe('webhook', countBy(registry, { ...webhooks, label, values: ATTEMPTS }));
 };
 
-/** @param token the bearer token that `/metrics` requires, if any */
-export function openWorkerMetrics(pool: Pool, token?: string): Metrics {
-  const registry = new Registry();
-  for (const add of [buildInfo, importOutcomes, batches, faults, rescues, waits, deliveries]) add(registry);
-  return openMetrics({ measures: processMeasures(pool), registry, token });
+/** @returns adds to the counter; a value that is not listed counts as `other` */
+function countBy(
+  registry: Registry,
+  { label, values, ...about }: About & { label: string; values: readonly string[] },
+): (value: string, n?: number) => void {
+  const counter = new Counter({ ...about, labelNames: [label], registers: [registry] });
+  for (const value of values) counter.inc({ [label]: value }, 0);
+  return (value, n = 1) => counter.inc({ [label]: values.includes(value) ? value : 'other' }, n);
+}
+
+function count(registry: Registry, about: About): (n: number) => void {
+  const counter = new Counter({ ...about, registers: [registry] });
+  return (n) => counter.inc(n);
+}
+
+function distribution(registry: Registry, about: About & { buckets: number[] }): (value: number) => void {
+  const histogram = new Histogram({ ...about, registers: [registry] });
+  return (value) => histogram.observe(value);
+}
+
+function distributionBy(
+  registry: Registry,
+  { label, values, ...about }: About & { label: string; values: readonly string[]; buckets: number[] },
+): (labelValue: string, value: number) => void {
+  const histogram = new Histogram({ ...about, labelNames: [label], registers: [registry] });
+  for (const value of values) histogram.zero({ [label]: value });
+  return (labelValue, value) => histogram.observe({ [label]: labelValue }, value);
+}
+
+/** A metric that is always 1, whose labels tell facts. */
+function facts(registry: Registry, { labels, ...about }: About & { labels: Record<string, string> }): void {
+  new Gauge({ ...about, labelNames: Object.keys(labels), registers: [registry] }).set(labels, 1);
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../platform/config.ts';
 import type { Tracing, TracingDeps } from './tracing.ts';
+
 /**
  * Tracing with OpenTelemetry, off unless configured (docs/operations.md, "Tracing").
  *

@@ -5,22 +5,18 @@ import { atMostEvery, type Measure } from '../platform/http/metrics.ts';
 import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagnostics.ts';
 
 /**
- * Open imports and their pending users, from the counters of the imports. Reads two partial indexes that hold open
- * imports only, however many imports and users there are.
+ * The state of the stores as metrics: open imports and their pending users, mails and webhooks that wait, and the queues.
+ *
+ * Reads partial indexes that hold open imports and pending rows only, however many imports and users there are.
  */
-
-interface Row {
-  state: string;
-  imports: number;
-  /** Users of imports that run and whose deadline has not passed. */
-  pending: number;
-  /** Seconds; 0 if nothing is pending. */
-  oldest: number;
-  stalled: number;
-}
 
 const NONE = { receiving: 0, running: 0, paused: 0, undoing: 0 };
 const SHARED_MS = 1000;
+
+/** Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many". */
+const MOST = 10_000;
+/** Imports whose oldest mail is looked up. */
+const MOST_IMPORTS = 1000;
 
 // A draft is in `receiving` too, although nothing of it arrives. A timed-out import stays `running` in the table until it is read; its users are no longer pending. One branch for
 // each partial index: imports_open, imports_paused.
@@ -38,6 +34,40 @@ select state, count(*)::int as imports, sum(pending)::float8 as pending,
   coalesce(max(extract(epoch from clock_timestamp() - accepted_at - stood)) filter (where pending > 0), 0)::float8 as oldest,
   coalesce(max(extract(epoch from clock_timestamp() - changed_at)) filter (where pending > 0), 0)::float8 as stalled
 from open group by state`;
+
+export const PENDING_MAILS = `select count(*)::float8 as n from (
+  select from mail_outbox where state = 'pending' limit ${MOST}) as r`;
+
+export const PENDING_WEBHOOKS = `select count(*)::float8 as n from (
+  select from webhook_deliveries where state = 'pending' limit ${MOST}) as r`;
+
+// The next mail of each import, not the oldest of all: one address that a mail server refuses for hours says nothing
+// about the others, and the index has the next mails first. Released mails are as old as their release.
+export const OUTBOX_AGE = `
+with recursive ${NEXT_IMPORT},
+next_mail (since) as (
+  (select created_at from mail_outbox where state = 'pending' and import_id is null
+    order by next_attempt_at, id limit 1)
+  union all
+  (select case when i.mails = 'released' then greatest(m.created_at, i.changed_at) else m.created_at end
+    from next_import n
+    left join lateral (select mails, changed_at from imports where id = n.id offset 0) i on true
+    cross join lateral (
+      select created_at from mail_outbox where state = 'pending' and import_id = n.id
+      order by next_attempt_at, id limit 1) m
+    where n.id is not null and i.mails is distinct from 'held' limit ${MOST_IMPORTS})
+)
+select coalesce(greatest(0, extract(epoch from clock_timestamp() - min(since))), 0)::float8 as n from next_mail`;
+
+interface Row {
+  state: string;
+  imports: number;
+  /** Users of imports that run and whose deadline has not passed. */
+  pending: number;
+  /** Seconds; 0 if nothing is pending. */
+  oldest: number;
+  stalled: number;
+}
 
 export function openImports(db: Db): Measure[] {
   const rows = atMostEvery(SHARED_MS, async () => (await db.query<Row>(OPEN_IMPORTS)).rows);
@@ -68,13 +98,6 @@ export function openImports(db: Db): Measure[] {
   ];
 }
 
-/** Mails and webhooks that wait, from partial indexes that hold pending rows only. */
-
-/** Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many". */
-const MOST = 10_000;
-/** Imports whose oldest mail is looked up. */
-const MOST_IMPORTS = 1000;
-
 export function outboxes(db: Db): Measure[] {
   return [
     {
@@ -94,37 +117,6 @@ export function outboxes(db: Db): Measure[] {
     },
   ];
 }
-
-export const PENDING_MAILS = `select count(*)::float8 as n from (
-  select from mail_outbox where state = 'pending' limit ${MOST}) as r`;
-
-export const PENDING_WEBHOOKS = `select count(*)::float8 as n from (
-  select from webhook_deliveries where state = 'pending' limit ${MOST}) as r`;
-
-// The next mail of each import, not the oldest of all: one address that a mail server refuses for hours says nothing
-// about the others, and the index has the next mails first. Released mails are as old as their release.
-export const OUTBOX_AGE = `
-with recursive ${NEXT_IMPORT},
-next_mail (since) as (
-  (select created_at from mail_outbox where state = 'pending' and import_id is null
-    order by next_attempt_at, id limit 1)
-  union all
-  (select case when i.mails = 'released' then greatest(m.created_at, i.changed_at) else m.created_at end
-    from next_import n
-    left join lateral (select mails, changed_at from imports where id = n.id offset 0) i on true
-    cross join lateral (
-      select created_at from mail_outbox where state = 'pending' and import_id = n.id
-      order by next_attempt_at, id limit 1) m
-    where n.id is not null and i.mails is distinct from 'held' limit ${MOST_IMPORTS})
-)
-select coalesce(greatest(0, extract(epoch from clock_timestamp() - min(since))), 0)::float8 as n from next_mail`;
-
-async function one(db: Db, text: string): Promise<number> {
-  const { rows } = await db.query<{ n: number }>(text);
-  return rows[0]?.n ?? 0;
-}
-
-/** The queues: their jobs, the workers that take them, and who fills them. */
 
 export function queueMeasures(db: Db, queues: Pick<Queues, 'depth' | 'workers'>): Measure[] {
   return [
@@ -156,4 +148,9 @@ export function queueMeasures(db: Db, queues: Pick<Queues, 'depth' | 'workers'>)
       },
     },
   ];
+}
+
+async function one(db: Db, text: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(text);
+  return rows[0]?.n ?? 0;
 }

@@ -34,6 +34,7 @@ import { oauthRoutes } from '../signin/oauth/routes.ts';
 import { pageRoutes } from '../signin/pages/routes.ts';
 import { passwordSourceRoutes } from '../signin/password-sources/routes.ts';
 import { identityRoutes, userRoutes } from '../signin/routes.ts';
+
 /**
  * The HTTP application: everything that is mounted, in order.
  *
@@ -43,7 +44,7 @@ import { identityRoutes, userRoutes } from '../signin/routes.ts';
 
 export interface AppDeps {
   pool: Pool;
-  /** See `ImportDeps`. */
+  /** Connections for uploads; see `ImportDeps`. */
   uploadPool?: Pool;
   reads: Reads;
   config: Config;

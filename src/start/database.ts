@@ -13,6 +13,7 @@ import { type Bootstrapped, bootstrap } from '../signin/bootstrap.ts';
  * Any number of processes may do this at once.
  */
 
+/** The oldest version of PostgreSQL that has what the statements need. */
 const OLDEST = 15;
 
 /**
@@ -34,8 +35,8 @@ export async function prepareDatabase(url: string, config: Config): Promise<Boot
 }
 
 /**
- * The same, and shows a created token: on the terminal and not in the log, which other people can read.
- * @throws StartError as above
+ * Prepares the database, and shows a created token: on the terminal and not in the log, which other people can read.
+ * @throws StartError when the database does not answer or is too old
  */
 export async function prepareInstance(config: StoresConfig): Promise<void> {
   const { token } = await prepareDatabase(directUrl(config), config);

@@ -15,37 +15,19 @@ import { claimPort, directUrl, requireStores } from '../platform/lifecycle.ts';
 import { openLogger } from '../platform/logger.ts';
 import { prepareDatabase } from './database.ts';
 import { API_OPTIONS, WORKER_OPTIONS } from './v8-options.ts';
+
 /**
- * Supervises one child process: starts it, waits until it is ready, restarts it when it dies, and stops it.
+ * All of Muster under one parent: stores, API and workers, started and stopped in order.
  *
- * Guarantees: the child stays in the parent's process group and gets the group's signals itself. So the parent asks it
- * to stop over IPC, not with a second signal, and kills it only after its deadline.
- * On crash: the child notices the closed channel and drains.
+ * Guarantees: settings that cannot work are refused with one sentence before anything is written. If a part fails to
+ * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database. A
+ * child that dies is started again. Children stay in the parent's process group and get the group's signals themselves;
+ * so the parent asks them to stop over IPC, not with a second signal, and kills them only after their deadline.
+ * On crash: the children notice the closed channel and drain on their own, and the database stops after them.
  */
 
-export interface ChildOptions {
-  name: string;
-  /** Path of its entry file. */
-  file: string;
-  /** Options of its Node.js. */
-  execArgv?: readonly string[];
-  env: Record<string, string | undefined>;
-  logger: Logger;
-  /** Milliseconds that it may take to drain. */
-  stopAfterMs: number;
-  /** Destination of its output; a number is an open file. */
-  output: 'inherit' | 'ignore' | number;
-}
-
-export interface Child {
-  readonly pid: number | undefined;
-  /** From now on it is not restarted when it ends, as everything is about to stop. */
-  letGo(): void;
-  /** Drains it; resolves when it has ended. */
-  stop(): Promise<void>;
-  /** Kills it at once. */
-  kill(): void;
-}
+const API = fileURLToPath(new URL('./api.ts', import.meta.url));
+const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 
 const READY_WITHIN_MS = 60_000;
 /** Time for the exit itself, after the child's own deadline. */
@@ -53,148 +35,6 @@ const GRACE_MS = 2000;
 const PAUSE_MS = { first: 200, most: 10_000 };
 /** A child that ran this long did not fail at its start. */
 const HEALTHY_AFTER_MS = 60_000;
-
-/**
- * Resolves when the child reports that it is ready.
- * @throws StartError when it ends before that; its own output says why
- */
-export async function startChild(options: ChildOptions): Promise<Child> {
-  const { name, logger } = options;
-  let child = spawnChild(options);
-  const stopping = new AbortController();
-  await untilReady(child, name);
-
-  const keep = async () => {
-    for (let deaths = 1; ; deaths++) {
-      const since = performance.now();
-      await ended(child);
-      if (stopping.signal.aborted) return;
-      if (performance.now() - since > HEALTHY_AFTER_MS) deaths = 1;
-      const pause = Math.min(PAUSE_MS.first * 2 ** (deaths - 1), PAUSE_MS.most);
-      logger.error(
-        { child: name, code: child.exitCode, signal: child.signalCode },
-        `a process died; restart in ${pause} ms`,
-      );
-      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
-      if (stopping.signal.aborted) return;
-      child = spawnChild(options);
-    }
-  };
-  const kept = keep();
-
-  return {
-    get pid() {
-      return child.pid;
-    },
-    letGo() {
-      stopping.abort();
-    },
-    async stop() {
-      stopping.abort();
-      await stopChild(child, options.stopAfterMs + GRACE_MS);
-      await kept;
-    },
-    kill() {
-      stopping.abort();
-      child.kill('SIGKILL');
-    },
-  };
-}
-
-function spawnChild({ file, env, output, execArgv = [] }: ChildOptions): ChildProcess {
-  return fork(file, [], {
-    env: env as NodeJS.ProcessEnv,
-    execArgv: [...execArgv],
-    stdio: ['ignore', output, output, 'ipc'],
-  });
-}
-
-async function untilReady(child: ChildProcess, name: string): Promise<void> {
-  const patience = new AbortController();
-  const ready = new Promise<true>((resolve) => {
-    child.on('message', (message) => {
-      if ((message as { ready?: boolean } | null)?.ready) resolve(true);
-    });
-  });
-  const late = sleep(READY_WITHIN_MS, undefined, { signal: patience.signal, ref: false }).catch(() => {});
-  const isReady = await Promise.race([ready, ended(child), late]);
-  patience.abort();
-  if (isReady) return;
-  const what = isOver(child)
-    ? `ended with status ${child.exitCode ?? child.signalCode} before it was ready; its output says why`
-    : `was not ready within ${READY_WITHIN_MS / 1000} seconds`;
-  child.kill('SIGKILL');
-  throw new StartError(`The ${name} process ${what}.`);
-}
-
-async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
-  if (isOver(child)) return;
-  const deadline = setTimeout(() => child.kill('SIGKILL'), withinMs);
-  // An error here means that the child is already ending; the next line waits for that.
-  if (child.connected) child.send({ stop: true }, () => {});
-  await ended(child);
-  clearTimeout(deadline);
-}
-
-function isOver(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (!isOver(child)) await once(child, 'exit');
-}
-
-/**
- * The instance's key if none is configured: generated once, and kept in the data folder next to the embedded database.
- *
- * Guarantee: a missing key is never replaced silently, as everything encrypted with it would be lost. The caller holds
- * the folder's lock. On crash: the file is complete or absent.
- */
-
-/**
- * @returns 32 bytes, base64
- * @throws StartError when the file is damaged, or missing although the database is in use
- */
-export async function keptEncryptionKey(dataDir: string, pool: Pool): Promise<string> {
-  const path = join(dataDir, 'encryption.key');
-  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw new StartError(
-      `The encryption key in ${path} cannot be read (${error.code}): check the permissions of the file.`,
-    );
-  });
-  if (kept === undefined) return makeKey(path, pool);
-  if (Buffer.from(kept, 'base64').length !== 32) {
-    throw new StartError(
-      `The encryption key in ${path} is damaged; it must be 32 bytes in base64. Restore it from a backup.`,
-    );
-  }
-  return kept.trim();
-}
-
-async function makeKey(path: string, pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ used: boolean }>(`select to_regclass('migrations') is not null as used`);
-  if (rows[0]?.used) {
-    throw new StartError(
-      `The encryption key ${path} is missing, but this database uses it: restore it from a backup, or set ENCRYPTION_KEY.`,
-    );
-  }
-  const key = randomBytes(32).toString('base64');
-  await writeFile(`${path}.new`, `${key}\n`, { mode: 0o600, flush: true });
-  await rename(`${path}.new`, path);
-  return key;
-}
-
-/**
- * All of Muster under one parent: stores, API and workers, started and stopped in order.
- *
- * Guarantees: settings that cannot work are refused with one sentence before anything is written. If a part fails to
- * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database.
- * On crash: the children drain on their own, and the database stops after them.
- */
-
-const API = fileURLToPath(new URL('./api.ts', import.meta.url));
-const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 
 export interface StartOptions {
   logger?: Logger;
@@ -218,6 +58,30 @@ export interface Muster {
   stop(): Promise<void>;
   /** Ends everything at once; the embedded database by its fast shutdown. */
   force(): void;
+}
+
+export interface ChildOptions {
+  name: string;
+  /** Path of its entry file. */
+  file: string;
+  /** Options of its Node.js. */
+  execArgv?: readonly string[];
+  env: Record<string, string | undefined>;
+  logger: Logger;
+  /** Milliseconds that it may take to drain. */
+  stopAfterMs: number;
+  /** Destination of its output; a number is an open file. */
+  output: 'inherit' | 'ignore' | number;
+}
+
+export interface Child {
+  readonly pid: number | undefined;
+  /** From now on it is not restarted when it ends, as everything is about to stop. */
+  letGo(): void;
+  /** Drains it; resolves when it has ended. */
+  stop(): Promise<void>;
+  /** Kills it at once. */
+  kill(): void;
 }
 
 /**
@@ -325,4 +189,132 @@ async function stopAll([api, ...workers]: Child[], postgres: EmbeddedPostgres | 
 /** The folder for mails when SMTP_URL is not set. */
 export function mailboxOf(config: Config): string {
   return resolve(mailboxFolder(config));
+}
+
+/**
+ * Supervises one child process: starts it, restarts it when it dies, and stops it.
+ * Resolves when the child reports that it is ready.
+ * @throws StartError when it ends before that; its own output says why
+ */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const current = { child: spawnChild(options) };
+  const stopping = new AbortController();
+  await untilReady(current.child, options.name);
+  const kept = keep(options, current, stopping.signal);
+  return {
+    get pid() {
+      return current.child.pid;
+    },
+    letGo() {
+      stopping.abort();
+    },
+    async stop() {
+      stopping.abort();
+      await stopChild(current.child, options.stopAfterMs + GRACE_MS);
+      await kept;
+    },
+    kill() {
+      stopping.abort();
+      current.child.kill('SIGKILL');
+    },
+  };
+}
+
+/** Starts the child again whenever it ends, until `stopping` is aborted. */
+async function keep(options: ChildOptions, current: { child: ChildProcess }, stopping: AbortSignal): Promise<void> {
+  const { name, logger } = options;
+  for (let deaths = 1; ; deaths++) {
+    const since = performance.now();
+    await ended(current.child);
+    if (stopping.aborted) return;
+    if (performance.now() - since > HEALTHY_AFTER_MS) deaths = 1;
+    const pause = Math.min(PAUSE_MS.first * 2 ** (deaths - 1), PAUSE_MS.most);
+    const { exitCode: code, signalCode: signal } = current.child;
+    logger.error({ child: name, code, signal }, `a process died; restart in ${pause} ms`);
+    await sleep(pause, undefined, { signal: stopping }).catch(() => {});
+    if (stopping.aborted) return;
+    current.child = spawnChild(options);
+  }
+}
+
+function spawnChild({ file, env, output, execArgv = [] }: ChildOptions): ChildProcess {
+  return fork(file, [], {
+    env: env as NodeJS.ProcessEnv,
+    execArgv: [...execArgv],
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+}
+
+async function untilReady(child: ChildProcess, name: string): Promise<void> {
+  const patience = new AbortController();
+  const ready = new Promise<true>((resolve) => {
+    child.on('message', (message) => {
+      if ((message as { ready?: boolean } | null)?.ready) resolve(true);
+    });
+  });
+  const late = sleep(READY_WITHIN_MS, undefined, { signal: patience.signal, ref: false }).catch(() => {});
+  const isReady = await Promise.race([ready, ended(child), late]);
+  patience.abort();
+  if (isReady) return;
+  const what = isOver(child)
+    ? `ended with status ${child.exitCode ?? child.signalCode} before it was ready; its output says why`
+    : `was not ready within ${READY_WITHIN_MS / 1000} seconds`;
+  child.kill('SIGKILL');
+  throw new StartError(`The ${name} process ${what}.`);
+}
+
+async function stopChild(child: ChildProcess, withinMs: number): Promise<void> {
+  if (isOver(child)) return;
+  const deadline = setTimeout(() => child.kill('SIGKILL'), withinMs);
+  // An error here means that the child is already ending; the next line waits for that.
+  if (child.connected) child.send({ stop: true }, () => {});
+  await ended(child);
+  clearTimeout(deadline);
+}
+
+function isOver(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (!isOver(child)) await once(child, 'exit');
+}
+
+/**
+ * The instance's key if none is configured: generated once, and kept in the data folder next to the embedded database.
+ *
+ * Guarantee: a missing key is never replaced silently, as everything encrypted with it would be lost. The caller holds
+ * the folder's lock.
+ * On crash: the file is complete or absent.
+ * @returns 32 bytes, base64
+ * @throws StartError when the file is damaged, or missing although the database is in use
+ */
+async function keptEncryptionKey(dataDir: string, pool: Pool): Promise<string> {
+  const path = join(dataDir, 'encryption.key');
+  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new StartError(
+      `The encryption key in ${path} cannot be read (${error.code}): check the permissions of the file.`,
+    );
+  });
+  if (kept === undefined) return makeKey(path, pool);
+  if (Buffer.from(kept, 'base64').length !== 32) {
+    throw new StartError(
+      `The encryption key in ${path} is damaged; it must be 32 bytes in base64. Restore it from a backup.`,
+    );
+  }
+  return kept.trim();
+}
+
+async function makeKey(path: string, pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ used: boolean }>(`select to_regclass('migrations') is not null as used`);
+  if (rows[0]?.used) {
+    throw new StartError(
+      `The encryption key ${path} is missing, but this database uses it: restore it from a backup, or set ENCRYPTION_KEY.`,
+    );
+  }
+  const key = randomBytes(32).toString('base64');
+  await writeFile(`${path}.new`, `${key}\n`, { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+  return key;
 }

@@ -12,7 +12,7 @@ import { withTimeout } from '../platform/timeouts.ts';
  * The API creates the schema (database.ts). Workers can start before the API, and before the database.
  *
  * Guarantee: only the schema versions are read, and nothing is written. One line is logged for a database that does not
- * respond, and one for a missing schema. On crash: nothing has started.
+ * respond, and one for a missing schema.
  */
 
 const POLL_MS = 500;

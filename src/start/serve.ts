@@ -5,6 +5,7 @@ import { registerKeys } from '../operate/known-keys.ts';
 import { openApiMetrics } from '../operate/metrics.ts';
 import { openTracing } from '../operate/open-tracing.ts';
 import { openHasher } from '../passwords/hasher.ts';
+import { POOL_SIZES } from '../platform/db/connections.ts';
 import { openPool } from '../platform/db/pool.ts';
 import { openReads } from '../platform/db/replica.ts';
 import { openSecrets } from '../platform/encryption.ts';
@@ -25,9 +26,6 @@ import { prepareInstance } from './database.ts';
 
 /** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
 const CUT_AFTER_MS = 5000;
-const CONNECTIONS = 12;
-/** More uploads than this share them: an upload holds one only while its users arrive fast. */
-const UPLOAD_CONNECTIONS = 8;
 /** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
 const LONGEST_WAIT_MS = 5000;
 /** The part of the stop time that remains for closing after requests were cut. */
@@ -38,10 +36,10 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   await prepareInstance(config);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
   const isShared = config.DATABASE_DIRECT_URL !== undefined;
-  const pool = openPool(url, { max: CONNECTIONS, name: 'muster-api', statementMs, isShared });
+  const pool = openPool(url, { max: POOL_SIZES.api, name: 'muster-api', statementMs, isShared });
   const tracing = await openTracing({ service: 'muster-api', config, db: pool, logger });
   const uploadPool = openPool(url, {
-    max: UPLOAD_CONNECTIONS,
+    max: POOL_SIZES.upload,
     name: 'muster-api',
     label: 'upload',
     statementMs,

@@ -9,6 +9,7 @@ import {
 import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
 import { parseRedisUrls } from '../../platform/config.ts';
+import { POOL_SIZES } from '../../platform/db/connections.ts';
 import { openPool } from '../../platform/db/pool.ts';
 import { addsInCommon } from './postgres-add.ts';
 import { batchCalls } from './postgres-claim.ts';
@@ -205,8 +206,11 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
   return {
     kind: 'postgres',
     factory: batching ? addsInCommon(factory, batching.warn) : factory,
-    producer: () => connect(3),
-    worker: () => (batching ? batchCalls(connect(9), batching.warn) : connect(9)),
+    producer: () => connect(POOL_SIZES.producer),
+    worker() {
+      const pool = connect(POOL_SIZES.consumer);
+      return batching ? batchCalls(pool, batching.warn) : pool;
+    },
     // A full disk is a part of its own in `/readyz` (src/platform/http/health.ts).
     check: (pool) => (pool as pg.Pool).query('select from job limit 1'),
     shards: [onlyShard(settings.QUEUE_PREFIX)],
