@@ -84,7 +84,6 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     share.among(await queues.workers('imports'));
     return SHARE_MS;
   });
-
   async function stop(): Promise<void> {
     for (const one of [slots, writer, ...Object.values(special)]) one.stop();
     await Promise.all([sharing.stop(), worker.stop()]);

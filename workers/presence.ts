@@ -34,7 +34,7 @@ export interface PresenceDeps {
 export type JobCounts = () => { imports: number; mails: number };
 
 export interface Presence {
-  /** From now on the process is reported as one that stops. */
+  /** From now on the process is reported as stopping. */
   stopping(): void;
   /** Removes the process from the list. */
   stop(): Promise<void>;
@@ -80,7 +80,7 @@ export function startPresence({ pool, config, queues, condition, logger }: Prese
   };
 }
 
-/** Users that this process has written, a second, since the call before. */
+/** Returns how many users a second this process has written since the call before. */
 function measureUsers(): () => number {
   let written = 0;
   let since = performance.now();

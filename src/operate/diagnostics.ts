@@ -277,6 +277,7 @@ async function sharesSessions(pool: Pool): Promise<boolean> {
   }
 }
 
+/** Reads the facts of the queue; what does not answer within PATIENCE_MS is left out. */
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
   const [jobs, workers, nodes, duties, roles] = await Promise.all([

@@ -172,7 +172,7 @@ export async function rotateKeys(
   return use;
 }
 
-/** Codes that exist now may have been sent with an earlier key; those of a later time were not. */
+/** Codes that exist now may have been sent with an earlier key; codes of a later time were not. */
 async function beginRotation(db: Db, current: string): Promise<void> {
   await db.query(
     `insert into encryption_keys (id, last_code_id) select $1, coalesce(max(id), 0) from codes

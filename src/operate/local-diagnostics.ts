@@ -34,6 +34,7 @@ export interface LocalFacts {
   dataDir: { path: string; isWritable: boolean; freeBytes: number };
 }
 
+/** Reads all facts. Never throws because a store does not answer. */
 export async function localFacts(config: Config): Promise<LocalFacts> {
   const { REDIS_URL, SMTP_URL } = config;
   const [database, redis, smtp, dataDir] = await Promise.all([

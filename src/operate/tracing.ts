@@ -84,7 +84,7 @@ const KINDS: Partial<Record<SpanName, SpanKind>> = {
   'webhook.send': SpanKind.CLIENT,
 };
 
-// What this process tells those who count belongs to its active spans too.
+// Outcomes that are published for metrics are recorded in the active span too.
 subscribe('signIn', (outcome) => annotate({ 'muster.outcome': outcome }));
 subscribe('mail', (outcome) => annotate({ 'muster.outcome': outcome }));
 subscribe('webhook', (outcome) => annotate({ 'muster.outcome': outcome }));

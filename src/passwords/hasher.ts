@@ -127,7 +127,7 @@ function openThreads(atOnce: number, idleMs: number, longestWaitMs: number) {
   return { pool, lane: openLane({ atOnce, longestWaitMs }) };
 }
 
-/** About how long the check of a wrong password takes; without a hash, that of an unknown user. */
+/** About how many milliseconds the check of a wrong password takes; without a hash, the check for an unknown user. */
 export function checkMs(encoded?: string): number {
   return USUAL_MS + MS_OF_WORK * (encoded === undefined ? 0 : workOf(encoded));
 }

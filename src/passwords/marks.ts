@@ -11,6 +11,7 @@ const MARK = '$source$';
 /** SQL over `users u`: the user has a mark. The index `users_at_source` has the same condition. */
 export const IS_AT_SOURCE = `u.password_hash like '${MARK}%'`;
 
+/** What is stored instead of a hash for a user of the source. */
 export function markOf(sourceId: string): string {
   return `${MARK}${sourceId}`;
 }

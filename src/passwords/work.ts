@@ -1,7 +1,7 @@
 /**
  * How much processor time a verification takes, in a unit that means the same for every scheme: 1 is bcrypt with cost
  * 16 in JavaScript, about 5 seconds. The native library takes three quarters of that; as it does not exist everywhere,
- * the bounds and estimates stay those of JavaScript. Measured with `npm run bench -- --only hashes`; a program that
+ * the bounds and estimates are for JavaScript. Measured with `npm run bench -- --only hashes`; a program that
  * needs twice as long for one scheme changes nothing that matters here.
  */
 
@@ -38,6 +38,7 @@ export function workProblem(work: number): string | undefined {
   return `verifying it takes ${times} times as long as bcrypt with cost 16; at most 1 is allowed`;
 }
 
+/** @param cost log2 of the rounds */
 export function bcryptWork(cost: number): number {
   return 2 ** (cost - 16);
 }

@@ -8,7 +8,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
  */
 
 export interface Secrets {
-  /** Ids of the known keys; the first one is that of ENCRYPTION_KEY. */
+  /** Ids of the known keys; the first one is the id of ENCRYPTION_KEY. */
   keyIds: readonly string[];
   /**
    * Encrypts text for storage: key id, `.`, and base64 of iv (12 bytes), tag (16 bytes), ciphertext. Without further
@@ -19,7 +19,7 @@ export interface Secrets {
   unseal(sealed: string, purpose: string): string;
   /** The code of row `codeId` in its `generation`: 12 characters, the same each time. */
   code(codeId: string, generation: number): string;
-  /** That code as each known key makes it: a user may enter one that was sent before the key was replaced. */
+  /** The code of the row as each known key makes it: a user may enter one that was sent before the key was replaced. */
   codes(codeId: string, generation: number): string[];
   /** 32 bytes for one purpose, for what may start again from zero when ENCRYPTION_KEY is replaced, such as counts of attempts. */
   key(purpose: string): Buffer;
@@ -72,7 +72,7 @@ function unsealAny(keys: Key[], sealed: string, purpose: string): string {
     try {
       return key.unseal(sealed, purpose);
     } catch {
-      // Of another key: the last one throws.
+      // Another key sealed it; the last key throws.
     }
   }
   return (keys.at(-1) as Key).unseal(sealed, purpose);

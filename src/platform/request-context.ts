@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
  * Where the request in progress comes from, for the audit events and log lines that it causes.
  *
  * Guarantee: everything that a request starts sees the context of that request and of no other; work that no request
- * started, such as that of the workers, has none.
+ * started, such as the work of workers, has none.
  */
 
 export interface RequestContext {

@@ -20,7 +20,7 @@ export interface Observations {
   passwordSource: 'yes' | 'no' | 'unavailable';
   /** The grant type of a successful token request. */
   token: string;
-  /** Users whose outcome was committed; those of dry runs are not counted. */
+  /** Users whose outcome was committed; users of dry runs are not counted. */
   users: { succeeded?: number; skipped?: number; failed?: number; undone?: number };
   importEnded: { state: EndState } & Ran;
   /** A batch that was written: the number of its users, and how long its statements took. */
@@ -87,7 +87,7 @@ export interface Attributes {
   'muster.bytes'?: number;
   /** Counts from 1. */
   'muster.attempt'?: number;
-  /** Of a mail, a webhook or a sign-in. */
+  /** The outcome of a mail, a webhook or a sign-in. */
   'muster.outcome'?: string;
 }
 
@@ -126,8 +126,8 @@ export function inSpan<T>(name: SpanName, attributes: Attributes, work: () => Pr
 }
 
 /**
- * Runs `work` in a span of the trace in which the import was accepted. Of an import without a trace nothing is
- * recorded; of a large one, fewer and fewer spans (src/operate/tracing.ts).
+ * Runs `work` in a span of the trace in which the import was accepted. Nothing is recorded for an
+ * import without a trace, and fewer and fewer spans for a large one (src/operate/tracing.ts).
  * @param importId null: as a part of the active span
  */
 export function inImport<T>(

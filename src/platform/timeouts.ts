@@ -4,7 +4,7 @@
 const FROZEN_MS = 5000;
 const TICK_MS = 1000;
 
-/** The operation did not finish in time; it may still finish later. The code is that of a connection timeout. */
+/** The operation did not finish in time; it may still finish later. Has the code of a connection timeout. */
 export class TimedOut extends Error {
   readonly code = 'ETIMEDOUT';
   constructor(what: string, ms: number) {
@@ -36,6 +36,7 @@ export interface FreezeWatch {
   stop(): void;
 }
 
+/** @param frozenMs how long the process stands still to count as frozen, in milliseconds */
 export function watchFreezes(frozenMs = FROZEN_MS): FreezeWatch {
   let last = clocks();
   let frozenAt = Number.NEGATIVE_INFINITY;

@@ -28,7 +28,7 @@ export interface SchemaWait {
   stopping: AbortSignal;
 }
 
-/** @throws StartError when it is asked to stop before the schema is ready, or the schema is that of a newer program */
+/** @throws StartError when it is asked to stop before the schema is ready, or the schema belongs to a newer program */
 export async function waitForSchema({ pool, withQueue, logger, condition, stopping }: SchemaWait): Promise<void> {
   let logged: string | undefined;
   for (;;) {

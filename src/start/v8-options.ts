@@ -5,8 +5,8 @@
 
 /**
  * A long upload makes much garbage and keeps little. By default V8's heap grows with the length of the upload. With
- * these options, and one arena of malloc (`childEnv` in src/platform/config.ts), a million users take at most a fifth more memory than a
- * hundred thousand, at the same speed.
+ * these options, and one arena of malloc (`childEnv` in src/platform/config.ts), a million users take at most a fifth
+ * more memory than a hundred thousand, at the same speed.
  */
 export const API_OPTIONS: readonly string[] = ['--max-semi-space-size=4', '--heap-growing-percent=10'];
 

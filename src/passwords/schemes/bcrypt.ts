@@ -87,6 +87,7 @@ export function bcryptCost(encoded: string): number {
   return digits ? 10 * tens + ones : Number.NaN;
 }
 
+/** Whether bcrypt uses the whole password. */
 export function bcryptSeesAll(password: string): boolean {
   return Buffer.byteLength(password) <= BCRYPT_BYTES;
 }

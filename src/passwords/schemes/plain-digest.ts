@@ -11,7 +11,7 @@ const LM_HALF = 'aad3b435b51404ee';
 /** What is wrong with an LM hash. */
 export const IS_LM = 'this is an LM hash of Windows, which cannot be verified';
 
-/** Whether it is the LM hash of a short password, or of none; those of longer ones look like MD5. */
+/** Whether it is the LM hash of a short password, or of none; LM hashes of longer passwords look like MD5. */
 export function isLm(digits: string): boolean {
   return digits.length === 32 && digits.toLowerCase().endsWith(LM_HALF);
 }

@@ -10,7 +10,7 @@ import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
  *
  * Computed here in JavaScript for one lane (p = 1) and t = 0: SMix fills memory with blocks, of which it reads and
  * rewrites random ones. It mixes blocks with pwxform, multiplications of 32 bits and lookups in three S-boxes that change
- * while they are used: 2 lanes, 4 gathers, 6 rounds, S-boxes of 2^8 entries. Salsa20 is that of RFC 7914, section 3, on
+ * while they are used: 2 lanes, 4 gathers, 6 rounds, S-boxes of 2^8 entries. Salsa20 follows RFC 7914, section 3, on
  * words that yescrypt keeps in another order.
  */
 
@@ -170,7 +170,7 @@ function rewrite({ x, mix }: Lane, n: number, times: number, memory: Int32Array)
   }
 }
 
-/** Of the first `count` blocks, one that the last part of the current block chooses. */
+/** The index of the block that the last part of the current block chooses among the first `count` blocks. */
 function chosen(x: Int32Array, count: number): number {
   return (x[x.length - 16] as number) & (count - 1);
 }

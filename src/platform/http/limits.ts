@@ -20,7 +20,7 @@ import { pathOf } from './requests.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-/** These paths return errors in the format of RFC 6749. */
+/** Paths that return errors in the format of RFC 6749. */
 const PROTOCOL = /^\/(?:oauth|oidc)\//i;
 const SENTENCE = 'Too many requests from this IP address. Try again later.';
 
@@ -137,6 +137,7 @@ export function requireBodyRate(server: Server, rate: BodyRate = BODY_RATE): voi
   server.once('close', () => clearInterval(timer));
 }
 
+/** Tells which bodies arrive too slowly, each time that `look` is called. */
 export function openBodyWatch<T extends Arriving>({ windowMs, bytes }: BodyRate): BodyWatch<T> {
   const windows = new Map<T, { since: number; from: number } | undefined>();
   return {

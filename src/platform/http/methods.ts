@@ -92,7 +92,8 @@ function matches(layer: Layer, path: string): boolean {
 /**
  * The pattern of a mounted route as text, `/admin/v1/orgs/:orgId`: a label of bounded cardinality, unlike a raw path. The
  * named groups of a regular expression become the same form.
- * @param path the path of an Express route; of several patterns, the one that matches `asked`, or all joined with `|`
+ * @param path the path of an Express route. If it is a list, the result is the pattern that matches `asked`, or all of
+ *   them joined with `|`
  */
 export function routePattern(path: unknown, asked = ''): string {
   if (Array.isArray(path)) {

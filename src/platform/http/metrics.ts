@@ -56,6 +56,7 @@ export interface MetricsOptions {
   token?: string | undefined;
 }
 
+/** Opens the metrics of a process, and its route `/metrics`. */
 export function openMetrics({ measures, registry = new Registry(), token }: MetricsOptions): Metrics {
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);

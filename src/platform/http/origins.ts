@@ -10,7 +10,7 @@ import { pathOf } from './requests.ts';
 
 /** Paths of programs. Pages for people, health and metrics have no cross-origin callers. */
 const SHARED = /^\/(?:admin|auth|management|v2beta|oauth|oidc|\.well-known)\//i;
-/** Every page may read these: they are the same for all, and a client reads them before it is known. */
+/** Paths that every page may read: the answers are the same for all, and a client reads them before it is known. */
 const OPEN = /^\/(?:\.well-known\/|oauth\/v2\/keys\/?$)/i;
 
 const REQUEST_HEADERS = [

@@ -37,6 +37,7 @@ const RETRY_AFTER_S = 1;
 /** The part of all slots that is kept for organizations that hold none. */
 const RESERVED = 1 / 4;
 
+/** Opens the slots of one kind of request, for this process. */
 export function openSlots({ perCaller, perOrg, total, id, what }: SlotOptions): Slots {
   const [callers, orgs] = [countByKey(), countByKey()];
   const reserved = Math.floor(total * RESERVED);

@@ -9,7 +9,7 @@ const MOST_LANGUAGE_BYTES = 10;
 const MOST_SUBTAG = 8;
 const [DOT, AT, HYPHEN, SPACE, DELETE, FIRST_BEYOND_ASCII] = [0x2e, 0x40, 0x2d, 0x20, 0x7f, 0x80];
 
-/** 1 for each byte of an atom of an address; those beyond ASCII are parts of its letters. */
+/** 1 for each byte of an atom of an address; bytes beyond ASCII are parts of its letters. */
 const ATOM = table(/[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]/, 1);
 const LETTER = table(/[A-Za-z]/, 0);
 const DIGIT = table(/[0-9]/, 0);

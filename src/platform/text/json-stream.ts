@@ -131,7 +131,7 @@ export class JsonStructure {
   private expect: Expect = 'value';
 
   /**
-   * The next part; the same one again until the caller has passed or entered it. Undefined when it has not arrived yet.
+   * The next part, again until the caller has passed or entered it. Undefined when it has not arrived yet.
    * After the end of a document, another one may follow.
    * @throws the window's error where the syntax is wrong
    */
