@@ -1,4 +1,4 @@
-/** The sizes that `muster doctor` adds up are those of the pools that the processes open. */
+/** `muster doctor` adds up the sizes of the pools that the processes open. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';

@@ -131,7 +131,7 @@ function smix(block: Buffer, n: number, key: Buffer): Buffer {
   const changed = createHmac('sha256', block.subarray(-64)).update(key).digest();
   const lane = { x: load(block), mix: (x: Int32Array) => blockMixPwxform(x, boxes) };
   const memory = new Int32Array(n * lane.x.length);
-  fill(lane, n, memory, true);
+  fill(lane, n, memory, { isRewriting: true });
   // A third of N, rounded up to an even number.
   const times = Math.ceil(n / 3);
   rewrite(lane, n, times + (times & 1), memory);
@@ -150,7 +150,7 @@ function store(x: Int32Array, bytes: Buffer): void {
 }
 
 /** Fills the memory block by block; with `isRewriting`, earlier blocks are mixed in. */
-function fill({ x, mix }: Lane, n: number, memory: Int32Array, isRewriting: boolean): void {
+function fill({ x, mix }: Lane, n: number, memory: Int32Array, { isRewriting = false } = {}): void {
   for (let i = 0; i < n; i++) {
     memory.set(x, i * x.length);
     if (isRewriting && i > 1) {
@@ -188,7 +188,7 @@ function boxesFrom(block: Buffer): Boxes {
   const first = block.subarray(0, 4 * WORDS);
   const lane = { x: load(first), mix: blockMixSalsa8 };
   const words = new Int32Array(SBOX_WORDS);
-  fill(lane, SBOX_WORDS / WORDS, words, false);
+  fill(lane, SBOX_WORDS / WORDS, words);
   store(lane.x, first);
   return boxesOf(words);
 }

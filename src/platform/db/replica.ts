@@ -40,7 +40,7 @@ class Behind extends Error {}
 class NeedsPrimary extends Error {}
 
 /** @param isShared see `PoolOptions` */
-export function openReads(primary: Pool, url: string | undefined, isShared = false): Reads {
+export function openReads(primary: Pool, url: string | undefined, { isShared = false } = {}): Reads {
   if (url === undefined) return { run: (read) => read(primary), close: async () => {} };
   const replica = openPool(url, { name: 'muster-replica', statementMs: REPLICA_MS, waitMs: REPLICA_MS, isShared });
   let notBefore = 0;

@@ -14,7 +14,7 @@ import { startTestServer } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
 /**
- * Prometheus scrapes an API and a worker during an import: its numbers are those of the result, every query of the
+ * Prometheus scrapes an API and a worker during an import: its numbers are the numbers of the result, every query of the
  * dashboard works, and each alert fires on its fault; most are also seen to end with it.
  */
 

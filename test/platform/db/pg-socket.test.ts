@@ -5,7 +5,7 @@ import pg from 'pg';
 import { socketOf } from '../../../src/platform/db/client.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 
-/** pg keeps its socket where pg-socket.ts reads it. */
+/** pg keeps its socket where `socketOf` (src/platform/db/client.ts) reads it. */
 
 it('the socket of a connection is the one that its statements use', async (t) => {
   const db = await testDatabase(t);

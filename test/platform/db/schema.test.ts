@@ -47,7 +47,7 @@ test('a migration that waits for a long transaction does not keep others waiting
   const long = await hold(pool, 'select from leases');
   const migrated = migrate(pool, folder);
   await waiters(pool, 1);
-  // It waits behind the migration, which gives up first.
+  // The statement waits behind the migration, which gives up first.
   await pool.query('select from leases');
   await long.commit();
   await migrated;

@@ -80,7 +80,7 @@ test('a body is read up to the limit of its operation; a larger one is 413 code 
 
 test('a body with too many values is 400, before it is parsed', async () => {
   const empties = (count: number) => `{"x":[${'{},'.repeat(count)}0`;
-  // It ends too early, which the parser would report.
+  // The body ends too early, which the parser would report.
   assertError(await api.call('POST', SETUP, empties(SMALL_BODY.values)), 400, 3, 'REQUEST-VALUES');
   assertError(await api.call('POST', HUMANS, empties(LARGE_BODY.values)), 400, 3, 'REQUEST-VALUES');
   assertError(await api.call('POST', SETUP, empties(100)), 400, 3, 'REQUEST-JSON');
@@ -92,7 +92,7 @@ test('a body that nests too deep is 400, before it is parsed', async () => {
   const nested = (levels: number) => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   assertError(await api.call('POST', SETUP, nested(MOST_NESTED)), 400, 3, 'ORG-SETUP');
   assertError(await api.call('POST', SETUP, nested(MOST_NESTED + 1)), 400, 3, 'REQUEST-DEPTH');
-  // It ends too early, which the parser would report.
+  // The body ends too early, which the parser would report.
   assertError(await api.call('POST', HUMANS, `{"x":${'['.repeat(50_000)}`), 400, 3, 'REQUEST-DEPTH');
 });
 

@@ -3,11 +3,26 @@ import test from 'node:test';
 import { startApi } from '../../support/api.ts';
 
 const HEADER = 'strict-transport-security';
-/** Of each kind: operations, health, documentation, pages, the authorization server, and their errors. */
+/** Paths of each kind: operations, health, documentation, pages, the authorization server, and their errors. */
 const PATHS = [
-  ...['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/ui/forgot', '/ui/none', '/ui/device'],
-  ...['/v2beta/users/x', '/none', '/%', '/oauth/v2/keys', '/oauth/v2/token', '/oauth/%', '/oidc/v1/userinfo'],
-  ...['/oauth/v2/authorize', '/.well-known/openid-configuration', '/ui/login/none'],
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/openapi.json',
+  '/docs',
+  '/ui/forgot',
+  '/ui/none',
+  '/ui/device',
+  '/v2beta/users/x',
+  '/none',
+  '/%',
+  '/oauth/v2/keys',
+  '/oauth/v2/token',
+  '/oauth/%',
+  '/oidc/v1/userinfo',
+  '/oauth/v2/authorize',
+  '/.well-known/openid-configuration',
+  '/ui/login/none',
 ];
 
 test('with an https address, every response requires https for a year, without preload', async (t) => {

@@ -49,20 +49,22 @@ export interface Cluster {
   password: string;
 }
 
+export interface InitOptions {
+  programs: Programs;
+  /** The user to run as; undefined: the current user. */
+  account: Account | undefined;
+  /** Whether initdb waits until its files are on disk. */
+  sync: boolean;
+}
+
 /**
  * Opens the cluster of a data folder, and creates it on the first start.
- * @param sync whether initdb waits until its files are on disk
  * @throws StartError when the password file of an existing cluster cannot be read
  */
-export async function ensureCluster(
-  dataDir: string,
-  programs: Programs,
-  account: Account | undefined,
-  sync: boolean,
-): Promise<Cluster> {
+export async function ensureCluster(dataDir: string, options: InitOptions): Promise<Cluster> {
   const dir = join(dataDir, 'postgres');
   const passwordFile = join(dataDir, 'postgres.password');
-  if (!(await stat(dir).catch(() => undefined))) await createCluster(dir, passwordFile, programs, account, sync);
+  if (!(await stat(dir).catch(() => undefined))) await createCluster(dir, passwordFile, options);
   const password = await readFile(passwordFile, 'utf8').catch(() => {
     throw new StartError(
       `The password file ${passwordFile} cannot be read, and the database in ${dir} cannot be opened without it: restore the file.`,
@@ -71,13 +73,8 @@ export async function ensureCluster(
   return { dir, password: password.trim() };
 }
 
-async function createCluster(
-  dir: string,
-  passwordFile: string,
-  programs: Programs,
-  account: Account | undefined,
-  sync: boolean,
-): Promise<void> {
+async function createCluster(dir: string, passwordFile: string, options: InitOptions): Promise<void> {
+  const { account } = options;
   const staging = `${dir}.new`;
   const password = randomBytes(24).toString('base64url');
   await rm(staging, { recursive: true, force: true });
@@ -85,13 +82,13 @@ async function createCluster(
   // initdb reads it as the other user, which may not read our file.
   await writeFile(join(staging, 'password'), password, { mode: 0o600 });
   if (account) await chown(join(staging, 'password'), account.uid, account.gid);
-  await initdb(programs.initdb, staging, account, sync);
+  await initdb(staging, options);
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flush: true });
   await rename(join(staging, 'data'), dir);
   await rm(staging, { recursive: true });
 }
 
-function initdb(program: string, staging: string, account: Account | undefined, sync: boolean): Promise<void> {
+function initdb(staging: string, { programs, account, sync }: InitOptions): Promise<void> {
   const args = [
     `--pgdata=${join(staging, 'data')}`,
     `--username=${NAME}`,
@@ -108,9 +105,9 @@ function initdb(program: string, staging: string, account: Account | undefined, 
   ];
   const identity = account ? { uid: account.uid, gid: account.gid } : {};
   return new Promise<void>((resolve, reject) => {
-    execFile(program, args, { ...identity, cwd: '/', env: ENV }, (error, _stdout, stderr) => {
+    execFile(programs.initdb, args, { ...identity, cwd: '/', env: ENV }, (error, _stdout, stderr) => {
       if (!error) resolve();
-      else reject(initdbError(program, stderr || error.message));
+      else reject(initdbError(programs.initdb, stderr || error.message));
     });
   }).catch(async (error) => {
     await rm(staging, { recursive: true, force: true });

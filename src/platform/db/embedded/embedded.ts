@@ -83,7 +83,8 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   await prepareFolder(dataDir, programPaths(programs), account);
   const lock = await lockFolder(dataDir);
   try {
-    const cluster = await ensureCluster(dataDir, programs, account, options.settings?.fsync !== 'off');
+    const sync = options.settings?.fsync !== 'off';
+    const cluster = await ensureCluster(dataDir, { programs, account, sync });
     const orphan = await stopOrphan(cluster.dir);
     if (orphan) log(`stopped the PostgreSQL that an earlier run left behind (process ${orphan})`);
     const socketDir = await prepareSocketDir(dataDir, account);
