@@ -8,9 +8,10 @@ import type { Condition } from '../src/platform/lifecycle.ts';
 import { type Look, openLook, startLoop } from './loop.ts';
 
 /**
- * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/.
- * Any number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
- * A third place is only for organizations that no worker works for: large drafts of one organization do not hold up drafts of another.
+ * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/. Any
+ * number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
+ * A third place is only for organizations that no worker works for: large drafts of one organization do not hold up
+ * drafts of another.
  */
 
 const AT_ONCE = 3;

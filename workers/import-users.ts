@@ -28,9 +28,9 @@ import { startLoop } from './loop.ts';
  * On crash: the locks of its jobs expire.
  */
 
-/** Batches that are written at the same time; two connections of the pool remain for single statements. */
+/** Batches that are written at the same time; two connections of the pool remain for other statements. */
 const MAX_FLUSHES = POOL_SIZES.writer - 2;
-/** How long a batch waits for more users. */
+/** How long after its first user a batch is written at the latest. */
 const FILL_MS = 2;
 /** How often a process counts those with which it shares the queue. */
 const SHARE_MS = 2000;

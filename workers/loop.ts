@@ -45,8 +45,8 @@ export interface Loop {
 }
 
 /**
- * What a loop waits for between two rounds: milliseconds, or something that calls `wake`. It returns how to end the wait,
- * which is called once, after `wake` too.
+ * What a loop waits for between two rounds: milliseconds, or something that calls `wake`. It returns how to end the
+ * wait, which is called once, after `wake` too.
  */
 export type Pause = number | ((wake: () => void) => () => void);
 

@@ -86,8 +86,8 @@ export function startMailer(deps: MailerDeps): Mailer {
   const doubts = openDoubts(freezes);
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
   const deliver = openDelivery(deps, { transport, doubts, rateLimiter, patience });
-  // A worker that froze may still send the mail of a job that was taken from it. If it died, the mail is due again when its
-  // claim expires.
+  // A worker that froze may still send the mail of a job that was taken from it. If it died, the mail is due again when
+  // its claim expires.
   const worker = queues.work<MailPointer>('mails', async (job) => (job.isTakenOver ? undefined : deliver(job.data)), {
     concurrency: concurrencyOf(config),
     lockMs: config.JOB_LOCK_MS,
@@ -118,7 +118,9 @@ export function startMailer(deps: MailerDeps): Mailer {
   };
 }
 
-/** Delivers the mail of a job, or releases its claim if this process stops while the mail waits for the rate limiter. */
+/**
+ * Delivers the mail of a job, or releases its claim if this process stops while the mail waits for the rate limiter.
+ */
 function openDelivery(
   deps: MailerDeps,
   {
@@ -158,7 +160,8 @@ export function openDoubts(freezes: Pick<FreezeWatch, 'since'>): MailDoubts {
 }
 
 /**
- * How many mails are in progress. Mails that wait for the rate limiter count too: few, so that little is reserved, but as many as may be sent at once.
+ * How many mails are in progress. Mails that wait for the rate limiter count too: few, so that little is reserved, but
+ * as many as may be sent at once.
  */
 function concurrencyOf({ MAIL_RATE }: Config): number {
   return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;

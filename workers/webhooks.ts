@@ -8,7 +8,9 @@ import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { loggable } from '../src/platform/logger.ts';
 import { either, type Look, openLook, type Pause, startLoop } from './loop.ts';
-/** Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts. */
+/**
+ * Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts.
+ */
 
 export interface WebhookSenderDeps {
   pool: Pool;

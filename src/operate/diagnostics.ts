@@ -97,7 +97,9 @@ export interface ServerFacts {
   autovacuum: boolean;
   sharedBuffersBytes: number;
   maxWalBytes: number;
-  /** Whether a pooler gives the sessions that the service needs for itself to other clients between two transactions. */
+  /**
+   * Whether a pooler gives the sessions that the service needs for itself to other clients between two transactions.
+   */
   sharesSessions: boolean;
 }
 

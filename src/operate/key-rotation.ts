@@ -16,8 +16,9 @@ import { keptKey } from './known-keys.ts';
  * Replaces the encryption key: encrypts every stored value with the current key, and says which keys are still needed.
  * For `muster keys`, which runs beside the service, with its settings.
  *
- * Values are replaced in small batches, while imports and logins use them. Which key encrypted them is read page by page
- * along the primary key: no statement takes long, however large the table is, and no value leaves the database for that.
+ * Values are replaced in small batches, while imports and logins use them. Which key encrypted them is read page by
+ * page along the primary key: no statement takes long, however large the table is, and no value leaves the database for
+ * that.
  *
  * Guarantee: a key is given up only after a pass that found no value of it, begun when no transaction that could still
  * store one was left. A value is replaced only if it is still the one that was read. Rows that somebody has locked are
@@ -103,7 +104,10 @@ export interface SealedValue {
   keyId: string | undefined;
 }
 
-/** The database and the keys of this machine's service. @throws StartError when the settings name no database or no key */
+/**
+ * The database and the keys of this machine's service.
+ * @throws StartError when the settings name no database or no key
+ */
 export async function openKeyring(config: Config): Promise<{ pool: Pool; secrets: Secrets }> {
   const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
   const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));

@@ -11,9 +11,9 @@ import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
  * The metrics of a process: what it does, and of an API process also the state of the stores. A label has known values
  * only, which are 0 from the start.
  *
- * Counts of what became of users and imports are kept by the process that did it: sum them over all processes. Every API
- * process reports the same about the stores, so queries take the `max` over processes; workers do not read them, so that
- * more workers cost the database nothing.
+ * Counts of what became of users and imports are kept by the process that did it: sum them over all processes. Every
+ * API process reports the same about the stores, so queries take the `max` over processes; workers do not read them, so
+ * that more workers cost the database nothing.
  */
 
 /** In seconds; imports may run for a day. */

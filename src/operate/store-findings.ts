@@ -157,7 +157,10 @@ function walled({ maxWalBytes: bytes }: ServerFacts): Finding | undefined {
   return warning('postgresql', message, 'Set max_wal_size = 4GB, and reload PostgreSQL.');
 }
 
-/** Whether the pools of all processes fit into `max_connections`. @param workers number of worker processes, as far as known */
+/**
+ * Whether the pools of all processes fit into `max_connections`.
+ * @param workers number of worker processes, as far as known
+ */
 export function judgeConnections(
   { max }: PostgresFacts['connections'],
   { backend, workers }: { backend: 'redis' | 'postgres'; workers: number },

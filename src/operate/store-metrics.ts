@@ -5,7 +5,8 @@ import { atMostEvery, type Measure } from '../platform/http/metrics.ts';
 import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagnostics.ts';
 
 /**
- * The state of the stores as metrics: open imports and their pending users, mails and webhooks that wait, and the queues.
+ * The state of the stores as metrics: open imports and their pending users, mails and webhooks that wait, and the
+ * queues.
  *
  * Reads partial indexes that hold open imports and pending rows only, however many imports and users there are.
  */
@@ -13,13 +14,15 @@ import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagn
 const NONE = { receiving: 0, running: 0, paused: 0, undoing: 0 };
 const SHARED_MS = 1000;
 
-/** Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many". */
+/**
+ * Counting stops here: every API process counts in each scrape, and a larger number would say no more than "very many".
+ */
 const MOST = 10_000;
 /** Imports whose oldest mail is looked up. */
 const MOST_IMPORTS = 1000;
 
-// A draft is in `receiving` too, although nothing of it arrives. A timed-out import stays `running` in the table until it is read; its users are no longer pending. One branch for
-// each partial index: imports_open, imports_paused.
+// A draft is in `receiving` too, although nothing of it arrives. A timed-out import stays `running` in the table until
+// it is read; its users are no longer pending. One branch for each partial index: imports_open, imports_paused.
 export const OPEN_IMPORTS = `
 with open as (
   select state, accepted_at, stood, changed_at,

@@ -29,8 +29,8 @@ import { wordpressScheme } from './schemes/wordpress.ts';
 import { yescryptScheme } from './schemes/yescrypt.ts';
 
 /**
- * All schemes of password hashes that can be imported (Modular Crypt Format), the check at acceptance, and the hashes that
- * Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
+ * All schemes of password hashes that can be imported (Modular Crypt Format), the check at acceptance, and the hashes
+ * that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
  *
  * Guarantee: `verifyHash` can verify every hash that `hashProblem` accepts. Messages name the scheme and its numbers,
  * but never a salt or a hash.

@@ -112,8 +112,8 @@ export function sameText(a: string, b: string): boolean {
 }
 
 /**
- * Decodes base64 (RFC 4648 section 4), padded or not; undefined when the text is not base64. Strict, as Node's own decoder
- * skips unknown characters, which would hide a broken hash.
+ * Decodes base64 (RFC 4648 section 4), padded or not; undefined when the text is not base64. Strict, as Node's own
+ * decoder skips unknown characters, which would hide a broken hash.
  * @param adapted also accept `.` for `+`, as in passlib's "adapted base64"
  */
 export function decodeBase64(text: string, { adapted = false } = {}): Buffer | undefined {
@@ -131,8 +131,8 @@ export function encodeBase64(bytes: Buffer): string {
 }
 
 /**
- * Decodes pairs of hexadecimal digits in either case; undefined for any other text. Strict, as Node's own decoder silently
- * stops at unknown characters.
+ * Decodes pairs of hexadecimal digits in either case; undefined for any other text. Strict, as Node's own decoder
+ * silently stops at unknown characters.
  */
 export function decodeHex(text: string): Buffer | undefined {
   return /^([0-9A-Fa-f]{2})*$/.test(text) ? Buffer.from(text, 'hex') : undefined;

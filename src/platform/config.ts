@@ -67,7 +67,10 @@ const schema = z.object({
   /** Folder for the embedded database, its encryption key and the local mailbox. */
   DATA_DIR: z.string().min(1).default('.muster'),
   DATABASE_URL: postgresUrl().optional(),
-  /** The database of DATABASE_URL without the pooler that DATABASE_URL leads to, which may then give each transaction another session. */
+  /**
+   * The database of DATABASE_URL without the pooler that DATABASE_URL leads to, which may then give each transaction
+   * another session.
+   */
   DATABASE_DIRECT_URL: postgresUrl().optional(),
   /** Replica of that database, or several behind one address: imports and users are read from it. */
   DATABASE_REPLICA_URL: postgresUrl().optional(),
@@ -92,7 +95,9 @@ const schema = z.object({
 
   BOOTSTRAP_TOKEN: token().optional(),
   ENCRYPTION_KEY: z.string().refine(isKey, 'must be 32 bytes in base64').optional(),
-  /** Further keys, which only decrypt: the next one before it is used, and the previous one until `muster keys rotate`. */
+  /**
+   * Further keys, which only decrypt: the next one before it is used, and the previous one until `muster keys rotate`.
+   */
   DECRYPTION_KEYS: z
     .string()
     .transform((v) => v.split(',').map((key) => key.trim()))
@@ -326,8 +331,8 @@ const PORTS = { cluster: 6379, sentinel: 26379 };
 const SENTINEL_OPTIONS = { sentinel_username: 'username', sentinel_password: 'password' } as const;
 
 /**
- * The servers that REDIS_URL names, in the order of its URLs: each is one Redis or Valkey, a Cluster, or a master behind
- * Sentinels.
+ * The servers that REDIS_URL names, in the order of its URLs: each is one Redis or Valkey, a Cluster, or a master
+ * behind Sentinels.
  *
  * Guarantee: an error message contains no part of the value, as it may contain a password.
  * @throws Error whose message says what REDIS_URL must be, without a subject: `must name …`

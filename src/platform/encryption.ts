@@ -21,7 +21,10 @@ export interface Secrets {
   code(codeId: string, generation: number): string;
   /** The code of the row as each known key makes it: a user may enter one that was sent before the key was replaced. */
   codes(codeId: string, generation: number): string[];
-  /** 32 bytes for one purpose, for what may start again from zero when ENCRYPTION_KEY is replaced, such as counts of attempts. */
+  /**
+   * 32 bytes for one purpose, for what may start again from zero when ENCRYPTION_KEY is replaced, such as counts of
+   * attempts.
+   */
   key(purpose: string): Buffer;
   /** 32 bytes for one purpose from each known key, the same in every process; the first one is to be used. */
   keys(purpose: string): Buffer[];

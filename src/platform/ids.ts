@@ -3,8 +3,8 @@ import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 /** Random ids and tokens. */
 
 /**
- * A new id, ordered by time to the millisecond: a UUIDv7 (RFC 9562 section 5.7), so that new rows are inserted at the end
- * of their index.
+ * A new id, ordered by time to the millisecond: a UUIDv7 (RFC 9562 section 5.7), so that new rows are inserted at the
+ * end of their index.
  */
 export function newId(now: number = Date.now()): string {
   const time = now.toString(16).padStart(12, '0');

@@ -47,7 +47,10 @@ export function runEntry(name: string, start: Start<StoresConfig>): void {
   runWith(name, () => requireStores(readConfig()), start);
 }
 
-/** Like `runEntry`, with settings that `read` returns; the process may take `marginMs` longer than STOP_AFTER_MS to stop. */
+/**
+ * Like `runEntry`, with settings that `read` returns; the process may take `marginMs` longer than STOP_AFTER_MS to
+ * stop.
+ */
 export function runWith<C extends Config>(name: string, read: () => C, start: Start<C>, marginMs = 0): void {
   try {
     requireNode();
@@ -213,8 +216,8 @@ export function openCondition(): Condition {
 }
 
 /**
- * Checks the address that the API will listen on, before anything is written. Another program may still take the port in
- * between; the API then fails with the same message.
+ * Checks the address that the API will listen on, before anything is written. Another program may still take the port
+ * in between; the API then fails with the same message.
  * @returns the port to listen on: `port`, or a free one for 0
  * @throws StartError when it is not possible to listen on this address
  */

@@ -6,8 +6,8 @@ import { traceIds } from './telemetry.ts';
  *
  * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
  * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
- * repeated warning is logged once in several seconds, with the number of repeats. A line that is written in a span names
- * it (`trace_id`, `span_id`).
+ * repeated warning is logged once in several seconds, with the number of repeats. A line that is written in a span
+ * names it (`trace_id`, `span_id`).
  */
 
 /** The group of warnings for which there is no group of their own. */

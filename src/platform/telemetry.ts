@@ -3,9 +3,9 @@ import { type Channel, channel } from 'node:diagnostics_channel';
 /**
  * What this process does, told to those who count it (`/metrics`) and who record it (traces); both are in src/operate/.
  *
- * Observations use `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the parts
- * that publish need not know who does. Spans go to the recorder that is set when OpenTelemetry is configured. Without
- * one, each call costs one comparison, and no package of OpenTelemetry is loaded.
+ * Observations use `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the
+ * parts that publish need not know who does. Spans go to the recorder that is set when OpenTelemetry is configured.
+ * Without one, each call costs one comparison, and no package of OpenTelemetry is loaded.
  *
  * Guarantee: an observation contains numbers and names of ours; a span contains names, numbers and ids of imports only,
  * as `Attributes` allows nothing else. Neither has data of users. Recording never waits for a collector, and never

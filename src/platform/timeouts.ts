@@ -27,8 +27,8 @@ export async function withTimeout<T>(work: Promise<T>, ms: number, what: string)
 }
 
 /**
- * Notices that the process has stood still, stopped by a signal or with its machine: others may meanwhile have taken over
- * its work.
+ * Notices that the process has stood still, stopped by a signal or with its machine: others may meanwhile have taken
+ * over its work.
  */
 export interface FreezeWatch {
   /** Whether the process has stood still for `frozenMs` or more since then. @param then by `performance.now()` */

@@ -117,7 +117,9 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   return api;
 }
 
-/** The API for the console, which calls it in this process: the browser's own request is logged, counted and limited. */
+/**
+ * The API for the console, which calls it in this process: the browser's own request is logged, counted and limited.
+ */
 function inside(api: Router[], logger: Logger): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -132,7 +134,10 @@ function inside(api: Router[], logger: Logger): Express {
 
 const V2 = /^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i;
 
-/** `/v2/users` and `/v2/sessions` of ZITADEL are `/v2beta/…` under a later name: everything after this sees the one name. */
+/**
+ * `/v2/users` and `/v2/sessions` of ZITADEL are `/v2beta/…` under a later name: everything after this sees the one
+ * name.
+ */
 function v2Paths(req: Request, _res: Response, next: () => void): void {
   req.url = req.url.replace(V2, '/v2beta');
   req.originalUrl = req.originalUrl.replace(V2, '/v2beta');

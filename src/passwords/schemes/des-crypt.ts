@@ -9,8 +9,8 @@ import { ALPHABET } from './crypt3.ts';
  * `bsdi_crypt` of BSDi, `_`, four characters of rounds, four of salt, 11 of hash, uses all bytes of the password: each
  * further group of eight is mixed into the key. passlib.readthedocs.io, passlib.hash.bsdi_crypt.
  *
- * DES (FIPS 46-3) is computed here, with the salt of crypt(3), which swaps bits of the expansion E. Only for old hashes:
- * DES is broken as a cipher. Bits are numbered from 1, the most significant one first, as in the standard.
+ * DES (FIPS 46-3) is computed here, with the salt of crypt(3), which swaps bits of the expansion E. Only for old
+ * hashes: DES is broken as a cipher. Bits are numbered from 1, the most significant one first, as in the standard.
  */
 
 const TRADITIONAL_ROUNDS = 25;

@@ -13,18 +13,18 @@ import { yescryptScheme } from './yescrypt.ts';
 /**
  * LDAP passwords: a scheme in braces, in any case, followed by the hash.
  *
- * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… are followed by base64 of the digest,
- * or by its hexadecimal digits (passlib.hash.ldap_hex_md5); `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of
+ * RFC 2307 section 5.3 and OpenLDAP's slapd-pw-sha2: `{SHA}`, `{MD5}`, `{SHA256}`… are followed by base64 of the
+ * digest, or by its hexadecimal digits (passlib.hash.ldap_hex_md5); `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of
  * digest(password, salt) and the salt.
  *
  * Hashes of other schemes inside: `{CRYPT}$6$salt$hash` (RFC 2307), `{ARGON2}$argon2id$…` (slapd-pw-argon2),
- * `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`. The inner hash decides whether they are accepted
- * and whether they match.
+ * `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`. The inner hash decides whether they are
+ * accepted and whether they match.
  *
  * PBKDF2 with salt and digest in one base64 text: ForgeRock and Ping DS, OpenDJ: `{PBKDF2-HMAC-SHA256}rounds:base64` of
  * digest and salt; `{PBKDF2}rounds:…` is SHA-1. github.com/OpenIdentityPlatform/OpenDJ,
- * AbstractPBKDF2PasswordStorageScheme.java. Atlassian: `{PKCS5S2}base64` of 16 bytes of salt and 32 of digest, SHA-1 with
- * 10,000 rounds. passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
+ * AbstractPBKDF2PasswordStorageScheme.java. Atlassian: `{PKCS5S2}base64` of 16 bytes of salt and 32 of digest, SHA-1
+ * with 10,000 rounds. passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
  */
 
 const [SALT_BYTES, BYTES, ROUNDS] = [16, 48, 10_000];

@@ -4,14 +4,14 @@ import { yescryptWork } from '../work.ts';
 import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
 
 /**
- * yescrypt, crypt(3)'s default in Debian, Fedora and Ubuntu: `$y$j9T$salt$hash`. The three characters are the flavor,
- * N and r. Other parameters (p, t, a ROM) and flavors, which no crypt(3) writes, are rejected.
- * www.openwall.com/yescrypt; man crypt(5).
+ * yescrypt, crypt(3)'s default in Debian, Fedora and Ubuntu: `$y$j9T$salt$hash`. The three characters are the flavor, N
+ * and r. Other parameters (p, t, a ROM) and flavors, which no crypt(3) writes, are rejected. www.openwall.com/yescrypt;
+ * man crypt(5).
  *
  * Computed here in JavaScript for one lane (p = 1) and t = 0: SMix fills memory with blocks, of which it reads and
- * rewrites random ones. It mixes blocks with pwxform, multiplications of 32 bits and lookups in three S-boxes that change
- * while they are used: 2 lanes, 4 gathers, 6 rounds, S-boxes of 2^8 entries. Salsa20 follows RFC 7914, section 3, on
- * words that yescrypt keeps in another order.
+ * rewrites random ones. It mixes blocks with pwxform, multiplications of 32 bits and lookups in three S-boxes that
+ * change while they are used: 2 lanes, 4 gathers, 6 rounds, S-boxes of 2^8 entries. Salsa20 follows RFC 7914, section
+ * 3, on words that yescrypt keeps in another order.
  */
 
 const PREFIX = '$y$';

@@ -6,8 +6,8 @@ import type { Db } from './pool.ts';
  *
  * Each change of an organization, user or policy appends one event, and with it one audit event: who did what to whom,
  * from where. `sequence` in a `details` object is the number of the object's last event. Sign-ins and tokens, which
- * change nothing that has a `sequence`, write an audit event only. Users that an import writes have no audit event each:
- * the import has.
+ * change nothing that has a `sequence`, write an audit event only. Users that an import writes have no audit event
+ * each: the import has.
  *
  * Guarantee: no event holds a password, code, token, secret or hash.
  * On crash: an event exists exactly if its transaction was committed.

@@ -140,9 +140,9 @@ export async function transaction<T>(pool: Pool, work: (db: pg.PoolClient) => Pr
 }
 
 /**
- * The statement under a name that belongs to its text: a connection then parses and plans it once, which for a short one
- * takes longer than running it. For frequent statements whose text does not depend on data, as a connection keeps each
- * text until it closes.
+ * The statement under a name that belongs to its text: a connection then parses and plans it once, which for a short
+ * one takes longer than running it. For frequent statements whose text does not depend on data, as a connection keeps
+ * each text until it closes.
  */
 export function prepared(text: string, values: unknown[]): { name: string; text: string; values: unknown[] } {
   const name = NAMES.get(text) ?? createHash('sha256').update(text).digest('base64url').slice(0, 22);
@@ -181,9 +181,9 @@ let scarceUntil = 0;
 /**
  * Guarantee: `connect` and `query` wait for a connection of the pool to become free, or try a new one, for up to
  * REFUSED_MS; then they fail with the server's error, 53300. For SCARCE_MS after a refusal, each pool of this process
- * closes the connections that nobody uses, almost at once. So one connection is enough for all pools of a process, apart
- * from those that it holds for long, and they take turns. No connection is kept for longer than LIFETIME_S, which gives
- * other processes a turn too.
+ * closes the connections that nobody uses, almost at once. So one connection is enough for all pools of a process,
+ * apart from those that it holds for long, and they take turns. No connection is kept for longer than LIFETIME_S, which
+ * gives other processes a turn too.
  */
 export class PatientPool extends pg.Pool {
   constructor(config: pg.PoolConfig) {

@@ -5,10 +5,10 @@ import { type Db, openPool, type Pool, transaction } from './pool.ts';
 /**
  * Reads from a replica (DATABASE_REPLICA_URL) that are never older than their request.
  *
- * Before a read, the primary tells its position in the write-ahead log, a call that touches no table. The read runs on the
- * replica once that has replayed this position, in one transaction with this check, as a pooler or a list of several
- * replicas may lead each transaction to another server. So a caller sees every change that any process answered before,
- * and no process has to know who wrote what.
+ * Before a read, the primary tells its position in the write-ahead log, a call that touches no table. The read runs on
+ * the replica once that has replayed this position, in one transaction with this check, as a pooler or a list of
+ * several replicas may lead each transaction to another server. So a caller sees every change that any process answered
+ * before, and no process has to know who wrote what.
  *
  * Guarantee: while the replica is away, behind, or unable to answer, the primary answers.
  */

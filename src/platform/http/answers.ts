@@ -29,8 +29,8 @@ const page = z.object({
 });
 
 /**
- * The schema of `query {offset, limit, asc}`: numbers, or strings of digits, as existing clients send both. Default: the
- * first 100, also for a limit of 0. Ascending unless `asc` is false.
+ * The schema of `query {offset, limit, asc}`: numbers, or strings of digits, as existing clients send both. Default:
+ * the first 100, also for a limit of 0. Ascending unless `asc` is false.
  */
 export function paging() {
   return page.optional().transform(pageOf);
@@ -69,8 +69,8 @@ export function searchResult<T>(
 }
 
 /**
- * Sends text of any size to a client, as fast as the client takes it. Returns when all is sent; a client that disconnects
- * ends it, which is not an error.
+ * Sends text of any size to a client, as fast as the client takes it. Returns when all is sent; a client that
+ * disconnects ends it, which is not an error.
  */
 export async function sendText(to: Writable, pieces: AsyncIterable<string>): Promise<void> {
   try {

@@ -16,8 +16,9 @@ import { pathOf, requestIdOf } from './requests.ts';
  */
 
 /**
- * States of a database that is down or overloaded: SQLSTATE classes 08 (connection), 40 (deadlock), 53 (out of resources) and 57P (shutting down, starting up); and
- * timeouts: of a lock (55P03), a statement (57014), an idle transaction (25P03).
+ * States of a database that is down or overloaded: SQLSTATE classes 08 (connection), 40 (deadlock), 53 (out of
+ * resources) and 57P (shutting down, starting up); and timeouts: of a lock (55P03), a statement (57014), an idle
+ * transaction (25P03).
  */
 const SQLSTATE = /^(?:08...|40...|53...|57P..|55P03|57014|25P03)$/;
 

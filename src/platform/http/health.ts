@@ -89,9 +89,9 @@ function sendNotReady(res: Response, failing: Failure[]): void {
 }
 
 /**
- * Checks whether PostgreSQL has disk space left. A server whose disk is full still answers queries, so only a write shows
- * it. Nothing is stored: the write is a temporary file of 280 kB, as of a large sort, in the tablespace of the database,
- * at most once in FRESH_MS, as anybody may call `/readyz`.
+ * Checks whether PostgreSQL has disk space left. A server whose disk is full still answers queries, so only a write
+ * shows it. Nothing is stored: the write is a temporary file of 280 kB, as of a large sort, in the tablespace of the
+ * database, at most once in FRESH_MS, as anybody may call `/readyz`.
  * @returns a function that rejects with the server's error when the last write failed
  */
 export function openDiskCheck(pool: { query(text: string): Promise<unknown> }): () => Promise<unknown> {

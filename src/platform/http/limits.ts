@@ -119,7 +119,8 @@ export interface BodyWatch<T extends Arriving> {
  * Ends requests whose body arrives too slowly: such a request would hold its place, and so keep out others, for as long
  * as its client likes. They are answered 408 (server.ts), and their connections are closed.
  *
- * Guarantee: only time in which the service waits for the client counts. A body that waits to be read is never too slow.
+ * Guarantee: only time in which the service waits for the client counts. A body that waits to be read is never too
+ * slow.
  */
 export function requireBodyRate(server: Server, rate: BodyRate = BODY_RATE): void {
   const watch = openBodyWatch<IncomingMessage>(rate);

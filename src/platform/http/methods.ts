@@ -2,8 +2,8 @@ import type { RequestHandler } from 'express';
 import { pathOf } from './requests.ts';
 
 /**
- * The methods that a path supports and the pattern of its route, read from the mounted routes, so that there is no second
- * list to maintain.
+ * The methods that a path supports and the pattern of its route, read from the mounted routes, so that there is no
+ * second list to maintain.
  *
  * A path with a route of its own, such as `/v2beta/users/human`, has the methods of that route only, although it also
  * matches `/v2beta/users/:userId`: so says OpenAPI of concrete and templated paths. Routers must be mounted at `/`.
@@ -90,8 +90,8 @@ function matches(layer: Layer, path: string): boolean {
 }
 
 /**
- * The pattern of a mounted route as text, `/admin/v1/orgs/:orgId`: a label of bounded cardinality, unlike a raw path. The
- * named groups of a regular expression become the same form.
+ * The pattern of a mounted route as text, `/admin/v1/orgs/:orgId`: a label of bounded cardinality, unlike a raw path.
+ * The named groups of a regular expression become the same form.
  * @param path the path of an Express route. If it is a list, the result is the pattern that matches `asked`, or all of
  *   them joined with `|`
  */

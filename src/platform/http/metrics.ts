@@ -11,18 +11,20 @@ import { pathOf, requestId } from './requests.ts';
 import { type Listening, listen } from './server.ts';
 
 /**
- * `GET /metrics` in the text format of Prometheus: metrics of the process and of its requests, and the measures that the
- * caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
+ * `GET /metrics` in the text format of Prometheus: metrics of the process and of its requests, and the measures that
+ * the caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
  *
  * Guarantee: a measure that fails or takes over 2 seconds is omitted from the response and counted in
- * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds. Labels of requests come from mounted
- * routes, never from a raw path.
+ * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds. Labels of requests come from
+ * mounted routes, never from a raw path.
  */
 
 const FRESH_MS = 5_000;
 const READ_MS = 2_000;
 
-/** Metrics whose names say that they are counters, and they are not; `nodejs_active_handles` and so on tell the same. */
+/**
+ * Metrics whose names say that they are counters, and they are not; `nodejs_active_handles` and so on tell the same.
+ */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Seconds; the long ones are for uploads and `Prefer: wait`. */
@@ -50,7 +52,10 @@ export interface ApiMetrics extends Metrics {
 
 export interface MetricsOptions {
   measures: Measure[];
-  /** Holds the metrics that this process counts itself. Each call needs its own, as a process may run several applications. */
+  /**
+   * Holds the metrics that this process counts itself. Each call needs its own, as a process may run several
+   * applications.
+   */
   registry?: Registry;
   /** The bearer token that `/metrics` requires, if any. */
   token?: string | undefined;
@@ -150,7 +155,9 @@ function readerOf(registry: Registry, measure: Measure, failures: Counter): () =
   };
 }
 
-/** Does `work`, unless the last time began less than `ms` milliseconds ago; then returns what the last time returned. */
+/**
+ * Does `work`, unless the last time began less than `ms` milliseconds ago; then returns what the last time returned.
+ */
 export function atMostEvery<T>(ms: number, work: () => Promise<T>): () => Promise<T> {
   let begun = Number.NEGATIVE_INFINITY;
   let last: Promise<T> | undefined;

@@ -4,8 +4,8 @@ import { allowedMethods } from './methods.ts';
 import { pathOf } from './requests.ts';
 
 /**
- * What other web pages may do with the service: cross-origin requests (Fetch standard), forms that another site sends on
- * behalf of its visitors, and the headers that tell browsers the limits of every response.
+ * What other web pages may do with the service: cross-origin requests (Fetch standard), forms that another site sends
+ * on behalf of its visitors, and the headers that tell browsers the limits of every response.
  */
 
 /** Paths of programs. Pages for people, health and metrics have no cross-origin callers. */
@@ -118,9 +118,9 @@ export function withoutCors(res: Response): void {
  * (cross-site request forgery).
  *
  * Guarantee: every browser says where a form comes from, in `Sec-Fetch-Site` or at least in `Origin` (Fetch standard),
- * very old ones in `Referer`. A form from elsewhere, including a sibling domain, is refused unread. A program that is not
- * a browser sends none of them, and holds nobody's cookies. The forms of a login also carry a token; the forms behind an
- * email's link carry its code.
+ * very old ones in `Referer`. A form from elsewhere, including a sibling domain, is refused unread. A program that is
+ * not a browser sends none of them, and holds nobody's cookies. The forms of a login also carry a token; the forms
+ * behind an email's link carry its code.
  * @param baseUrl the public address
  */
 export function sameOrigin(baseUrl: string): RequestHandler {

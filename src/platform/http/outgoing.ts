@@ -8,9 +8,9 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
  *
  * Guarantee: connects only to a checked address, follows no redirect, keeps its time limit, and reads at most
  * `mostBytes` of the answer. Never throws because of the other side's behaviour. Unless private addresses are allowed,
- * the address is one of the public internet, so that nobody can make this service call hosts that only it can reach. The
- * check applies to the address that the connection uses: a name is resolved once for each attempt, so that a second DNS
- * answer cannot lead elsewhere. No IPv4 address embedded in an IPv6 address passes.
+ * the address is one of the public internet, so that nobody can make this service call hosts that only it can reach.
+ * The check applies to the address that the connection uses: a name is resolved once for each attempt, so that a second
+ * DNS answer cannot lead elsewhere. No IPv4 address embedded in an IPv6 address passes.
  */
 
 /** IPv4 ranges that are not public (IANA special-purpose address registry), multicast and reserved. */

@@ -57,8 +57,8 @@ interface Violations {
 
 /**
  * The parsed body; an absent one is read as `{}`.
- * @throws ApiError 400 (not JSON, not UTF-8, too many values, nested too deep), 413 (too large), 415 (not `application/json`, or
- *   compressed), 429 (too many large bodies at the same time)
+ * @throws ApiError 400 (not JSON, not UTF-8, too many values, nested too deep), 413 (too large), 415 (not
+ *   `application/json`, or compressed), 429 (too many large bodies at the same time)
  */
 export async function readJson(req: Request, res: Response, limits: BodyLimits = SMALL_BODY): Promise<unknown> {
   // Without a Content-Length, a body may be of any size.
@@ -74,9 +74,10 @@ export async function readJson(req: Request, res: Response, limits: BodyLimits =
 /**
  * Converts parsed JSON to the value of a schema.
  *
- * Guarantee: the error names every invalid field by its camelCase path, until it has MOST_CHARACTERS, so that the answer
- * is bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A string with
- * NUL or a lone surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY characters.
+ * Guarantee: the error names every invalid field by its camelCase path, until it has MOST_CHARACTERS, so that the
+ * answer is bounded whatever the body holds. Keys can also be in snake_case. A null member is treated as absent. A
+ * string with NUL or a lone surrogate is refused, also in an unknown field, and so is a key of more than LONGEST_KEY
+ * characters.
  * @param id stable id of the error, such as `ORG-SETUP`
  * @throws ApiError 400 with a violation for every invalid field
  */
@@ -112,8 +113,8 @@ export function pathId(req: Request, name: string): string {
 }
 
 /**
- * Answers `POST` on addresses that browsers are sent to (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0
- * section 2): the form takes the place of the query, and `answer` gets a `GET`.
+ * Answers `POST` on addresses that browsers are sent to (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout
+ * 1.0 section 2): the form takes the place of the query, and `answer` gets a `GET`.
  *
  * Browsers send our cookies with a navigation from another site only if it is a `GET` (`SameSite=Lax`). So such a form
  * is redirected to the same address with its fields in the query: else, a user who is signed in had to sign in again.

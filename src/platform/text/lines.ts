@@ -1,4 +1,6 @@
-/** Lines of text: a stream of bytes is split into lines, the ends of chunks are joined, and records of CSV are written. */
+/**
+ * Lines of text: a stream of bytes is split into lines, the ends of chunks are joined, and records of CSV are written.
+ */
 
 const NEWLINE = 0x0a;
 /** The first size of a buffer, which then doubles. */
@@ -92,7 +94,8 @@ export class Joiner {
   /** `rest`, the end of what was returned last, followed by `chunk`. */
   join(rest: Buffer, chunk: Buffer): Buffer {
     if (chunk.length === 0) return rest;
-    // Chunks of the usual size: copying the rest costs no more than reading the chunk, and no memory is held in reserve.
+    // Chunks of the usual size: copying the rest costs no more than reading the chunk, and no memory is held in
+    // reserve.
     if (rest.length <= chunk.length) {
       this.storage = NOTHING;
       this.used = 0;

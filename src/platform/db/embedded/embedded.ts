@@ -181,8 +181,8 @@ export interface FolderLock {
 }
 
 /**
- * Locks the folder for this process. Each process that wants the folder first creates a file named after itself and then
- * lists the files of the others.
+ * Locks the folder for this process. Each process that wants the folder first creates a file named after itself and
+ * then lists the files of the others.
  *
  * Guarantee: of two processes, the one that wrote later sees the other's file, so they can never both have the folder;
  * of several that start at once, the first by name gets it.

@@ -334,7 +334,10 @@ async function stopPostmaster(pid: number): Promise<void> {
   }
 }
 
-/** The lines of postmaster.pid: process id, data directory, start time, port, socket directory, address, shared memory, status. */
+/**
+ * The lines of postmaster.pid: process id, data directory, start time, port, socket directory, address, shared memory,
+ * status.
+ */
 export async function postmasterFile(clusterDir: string): Promise<string[]> {
   const text = await readFile(join(clusterDir, 'postmaster.pid'), 'utf8').catch(() => '');
   return text.split('\n');
