@@ -1,3 +1,12 @@
+/**
+ * The PostgreSQL of the machine's distribution as users get it: a fresh cluster, made by its own initdb with default
+ * settings, and connected over TCP.
+ *
+ * Guarantee: it listens on the loopback interface only, with a password.
+ *
+ * On crash: the server ends too, because its keeper process reads a pipe that the bench holds open. Its folder stays
+ * until /tmp is cleaned.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,16 +18,6 @@ import pg from 'pg';
 import { type Account, makeOwned, postgresAccount } from '../src/platform/db/embedded/cluster.ts';
 import { claimPort } from '../src/platform/lifecycle.ts';
 import type { Scope } from './scope.ts';
-
-/**
- * The PostgreSQL of the machine's distribution as users get it: a fresh cluster, made by its own initdb with default
- * settings, and connected over TCP.
- *
- * Guarantee: it listens on the loopback interface only, with a password.
- *
- * On crash: the server ends too, because its keeper process reads a pipe that the bench holds open. Its folder stays
- * until /tmp is cleaned.
- */
 
 const run = promisify(execFile);
 /** Debian, Ubuntu; Red Hat, Fedora, Alpine, Arch. */

@@ -1,11 +1,10 @@
+/** Describes the machine of a measurement, without which figures are meaningless. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import { postgresPrograms } from '../src/platform/db/embedded/cluster.ts';
 import { redisVersion } from './testbed/redis.ts';
-
-/** Describes the machine of a measurement, without which figures are meaningless. */
 
 const run = promisify(execFile);
 

@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db } from '../src/platform/db/pool.ts';
-import type { Stand } from './stand/stand.ts';
-
 /**
  * Waits until nothing of a round runs any more: imports, mails and webhooks.
  *
  * Retries that wait for their time are made due at once, since a round lasts seconds: only those of which no process
  * can be in the middle, which is so when the queue of mails has been empty for a while.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '../src/platform/db/pool.ts';
+import type { Stand } from './stand/stand.ts';
 
 const PEACE_MS = 150_000;
 const POLL_MS = 200;

@@ -1,3 +1,7 @@
+/**
+ * `npm run demo`: shows the main job live. Starts everything, imports 10,000 users, reports the outcome, logs one of
+ * them in, and leaves the service running (`-- --exit` stops it).
+ */
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -11,11 +15,6 @@ import { readConfig } from '../src/platform/config.ts';
 import { startMuster } from '../src/start/muster.ts';
 import { report } from './report.ts';
 import { writeDemoFile } from './users.ts';
-
-/**
- * `npm run demo`: shows the main job live. Starts everything, imports 10,000 users, reports the outcome, logs one of
- * them in, and leaves the service running (`-- --exit` stops it).
- */
 
 const DATA_DIR = '.muster-demo';
 /** Settings of a service that the environment may describe: the demo has stores and keys of its own. */

@@ -1,6 +1,5 @@
-import type { ImportResult } from '../src/cli/follow/result.ts';
-
 /** Prints the outcome of the import. */
+import type { ImportResult } from '../src/cli/follow/result.ts';
 
 const MAX_SHOWN = 12;
 

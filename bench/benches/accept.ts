@@ -1,3 +1,10 @@
+/**
+ * `accept`: users per second from sending a bulk import to its 202, when all of them are durable.
+ *
+ * Ceiling: one bare COPY of the rows that the import wrote, encoded beforehand, with the same statement into an
+ * identical table with the same indexes on the same server. The two alternate, and the median of five counts; no worker
+ * is running.
+ */
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
@@ -10,14 +17,6 @@ import { hasProc } from '../machine/cpu.ts';
 import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
 import { importBody } from '../testbed/load.ts';
 import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
-
-/**
- * `accept`: users per second from sending a bulk import to its 202, when all of them are durable.
- *
- * Ceiling: one bare COPY of the rows that the import wrote, encoded beforehand, with the same statement into an
- * identical table with the same indexes on the same server. The two alternate, and the median of five counts; no worker
- * is running.
- */
 
 const DEFAULT_USERS = 200_000;
 const ROUNDS = 5;

@@ -1,6 +1,3 @@
-import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
-import { type Context, percentile, type Result, rounded } from '../bench.ts';
-
 /**
  * `hashes`: how long one verification takes in a hashing thread, for each scheme that can be imported, at a common
  * cost; and how long the most expensive hash takes that acceptance allows. The whole bench takes a minute, so it runs
@@ -9,6 +6,8 @@ import { type Context, percentile, type Result, rounded } from '../bench.ts';
  * Ceiling: bcrypt at cost 10, which is the cost of every login after the rehash. The ratio says how many times longer
  * the first login takes, so less is better.
  */
+import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
+import { type Context, percentile, type Result, rounded } from '../bench.ts';
 
 const PASSWORD = 'correct horse battery staple';
 /** Verification takes the same work whatever was hashed. */

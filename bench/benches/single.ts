@@ -1,11 +1,3 @@
-import type { Pool } from '../../src/platform/db/pool.ts';
-import { type Context, percentile, type Result, rounded } from '../bench.ts';
-import { timed } from '../machine/timed.ts';
-import { user, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
-import { startService, startStores } from '../testbed/testbed.ts';
-import { singleLoaded } from './single-loaded.ts';
-
 /**
  * `single`: how long single imports take, one after the other, from sending the request to the response: on an idle
  * machine and, if it has Redis, also while a large import runs (single-loaded.ts).
@@ -13,6 +5,13 @@ import { singleLoaded } from './single-loaded.ts';
  * Ceiling: one bare insert of a row into `users`, committed, on the same server; it alternates with the calls. The
  * ratio says how many times longer the service takes, so less is better.
  */
+import type { Pool } from '../../src/platform/db/pool.ts';
+import { type Context, percentile, type Result, rounded } from '../bench.ts';
+import { timed } from '../machine/timed.ts';
+import { user, userId } from '../testbed/load.ts';
+import { redisVersion } from '../testbed/redis.ts';
+import { startService, startStores } from '../testbed/testbed.ts';
+import { singleLoaded } from './single-loaded.ts';
 
 const CALLS = 300;
 const WARM_UP = 20;

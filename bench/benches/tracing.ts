@@ -1,3 +1,10 @@
+/**
+ * `tracing`: microseconds of processor time that a user of a bulk import takes while every trace is recorded and sent to
+ * a collector (a process of its own, which is not counted).
+ *
+ * Ceiling: the same without tracing. Rounds with and without alternate, each on new stores, with Redis as the queue. The
+ * ratio is the median of the ratios of neighbouring rounds, because costs drift on a shared machine.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../../src/platform/timeouts.ts';
@@ -11,14 +18,6 @@ import { importBody } from '../testbed/load.ts';
 import type { Collected } from '../testbed/otlp-process.ts';
 import { redisVersion } from '../testbed/redis.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
-
-/**
- * `tracing`: microseconds of processor time that a user of a bulk import takes while every trace is recorded and sent to
- * a collector (a process of its own, which is not counted).
- *
- * Ceiling: the same without tracing. Rounds with and without alternate, each on new stores, with Redis as the queue. The
- * ratio is the median of the ratios of neighbouring rounds, because costs drift on a shared machine.
- */
 
 const COLLECTOR = new URL('../testbed/otlp-process.ts', import.meta.url);
 const DEFAULT_USERS = 100_000;

@@ -1,3 +1,12 @@
+/**
+ * `undo`: users per second from the request to undo an import until its state is `IMPORT_STATE_UNDONE`.
+ * `undo-preview`: how long the count of what an undo would remove takes.
+ *
+ * Ceiling of `undo`: bare deletes of as many users from an identical table with the same indexes on the same server, by
+ * key and in batches of the same size with a commit each, half of them before the undo and half after it. The table has
+ * no triggers, and nothing but users is written. Ceiling of `undo-preview`: the target of 2 s for a million users.
+ * Each round has its own stores and service.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
 import type { Pool } from '../../src/platform/db/pool.ts';
@@ -9,16 +18,6 @@ import { importAll } from '../testbed/import-all.ts';
 import { importBody, userId } from '../testbed/load.ts';
 import { redisVersion } from '../testbed/redis.ts';
 import { type Service, type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
-
-/**
- * `undo`: users per second from the request to undo an import until its state is `IMPORT_STATE_UNDONE`.
- * `undo-preview`: how long the count of what an undo would remove takes.
- *
- * Ceiling of `undo`: bare deletes of as many users from an identical table with the same indexes on the same server, by
- * key and in batches of the same size with a commit each, half of them before the undo and half after it. The table has
- * no triggers, and nothing but users is written. Ceiling of `undo-preview`: the target of 2 s for a million users.
- * Each round has its own stores and service.
- */
 
 const DEFAULT_USERS = 200_000;
 const ROUNDS = 3;

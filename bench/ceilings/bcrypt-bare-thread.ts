@@ -1,7 +1,6 @@
+/** A thread of the bare hashes: warms up, reports that, and computes one hash after the other until none is left. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { bcryptLibrary, openBcrypt } from '../../src/passwords/schemes/bcrypt.ts';
-
-/** A thread of the bare hashes: warms up, reports that, and computes one hash after the other until none is left. */
 
 const PASSWORD = 'correct horse battery staple';
 const SALT = 'MusterNoSuchUserHere.u';

@@ -1,14 +1,13 @@
+/**
+ * The ceilings of `passwords` and `logins`: bcryptjs alone, and the library that the service uses alone, in as many
+ * threads. The former stays the same when the service takes a faster library; the latter shows what the rest costs.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { bcryptLibrary } from '../../src/passwords/schemes/bcrypt.ts';
 import { rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 import type { BareOrder } from './bcrypt-bare-thread.ts';
-
-/**
- * The ceilings of `passwords` and `logins`: bcryptjs alone, and the library that the service uses alone, in as many
- * threads. The former stays the same when the service takes a faster library; the latter shows what the rest costs.
- */
 
 const FILE = new URL('./bcrypt-bare-thread.ts', import.meta.url);
 /** Hashes until V8 has optimized the code. */

@@ -1,9 +1,8 @@
+/** The ceiling of `mail`: nodemailer alone, with the relay's pool settings, sends the same mail to many users. */
 import { createTransport } from 'nodemailer';
 import { SMTP_CONNECTIONS } from '../../src/messages/mail/smtp.ts';
 import type { Scope } from '../scope.ts';
 import { user } from '../testbed/load.ts';
-
-/** The ceiling of `mail`: nodemailer alone, with the relay's pool settings, sends the same mail to many users. */
 
 /** As many as the relay sends at once. */
 const AT_ONCE = 32;

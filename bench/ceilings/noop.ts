@@ -1,3 +1,9 @@
+/**
+ * The ceiling of the drain benches: the same number of no-op BullMQ jobs, on the same store servers.
+ *
+ * One process adds the jobs while one or two others, started and connected before, process them. The clock runs from
+ * the message to begin until the last job is done. The best point of a fixed grid counts.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -9,13 +15,6 @@ import type { Scope } from '../scope.ts';
 import type { Stores } from '../testbed/testbed.ts';
 import type { NoopOrder, NoopReport } from './noop-process.ts';
 import type { NoopStore } from './noop-queue.ts';
-
-/**
- * The ceiling of the drain benches: the same number of no-op BullMQ jobs, on the same store servers.
- *
- * One process adds the jobs while one or two others, started and connected before, process them. The clock runs from
- * the message to begin until the last job is done. The best point of a fixed grid counts.
- */
 
 const CONCURRENCIES = [50, 200, 400];
 const PROCESSES = [1, 2];

@@ -1,10 +1,10 @@
+/** A person in the console: a session with the administrator's token, as the sign-in stores it. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { addSession } from '../../src/console/session-store.ts';
 import type { Scope } from '../scope.ts';
 import type { Service, Stores } from '../testbed/testbed.ts';
-/** A person in the console: a session with the administrator's token, as the sign-in stores it. */
 
 export interface Session {
   /** Of a browser without https. */

@@ -1,3 +1,12 @@
+/**
+ * `hosts`: users per second of an import whose workers run on other hosts, and whether its result is as exact as on one
+ * machine.
+ *
+ * The hosts are network namespaces (network.ts). API and stores are on one host, the workers on two others, whose links
+ * take a millisecond each way and lose a tenth of a percent of the packets. In the last round workers die and join at
+ * random, from a seed. After each round the database is checked: each user once, with one event, and the counts agree.
+ * Ceiling: the same workers on the host of the stores. It runs only where it is named, and needs root.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnv } from '../../src/platform/config.ts';
 import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
@@ -12,16 +21,6 @@ import { type Stores, startService, startStores } from '../testbed/testbed.ts';
 import { workerSettings } from '../testbed/workers-apart.ts';
 import { type Link, STORE_ADDRESS, startHosts } from './network.ts';
 import { type RoamingWorkers, startRoaming } from './roaming-workers.ts';
-
-/**
- * `hosts`: users per second of an import whose workers run on other hosts, and whether its result is as exact as on one
- * machine.
- *
- * The hosts are network namespaces (network.ts). API and stores are on one host, the workers on two others, whose links
- * take a millisecond each way and lose a tenth of a percent of the packets. In the last round workers die and join at
- * random, from a seed. After each round the database is checked: each user once, with one event, and the counts agree.
- * Ceiling: the same workers on the host of the stores. It runs only where it is named, and needs root.
- */
 
 const DEFAULT_USERS = 20_000;
 const WORKERS = 4;

@@ -1,15 +1,14 @@
+/**
+ * Worker processes on hosts (network.ts), which can die and be replaced on another host at random.
+ *
+ * Guarantee: all of them end with the scope. On crash: they notice the closed IPC channel, and end.
+ */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Random } from '../random.ts';
 import type { Scope } from '../scope.ts';
 import { messageOf } from '../testbed/helper.ts';
-
-/**
- * Worker processes on hosts (network.ts), which can die and be replaced on another host at random.
- *
- * Guarantee: all of them end with the scope. On crash: they notice the closed IPC channel, and end.
- */
 
 const FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 

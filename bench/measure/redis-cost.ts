@@ -1,10 +1,3 @@
-import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import { Redis } from 'ioredis';
-import { SCRIPTS as BATCHED } from '../../src/imports/queue/redis-scripts.ts';
-import { percentile, rounded } from '../bench.ts';
-import type { Scope } from '../scope.ts';
-
 /**
  * Where Redis spends its time: BullMQ's scripts by name, and the rest: network reads and writes, and the append-only
  * file.
@@ -12,6 +5,12 @@ import type { Scope } from '../scope.ts';
  * Redis reports the elapsed time of each command. On shared processors some commands are interrupted; the median of a
  * script's runs is not affected by those. The runs come from the slow log, which is polled.
  */
+import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { Redis } from 'ioredis';
+import { SCRIPTS as BATCHED } from '../../src/imports/queue/redis-scripts.ts';
+import { percentile, rounded } from '../bench.ts';
+import type { Scope } from '../scope.ts';
 
 const SAMPLE_MS = 100;
 /** Size of the log, and thus of a sample. */

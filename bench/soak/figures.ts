@@ -1,7 +1,7 @@
+/** What a soak reads of processes and tables: each reading is a flat list of named numbers. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { familyOf } from '../machine/cpu.ts';
-/** What a soak reads of processes and tables: each reading is a flat list of named numbers. */
 
 export type Figures = Record<string, number>;
 

@@ -1,7 +1,6 @@
+/** Counts the calls of one kind, with their times since they were last read, and how often they failed for which reason. */
 import { withTimeout } from '../../src/platform/timeouts.ts';
 import { percentile } from '../bench.ts';
-
-/** Counts the calls of one kind, with their times since they were last read, and how often they failed for which reason. */
 
 const PATIENCE_MS = 60_000;
 

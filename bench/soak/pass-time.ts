@@ -1,9 +1,8 @@
-import type { Pool } from '../../src/platform/db/pool.ts';
-
 /**
  * Lets time pass for what the service keeps: what is older than AGED_AFTER becomes older than it is ever kept, so that
  * the service's own sweeps remove it during the run. Tables that should shrink then stay as large as what is new.
  */
+import type { Pool } from '../../src/platform/db/pool.ts';
 
 const AGED_AFTER = `interval '20 seconds'`;
 const YEARS = `interval '2 years'`;

@@ -1,3 +1,10 @@
+/**
+ * The soak: a service at the machine's limit, and samples of what must not grow.
+ *
+ * The load: bulk imports one after the other, some of whose users get mails; logins, failed logins, tokens, reset codes
+ * and status polls at an even pace; event streams, a tenth of which nobody reads; and slow uploads. The service, its
+ * workers, PostgreSQL and Redis are processes of their own.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimPort } from '../../src/platform/lifecycle.ts';
 import { WORKER_OPTIONS } from '../../src/start/v8-options.ts';
@@ -17,14 +24,6 @@ import { passTime } from './pass-time.ts';
 import type { Sampled } from './report.ts';
 import { startSlowUploads } from './slow-uploads.ts';
 import { startStreams } from './streams.ts';
-
-/**
- * The soak: a service at the machine's limit, and samples of what must not grow.
- *
- * The load: bulk imports one after the other, some of whose users get mails; logins, failed logins, tokens, reset codes
- * and status polls at an even pace; event streams, a tenth of which nobody reads; and slow uploads. The service, its
- * workers, PostgreSQL and Redis are processes of their own.
- */
 
 /** All calls come from one address. */
 const UNLIMITED = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };

@@ -1,6 +1,3 @@
-import type pg from 'pg';
-import type { Pool } from '../../src/platform/db/pool.ts';
-
 /**
  * Fills the table of users without importing them: 20 million in some minutes.
  *
@@ -8,6 +5,8 @@ import type { Pool } from '../../src/platform/db/pool.ts';
  * are in organizations of very different sizes. One in a thousand is inactive, one in a thousand locked.
  * Guarantee: the table has its indexes, and is vacuumed and analyzed.
  */
+import type pg from 'pg';
+import type { Pool } from '../../src/platform/db/pool.ts';
 
 /** Rows of one statement. */
 const SLICE = 500_000;

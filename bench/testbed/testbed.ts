@@ -1,3 +1,9 @@
+/**
+ * The testbed: the stores, and the service on them in the processes of `npm start`.
+ *
+ * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
+ * so that the ceiling is measured on the same servers after the service has stopped.
+ */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,12 +19,6 @@ import type { Roles } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { type Client, openClient } from './client.ts';
 import { type RunningRedis, startRedis } from './redis.ts';
-/**
- * The testbed: the stores, and the service on them in the processes of `npm start`.
- *
- * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
- * so that the ceiling is measured on the same servers after the service has stopped.
- */
 
 export interface Stores {
   dir: string;

@@ -1,3 +1,7 @@
+/**
+ * Starts worker processes separately from the API, where they need other settings or other routes to the stores. They
+ * are the processes of `npm run worker`, started in the same way as by `npm start`.
+ */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnv } from '../../src/platform/config.ts';
@@ -5,11 +9,6 @@ import { openLogger } from '../../src/platform/logger.ts';
 import { type Child, startChild } from '../../src/start/muster.ts';
 import type { Scope } from '../scope.ts';
 import type { Stores } from './testbed.ts';
-
-/**
- * Starts worker processes separately from the API, where they need other settings or other routes to the stores. They
- * are the processes of `npm run worker`, started in the same way as by `npm start`.
- */
 
 const FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
 const STOP_AFTER_MS = 15_000;

@@ -1,3 +1,4 @@
+/** Compares the database, the mails and the webhooks with what a round sent. */
 import type { Db } from '../../src/platform/db/pool.ts';
 import type { CaughtWebhook } from '../../test/support/receiver.ts';
 import type { Calls } from '../client/calls.ts';
@@ -12,7 +13,6 @@ import { type Arrived, findWrongMails } from './mails.ts';
 import { readRows } from './rows.ts';
 import { findWrongSingles } from './singles.ts';
 import { findWrongWebhooks } from './webhooks.ts';
-/** Compares the database, the mails and the webhooks with what a round sent. */
 
 export interface Evidence extends Arrived {
   db: Db;

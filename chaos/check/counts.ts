@@ -1,8 +1,7 @@
+/** Wrong counts: those of the import, its organizations, mails and causes, and the state that follows from them. */
 import type { Db } from '../../src/platform/db/pool.ts';
 import { type Problem, problem, type SentImport } from '../client/sent.ts';
 import type { ItemRow, Rows } from './rows.ts';
-
-/** Wrong counts: those of the import, its organizations, mails and causes, and the state that follows from them. */
 
 const STATES = ['succeeded', 'skipped', 'failed', 'undone'] as const;
 type Tally = Record<'total' | (typeof STATES)[number], number>;

@@ -1,7 +1,7 @@
+/** Doubled: an import with two ids, a user with two rows, events that do not match the users one to one. */
 import type { Db } from '../../src/platform/db/pool.ts';
 import { type Problem, problem, type SentImport } from '../client/sent.ts';
 import type { Rows } from './rows.ts';
-/** Doubled: an import with two ids, a user with two rows, events that do not match the users one to one. */
 
 export async function findDoubled(db: Db, sent: SentImport, rows: Rows): Promise<(Problem | undefined)[]> {
   const { id } = rows.import;

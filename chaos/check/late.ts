@@ -1,7 +1,3 @@
-import type { Db } from '../../src/platform/db/pool.ts';
-import { type Problem, problem, type SentImport } from '../client/sent.ts';
-import type { Rows } from './rows.ts';
-
 /**
  * Late: a user whose transaction was committed after a caller was answered that the import is paused, cancelled or
  * timed out, and before anybody made it run again; or well after the deadline of an import that has timed out.
@@ -9,6 +5,9 @@ import type { Rows } from './rows.ts';
  * The time is that of the commit, which PostgreSQL records (track_commit_timestamp). The event of a user is never
  * changed, so the transaction of its row is the one that wrote the user.
  */
+import type { Db } from '../../src/platform/db/pool.ts';
+import { type Problem, problem, type SentImport } from '../client/sent.ts';
+import type { Rows } from './rows.ts';
 
 /** A commit begins before the deadline and may need this long on a busy machine; nobody was told that it is over. */
 const COMMIT_MS = 2000;

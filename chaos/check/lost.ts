@@ -1,12 +1,11 @@
-import type { Db } from '../../src/platform/db/pool.ts';
-import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
-import type { SentSingle } from '../client/singles.ts';
-import type { ItemRow, Rows, UserRow } from './rows.ts';
-
 /**
  * Lost: an accepted user without a final state or with another one than it must have, a success without its user, a
  * user that differs from what was sent, and a user that nobody sent.
  */
+import type { Db } from '../../src/platform/db/pool.ts';
+import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
+import type { SentSingle } from '../client/singles.ts';
+import type { ItemRow, Rows, UserRow } from './rows.ts';
 
 const FINAL = { created: 'succeeded', updated: 'succeeded', skipped: 'skipped', failed: 'failed' } as const;
 

@@ -1,8 +1,3 @@
-import type { Db } from '../../src/platform/db/pool.ts';
-import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
-import type { Copy } from '../stand/smtp.ts';
-import type { Troubles } from '../stand/troubles.ts';
-import type { Rows } from './rows.ts';
 /**
  * Mails: one for each user who is due one, none for anybody else.
  *
@@ -10,6 +5,11 @@ import type { Rows } from './rows.ts';
  * reply, or its process or PostgreSQL failed between the end of the data and the record. Then both have the same
  * Message-ID and, unless an update renamed the user in between, the same bytes.
  */
+import type { Db } from '../../src/platform/db/pool.ts';
+import { type Problem, problem, type SentImport, type SentUser } from '../client/sent.ts';
+import type { Copy } from '../stand/smtp.ts';
+import type { Troubles } from '../stand/troubles.ts';
+import type { Rows } from './rows.ts';
 
 export interface Arrived {
   /** By address. */

@@ -1,6 +1,6 @@
+/** The rows of an import, as the checker compares them with what was sent. */
 import type { Db } from '../../src/platform/db/pool.ts';
 import { idOf, type SentImport, type SentUser } from '../client/sent.ts';
-/** The rows of an import, as the checker compares them with what was sent. */
 
 export interface ImportRow {
   id: string;

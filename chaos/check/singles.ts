@@ -1,13 +1,12 @@
-import type { Db } from '../../src/platform/db/pool.ts';
-import type { Kind, Problem } from '../client/sent.ts';
-import type { SentSingle } from '../client/singles.ts';
-import { type Arrived, isExcused } from './mails.ts';
-
 /**
  * Single imports: 200 means that the user exists, once and with the id of the answer; 504 to a request without a key
  * means that the user never will; equal requests with the same key get the same answer; a user who exists has one event and the mail that is due.
  * Without either answer, the user may exist or not.
  */
+import type { Db } from '../../src/platform/db/pool.ts';
+import type { Kind, Problem } from '../client/sent.ts';
+import type { SentSingle } from '../client/singles.ts';
+import { type Arrived, isExcused } from './mails.ts';
 
 interface Found {
   id: string;

@@ -1,10 +1,9 @@
+/** Faults of PostgreSQL: its server killed or restarted, its sessions ended, killed or frozen. */
 import { openPool } from '../../src/platform/db/pool.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { Stand } from '../stand/stand.ts';
 import { ROLE } from '../stand/stores.ts';
 import { during, type Fault } from './fault.ts';
-
-/** Faults of PostgreSQL: its server killed or restarted, its sessions ended, killed or frozen. */
 
 const places = () => ['postgres'];
 const BACK_MS = 60_000;

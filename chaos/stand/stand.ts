@@ -1,3 +1,10 @@
+/**
+ * Everything that a run works with: the stores, the mail server, the receiver of webhooks, and Muster's processes.
+ *
+ * Guarantee: closing the scope ends everything. The stores stay up over the rounds.
+ *
+ * On crash: everything ends with this process; the folder of the run stays.
+ */
 import { join } from 'node:path';
 import type { Scope } from '../../bench/scope.ts';
 import { openQueues, type Queues } from '../../src/imports/queue/queues.ts';
@@ -12,13 +19,6 @@ import { newSettings, type Settings } from './settings.ts';
 import { type ChaosSmtp, openSmtp } from './smtp.ts';
 import { type ChaosRedis, openPostgres, openRedis, openRole } from './stores.ts';
 import { openTroubles, type Troubles } from './troubles.ts';
-/**
- * Everything that a run works with: the stores, the mail server, the receiver of webhooks, and Muster's processes.
- *
- * Guarantee: closing the scope ends everything. The stores stay up over the rounds.
- *
- * On crash: everything ends with this process; the folder of the run stays.
- */
 
 export interface Stand extends Processes {
   backend: Backend;

@@ -1,10 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
-import { openPool } from '../../src/platform/db/pool.ts';
-import { findProgram } from '../../test/support/runner/programs.ts';
-import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
-
 /**
  * PostgreSQL and Redis of a run. Both can be killed and come back with what they had.
  *
@@ -13,6 +6,12 @@ import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
  *
  * On crash: both end with this process.
  */
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
+import { openPool } from '../../src/platform/db/pool.ts';
+import { findProgram } from '../../test/support/runner/programs.ts';
+import { startRedis, type TestRedis } from '../../test/support/stores/redis.ts';
 
 const SETTINGS = {
   fsync: 'off',

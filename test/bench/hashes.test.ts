@@ -1,9 +1,8 @@
+/** The bench of hashes: acceptance takes each hash that it times, so it is really computed. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { CASES } from '../../bench/benches/hashes.ts';
 import { hashProblem, schemeOf } from '../../src/passwords/registry.ts';
-
-/** The bench of hashes: acceptance takes each hash that it times, so it is really computed. */
 
 for (const { make, usual, dearest = usual } of CASES) {
   test(`${schemeOf(make(usual))}: ${usual}, ${dearest}`, () => {

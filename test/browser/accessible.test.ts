@@ -1,3 +1,4 @@
+/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -39,8 +40,6 @@ import {
 } from '../../src/signin/pages/forms.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-
-/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';

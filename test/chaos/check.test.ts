@@ -1,3 +1,4 @@
+/** The checker of `npm run chaos` finds what is wrong: each violation is planted in a database that was right before. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -17,8 +18,6 @@ import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.t
 import { openPool } from '../../src/platform/db/pool.ts';
 import { must, startService } from '../support/processes/service.ts';
 import { startReceiver } from '../support/receiver.ts';
-
-/** The checker of `npm run chaos` finds what is wrong: each violation is planted in a database that was right before. */
 
 const USERS = 12;
 /** In every import: a user who is due no mail, and one who is due one. */

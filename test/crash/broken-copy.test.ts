@@ -1,3 +1,8 @@
+/**
+ * Uploads whose connection to PostgreSQL breaks: at every moment the caller is told to try again, and nothing is
+ * visible. The test holds each upload at its moment by a lock; then the server ends the session, or the network cuts
+ * it.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Pool } from '../../src/platform/db/pool.ts';
@@ -8,12 +13,6 @@ import { must, type Service, startService } from '../support/processes/service.t
 import { abandonLocks, hold } from '../support/stores/locks.ts';
 import { startSilentProxy } from '../support/stores/silent-proxy.ts';
 import { waitFor } from '../support/wait.ts';
-
-/**
- * Uploads whose connection to PostgreSQL breaks: at every moment the caller is told to try again, and nothing is
- * visible. The test holds each upload at its moment by a lock; then the server ends the session, or the network cuts
- * it.
- */
 
 /** Large enough that a COPY begins before the end of the body. */
 const USERS = people('up', 300, { metadata: [{ key: 'padding', value: 'A'.repeat(2000) }] });

@@ -1,3 +1,7 @@
+/**
+ * A PostgreSQL that allows fewer connections than the processes want: everything still works, only slower. While it
+ * allows none, requests are answered 503 in bounded time, and everything continues by itself afterwards.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { REFUSED_MS } from '../../src/platform/db/pool.ts';
@@ -8,11 +12,6 @@ import { warnings } from '../support/processes/launch.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
-
-/**
- * A PostgreSQL that allows fewer connections than the processes want: everything still works, only slower. While it
- * allows none, requests are answered 503 in bounded time, and everything continues by itself afterwards.
- */
 
 const USERS = 200;
 /** An API and a worker open up to 39, with a queue on PostgreSQL up to 69; one or three of them all the time, to listen. */

@@ -1,3 +1,7 @@
+/**
+ * A disk of PostgreSQL or Redis that is full: requests are answered 503, `/readyz` and a few lines of the log name the
+ * reason, and everything continues by itself when there is space again.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
@@ -12,11 +16,6 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { testDatabase } from '../support/stores/postgres.ts';
 import { smallDiskOrSkip } from '../support/stores/small-disk.ts';
 import { waitFor } from '../support/wait.ts';
-
-/**
- * A disk of PostgreSQL or Redis that is full: requests are answered 503, `/readyz` and a few lines of the log name the
- * reason, and everything continues by itself when there is space again.
- */
 
 const USERS = 300;
 const FULL = '53100';

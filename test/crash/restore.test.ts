@@ -1,3 +1,4 @@
+/** A backup that was taken in mid-import, restored on an empty queue. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,8 +13,6 @@ import { assertEachOnce, mailsByAddress } from '../support/imports/outcome.ts';
 import { onEachBackend, startService } from '../support/processes/service.ts';
 import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startDistributionServer } from '../support/stores/distribution.ts';
-
-/** A backup that was taken in mid-import, restored on an empty queue. */
 
 const run = promisify(execFile);
 const USERS = 300;

@@ -1,3 +1,7 @@
+/**
+ * Workers whose stores are absent, unreachable or killed: they continue when the stores are back, and their log stays
+ * short.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -16,11 +20,6 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { startGate } from '../support/stores/gate.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-/**
- * Workers whose stores are absent, unreachable or killed: they continue when the stores are back, and their log stays
- * short.
- */
 
 const USERS = 60;
 const ENV = { JOB_LOCK_MS: '1000', RESCUE_AFTER_MS: '1000', WORKER_CONCURRENCY: '20' };

@@ -1,3 +1,4 @@
+/** Stores that fail in mid-drain: a queue that forgets everything, a PostgreSQL that restarts or crashes. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -14,8 +15,6 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { startDistributionServer } from '../support/stores/distribution.ts';
 import { redisProgram, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Stores that fail in mid-drain: a queue that forgets everything, a PostgreSQL that restarts or crashes. */
 
 const USERS = 600;
 const SLOW = { WORKER_CONCURRENCY: '3', RESCUE_AFTER_MS: '1000', JOB_LOCK_MS: '3000' };

@@ -1,3 +1,4 @@
+/** An undo whose worker is killed in the middle: the next one continues after the last commit. */
 import assert from 'node:assert/strict';
 import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
 import type { Pool } from '../../src/platform/db/pool.ts';
@@ -6,8 +7,6 @@ import { assertSums, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { hold } from '../support/stores/locks.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** An undo whose worker is killed in the middle: the next one continues after the last commit. */
 
 const USERS = 2 * UNDO_BATCH + 100;
 /** A user in the second batch. */

@@ -1,8 +1,8 @@
+/** Alerts, dashboard and configuration of Prometheus in `deploy/`: they name metrics that exist, and alerts fire in time. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { openApiMetrics, openWorkerMetrics } from '../../src/operate/metrics.ts';
@@ -10,8 +10,6 @@ import { scrape, typesIn } from '../operate/served.ts';
 import { queueLog } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { dashboard, dashboardQueries } from './dashboard.ts';
-
-/** Alerts, dashboard and configuration of Prometheus in `deploy/`: they name metrics that exist, and alerts fire in time. */
 
 const ROOT = new URL('../../', import.meta.url);
 const text = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');

@@ -1,4 +1,5 @@
 /** The stores of docker-compose.yml as local servers: PostgreSQL with deploy/postgres-role.sql, Redis with its command. */
+
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

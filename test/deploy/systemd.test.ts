@@ -1,3 +1,4 @@
+/** The units of deploy/systemd: valid for systemd, confined, and with the commands and settings of the other ways. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -5,8 +6,6 @@ import test from 'node:test';
 import { readConfig } from '../../src/platform/config.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { read, scripts } from './compose.ts';
-
-/** The units of deploy/systemd: valid for systemd, confined, and with the commands and settings of the other ways. */
 
 const FOLDER = 'deploy/systemd';
 const units = readdirSync(FOLDER).filter((file) => file.endsWith('.service'));

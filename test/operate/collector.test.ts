@@ -1,3 +1,4 @@
+/** Spans of this process, as a collector receives them; and what becomes of them when it is away or slow. */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { after, describe, it } from 'node:test';
@@ -10,8 +11,6 @@ import { inImport, inSpan, openSpan, traceContext } from '../../src/platform/tel
 import { freePort } from '../support/free-port.ts';
 import { type Collector, startCollector } from '../support/otlp/collector.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
-
-/** Spans of this process, as a collector receives them; and what becomes of them when it is away or slow. */
 
 const database = await testDatabase();
 after(() => database.drop());

@@ -1,3 +1,4 @@
+/** `GET /admin/v1/diagnostics` reports the state of the stores, also if one is down, and never their addresses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startImportWorker } from '../../workers/import-users.ts';
@@ -8,8 +9,6 @@ import { findProgram, requireOrSkip } from '../support/runner/programs.ts';
 import { startSmtp } from '../support/smtp.ts';
 import { startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** `GET /admin/v1/diagnostics` reports the state of the stores, also if one is down, and never their addresses. */
 
 const read = async (api: TestApi) => (await api.call('GET', '/admin/v1/diagnostics')).body;
 

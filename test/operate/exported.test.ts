@@ -1,3 +1,4 @@
+/** The metrics that processes export have good names, and docs/operations.md lists them all. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,8 +9,6 @@ import { startApi, type TestApi } from '../support/api.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
 import { sample, scrape, typesIn } from './served.ts';
-
-/** The metrics that processes export have good names, and docs/operations.md lists them all. */
 
 let api: TestApi;
 let texts: { api: string; worker: string };

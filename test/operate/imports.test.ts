@@ -1,3 +1,4 @@
+/** What became of users and imports is counted where it is committed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Registry } from 'prom-client';
@@ -12,8 +13,6 @@ import { SETTINGS, special } from '../support/imports/existing.ts';
 import { ADMIN, acceptImport, addOrgs, entry, openWriterPool, setImport } from '../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { sample } from './served.ts';
-
-/** What became of users and imports is counted where it is committed. */
 
 describe('outcomes of imports', () => {
   let db: TestDatabase;

@@ -1,9 +1,8 @@
+/** Opens and closes tracing as the environment says, and prints which packages that has loaded. */
 import { registerHooks } from 'node:module';
 import { pino } from 'pino';
 import { openTracing } from '../../src/operate/open-tracing.ts';
 import { readConfig } from '../../src/platform/config.ts';
-
-/** Opens and closes tracing as the environment says, and prints which packages that has loaded. */
 
 const loaded: string[] = [];
 registerHooks({

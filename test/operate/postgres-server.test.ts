@@ -1,10 +1,9 @@
+/** Harmful settings are found wherever they are set: by a role, the database, DATABASE_URL or a pooler. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ServerFacts, serverFacts } from '../../src/operate/diagnostics.ts';
 import { openPool, type Pool } from '../../src/platform/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
-
-/** Harmful settings are found wherever they are set: by a role, the database, DATABASE_URL or a pooler. */
 
 describe('the settings of a server', () => {
   let db: TestDatabase;

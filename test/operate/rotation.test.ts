@@ -1,3 +1,4 @@
+/** Replacing the encryption key below the command line: every value, in use or not, and what still needs the old key. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -7,8 +8,6 @@ import { openSecrets, type Secrets } from '../../src/platform/encryption.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Replacing the encryption key below the command line: every value, in use or not, and what still needs the old key. */
 
 const OLD = randomBytes(32).toString('base64');
 const NEW = randomBytes(32).toString('base64');

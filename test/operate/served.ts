@@ -1,8 +1,8 @@
+/** Reads `/metrics` in tests. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Metrics } from '../../src/platform/http/metrics.ts';
-/** Reads `/metrics` in tests. */
 
 /** The text of `/metrics`, served once. */
 export async function scrape({ routes }: Metrics): Promise<string> {

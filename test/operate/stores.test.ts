@@ -1,3 +1,4 @@
+/** The metrics of the stores, from planted rows. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { openImports, outboxes, queueMeasures } from '../../src/operate/store-metrics.ts';
@@ -6,8 +7,6 @@ import type { Measure } from '../../src/platform/http/metrics.ts';
 import { addMail, addOrg, addPerson } from '../messages/mail/rows.ts';
 import { acceptImport, addOrgs, entries, queueLog, setImport, wipe } from '../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
-
-/** The metrics of the stores, from planted rows. */
 
 describe('the metrics of the stores', () => {
   let db: TestDatabase;

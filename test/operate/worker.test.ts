@@ -1,3 +1,4 @@
+/** What a worker counts itself: attempts to deliver webhooks. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -9,8 +10,6 @@ import { startReceiver } from '../support/receiver.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { sendDue } from '../support/webhooks/send-due.ts';
 import { sample, scrape } from './served.ts';
-
-/** What a worker counts itself: attempts to deliver webhooks. */
 
 test('webhooks are counted by the outcome of each attempt', async (t) => {
   const [{ pool, drop }, receiver] = await Promise.all([testDatabase(t), startReceiver()]);

@@ -1,3 +1,4 @@
+/** Imported hashes in the API: rejected with a message, stored unchanged, and valid for a login. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { hashProblem } from '../../src/passwords/registry.ts';
@@ -5,8 +6,6 @@ import { badFieldsOf, type SetUp, startApi, type TestApi } from '../support/api.
 import { entry } from '../support/imports/imports.ts';
 import { REFUSED, TAKEN } from './bounds.ts';
 import { oneOfEach } from './known-answers.ts';
-
-/** Imported hashes in the API: rejected with a message, stored unchanged, and valid for a login. */
 
 let api: TestApi;
 let org: SetUp;

@@ -1,8 +1,7 @@
+/** ASP.NET Identity: which base64 is recognized, and what is rejected, with the exact messages. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
-
-/** ASP.NET Identity: which base64 is recognized, and what is rejected, with the exact messages. */
 
 interface Head {
   prf?: number;

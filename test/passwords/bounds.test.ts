@@ -1,9 +1,8 @@
+/** Every bound of docs/passwords.md: accepted at the bound, rejected beyond it with the scheme and the number. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
 import { BOUNDS, fbscrypt, scrypt, WORK } from './bounds.ts';
-
-/** Every bound of docs/passwords.md: accepted at the bound, rejected beyond it with the scheme and the number. */
 
 /** Memory is a product and has its own message. */
 const SCRYPT_MEMORY: Array<[cost: string, problem?: string]> = [

@@ -1,9 +1,8 @@
+/** The table of docs/passwords.md lists every scheme with its form, and says which specification it follows. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { SCHEMES } from '../../src/passwords/registry.ts';
-
-/** The table of docs/passwords.md lists every scheme with its form, and says which specification it follows. */
 
 const DIGESTS = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'];
 

@@ -1,11 +1,10 @@
+/**
+ * Hashes of Firebase, Django, werkzeug and WordPress: what is rejected, with which message, and what each one ignores.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, isCurrent, schemeSeen, verifyHash } from '../../src/passwords/registry.ts';
 import { KNOWN_ANSWERS } from './known-answers.ts';
-
-/**
- * Hashes of Firebase, Django, werkzeug and WordPress: what is rejected, with which message, and what each one ignores.
- */
 
 const B64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 const HEX = (bytes: number) => Buffer.alloc(bytes, 7).toString('hex');

@@ -1,3 +1,4 @@
+/** The hashing threads: their results, their duration, and when they start and end. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,8 +8,6 @@ import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { type Hasher, type HasherOptions, openHasher } from '../../src/passwords/hasher.ts';
 import { oneOfEach } from './known-answers.ts';
-
-/** The hashing threads: their results, their duration, and when they start and end. */
 
 async function withHasher(options: Partial<HasherOptions>, use: (hasher: Hasher) => Promise<void>): Promise<void> {
   const hasher = openHasher({ threads: 2, bcryptCost: 4, ...options });

@@ -1,10 +1,9 @@
+/** Verifies hashes of every scheme that other programs made. */
 import assert from 'node:assert/strict';
 import { argon2Sync } from 'node:crypto';
 import test from 'node:test';
 import { hashProblem, SCHEMES, schemeOf, verifyHash, workOf } from '../../src/passwords/registry.ts';
 import { KNOWN_ANSWERS, oneOfEach } from './known-answers.ts';
-
-/** Verifies hashes of every scheme that other programs made. */
 
 /** About 25 ms. A wrong password takes as long as the right one, and differs in the same step for all hashes of a scheme. */
 const LITTLE_WORK = 0.005;

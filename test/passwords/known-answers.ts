@@ -1,6 +1,6 @@
+/** Reads known-answers.txt, the hashes that other programs made. */
 import { readFileSync } from 'node:fs';
 import { workOf } from '../../src/passwords/registry.ts';
-/** Reads known-answers.txt, the hashes that other programs made. */
 
 export interface KnownAnswer {
   scheme: string;

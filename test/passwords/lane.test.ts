@@ -1,9 +1,8 @@
+/** The line before the threads that hash: its order, its end, and tasks whose callers have gone. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type LaneTask, openLane } from '../../src/passwords/hasher.ts';
-
-/** The line before the threads that hash: its order, its end, and tasks whose callers have gone. */
 
 /** A lane whose tasks run until they are ended by name. */
 function stage(atOnce: number, longestWaitMs = Number.POSITIVE_INFINITY) {

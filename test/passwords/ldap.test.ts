@@ -1,8 +1,7 @@
+/** LDAP's schemes: what is rejected, with the exact messages; names in any case; how the inner scheme applies. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, identifierOf, schemeOf, seesAll, verifyHash } from '../../src/passwords/registry.ts';
-
-/** LDAP's schemes: what is rejected, with the exact messages; names in any case; how the inner scheme applies. */
 
 const B53 = 'abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234';
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');

@@ -1,8 +1,7 @@
+/** The other schemes of crypt(3), and schemes of Spring, shops, forums and others: what is rejected, with which message. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, schemeOf, seesAll, verifyHash } from '../../src/passwords/registry.ts';
-
-/** The other schemes of crypt(3), and schemes of Spring, shops, forums and others: what is rejected, with which message. */
 
 const B64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 const HEX = (bytes: number) => Buffer.alloc(bytes, 7).toString('hex');

@@ -1,8 +1,7 @@
+/** What acceptance rejects, with the exact messages; hashes at the edges of every bound are accepted. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
-
-/** What acceptance rejects, with the exact messages; hashes at the edges of every bound are accepted. */
 
 const B53 = 'abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234';
 const B64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64').replace(/=+$/, '');

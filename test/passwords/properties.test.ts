@@ -1,11 +1,10 @@
+/** For any text: acceptance never throws or reveals secrets, and every accepted hash can be verified. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashProblem, SCHEMES, schemeOf, verifyHash } from '../../src/passwords/registry.ts';
 import { ALPHABET } from '../../src/passwords/schemes/crypt3.ts';
 import fc from '../support/fast-check.ts';
 import { KNOWN_ANSWERS } from './known-answers.ts';
-
-/** For any text: acceptance never throws or reveals secrets, and every accepted hash can be verified. */
 
 const anyText = fc.string({ unit: 'binary', maxLength: 250 });
 const known = fc.constantFrom(...KNOWN_ANSWERS.map((answer) => answer.encoded));

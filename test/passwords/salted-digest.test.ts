@@ -1,9 +1,8 @@
+/** Salted digests and HMACs: what is rejected, with the exact messages, and how they relate to each other. */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import test from 'node:test';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
-
-/** Salted digests and HMACs: what is rejected, with the exact messages, and how they relate to each other. */
 
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 const FIELDS = 'the fields are not salt and hash';

@@ -1,3 +1,4 @@
+/** The timeout of an import: nothing is written after it, whichever process is alive, and `_resume` does the rest. */
 import assert from 'node:assert/strict';
 import type { ImportResult } from '../../src/contract/import-types.ts';
 import { bulk, people, unverified } from '../support/imports/bodies.ts';
@@ -6,8 +7,6 @@ import { setImport } from '../support/imports/imports.ts';
 import { assertEachOnce, assertSums, rowCounts, usersOf } from '../support/imports/outcome.ts';
 import { must, onEachBackend, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** The timeout of an import: nothing is written after it, whichever process is alive, and `_resume` does the rest. */
 
 onEachBackend('a deadline with no worker alive', async (t, backend) => {
   const service = await startService(t, { backend, workers: 0 });

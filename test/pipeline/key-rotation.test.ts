@@ -1,3 +1,4 @@
+/** The encryption key is replaced with `muster keys rotate`, killed and run again, while an import runs. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { SEALED_TABLES } from '../../src/operate/key-rotation.ts';
@@ -8,8 +9,6 @@ import { runMuster } from '../support/processes/muster.ts';
 import { must, onOneBackend, type Service, startService } from '../support/processes/service.ts';
 import { startMuster } from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** The encryption key is replaced with `muster keys rotate`, killed and run again, while an import runs. */
 
 const OLD = randomBytes(32).toString('base64');
 const NEW = randomBytes(32).toString('base64');

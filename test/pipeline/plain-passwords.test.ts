@@ -1,3 +1,7 @@
+/**
+ * Plain passwords and secrets of second factors in imports: encrypted on receipt, hashed or moved by the workers, and
+ * never stored in clear text.
+ */
 import assert from 'node:assert/strict';
 import { Redis } from 'ioredis';
 import type { Pool } from '../../src/platform/db/pool.ts';
@@ -8,11 +12,6 @@ import { must, onEachBackend, type Service, startService } from '../support/proc
 import { urlsIn } from '../support/smtp.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
-
-/**
- * Plain passwords and secrets of second factors in imports: encrypted on receipt, hashed or moved by the workers, and
- * never stored in clear text.
- */
 
 /** Long and odd enough not to occur anywhere by chance. */
 const SHORT = 'Xq7-plain-Ünïcode-z';

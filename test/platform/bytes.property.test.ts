@@ -1,10 +1,9 @@
+/** The rules for bytes say yes only where those for strings do, and say it for what is usual. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { idProblem, isEmailAddress, isLanguageTag, textProblem } from '../../src/platform/fields.ts';
 import { isShortEmail, isShortId, isShortLanguage } from '../../src/platform/text/bytes.ts';
 import fc from '../support/fast-check.ts';
-
-/** The rules for bytes say yes only where those for strings do, and say it for what is usual. */
 
 const pieces = fc.constantFrom(
   'a',

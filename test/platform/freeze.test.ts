@@ -1,11 +1,10 @@
+/** A process that is really stopped: how long it stood still depends on the signals only. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-
-/** A process that is really stopped: how long it stood still depends on the signals only. */
 
 const FREEZE_WATCH = new URL('../../src/platform/timeouts.ts', import.meta.url).href;
 const PROGRAM = `

@@ -1,3 +1,4 @@
+/** `npm start` in a real process group, with a real API and worker. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,8 +11,6 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** `npm start` in a real process group, with a real API and worker. */
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const base = join(tmpdir(), `muster-main-${randomBytes(4).toString('hex')}`);

@@ -1,10 +1,8 @@
+/** Repeated warnings are counted instead of written; all other lines are written. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { openLogger } from '../../src/platform/logger.ts';
-
-/** Repeated warnings are counted instead of written; all other lines are written. */
 
 function opened(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] });

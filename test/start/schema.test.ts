@@ -1,7 +1,7 @@
+/** A worker that starts before the database or its schema waits for them and logs it once. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { migrateQueue } from '../../src/imports/queue/schema.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { migrationState } from '../../src/platform/db/migrate.ts';
@@ -11,8 +11,6 @@ import { type Launched, launch, warnings } from '../support/processes/launch.ts'
 import { startGate } from '../support/stores/gate.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** A worker that starts before the database or its schema waits for them and logs it once. */
 
 const PATIENT = { timeoutMs: 60_000 };
 const NO_SCHEMA = /no schema yet/;

@@ -1,10 +1,9 @@
+/** A stand-in for the API: an HTTP server that returns its identity and notes in the data folder when it stops. */
 import { appendFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openPool } from '../../src/platform/db/pool.ts';
 import { runEntry } from '../../src/platform/lifecycle.ts';
-
-/** A stand-in for the API: an HTTP server that returns its identity and notes in the data folder when it stops. */
 
 runEntry('stand-in api', async (config) => {
   const pool = openPool(config.DATABASE_URL, { max: 1 });

@@ -1,9 +1,8 @@
+/** A process run by `runProcess`; its first argument selects its behaviour. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../../src/platform/errors.ts';
 import { runProcess } from '../../src/platform/lifecycle.ts';
 import { openLogger } from '../../src/platform/logger.ts';
-
-/** A process run by `runProcess`; its first argument selects its behaviour. */
 
 const manner = process.argv[2];
 const logger = openLogger({ level: 'info', name: 'stand-in' });

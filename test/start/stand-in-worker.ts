@@ -1,9 +1,8 @@
+/** A stand-in for a worker: notes in the data folder when it stops, and that the database still responds then. */
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPool } from '../../src/platform/db/pool.ts';
 import { runEntry } from '../../src/platform/lifecycle.ts';
-
-/** A stand-in for a worker: notes in the data folder when it stops, and that the database still responds then. */
 
 runEntry('stand-in worker', async (config) => {
   const pool = openPool(config.DATABASE_URL, { max: 1 });

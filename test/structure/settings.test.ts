@@ -1,9 +1,8 @@
+/** docs/operations.md lists the settings that the program reads. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { readConfig } from '../../src/platform/config.ts';
-
-/** docs/operations.md lists the settings that the program reads. */
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 

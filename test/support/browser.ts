@@ -1,4 +1,5 @@
 /** Real Chromium for tests: one browser per file, one context per page. */
+
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';

@@ -1,8 +1,7 @@
+/** Ports for servers under test whose settings must name the port. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { claimPort } from '../../src/platform/lifecycle.ts';
-
-/** Ports for servers under test whose settings must name the port. */
 
 const FROM = 10_000;
 

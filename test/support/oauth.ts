@@ -1,9 +1,8 @@
+/** Simulates an application and a browser for tests of the authorization server. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { API_SCOPE } from '../../src/contract/own-clients.ts';
 import type { Answer, TestApi } from './api.ts';
-
-/** Simulates an application and a browser for tests of the authorization server. */
 
 export { API_SCOPE };
 

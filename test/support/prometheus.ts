@@ -3,6 +3,7 @@
  *
  * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
 /** The program before the newest migration, or the version that UPGRADE_FROM names, from the history of the project. */
+
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,12 @@
+/**
+ * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
+ * fails, no user is lost, and processes of the old version work on the new schema.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { must, openCalls } from '../support/calls.ts';
 import { baseEnv } from '../support/processes/base-env.ts';
@@ -13,11 +16,6 @@ import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 import { startLoad } from './load.ts';
 import { checkOut, newestMigration } from './old-version.ts';
-
-/**
- * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
- * fails, no user is lost, and processes of the old version work on the new schema.
- */
 
 /** The template of the tests has the new schema. */
 async function empty(pool: Pool): Promise<void> {

@@ -1,3 +1,4 @@
+/** Loops without a queue report their state, which `/readyz` of the worker shows. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -8,8 +9,6 @@ import { startMaintenance } from '../../workers/maintenance.ts';
 import { startWebhookSender } from '../../workers/webhooks.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Loops without a queue report their state, which `/readyz` of the worker shows. */
 
 const parts = (condition: Condition) => condition.failures().map(({ part }) => part);
 

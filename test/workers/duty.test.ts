@@ -1,14 +1,12 @@
+/** A process gives up a duty whose rounds fail, with and without access to the database. */
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { pino } from 'pino';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { openCondition } from '../../src/platform/lifecycle.ts';
 import { openDuty } from '../../workers/loop.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** A process gives up a duty whose rounds fail, with and without access to the database. */
 
 const FAULT = new Error('the queue is unavailable');
 const fails = async () => Promise.reject(FAULT);

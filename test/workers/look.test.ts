@@ -1,3 +1,4 @@
+/** One look for all loops of a worker. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { Db } from '../../src/platform/db/pool.ts';
@@ -5,8 +6,6 @@ import { type Look, openLook, type WaitLimits, type Work } from '../../workers/l
 import { addImport, addMail, addOrg, addPerson } from '../messages/mail/rows.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** One look for all loops of a worker. */
 
 const KINDS: Work[] = ['dispatch', 'rescue', 'undo', 'mail', 'convert', 'webhook'];
 

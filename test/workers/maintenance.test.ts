@@ -1,3 +1,4 @@
+/** The sweeps of the role maintenance: each removes what is past its time, a bounded number of rows a statement. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../src/platform/config.ts';
@@ -6,8 +7,6 @@ import { SWEEP_ROWS } from '../../src/platform/db/sweep.ts';
 import { SWEEPS } from '../../workers/maintenance.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { rowsRead } from '../support/stores/rows-read.ts';
-
-/** The sweeps of the role maintenance: each removes what is past its time, a bounded number of rows a statement. */
 
 const EXPIRED = SWEEP_ROWS + 5;
 /** So many that a scan of the table is noticed. */

@@ -1,3 +1,4 @@
+/** A worker that stops hands back the users whose passwords it has not begun to hash. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { pino } from 'pino';
@@ -11,8 +12,6 @@ import { BACKENDS } from '../support/processes/service.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** A worker that stops hands back the users whose passwords it has not begun to hash. */
 
 const USERS = 30;
 const THREADS = 1;

@@ -1,3 +1,4 @@
+/** `npm run bench` as a command: what it prints, what it rejects, and that it leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
@@ -6,8 +7,6 @@ import { bcryptLibrary } from '../../../src/passwords/schemes/bcrypt.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { waitFor } from '../../support/wait.ts';
 import { assertMeasured, type Line, run, runJson, start } from './command.ts';
-
-/** `npm run bench` as a command: what it prints, what it rejects, and that it leaves nothing behind. */
 
 test('accept and single print one line of JSON per figure, even without Redis', async (t) => {
   const lines = await runJson(t, ['--only', 'accept,single', '--users', '40'], { PATH: '/nowhere' });

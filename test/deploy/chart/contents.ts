@@ -1,3 +1,5 @@
+/** What the chart runs: the processes of the image, hardened, with valid settings; and files that exist once. */
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,8 +13,6 @@ import { requireStores } from '../../../src/platform/lifecycle.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 import { composeFile, read } from '../compose.ts';
 import { CHART, type Container, containersOf, helm, NAMES, podOf, type Resource, resources } from './chart.ts';
-
-/** What the chart runs: the processes of the image, hardened, with valid settings; and files that exist once. */
 
 const SECRETS = {
   POSTGRES_PASSWORD: 'a1',

@@ -1,4 +1,5 @@
 /** Helm accepts the chart with each file of values, and Kubernetes, KEDA and the Prometheus Operator what it renders. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,7 @@
+/**
+ * Prometheus scrapes an API and a worker during an import: its numbers are the numbers of the result, every query of the
+ * dashboard works, and each alert fires on its fault; most are also seen to end with it.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
@@ -12,11 +16,6 @@ import { startPrometheus } from '../../support/prometheus.ts';
 import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
 import { startTestServer } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/**
- * Prometheus scrapes an API and a worker during an import: its numbers are the numbers of the result, every query of the
- * dashboard works, and each alert fires on its fault; most are also seen to end with it.
- */
 
 const USERS = 500;
 const MAILS = 20;

@@ -1,3 +1,4 @@
+/** The native bcrypt gives the same bytes as bcryptjs, which takes its place where it has no binary. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import test from 'node:test';
@@ -14,8 +15,6 @@ import {
 } from '../../../src/passwords/schemes/bcrypt.ts';
 import { ALPHABET } from '../../../src/passwords/schemes/crypt3.ts';
 import fc from '../../support/fast-check.ts';
-
-/** The native bcrypt gives the same bytes as bcryptjs, which takes its place where it has no binary. */
 
 const HAS_BINARY = existsSync(`node_modules/bcrypt/prebuilds/${process.platform}-${process.arch}`);
 const SALT = 'MusterNoSuchUserHere.u';

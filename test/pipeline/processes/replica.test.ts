@@ -1,3 +1,4 @@
+/** The processes of a service whose API reads from a real streaming replica. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Finding } from '../../../src/operate/finding.ts';
@@ -9,8 +10,6 @@ import { must, startService } from '../../support/processes/service.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer, startReplica } from '../../support/stores/distribution.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** The processes of a service whose API reads from a real streaming replica. */
 
 const IMPORTS = 5;
 

@@ -1,3 +1,4 @@
+/** Stores that answer over TLS only with a certificate of a private authority, as managed ones do. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -18,8 +19,6 @@ import { must, onEachBackend, startService } from '../../support/processes/servi
 import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer } from '../../support/stores/distribution.ts';
 import { startRedis } from '../../support/stores/redis.ts';
-
-/** Stores that answer over TLS only with a certificate of a private authority, as managed ones do. */
 
 const USERS = 300;
 

@@ -1,3 +1,4 @@
+/** Statements, locks and connections that take too long end in time, and no broken connection is used again. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { allowLong, TimedClient } from '../../../src/platform/db/client.ts';
@@ -6,8 +7,6 @@ import { openPool, type Pool, transaction } from '../../../src/platform/db/pool.
 import { isUnavailable } from '../../../src/platform/http/errors.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { type SilentProxy, startSilentProxy } from '../../support/stores/silent-proxy.ts';
-
-/** Statements, locks and connections that take too long end in time, and no broken connection is used again. */
 
 const MS = 3000;
 /** A wait without end takes longer than any limit. */

@@ -1,3 +1,4 @@
+/** A server that refuses connections, because others have them. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -5,8 +6,6 @@ import { setTimeout } from 'node:timers/promises';
 import { openPool, type Pool, REFUSED_MS } from '../../../src/platform/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** A server that refuses connections, because others have them. */
 
 const ALLOWED = 2;
 const role = `few_${randomBytes(5).toString('hex')}`;

@@ -1,11 +1,10 @@
+/** pg keeps its socket where `socketOf` (src/platform/db/client.ts) reads it. */
 import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { it } from 'node:test';
 import pg from 'pg';
 import { socketOf } from '../../../src/platform/db/client.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
-
-/** pg keeps its socket where `socketOf` (src/platform/db/client.ts) reads it. */
 
 it('the socket of a connection is the one that its statements use', async (t) => {
   const db = await testDatabase(t);

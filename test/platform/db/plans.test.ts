@@ -1,11 +1,10 @@
+/** Frequent statements read a number of rows that depends on their work, not on the size of the tables. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { COUNTED, searchUsers } from '../../../src/directory/users/search.ts';
 import { type Grown, grow, openSmall } from '../../support/stores/grown.ts';
 import { hotSteps, type Size, type Step } from '../../support/stores/hot-steps.ts';
 import { reportRead, rowsRead } from '../../support/stores/rows-read.ts';
-
-/** Frequent statements read a number of rows that depends on their work, not on the size of the tables. */
 
 const GROWN = 4000;
 /**

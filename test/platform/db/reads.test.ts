@@ -1,3 +1,4 @@
+/** A real streaming replica; `pg_wal_replay_pause` holds it back. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { openPool, type Pool, transaction } from '../../../src/platform/db/pool.ts';
@@ -8,8 +9,6 @@ import { bulk } from '../../support/imports/bodies.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer, startReplica } from '../../support/stores/distribution.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** A real streaming replica; `pg_wal_replay_pause` holds it back. */
 
 /** Rounds that the replica answers; it need not answer all on a slow machine. */
 const ROUNDS = 20;

@@ -1,10 +1,9 @@
+/** The rows of a user: none is added for a user who does not exist, and none remains when the user is deleted. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { hold, waiters } from '../../support/stores/locks.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The rows of a user: none is added for a user who does not exist, and none remains when the user is deleted. */
 
 /** For each table whose rows belong to a user: what `insert into` it needs; `$1` is the user. */
 const ROWS: Record<string, string> = {

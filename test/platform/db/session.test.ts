@@ -1,3 +1,4 @@
+/** Muster's session settings apply on a server with other settings, and together with those in DATABASE_URL. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -6,8 +7,6 @@ import { chooseBackend } from '../../../src/imports/queue/backend.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { openPool, type PoolOptions } from '../../../src/platform/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Muster's session settings apply on a server with other settings, and together with those in DATABASE_URL. */
 
 describe('a session', () => {
   let db: TestDatabase;

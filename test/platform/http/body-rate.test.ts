@@ -1,11 +1,10 @@
+/** Bodies that hardly arrive: src/platform/http/limits.ts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { type Arriving, openBodyWatch } from '../../../src/platform/http/limits.ts';
 import { listen } from '../../../src/platform/http/server.ts';
-
-/** Bodies that hardly arrive: src/platform/http/limits.ts. */
 
 const RATE = { windowMs: 60_000, bytes: 30_000 };
 

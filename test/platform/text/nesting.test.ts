@@ -1,9 +1,8 @@
+/** Counts the values of JSON in its bytes, compared with JSON.parse. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { holdsMoreValues, nestsDeeper, textNestsDeeper } from '../../../src/platform/text/json-stream.ts';
 import fc from '../../support/fast-check.ts';
-
-/** Counts the values of JSON in its bytes, compared with JSON.parse. */
 
 interface Counts {
   values: number;

@@ -1,5 +1,5 @@
-import { BatchFault, type BatchStore } from '../../../src/imports/run/batch-writer.ts';
 /** A fake database for the batch writer: fails where the test says so, and records its calls. */
+import { BatchFault, type BatchStore } from '../../../src/imports/run/batch-writer.ts';
 
 export type Trouble = 'none' | 'retry' | 'unknown';
 

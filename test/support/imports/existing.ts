@@ -1,10 +1,10 @@
+/**
+ * Shared by the tests of skip, update and dry run: the options of such an import, and a way to create existing users.
+ */
 import type { ExistingRule, ImportOptions } from '../../../src/imports/entries/options.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { acceptImport } from './imports.ts';
-/**
- * Shared by the tests of skip, update and dry run: the options of such an import, and a way to create existing users.
- */
 
 export const SETTINGS = { codeTtlMs: 3_600_000 };
 

@@ -1,10 +1,10 @@
+/** Holds an import in the middle of its batches, for tests that need it there however fast the machine is. */
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import type { Answer } from '../answers.ts';
 import { must, type Service, type ServiceCall } from '../processes/service.ts';
 import { type Held, hold } from '../stores/locks.ts';
 import { waitFor } from '../wait.ts';
 import { usersOf } from './outcome.ts';
-/** Holds an import in the middle of its batches, for tests that need it there however fast the machine is. */
 
 /**
  * Locks the import's row, as every action on it does: each batch waits for it before its commit.

@@ -1,3 +1,6 @@
+/**
+ * Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only records.
+ */
 import type { Caller } from '../../../src/contract/permissions.ts';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import type { ImportDeps, ImportOptions } from '../../../src/imports/entries/options.ts';
@@ -7,9 +10,6 @@ import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
-/**
- * Imports for tests below HTTP: bodies, acceptance, the rows of an import in any state, and a queue that only records.
- */
 
 export const SECRETS = openSecrets(Buffer.alloc(32, 7).toString('base64'));
 export const ADMIN: Caller = { userId: 'admin', orgId: 'home', isIamOwner: true, orgRoles: new Map() };

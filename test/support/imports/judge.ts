@@ -1,8 +1,8 @@
+/** Validates one entry of an import: returns its item, its problems and its warnings. */
 import type { Item, PendingItem } from '../../../src/imports/entries/item.ts';
 import { type EntryRules, toItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
 import type { FieldViolation } from '../../../src/platform/errors.ts';
 import { entry, SECRETS } from './imports.ts';
-/** Validates one entry of an import: returns its item, its problems and its warnings. */
 
 export interface Judged {
   item: Item;

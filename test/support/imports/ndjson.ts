@@ -1,3 +1,4 @@
+/** Bodies of `application/x-ndjson`, the steps that the parser returns for them, and imports from them. */
 import assert from 'node:assert/strict';
 import { NdjsonParser } from '../../../src/imports/entries/ndjson.ts';
 import type { Step } from '../../../src/imports/entries/parser.ts';
@@ -5,7 +6,6 @@ import { receiveImport } from '../../../src/imports/intake/intake.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { type AcceptOptions, ADMIN, cut, importDeps } from './imports.ts';
 import { cutAt, merge, refusal } from './parse.ts';
-/** Bodies of `application/x-ndjson`, the steps that the parser returns for them, and imports from them. */
 
 export const NDJSON = { 'content-type': 'application/x-ndjson' };
 

@@ -1,9 +1,9 @@
+/** Counts what an import left in the database and in the mailboxes. */
 import assert from 'node:assert/strict';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import type { Answer } from '../answers.ts';
 import { must, type Service } from '../processes/service.ts';
 import { waitFor } from '../wait.ts';
-/** Counts what an import left in the database and in the mailboxes. */
 
 /** How many users of an import exist now. */
 export async function usersOf(pool: Pool, importId: string): Promise<number> {

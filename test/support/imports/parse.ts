@@ -1,8 +1,8 @@
+/** Bodies of imports as bytes, the steps a parser must return for them, and every way to split them. */
 import assert from 'node:assert/strict';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import type { Step } from '../../../src/imports/entries/parser.ts';
 import fc from '../fast-check.ts';
-/** Bodies of imports as bytes, the steps a parser must return for them, and every way to split them. */
 
 /** All steps of a body that arrives in these chunks; runs of entries of one organization are joined. */
 export function steps(...pieces: (string | Uint8Array)[]): Step[] {

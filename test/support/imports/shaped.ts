@@ -1,10 +1,9 @@
+/** Bodies of entries that are written alike, and their steps with and without unparsed entries. */
 import { marksAt, parseAt, type ShapedEntries } from '../../../src/imports/entries/alike-entries.ts';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import type { Step } from '../../../src/imports/entries/parser.ts';
 import fc from '../fast-check.ts';
 import { HASH } from './imports.ts';
-
-/** Bodies of entries that are written alike, and their steps with and without unparsed entries. */
 
 const odd = fc.constantFrom<unknown>(
   null,

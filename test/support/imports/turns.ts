@@ -4,6 +4,7 @@
  * Compares the order in which users were written (that of their sequences), not times. The large import is
  * held where it is until the small ones wait in the queue.
  */
+
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { must, type Service } from '../processes/service.ts';

@@ -1,10 +1,9 @@
+/** A process that runs an API or a worker, and another one after that has stopped; controlled over IPC (hosts.ts). */
 import type { Logger } from 'pino';
 import { readConfig } from '../../../src/platform/config.ts';
 import { type Running, requireStores, type StoresConfig } from '../../../src/platform/lifecycle.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
 import type { Order } from './hosts.ts';
-
-/** A process that runs an API or a worker, and another one after that has stopped; controlled over IPC (hosts.ts). */
 
 type Start = (config: StoresConfig, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 

@@ -1,4 +1,5 @@
 /** One of Muster's processes that need not become ready: its output, and how it ends. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

@@ -1,13 +1,13 @@
+/**
+ * `muster` in this process, with its own streams and environment: loading its code takes ten times longer than most
+ * commands. Tests of signals, terminals, pipes and help, which yargs prints to the process, use terminal.ts.
+ */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { Shell } from '../../../src/cli/terminal/completion.ts';
 import { withTimeout } from '../../../src/platform/timeouts.ts';
 import { baseEnv } from './base-env.ts';
-/**
- * `muster` in this process, with its own streams and environment: loading its code takes ten times longer than most
- * commands. Tests of signals, terminals, pipes and help, which yargs prints to the process, use terminal.ts.
- */
 
 /** Enough for any command here. */
 export const MOST_MS = 120_000;

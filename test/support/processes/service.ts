@@ -1,8 +1,7 @@
 export { must, type ServiceCall } from '../calls.ts';
 
 import { randomBytes } from 'node:crypto';
-import type { TestContext } from 'node:test';
-import test from 'node:test';
+import test, { type TestContext } from 'node:test';
 import { openQueues, type QueueName } from '../../../src/imports/queue/queues.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';

@@ -1,3 +1,7 @@
+/**
+ * `muster` as people and scripts run it: on a pseudo-terminal (util-linux's `script`), or with pipes.
+ */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
@@ -5,9 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { findProgram } from '../runner/programs.ts';
 import { type WaitOptions, waitFor } from '../wait.ts';
 import { environmentOf, type Finished, MOST_MS, type RunOptions } from './muster.ts';
-/**
- * `muster` as people and scripts run it: on a pseudo-terminal (util-linux's `script`), or with pipes.
- */
 
 export const MUSTER = fileURLToPath(new URL('../../../src/cli/muster.js', import.meta.url));
 

@@ -1,4 +1,5 @@
 /** A server that plays an old system's API; each test supplies its routes. */
+
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';

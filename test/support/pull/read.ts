@@ -1,6 +1,6 @@
+/** Reads all pages of an old system, as `muster pull` does. */
 import type { Page, PullSystem } from '../../../src/sources/pull/system.ts';
 import type { Fields } from '../../../src/sources/source.ts';
-/** Reads all pages of an old system, as `muster pull` does. */
 
 export interface ReadOptions {
   options: Record<string, string>;

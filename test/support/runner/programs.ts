@@ -1,4 +1,5 @@
 /** Programs that some tests need and that a machine may not have. */
+
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';

@@ -1,3 +1,11 @@
+/**
+ * The PostgreSQL of the machine's distribution as its package starts it: a new cluster, made by its own `initdb` with
+ * default settings, except for the address.
+ *
+ * A server that ends is restarted on its address, as by a service manager.
+ *
+ * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
+ */
 import { execFile, type StdioOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,15 +20,6 @@ import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
 import { folderIn } from './cluster-cache.ts';
-
-/**
- * The PostgreSQL of the machine's distribution as its package starts it: a new cluster, made by its own `initdb` with
- * default settings, except for the address.
- *
- * A server that ends is restarted on its address, as by a service manager.
- *
- * On crash: it ends with this process, because its keeper process reads a pipe that this process holds open.
- */
 
 const run = promisify(execFile);
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin' };

@@ -1,13 +1,13 @@
-import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
-import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
-import { tokenHash } from '../../../src/platform/ids.ts';
-import { addOrgs, HASH } from '../imports/imports.ts';
-import { testDatabase } from './postgres.ts';
 /**
  * A database whose tables have outgrown their plans: three connections, like those of the processes, use prepared
  * statements on tables of a few analyzed rows; then the tables grow without being analyzed again. This happens in the
  * first minute of the first large import on every server, because autovacuum runs once a minute.
  */
+import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
+import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
+import { tokenHash } from '../../../src/platform/ids.ts';
+import { addOrgs, HASH } from '../imports/imports.ts';
+import { testDatabase } from './postgres.ts';
 
 export const TOKEN = 'a'.repeat(40);
 

@@ -1,3 +1,7 @@
+/**
+ * The frequent steps of the processes, each run as in production, on one connection of the same pool. If a step needs
+ * an import, that is created first, outside the measurement.
+ */
 import assert from 'node:assert/strict';
 import { undoRound } from '../../../src/imports/control/undo.ts';
 import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
@@ -15,11 +19,6 @@ import { findLogin } from '../../../src/signin/login/store.ts';
 import { findWork } from '../../../workers/loop.ts';
 import { queueLog } from '../imports/imports.ts';
 import { type Grown, plantImport, TOKEN } from './grown.ts';
-
-/**
- * The frequent steps of the processes, each run as in production, on one connection of the same pool. If a step needs
- * an import, that is created first, outside the measurement.
- */
 
 const CODES = { codeTtlMs: 3_600_000 };
 

@@ -1,7 +1,7 @@
+/** Makes calls wait for a lock that the test holds, so that they meet in the intended order. */
 import type pg from 'pg';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { waitFor } from '../wait.ts';
-/** Makes calls wait for a lock that the test holds, so that they meet in the intended order. */
 
 export interface Held {
   /** The connection of the transaction that holds the lock, for further statements in it. */

@@ -1,3 +1,9 @@
+/**
+ * Debian's PgBouncer in front of a test database: pool_mode = transaction, with fewer sessions than clients, so that
+ * clients share them.
+ *
+ * On crash: it ends with this process, as its keeper reads a pipe that this process holds open.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
@@ -9,13 +15,6 @@ import { freePort } from '../free-port.ts';
 import { findProgram } from '../runner/programs.ts';
 import { waitFor } from '../wait.ts';
 import { folderIn } from './cluster-cache.ts';
-
-/**
- * Debian's PgBouncer in front of a test database: pool_mode = transaction, with fewer sessions than clients, so that
- * clients share them.
- *
- * On crash: it ends with this process, as its keeper reads a pipe that this process holds open.
- */
 
 const SESSIONS = 4;
 const KEEPER = `exec 3<&0; "$@" & bouncer=$!; { read -r _ <&3; kill -s INT $bouncer; } & wait $bouncer`;

@@ -1,3 +1,10 @@
+/**
+ * A separate migrated database for each test file or test.
+ *
+ * `npm test` starts one server for the whole run (TEST_DATABASE_URL); a file that runs alone starts its own. The schema
+ * is created once per server, in a template from which databases are cloned. Nothing here keeps the process alive:
+ * pools, the server and remaining databases are removed when the tests end.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { chown, rm } from 'node:fs/promises';
@@ -10,14 +17,6 @@ import { PatientPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { waitFor } from '../wait.ts';
 import { copyCluster, newFolder } from './cluster-cache.ts';
 import { abandonLocks } from './locks.ts';
-
-/**
- * A separate migrated database for each test file or test.
- *
- * `npm test` starts one server for the whole run (TEST_DATABASE_URL); a file that runs alone starts its own. The schema
- * is created once per server, in a template from which databases are cloned. Nothing here keeps the process alive:
- * pools, the server and remaining databases are removed when the tests end.
- */
 
 /** Tests need no durability, except those that start their own server. */
 const SETTINGS = {

@@ -1,11 +1,10 @@
-import type { Pool } from '../../../src/platform/db/pool.ts';
-
 /**
  * Counts the rows that statements read, by table, as PostgreSQL does: the cost of a plan, independent of the machine.
  *
  * Guarantee: counts only the rows that `work` reads, as long as only the two pools, of one connection each, use the
  * database.
  */
+import type { Pool } from '../../../src/platform/db/pool.ts';
 
 // Index entries, and rows that sequential or index scans read.
 const READ = `select t.relname as table, t.seq_tup_read + coalesce(t.idx_tup_fetch, 0) + coalesce((

@@ -1,8 +1,8 @@
+/** A signing key for the databases of tests: to generate one takes longer than to start a service. */
 import type pg from 'pg';
 import type { Secrets } from '../../../src/platform/encryption.ts';
 import { SIGNING_KEY_SEAL } from '../../../src/signin/oauth/keys.ts';
 import signingKey from './signing-key.json' with { type: 'json' };
-/** A signing key for the databases of tests: to generate one takes longer than to start a service. */
 
 /** Stores it as the current key of a new database. */
 export async function addSigningKey(pool: pg.Pool, secrets: Secrets): Promise<void> {

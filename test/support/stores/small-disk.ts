@@ -5,6 +5,7 @@
  *
  * On crash: it stays mounted until the machine restarts; `umount` ends it.
  */
+
 import { execFile } from 'node:child_process';
 import { mkdir, rmdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-import { openWebhookPlaces, type WebhookDeps } from '../../../src/messages/webhooks/sender.ts';
 /** Sends webhook messages without a worker. */
+import { openWebhookPlaces, type WebhookDeps } from '../../../src/messages/webhooks/sender.ts';
 
 /** Sends all messages that are due; returns how many attempts that took. */
 export async function sendDue(deps: WebhookDeps): Promise<number> {

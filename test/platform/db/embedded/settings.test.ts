@@ -1,8 +1,7 @@
+/** The embedded PostgreSQL uses a quarter of the memory as buffers, within bounds. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { settingsFor } from '../../../../src/platform/db/embedded/server.ts';
-
-/** The embedded PostgreSQL uses a quarter of the memory as buffers, within bounds. */
 
 const GB = 2 ** 30;
 
