@@ -33,7 +33,6 @@ import { consolePages } from './console/pages.ts';
 import { consoleRunning } from './console/running.ts';
 import { consoleTab } from './console/tab.ts';
 import { consoleUpload } from './console/upload.ts';
-import { hosts } from './hosts/hosts.ts';
 import { latency } from './latency.ts';
 import { describeRun } from './machine.ts';
 import { type Options, readOptions } from './options.ts';
@@ -65,7 +64,6 @@ const BENCHES: Record<string, Bench> = {
   undo: { unit: 'users/s', run: undo },
   workers: { unit: 'users/s', run: workers },
   latency: { unit: 'users/s', onlyNamed: true, run: latency },
-  hosts: { unit: 'users/s', onlyNamed: true, run: hosts },
   'large-database': { unit: 'ms', onlyNamed: true, run: largeDatabase },
   servers: { unit: 'users/s', run: servers },
   tracing: { unit: 'µs', onlyNamed: true, run: tracing },

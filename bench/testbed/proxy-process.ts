@@ -7,8 +7,6 @@ import { endWithParent } from './helper.ts';
 import { delayLine } from './proxy-line.ts';
 
 export interface ProxyOrder {
-  /** The address to listen on. */
-  host: string;
   delayMs: number;
   /** The address of each store. */
   targets: Record<string, NetConnectOpts>;
@@ -18,20 +16,20 @@ export interface ProxyOrder {
 export type ProxyReady = Record<string, number>;
 
 endWithParent();
-process.once('message', async ({ host, delayMs, targets }: ProxyOrder) => {
+process.once('message', async ({ delayMs, targets }: ProxyOrder) => {
   const ports: ProxyReady = {};
-  for (const [name, target] of Object.entries(targets)) ports[name] = await listen(target, host, delayMs);
+  for (const [name, target] of Object.entries(targets)) ports[name] = await listen(target, delayMs);
   process.send?.(ports);
 });
 
-async function listen(target: NetConnectOpts, host: string, delayMs: number): Promise<number> {
+async function listen(target: NetConnectOpts, delayMs: number): Promise<number> {
   // Each side closes when the other one does, but only after all data in transit has arrived.
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     const store = connect({ ...target, allowHalfOpen: true, noDelay: true });
     pipeline(client, store, ignore);
     pipeline(store, delayLine(delayMs), client, ignore);
   });
-  server.listen(0, host);
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 }

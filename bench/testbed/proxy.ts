@@ -20,23 +20,15 @@ export interface Proxy extends StoreUrls {
   pid: number;
 }
 
-/**
- * Returns the addresses of both stores through the proxy.
- * @param host the address of this machine that it listens on
- */
-export async function startProxy(
-  scope: Scope,
-  { databaseUrl, redisUrl }: StoreUrls,
-  delayMs: number,
-  host = '127.0.0.1',
-): Promise<Proxy> {
+/** Returns the addresses of both stores through the proxy. */
+export async function startProxy(scope: Scope, { databaseUrl, redisUrl }: StoreUrls, delayMs: number): Promise<Proxy> {
   const targets = { postgres: postgresAddress(databaseUrl), redis: redisAddress(redisUrl) };
-  const order: ProxyOrder = { host, delayMs, targets };
+  const order: ProxyOrder = { delayMs, targets };
   const { child, ready } = await startHelper<ProxyReady>(scope, FILE, order);
   return {
     pid: child.pid as number,
-    databaseUrl: throughPort(databaseUrl, ready.postgres as number, host),
-    redisUrl: `redis://${host}:${ready.redis}`,
+    databaseUrl: throughPort(databaseUrl, ready.postgres as number),
+    redisUrl: `redis://127.0.0.1:${ready.redis}`,
   };
 }
 
@@ -55,9 +47,9 @@ function redisAddress(url: string): NetConnectOpts {
 }
 
 /** The same database on another port of this machine, over TCP. */
-export function throughPort(url: string, port: number, host = '127.0.0.1'): string {
+export function throughPort(url: string, port: number): string {
   const through = new URL(url);
-  through.hostname = host;
+  through.hostname = '127.0.0.1';
   through.port = String(port);
   through.searchParams.delete('host');
   return through.href;

@@ -46,7 +46,7 @@ function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apa
 }
 
 /** As in testbed.ts: the defaults; the environment may override settings that do not define the testbed. */
-export function workerSettings(stores: Stores): Record<string, string | undefined> {
+function workerSettings(stores: Stores): Record<string, string | undefined> {
   return {
     HOST: '127.0.0.1',
     BASE_URL: undefined,

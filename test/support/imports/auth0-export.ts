@@ -4,7 +4,6 @@
  * Guarantee: the same seed and size give the same bytes, and each planted fault has its exact number of lines.
  */
 import { hashSync } from 'bcryptjs';
-import { seeded } from '../../../bench/random.ts';
 
 /** What may be wrong with a line: no such user is imported until it is corrected. */
 export const FAULTS = ['bracketed', 'noAddress', 'variant', 'longName', 'repeated', 'taken'] as const;
@@ -146,4 +145,17 @@ function hashLine({ userId, email, hash }: Planted & { hash: string }): string {
     ...(email ? { email } : {}),
     ...{ email_verified: true, tenant: TENANT, connection: CONNECTION, passwordHash: hash, _tmp_is_unique: true },
   })}\n`;
+}
+
+/** Random numbers from 0 to 1 that the seed determines (mulberry32). */
+function seeded(seed: number): { next(): number } {
+  let state = seed >>> 0;
+  return {
+    next() {
+      state = (state + 0x6d2b79f5) >>> 0;
+      let t = Math.imul(state ^ (state >>> 15), 1 | state);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    },
+  };
 }
