@@ -1,23 +1,18 @@
 /**
- * `cost`: microseconds of processor time per imported user, by process and by processing step.
+ * `cost`: microseconds of processor time per imported user, by process; for PostgreSQL also by the purpose of its
+ * processes. The import is on fresh stores, with the queue on Redis.
  *
- * Runs two imports on fresh stores, both on the Redis queue. The first, undisturbed, measures how much time each
- * process takes. The second, with V8's profiler and with PostgreSQL's and Redis' own statistics, divides that time into
- * steps.
  * Ceiling: a BullMQ job that does nothing, in the same run at concurrency 200 in one process, plus 60 µs. The ratio is
  * the time per user divided by that, so less is better.
  *
- * KEEP_PROFILES=dir keeps the import's profiles there as cost-api.cpuprofile and cost-worker.cpuprofile (for further
- * workers cost-worker-2.cpuprofile …), for measure/flame.ts and for the profiler in Chrome's DevTools.
+ * Node.js itself says where a process spends its time: with
+ * `NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/p" npm run bench -- --only cost`, every process leaves a profile for
+ * Chrome's DevTools.
  */
-import { resolve } from 'node:path';
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
 import { measurePoint } from '../ceilings/noop.ts';
 import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
-import { MAIN_THREAD, threadTime } from '../machine/threads.ts';
-import { type Statement, watchBackends } from '../measure/postgres-cost.ts';
-import { type Profiled, profiledImport } from '../measure/profiled-import.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, livingTime, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
@@ -28,106 +23,134 @@ const DEFAULT_USERS = 100_000;
 /** What Muster's own processing of a user may take in addition to the job. */
 const OUR_SHARE = 60;
 const NOOP = { concurrency: 200, processes: 1 };
-/** Steps under half a microsecond are summed up. */
+/** Purposes under half a microsecond are summed up. */
 const LEAST = 0.5;
+/** By application name. */
+const CLIENTS: Record<string, string> = {
+  'muster-api': 'API (COPY, status calls)',
+  'muster-writer': 'batches',
+  'muster-worker': 'dispatcher and other loops',
+  'muster-queue': 'queue',
+};
+const ENDED = 'parent and ended processes';
+
+const SAMPLE_MS = 1000;
+
+interface Measured {
+  users: number;
+  workers: number;
+  /** Microseconds per user, by process. */
+  cpu: CpuTime;
+  /** The time of PostgreSQL, by the purpose of its processes. */
+  postgres: CpuTime;
+  noopCpu: CpuTime;
+}
 
 export async function cost(context: Context): Promise<Result[]> {
   if (!redisVersion()) throw new Skipped('redis-server is not on this machine');
   if (!hasProc()) throw new Skipped('this system has no /proc, from which processor time is read');
   const { scope, say, users = DEFAULT_USERS } = context;
   const workers = Math.max(1, context.workers);
-  const { plain, noop } = await scope.within(async (inner) => {
-    const stores = await startStores(inner, { redis: true });
-    const plain = await inner.within((service) => plainImport(service, stores, users, workers));
-    say(`cost: µs per user: ${shares(plain.cpu)}`);
-    await settle(stores);
-    return { plain, noop: (await measurePoint(inner, stores, users, NOOP)).cpu as CpuTime };
-  });
-  say(`cost: µs per no-op job: ${shares(noop)}; running the import again, with profiles`);
-  const profiled = await scope.within((inner) => profiledImport(inner, users, workers));
-  if (process.env.KEEP_PROFILES) say(`cost: the profiles are in ${resolve(process.env.KEEP_PROFILES)}`);
-  return [resultOf({ users, workers, plain, noop, profiled })];
+  const stores = await startStores(scope, { redis: true });
+  const used = await scope.within((inner) => measuredImport(inner, stores, users, workers));
+  say(`cost: µs per user: ${shares(used.cpu)}`);
+  await settle(stores);
+  const noopCpu = (await measurePoint(scope, stores, users, NOOP)).cpu as CpuTime;
+  return [resultOf({ users, workers, ...used, noopCpu })];
 }
 
-interface Plain {
-  /** Microseconds per user: by process, and for some processes by part. */
-  cpu: CpuTime;
-  threads: { api: CpuTime; worker: CpuTime };
-  backends: CpuTime;
-}
-
-async function plainImport(scope: Scope, stores: Stores, users: number, workers: number): Promise<Plain> {
+async function measuredImport(
+  scope: Scope,
+  stores: Stores,
+  users: number,
+  workers: number,
+): Promise<Pick<Measured, 'cpu' | 'postgres'>> {
   const service = await startService(scope, stores, workers);
   const body = [...importBody(users, service.orgId)];
   await proveReady(service, users);
-  const pids = service.roles() as { api: number[]; worker: number[] };
-  const roles = { ...pids, ...stores.roles() };
-  const readTimes = () => ({ cpu: cpuTime(roles), api: threadTime(pids.api), worker: threadTime(pids.worker) });
-
+  const roles = { ...service.roles(), ...stores.roles() };
   const watch = await watchBackends(scope, stores);
-  const before = readTimes();
+  const before = cpuTime(roles);
   await importAll(service, body, users);
-  const after = readTimes();
-  const perUser = (part: keyof typeof before) => cpuPerUnit(before[part], after[part], users);
-  return {
-    cpu: perUser('cpu'),
-    threads: { api: perUser('api'), worker: perUser('worker') },
-    backends: cpuPerUnit({}, await watch.end(), users),
-  };
+  const cpu = cpuPerUnit(before, cpuTime(roles), users);
+  return { cpu, postgres: cpuPerUnit({}, await watch.end(), users) };
 }
 
-interface Measured {
-  users: number;
-  workers: number;
-  plain: Plain;
-  noop: CpuTime;
-  profiled: Profiled;
-}
-
-function resultOf({ users, workers, plain, noop, profiled }: Measured): Result {
-  const value = sumOf(plain.cpu);
-  const ceiling = rounded(sumOf(noop) + OUR_SHARE, 1);
-  const steps = {
-    worker: nodeSteps(plain.threads.worker, profiled.steps.worker),
-    redis: divided(plain.cpu.redis as number, profiled.steps.redis),
-    postgres: plain.backends,
-    api: nodeSteps(plain.threads.api, profiled.steps.api),
-  };
-  const { commands, statements } = profiled;
-  const extras = { users, workers, cpu: plain.cpu, noopCpu: noop, steps, commands, statements };
+function resultOf({ users, workers, cpu, postgres, noopCpu }: Measured): Result {
+  const value = sumOf(cpu);
+  const ceiling = rounded(sumOf(noopCpu) + OUR_SHARE, 1);
   const notes = [
-    `${users} users; ceiling: a no-op job, ${shares(noop)}, plus ${OUR_SHARE}; less is better`,
-    ...Object.entries(steps).map(
-      ([role, parts]) => `${role} ${Math.round(plain.cpu[role] as number)}: ${listed(parts)}`,
-    ),
-    `postgres by statement, elapsed: ${listed(byStatement(statements))}`,
+    `${users} users: ${shares(cpu)}; ceiling: a no-op job, ${shares(noopCpu)}, plus ${OUR_SHARE}; less is better`,
+    `postgres ${Math.round(cpu.postgres as number)}: ${listed(postgres)}`,
   ];
+  const extras = { users, workers, cpu, noopCpu, postgres };
   return { name: 'cost', value, unit: 'µs', ceiling, ratio: rounded(value / ceiling, 3), notes, extras };
-}
-
-/** Microseconds by step: the main thread's time, divided according to its profile, and the other threads. */
-function nodeSteps({ [MAIN_THREAD]: main = 0, ...others }: CpuTime, parts: Record<string, number>): CpuTime {
-  return { ...divided(main, parts), ...others };
-}
-
-function divided(time: number, parts: Record<string, number>): CpuTime {
-  return Object.fromEntries(Object.entries(parts).map(([step, share]) => [step, rounded(time * share, 1)]));
-}
-
-/** Microseconds of the statements that clients send, by their first words. */
-function byStatement(statements: Statement[]): CpuTime {
-  const time: CpuTime = {};
-  for (const { query, microseconds } of statements.filter(({ nested }) => !nested)) {
-    const label = `${query.split(' ').slice(0, 3).join(' ')} …`;
-    time[label] = (time[label] ?? 0) + microseconds;
-  }
-  return time;
 }
 
 /** Largest first. */
 export function listed(parts: CpuTime): string {
   const sorted = Object.entries(parts).sort((a, b) => b[1] - a[1]);
-  const shown = sorted.filter(([, us]) => us >= LEAST).map(([step, us]) => `${step} ${us.toFixed(1)}`);
+  const shown = sorted.filter(([, us]) => us >= LEAST).map(([purpose, us]) => `${purpose} ${us.toFixed(1)}`);
   const small = sorted.filter(([, us]) => us < LEAST).reduce((sum, [, us]) => sum + us, 0);
   return [...shown, ...(small >= LEAST ? [`all else ${small.toFixed(1)}`] : [])].join(', ');
+}
+
+interface BackendWatch {
+  /** Ends the watch; returns the microseconds used since it began, by purpose of the processes. */
+  end(): Promise<CpuTime>;
+}
+
+/**
+ * Watches the server's processes from now on, at most as long as the scope lasts. Without that, the time of idle
+ * connections that are closed would count as their parent's.
+ */
+async function watchBackends(scope: Scope, stores: Stores): Promise<BackendWatch> {
+  const first = new Map<number, number>();
+  const last = new Map<number, { role: string; time: number }>();
+  let failed: unknown;
+  const sample = async (isFirst = false) => {
+    const found = await backends(stores);
+    const times = livingTime(found.map(({ pid }) => pid));
+    for (const { pid, role } of found) {
+      const time = times.get(pid);
+      // It ended meanwhile: the previous sample has its time.
+      if (time === undefined) continue;
+      if (!first.has(pid)) first.set(pid, isFirst ? time : 0);
+      last.set(pid, { role, time });
+    }
+  };
+  await sample(true);
+  const before = serverTime(stores);
+  const timer = await scope.start(
+    async () => setInterval(() => void sample().catch((error: unknown) => (failed = error)), SAMPLE_MS),
+    async (opened) => clearInterval(opened),
+  );
+  return {
+    async end() {
+      clearInterval(timer);
+      await sample();
+      if (failed) throw failed;
+      const used: CpuTime = { [ENDED]: serverTime(stores) - before };
+      for (const [pid, { role, time }] of last) {
+        const mine = time - (first.get(pid) as number);
+        used[role] = (used[role] ?? 0) + mine;
+        (used[ENDED] as number) -= mine;
+      }
+      return used;
+    },
+  };
+}
+
+async function backends({ pool }: Stores): Promise<{ pid: number; role: string }[]> {
+  const { rows } = await pool.query<{ pid: number; kind: string; name: string }>(
+    `select pid, backend_type as kind, application_name as name from pg_stat_activity where pid <> pg_backend_pid()`,
+  );
+  return rows.map(({ pid, kind, name }) => ({
+    pid,
+    role: kind === 'client backend' ? (CLIENTS[name] ?? 'others') : kind,
+  }));
+}
+
+function serverTime({ roles }: Stores): number {
+  return cpuTime({ server: roles().postgres as number[] }).server as number;
 }

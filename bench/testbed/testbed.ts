@@ -35,8 +35,6 @@ export interface Stores {
 
 interface WantedStores {
   redis: boolean;
-  /** Additional settings of the embedded PostgreSQL. */
-  settings?: Record<string, string>;
   /** Use another PostgreSQL instead, with its own settings: the folder of its programs. */
   programs?: string;
   /** Connect to the embedded PostgreSQL over TCP, not over its socket. */
@@ -69,10 +67,10 @@ export async function startStores(scope: Scope, wanted: WantedStores): Promise<S
 async function startEmbedded(
   scope: Scope,
   dir: string,
-  { settings, tcp }: WantedStores,
+  { tcp }: WantedStores,
 ): Promise<{ url: string; readonly pid: number }> {
   const server = await scope.start(
-    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true, settings }),
+    () => startEmbeddedPostgres({ dataDir: join(dir, 'data'), background: true }),
     (running) => running.stop(),
   );
   const url = new URL(server.url);

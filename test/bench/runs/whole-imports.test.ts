@@ -80,6 +80,16 @@ test('drain-redis does the same on Redis, with two workers on request', async (t
   assert.deepEqual(Object.keys(cpu as object).sort(), ['api', 'postgres', 'redis', 'worker']);
 });
 
+test('cost prints the processor time of a user by process, and PostgreSQL by purpose', async (t) => {
+  if (!requireOrSkip(t, 'redis')) return;
+  const lines = await runJson(t, ['--only', 'cost', '--users', '150']);
+  assertMeasured(lines.get('cost'), 'µs');
+  const { cpu, noopCpu, postgres } = lines.get('cost') as Line & Record<string, Record<string, number>>;
+  assert.deepEqual(Object.keys(cpu as object).sort(), ['api', 'postgres', 'redis', 'worker']);
+  assert.deepEqual(Object.keys(noopCpu as object).sort(), ['postgres', 'producer', 'redis', 'worker']);
+  assert.ok(Object.hasOwn(postgres as object, 'batches'), JSON.stringify(postgres));
+});
+
 test('tracing compares an import that is traced with one that is not', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'tracing', '--users', '40']);
