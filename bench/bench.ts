@@ -1,4 +1,4 @@
-/** The input and the result of a bench. */
+/** The input and the result of a bench, and the arithmetic of its figures. */
 import type { Scope } from './scope.ts';
 
 export interface Context {
@@ -44,4 +44,16 @@ export function rounded(value: number, digits: number): number {
 export function percentile(values: number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * p) - 1)] as number;
+}
+
+/** `1 worker`, `2 workers`. */
+export function counted(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** How long one call takes, in milliseconds. */
+export async function timed(call: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await call();
+  return performance.now() - start;
 }

@@ -9,7 +9,7 @@
  * wait for each other: their limits combine as (Σ limit^-p)^(-1/p).
  */
 import { parseArgs } from 'node:util';
-import { UsageError } from './options.ts';
+import { UsageError } from './command.ts';
 
 const PARTS = ['worker', 'redis', 'postgres', 'api', 'dispatcher'] as const;
 type Part = (typeof PARTS)[number];

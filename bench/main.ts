@@ -8,7 +8,6 @@
  * Guarantee: everything that a run starts ends with it, also on Ctrl-C and when a bench fails.
  * Exit code 0: all benches ran or were reported as skipped; 1: one failed; 2: the arguments are wrong.
  */
-
 import { type Context, type Result, Skipped } from './bench.ts';
 import { accept } from './benches/accept.ts';
 import { cost } from './benches/cost.ts';
@@ -16,29 +15,26 @@ import { drain } from './benches/drain.ts';
 import { fair } from './benches/fair.ts';
 import { hashes } from './benches/hashes.ts';
 import { largeDatabase } from './benches/large-database.ts';
+import { latency } from './benches/latency.ts';
 import { logins } from './benches/logins.ts';
 import { mail } from './benches/mail.ts';
 import { memory } from './benches/memory.ts';
 import { million } from './benches/million.ts';
 import { passwords } from './benches/passwords.ts';
+import { servers } from './benches/servers.ts';
 import { single } from './benches/single.ts';
 import { status } from './benches/status.ts';
 import { tracing } from './benches/tracing.ts';
 import { undo } from './benches/undo.ts';
 import { workers } from './benches/workers.ts';
 import { wrongPasswords } from './benches/wrong-passwords.ts';
-import { runCommand } from './command.ts';
-import { consoleLoad } from './console/load.ts';
+import { type Options, readOptions, runCommand } from './command.ts';
+import { consoleLoad, consoleTab } from './console/browser.ts';
 import { consolePages } from './console/pages.ts';
 import { consoleRunning } from './console/running.ts';
-import { consoleTab } from './console/tab.ts';
 import { consoleUpload } from './console/upload.ts';
-import { latency } from './latency.ts';
-import { describeRun } from './machine.ts';
-import { type Options, readOptions } from './options.ts';
-import { jsonLine, type Row, table } from './print.ts';
+import { describeRun } from './machine/machine.ts';
 import type { Scope } from './scope.ts';
-import { servers } from './servers.ts';
 
 interface Bench {
   unit: string;
@@ -108,6 +104,55 @@ async function runOne(
     say(failed ? `${name} failed: ${error instanceof Error ? error.stack : why}` : `${name} is skipped: ${why}.`);
     return [{ name, unit, why, failed }];
   }
+}
+
+/** A bench without figures, and the reason: the machine lacks something, or the bench failed. */
+interface NotRun {
+  name: string;
+  unit: string;
+  why: string;
+  failed: boolean;
+}
+
+type Row = Result | NotRun;
+
+/** One line of JSON for programs: `{name, value, unit, ceiling, ratio}` and extras; for a bench that did not run, the figures are null. */
+function jsonLine(row: Row): string {
+  if ('why' in row) {
+    const { name, unit, why, failed } = row;
+    const reason = failed ? { failed: why } : { skipped: why };
+    return JSON.stringify({ name, value: null, unit, ceiling: null, ratio: null, ...reason });
+  }
+  const { name, value, unit, ceiling, ratio, extras } = row;
+  return JSON.stringify({ name, value, unit, ceiling, ratio, ...extras });
+}
+
+const HEAD = ['bench', 'value', 'unit', 'ceiling', 'ratio', ''];
+const NUMERIC = new Set([1, 3, 4]);
+
+/** The table for people. */
+function table(rows: Row[]): string {
+  const cells = [HEAD, ...rows.flatMap(linesOf)];
+  const widths = HEAD.map((_, i) => Math.max(...cells.map((row) => (row[i] as string).length)));
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => (NUMERIC.has(i) ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+      .join('  ')
+      .trimEnd();
+  return cells.map(line).join('\n');
+}
+
+/** A row's cells; further notes get their own lines. */
+function linesOf(row: Row): string[][] {
+  if ('why' in row) return [[row.name, '', row.unit, '', '', `${row.failed ? 'failed' : 'skipped'}: ${row.why}`]];
+  const { name, value, unit, ceiling, ratio, notes } = row;
+  const [first = '', ...rest] = notes;
+  const figures = [name, grouped(value), unit, grouped(ceiling), ratio.toFixed(2), first];
+  return [figures, ...rest.map((note) => ['', '', '', '', '', note])];
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 2 });
 }
 
 await runCommand((scope, isEnding) => {

@@ -1,7 +1,7 @@
 /** The arguments of `npm run chaos`. */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { UsageError } from '../bench/options.ts';
+import { UsageError } from '../bench/command.ts';
 import { BACKENDS, type Backend } from './plan/plan.ts';
 
 export interface Options {

@@ -14,7 +14,7 @@ import { COPY_SQL } from '../../src/imports/intake/copy.ts';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
 import { hasProc } from '../machine/cpu.ts';
-import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
+import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine.ts';
 import { importBody } from '../testbed/load.ts';
 import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
 

@@ -11,12 +11,11 @@
  */
 import { type Context, type Result, rounded, Skipped } from '../bench.ts';
 import { measurePoint } from '../ceilings/noop.ts';
-import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc, livingTime, sumOf } from '../machine/cpu.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, livingTime, shares, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 100_000;

@@ -4,20 +4,19 @@
  * Ceiling: the same number of no-op BullMQ jobs (ceilings/noop.ts), on the same servers after the service has stopped.
  * In addition to the rates: the processor time of everything but the load generator, per user and per no-op job.
  */
-import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import { type Context, counted, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { measureNoops, type NoopGrid, type NoopPoint } from '../ceilings/noop.ts';
-import { counted, shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 /** The PostgreSQL queue is several times slower; each pass takes about 15 s. */
 const DEFAULT_USERS = { redis: 100_000, postgres: 20_000 };
 
-export type Backend = keyof typeof DEFAULT_USERS;
+type Backend = keyof typeof DEFAULT_USERS;
 
 export async function drain(backend: Backend, context: Context): Promise<Result[]> {
   if (backend === 'redis' && !redisVersion()) throw new Skipped('redis-server is not on this machine');

@@ -6,17 +6,15 @@
  * Ceiling of `logins`: bcryptjs alone in as many threads (ceilings/bcrypt-bare.ts), half of the hashes before and half
  * after, as in `passwords`; and the library of the service likewise. Each person logs in once, as most do on one day.
  */
-import { type Context, type Result, rounded } from '../bench.ts';
+import { type Context, percentile, type Result, rounded, timed } from '../bench.ts';
 import { type Bare, type BareOrders, bareExtras, bareFigures, bareHashes, bareNotes } from '../ceilings/bcrypt-bare.ts';
-import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
-import { type Calls, callAll } from '../measure/callers.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
+import { startProgram } from '../testbed/client.ts';
 import { importAll } from '../testbed/import-all.ts';
 import { importBody, userId } from '../testbed/load.ts';
-import { startProgram } from '../testbed/programs.ts';
-import { redisVersion } from '../testbed/redis.ts';
 import { DEFAULT_USERS, whileRunning } from '../testbed/running.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { type Service, startService, startStores } from '../testbed/testbed.ts';
 
 /** Logins, and calls of each kind; fewer for a small import, so that it does not end first. */
@@ -31,7 +29,7 @@ const THREADS = 2;
 const LOGIN_CALLERS = 2 * THREADS;
 const CALLERS = 4;
 const COST = 10;
-/** The number of different passwords (load.ts). */
+/** The number of different passwords (bench/testbed/load.ts). */
 const PASSWORDS = 6;
 const TARGET_RATIO = 0.95;
 /** All calls come from one address; they are still counted. */
@@ -149,4 +147,29 @@ function callResult(kind: Kind, loaded: Calls, alone: Calls, load: string): Resu
     notes,
     extras: { loaded, alone },
   };
+}
+
+interface Calls {
+  perSecond: number;
+  /** Milliseconds of a call. */
+  p50: number;
+  p99: number;
+}
+
+/**
+ * Makes `count` calls from `callers` callers, each of whom calls as soon as the call before is answered.
+ * @throws what a call throws
+ */
+async function callAll(count: number, callers: number, call: (n: number) => Promise<unknown>): Promise<Calls> {
+  const times: number[] = [];
+  let next = 0;
+  const caller = async () => {
+    while (next < count) {
+      const n = next++;
+      times.push(await timed(() => call(n)));
+    }
+  };
+  const ms = await timed(() => Promise.all(Array.from({ length: callers }, caller)));
+  const at = (p: number) => rounded(percentile(times, p), 1);
+  return { perSecond: rounded((count * 1000) / ms, 1), p50: at(0.5), p99: at(0.99) };
 }

@@ -7,25 +7,27 @@
  * of the others: the configured rate. While the first second's worth of mails is sent, the import still runs and
  * connections open, so the rate is measured on the rest.
  */
-import { type Context, type Result, rounded } from '../bench.ts';
-import { sendBare } from '../ceilings/mail-bare.ts';
-import { counted, shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
-import { mostInASecond, rateOf } from '../measure/mail-rate.ts';
+import { createTransport } from 'nodemailer';
+import { SMTP_CONNECTIONS } from '../../src/messages/mail/smtp.ts';
+import { type Context, counted, type Result, rounded } from '../bench.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll } from '../testbed/import-all.ts';
 import { user, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
 import { type Sink, startSink } from '../testbed/sink.ts';
 import type { Caught } from '../testbed/sink-process.ts';
-import { startService, startStores } from '../testbed/testbed.ts';
-import { startWorkers } from '../testbed/workers-apart.ts';
+import { redisVersion } from '../testbed/stores.ts';
+import { startService, startStores, startWorkers } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 5000;
 /** Mails per second, and for how many seconds they are sent. */
 const RATE = 200;
 const RATED_SECONDS = 6;
 const RATED_WORKERS = 2;
+/** As many as the relay sends at once. */
+const AT_ONCE = 32;
+const SENDER = 'no-reply@localhost';
+const SECOND = 1000;
 
 interface Sent extends Caught {
   /** Microseconds per user, by process: the user's import and mail. */
@@ -108,4 +110,33 @@ function ratedResult(name: string, setting: string, arrivals: number[]): Result 
   ];
   const extras = { mails: arrivals.length, workers: RATED_WORKERS, rate: RATE, mostInASecond: most };
   return { name, value, unit: 'mails/s', ceiling: RATE, ratio: rounded(value / RATE, 3), notes, extras };
+}
+
+/** nodemailer alone, with the relay's pool settings, sends `raw` to the users 0 … `mails - 1`. */
+async function sendBare(scope: Scope, url: string, mails: number, raw: Buffer): Promise<void> {
+  const transporter = await scope.start(
+    async () => createTransport({ url, pool: true, maxConnections: SMTP_CONNECTIONS, maxMessages: 1000 }),
+    async (opened) => opened.close(),
+  );
+  let n = 0;
+  const send = async () => {
+    while (n < mails) await transporter.sendMail({ envelope: { from: SENDER, to: [user(n++).email.email] }, raw });
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, send));
+}
+
+/** Mails per second from the first to the last one. */
+export function rateOf(arrivals: number[]): number {
+  const ms = (arrivals.at(-1) as number) - (arrivals[0] as number);
+  return ms > 0 ? ((arrivals.length - 1) / ms) * SECOND : 0;
+}
+
+/** The most mails that arrived within any one second. */
+export function mostInASecond(arrivals: number[]): number {
+  let [most, from] = [0, 0];
+  for (const [to, at] of arrivals.entries()) {
+    while (at - (arrivals[from] as number) >= SECOND) from++;
+    most = Math.max(most, to - from + 1);
+  }
+  return most;
 }

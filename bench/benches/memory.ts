@@ -7,13 +7,12 @@
  * part of Redis' own peak; the notes say when that happened.
  * Ceiling: the memory that such a process may use, whatever the size of the import.
  */
-import { type Context, type Result, rounded, Skipped } from '../bench.ts';
-import { counted } from '../format.ts';
+import { Redis } from 'ioredis';
+import { type Context, counted, type Result, rounded, Skipped } from '../bench.ts';
 import { hasProc, peakMemory, type Roles } from '../machine/cpu.ts';
-import { type RedisMemory, readRedisMemory } from '../measure/redis-memory.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1_000_000;
@@ -95,4 +94,42 @@ function rewriteNote({ rewrites, rewriteCopyMegabytes }: RedisMemory): string {
 
 function percent(difference: number): string {
   return `${difference < 0 ? '' : '+'}${rounded(difference * 100, 1)} %`;
+}
+
+/** Redis' own figures of its memory, in addition to the kernel's figures of its process. */
+interface RedisMemory {
+  /** Peak of the memory allocated for data and clients; the rest of the process is the server itself. */
+  usedMemoryPeakMegabytes: number;
+  /** Rewrites of the append-only file so far, each by a forked child. */
+  rewrites: number;
+  /** Memory of the last rewrite's child, without the pages it shared with the server. */
+  rewriteCopyMegabytes: number;
+}
+
+/** @throws Error when Redis does not report a figure, as before version 7 */
+async function readRedisMemory(url: string): Promise<RedisMemory> {
+  const redis = new Redis(url);
+  try {
+    return parseRedisMemory(await redis.info());
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** @param info the reply to INFO: lines of `name:value` */
+export function parseRedisMemory(info: string): RedisMemory {
+  const figure = (name: string): number => {
+    const value = new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1];
+    if (value === undefined) throw new Error(`Redis does not report ${name}.`);
+    return Number(value);
+  };
+  return {
+    usedMemoryPeakMegabytes: megabytes(figure('used_memory_peak')),
+    rewrites: figure('aof_rewrites'),
+    rewriteCopyMegabytes: megabytes(figure('aof_last_cow_size')),
+  };
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / (MB / 10)) / 10;
 }

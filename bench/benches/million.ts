@@ -7,14 +7,12 @@
  * one.
  * Ceiling of `million`: 120 s for a million users; of `growth`: the users per second of the first tenth.
  */
-import { type Context, percentile, type Result, rounded, Skipped } from '../bench.ts';
-import { counted, shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
-import { tenthRates } from '../machine/growth.ts';
+import { type Context, counted, percentile, type Result, rounded, Skipped } from '../bench.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
-import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importAll, proveReady, tenthRates } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1_000_000;

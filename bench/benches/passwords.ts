@@ -7,20 +7,21 @@
  * ratio to the library that the service uses, and how late the event loops of API and worker were, as hashing must not
  * block them.
  */
+import { readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { type Context, type Result, rounded } from '../bench.ts';
 import { type Bare, type BareOrders, bareExtras, bareFigures, bareHashes, bareNotes } from '../ceilings/bcrypt-bare.ts';
-import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, hasProc, sumOf } from '../machine/cpu.ts';
-import { formatUse, readUse, type Use, useBetween } from '../machine/machine-use.ts';
-import type { LoopDelay } from '../measure/loop-delay.ts';
-import { apiDelay, loopDelayOptions, workerDelay } from '../measure/loop-delays.ts';
+import { type CpuTime, cpuPerUnit, hasProc, shares, sumOf } from '../machine/cpu.ts';
+import { type LoopDelay, late } from '../machine/loop-delay.ts';
+import { formatUse, readUse, type Use, useBetween } from '../machine/machine.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { user, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
-import { startService, startStores } from '../testbed/testbed.ts';
-import { startWorkers } from '../testbed/workers-apart.ts';
+import { redisVersion } from '../testbed/stores.ts';
+import { startService, startStores, startWorkers } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 1200;
 /** The cost in src/passwords/hasher.ts. */
@@ -103,4 +104,46 @@ function resultOf({ ms, delays, cpu, use }: Hashed, users: number, orders: BareO
 
 function rateOf(count: number, ms: number): number {
   return rounded((count / ms) * 1000, 1);
+}
+
+const LOOP_DELAY_FILE = fileURLToPath(new URL('../machine/loop-delay.ts', import.meta.url));
+const DELAY_POLL_MS = 5;
+const DELAY_PATIENCE_MS = 5000;
+
+/** How to start a process so that `workerDelay` can read its delay. */
+export function loopDelayOptions(dir: string): { settings: Record<string, string>; execArgv: string[] } {
+  return { settings: { LOOP_DELAY_DIR: dir }, execArgv: ['--import', LOOP_DELAY_FILE] };
+}
+
+/** The delay since the last reading. @throws Error when the process does not write it */
+export async function workerDelay(dir: string, pid: number): Promise<LoopDelay> {
+  const file = join(dir, `${pid}.json`);
+  process.kill(pid, 'SIGUSR2');
+  for (const end = performance.now() + DELAY_PATIENCE_MS; performance.now() < end; await sleep(DELAY_POLL_MS)) {
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text === undefined) continue;
+    await rm(file);
+    return toHundredths(JSON.parse(text) as LoopDelay);
+  }
+  throw new Error(`Process ${pid} does not report the delay of its event loop.`);
+}
+
+/** The delay since the API's metrics were last read, by any reader. */
+async function apiDelay(baseUrl: string): Promise<LoopDelay> {
+  const text = await (await fetch(`${baseUrl}/metrics`)).text();
+  return toHundredths(readLag(text));
+}
+
+/** prom-client measures with the same resolution as loop-delay.ts. @throws Error when the figures are missing */
+export function readLag(metrics: string): LoopDelay {
+  const figure = (name: string) => {
+    const seconds = new RegExp(`^nodejs_eventloop_lag_${name}_seconds (\\S+)$`, 'm').exec(metrics)?.[1];
+    if (seconds === undefined) throw new Error('The API does not report the delay of its event loop.');
+    return late(Number(seconds) * 1000);
+  };
+  return { p99: figure('p99'), max: figure('max') };
+}
+
+function toHundredths({ p99, max }: LoopDelay): LoopDelay {
+  return { p99: rounded(p99, 2), max: rounded(max, 2) };
 }

@@ -5,8 +5,7 @@
  * Ceiling: 20 ms for the 99th percentile while the workers are at full speed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Context, percentile, type Result, rounded } from '../bench.ts';
-import { timed } from '../machine/timed.ts';
+import { type Context, percentile, type Result, rounded, timed } from '../bench.ts';
 import { DEFAULT_USERS, type Running, tooFew, whileRunning } from '../testbed/running.ts';
 
 const CALLS = 300;

@@ -8,15 +8,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../../src/platform/timeouts.ts';
-import { type Context, percentile, perSecond, type Result, rounded, Skipped } from '../bench.ts';
-import { counted } from '../format.ts';
+import { type Context, counted, percentile, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { messageOf, startHelper } from '../testbed/helper.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
 import type { Collected } from '../testbed/otlp-process.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
 
 const COLLECTOR = new URL('../testbed/otlp-process.ts', import.meta.url);

@@ -11,12 +11,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UNDO_BATCH } from '../../src/imports/control/undo.ts';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { type Context, percentile, perSecond, type Result, rounded } from '../bench.ts';
-import { shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
+import { type CpuTime, cpuPerUnit, cpuTime, hasProc, shares } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll } from '../testbed/import-all.ts';
 import { importBody, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { type Service, type Stores, settle, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 200_000;

@@ -4,24 +4,21 @@
  * own stores.
  *
  * Everything shares one machine. To show the effect of more workers, each worker gets a tenth of a core and each store
- * three tenths (machine/cpu-share.ts), as if they ran on small machines. The dispatcher is a separate process, so that
+ * three tenths (machine/throttle.ts), as if they ran on small machines. The dispatcher is a separate process, so that
  * it does not wait for a worker's share. The clock starts at the 202.
  * Ceiling: the rate of one worker process times the number of workers; the ratio says how much an additional worker
  * adds. In addition to the rates: how much of its share each role used, and thus what the limit is.
  */
-import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
-import { counted, shares } from '../format.ts';
-import { type CpuTime, cpuPerUnit, hasProc } from '../machine/cpu.ts';
-import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine-use.ts';
-import { throttleAll } from '../machine/throttled.ts';
-import { type Added, openRoundTrips } from '../measure/round-trip.ts';
+import { type Context, counted, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import { type CpuTime, cpuPerUnit, hasProc, shares } from '../machine/cpu.ts';
+import { formatUse, limitOf, readUse, type Use, useBetween } from '../machine/machine.ts';
+import { throttleAll } from '../machine/throttle.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { startProxy } from '../testbed/proxy.ts';
-import { redisVersion } from '../testbed/redis.ts';
-import { startService, startStores } from '../testbed/testbed.ts';
-import { startWorkers } from '../testbed/workers-apart.ts';
+import { type Added, openRoundTrips, startProxy } from '../testbed/proxy.ts';
+import { redisVersion } from '../testbed/stores.ts';
+import { startService, startStores, startWorkers } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 40_000;
 const WORKERS = [1, 2, 4, 8];

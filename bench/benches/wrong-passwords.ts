@@ -5,11 +5,10 @@
  * Kinds take turns, on an otherwise idle service, each person once. The value is the largest difference between the
  * medians of two kinds; the ceiling is the median of unknown users, so the ratio is the share that differs.
  */
-import { type Context, percentile, type Result, rounded } from '../bench.ts';
-import { timed } from '../machine/timed.ts';
+import { type Context, percentile, type Result, rounded, timed } from '../bench.ts';
 import { importAll } from '../testbed/import-all.ts';
 import { importBody, user, userId } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
 
 const ATTEMPTS = 40;

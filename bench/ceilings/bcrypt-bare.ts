@@ -31,7 +31,7 @@ export interface BareOrders {
 export type Bare = Record<(typeof KINDS)[number], BareHashes>;
 
 /** What `bareFigures` says of all measurements. */
-export interface BareFigures {
+interface BareFigures {
   /** Hashes per second of bcryptjs, and of the library of the service. */
   ceiling: number;
   own: number;

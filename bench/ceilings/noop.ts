@@ -13,8 +13,7 @@ import { perSecond } from '../bench.ts';
 import { type CpuTime, cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import type { Stores } from '../testbed/testbed.ts';
-import type { NoopOrder, NoopReport } from './noop-process.ts';
-import type { NoopStore } from './noop-queue.ts';
+import type { NoopOrder, NoopReport, NoopStore } from './noop-process.ts';
 
 const CONCURRENCIES = [50, 200, 400];
 const PROCESSES = [1, 2];

@@ -2,16 +2,14 @@
  * `console-pages`: what twenty open pages of the running import cost: how much more processor time a user takes, over all
  * processes, than without them. Imports with and without pages alternate, each on new stores.
  */
-import { type Context, perSecond, type Result, rounded, Skipped } from '../bench.ts';
-import { counted } from '../format.ts';
+import { type Context, counted, perSecond, type Result, rounded, Skipped } from '../bench.ts';
 import { cpuPerUnit, cpuTime, hasProc, sumOf } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { importAll, proveReady } from '../testbed/import-all.ts';
 import { importBody } from '../testbed/load.ts';
-import { redisVersion } from '../testbed/redis.ts';
+import { redisVersion } from '../testbed/stores.ts';
 import { startService, startStores } from '../testbed/testbed.ts';
-import { resultOf } from './result.ts';
-import { openSession } from './session.ts';
+import { openSession, resultOf } from './session.ts';
 
 const DEFAULT_USERS = 100_000;
 /** As many as one person may have open. */

@@ -1,8 +1,12 @@
-/** A person in the console: a session with the administrator's token, as the sign-in stores it. */
+/** What the benches of the console share: a signed-in person, with or without Chromium, and the form of a figure. */
 import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { type BrowserContext, chromium } from 'playwright-core';
 import { addSession } from '../../src/console/session-store.ts';
+import { type Result, rounded, Skipped } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 import type { Service, Stores } from '../testbed/testbed.ts';
 
@@ -38,4 +42,56 @@ export async function openSession(scope: Scope, { baseUrl }: Service, { pool, ke
       res.on('error', () => {}); // the scope ends it
     },
   };
+}
+
+/** The one without windows takes a quarter of the processor time. */
+const NAMES = ['chromium-headless-shell', 'chromium'];
+const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
+
+/** @throws Skipped where the machine has no Chromium */
+export function requireChromium(): string {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+  if (found === undefined) throw new Skipped('chromium is not on this machine');
+  return found;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A browser with nothing in its cache and the cookie of the session. It ends with the scope. */
+export async function openBrowser(
+  scope: Scope,
+  executablePath: string,
+  { baseUrl }: Service,
+  { cookie }: Session,
+): Promise<BrowserContext> {
+  const browser = await scope.start(
+    () => chromium.launch({ executablePath, args: ARGS }),
+    (opened) => opened.close(),
+  );
+  const context = await browser.newContext();
+  await context.addCookies([{ ...cookie, url: baseUrl, httpOnly: true, sameSite: 'Lax' }]);
+  return context;
+}
+
+/** A figure of the console and its target, which takes the place of a ceiling. */
+interface Figure {
+  name: string;
+  value: number;
+  unit: string;
+  target: number;
+  notes: string[];
+  extras?: Record<string, unknown>;
+}
+
+export function resultOf({ name, value, unit, target, notes, extras = {} }: Figure): Result {
+  const shown = rounded(value, 2);
+  return { name, value: shown, unit, ceiling: target, ratio: rounded(shown / target, 3), notes, extras };
 }

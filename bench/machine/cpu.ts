@@ -62,6 +62,12 @@ export function sumOf(time: CpuTime): number {
   return roundToTenth(Object.values(time).reduce((a, b) => a + b, 0));
 }
 
+/** As text: the sum in whole microseconds, and each role's share of it. */
+export function shares(time: CpuTime): string {
+  const parts = Object.entries(time).map(([role, us]) => `${role} ${Math.round(us)}`);
+  return `${Math.round(sumOf(time))} (${parts.join(', ')})`;
+}
+
 function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10;
 }

@@ -9,11 +9,10 @@
  * Exit code 0: nothing grows and no call failed; 1: something does, or the run failed; 2: the arguments are wrong.
  */
 import { runCommand } from '../command.ts';
-import { describeRun } from '../machine.ts';
+import { describeRun } from '../machine/machine.ts';
 import type { Scope } from '../scope.ts';
-import { readSoakOptions, type SoakOptions } from './options.ts';
 import { callLines, rowsOf, soakTable } from './report.ts';
-import { soak } from './soak.ts';
+import { readSoakOptions, type SoakOptions, soak } from './soak.ts';
 
 /** Returns whether nothing grows and nothing failed. */
 async function run(scope: Scope, options: SoakOptions): Promise<boolean> {

@@ -6,24 +6,20 @@
  * workers, PostgreSQL and Redis are processes of their own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Pool } from '../../src/platform/db/pool.ts';
 import { claimPort } from '../../src/platform/lifecycle.ts';
 import { WORKER_OPTIONS } from '../../src/start/v8-options.ts';
 import { Skipped } from '../bench.ts';
+import { UsageError } from '../command.ts';
 import { hasProc } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
-import { redisVersion } from '../testbed/redis.ts';
 import { startSink } from '../testbed/sink.ts';
-import { type Service, type Stores, startService, startStores } from '../testbed/testbed.ts';
-import { startWorkers } from '../testbed/workers-apart.ts';
-import { addPeople, startCalls } from './calls.ts';
-import { type Figures, type Measured, readFigures } from './figures.ts';
-import { startImports } from './imports.ts';
-import { Meter } from './meter.ts';
-import type { SoakOptions } from './options.ts';
-import { passTime } from './pass-time.ts';
+import { redisVersion } from '../testbed/stores.ts';
+import { type Service, type Stores, startService, startStores, startWorkers } from '../testbed/testbed.ts';
+import { type Measured, readFigures } from './figures.ts';
+import { addPeople, loadFigures, type Meter, type RunningLoad, startLoad } from './load.ts';
 import type { Sampled } from './report.ts';
-import { startSlowUploads } from './slow-uploads.ts';
-import { startStreams } from './streams.ts';
 
 /** All calls come from one address. */
 const UNLIMITED = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };
@@ -35,7 +31,7 @@ const WARM_UP = 0.4;
 const SAMPLES = 120;
 const LEAST_INTERVAL_MS = 250;
 
-export interface Soaked {
+interface Soaked {
   /** After the warm-up. */
   samples: Sampled[];
   meters: Meter[];
@@ -53,8 +49,9 @@ export async function soak(scope: Scope, options: SoakOptions, say: (line: strin
     async () => new AbortController(),
     async (controller) => controller.abort(),
   );
-  const load = await startLoad(scope, service, stores.keys.token, options, ending.signal);
-  say(`the load runs: ${options.streams} event streams, imports of ${options.users} users`);
+  const { streams, users } = options;
+  const load = await startLoad(scope, service, { token: stores.keys.token, streams, users, ending: ending.signal });
+  say(`the load runs: ${streams} event streams, imports of ${users} users`);
   return sampled(options, load, { stores, measured, say, end: () => ending.abort() });
 }
 
@@ -85,16 +82,6 @@ async function startProcesses(
   };
 }
 
-async function startLoad(scope: Scope, service: Service, token: string, options: SoakOptions, ending: AbortSignal) {
-  const { client, orgId, baseUrl } = service;
-  const importing = new Meter('import');
-  const imports = await startImports({ client, orgId, users: options.users, ending }, importing);
-  const calls = await startCalls({ scope, service, imports, ending });
-  const streams = startStreams({ baseUrl, token, count: options.streams, imports, ending });
-  const slow = startSlowUploads({ client, orgId, ending });
-  return { imports, calls, streams, meters: [importing, ...Object.values(calls), streams.meter, slow] };
-}
-
 interface Run {
   stores: Stores;
   measured: Measured;
@@ -104,7 +91,7 @@ interface Run {
 
 async function sampled(
   { minutes }: SoakOptions,
-  load: Awaited<ReturnType<typeof startLoad>>,
+  load: RunningLoad,
   { stores, measured, say, end }: Run,
 ): Promise<Soaked> {
   const ms = minutes * 60_000;
@@ -126,12 +113,92 @@ async function sampled(
   return { samples, meters: load.meters, usersPerSecond, messages: load.streams.messages() };
 }
 
-function loadFigures({ calls, streams }: Awaited<ReturnType<typeof startLoad>>): Figures {
-  const figures: Figures = { 'open streams': streams.open() };
-  for (const meter of [calls.login, calls.poll]) {
-    const { p50, p99 } = meter.takeTimes();
-    figures[`p50 ${meter.name}`] = p50;
-    figures[`p99 ${meter.name}`] = p99;
+const AGED_AFTER = `interval '20 seconds'`;
+const YEARS = `interval '2 years'`;
+
+/** Rows that passed AGED_AFTER, but have not been aged yet. */
+function aged(column: string): string {
+  return `${column} < now() - ${AGED_AFTER} and ${column} > now() - interval '1 day'`;
+}
+
+function ageBy(table: string, column: string): string {
+  return `update ${table} set ${column} = ${column} - ${YEARS} where ${aged(column)}`;
+}
+
+const AGING = [
+  // Unused codes of mails that are about to be removed have expired.
+  `update codes c set expires_at = expires_at - ${YEARS} from mail_outbox m
+   where m.code_id = c.id and c.expires_at > now() and ${aged('m.settled_at')}`,
+  ageBy('mail_outbox', 'settled_at'),
+  ageBy('codes', 'used_at'),
+  ageBy('sessions', 'created_at'),
+  ageBy('login_delays', 'last_failure_at'),
+  ageBy('audit_events', 'created_at'),
+  `update imports set finished_at = finished_at - ${YEARS} where state = 'succeeded' and ${aged('finished_at')}`,
+  // An access token is valid for an hour.
+  `update oauth_models set expires_at = now() where kind = 'ClientCredentials'
+     and expires_at < now() + interval '1 hour' - ${AGED_AFTER} and expires_at > now()`,
+];
+
+/**
+ * Lets time pass for what the service keeps: what is older than AGED_AFTER becomes older than it is ever kept, so that
+ * the service's own sweeps remove it during the run. Tables that should shrink then stay as large as what is new.
+ */
+async function passTime(db: Pool): Promise<void> {
+  for (const step of AGING) await db.query(step);
+}
+
+export interface SoakOptions {
+  minutes: number;
+  /** Event streams that are open at the same time. */
+  streams: number;
+  /** Users of each bulk import. */
+  users: number;
+  /** Worker processes. */
+  workers: number;
+  json: boolean;
+}
+
+/** @throws UsageError */
+export function readSoakOptions(args: string[]): SoakOptions {
+  const { json, minutes, streams, users, workers } = parsed(args);
+  return {
+    minutes: number('--minutes', minutes, { least: 0.05, most: 10_000 }),
+    streams: whole('--streams', streams, { least: 1, most: 2500 }),
+    users: whole('--users', users, { least: 10, most: 1_000_000 }),
+    workers: whole('--workers', workers, { least: 1, most: 64 }),
+    json,
+  };
+}
+
+function parsed(args: string[]) {
+  const options = {
+    json: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '10' },
+    streams: { type: 'string', default: '2000' },
+    users: { type: 'string', default: '200000' },
+    workers: { type: 'string', default: '1' },
+  } as const;
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
   }
-  return figures;
+}
+
+interface Range {
+  least: number;
+  most: number;
+}
+
+function number(option: string, text: string, { least, most }: Range): number {
+  const value = Number(text);
+  if (text.trim() !== '' && value >= least && value <= most) return value;
+  throw new UsageError(`${option} takes a number from ${least} to ${most}, not "${text}".`);
+}
+
+function whole(option: string, text: string, range: Range): number {
+  const value = number(option, text, range);
+  if (Number.isInteger(value)) return value;
+  throw new UsageError(`${option} takes a whole number, not "${text}".`);
 }

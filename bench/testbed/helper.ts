@@ -9,7 +9,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Scope } from '../scope.ts';
 
-export interface Helper<Ready> {
+interface Helper<Ready> {
   child: ChildProcess;
   /** The message that it sent when it was ready. */
   ready: Ready;

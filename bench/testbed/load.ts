@@ -27,7 +27,7 @@ function pick(list: string[], n: number): string {
   return list[n % list.length] as string;
 }
 
-export interface ImportUser {
+interface ImportUser {
   userName: string;
   profile: { firstName: string; lastName: string; displayName: string; preferredLanguage: string };
   email: { email: string; isEmailVerified: boolean };

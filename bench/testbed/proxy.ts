@@ -1,22 +1,26 @@
 /**
  * A TCP proxy in front of both stores, in a separate process. It delays responses, so that each round trip takes some
- * milliseconds longer, as to stores on other machines. It ends with its scope.
+ * milliseconds longer, as to stores on other machines; how much longer is measured. It ends with its scope.
  *
  * On crash: it ends too (helper.ts).
  */
 import type { NetConnectOpts } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { percentile, rounded, timed } from '../bench.ts';
 import type { Scope } from '../scope.ts';
 import { startHelper } from './helper.ts';
 import type { ProxyOrder, ProxyReady } from './proxy-process.ts';
 
 const FILE = new URL('./proxy-process.ts', import.meta.url);
 
-export interface StoreUrls {
+interface StoreUrls {
   databaseUrl: string;
   redisUrl: string;
 }
 
-export interface Proxy extends StoreUrls {
+interface Proxy extends StoreUrls {
   pid: number;
 }
 
@@ -53,4 +57,97 @@ export function throughPort(url: string, port: number): string {
   through.port = String(port);
   through.searchParams.delete('host');
   return through.href;
+}
+
+const CALLS = 200;
+const WARM_UP = 20;
+const PAUSE_MS = 25;
+
+/** Milliseconds that the second route takes longer than the first, by the medians of alternating calls. */
+export interface Added {
+  redis: number;
+  postgres: number;
+}
+
+interface Ways {
+  redis: [Redis, Redis];
+  postgres: [pg.Client, pg.Client];
+}
+
+interface RoundTrips {
+  /** Measures on an idle system. */
+  measure(): Promise<Added>;
+  /** Measures a few times a second, under load, until the returned function is called. */
+  sample(): () => Promise<Added>;
+}
+
+/** Connects to both stores, directly and through the proxy. */
+export async function openRoundTrips(scope: Scope, direct: StoreUrls, through: StoreUrls): Promise<RoundTrips> {
+  const urls = [direct, through] as const;
+  const redis = await Promise.all(urls.map(({ redisUrl }) => openRedis(scope, redisUrl)));
+  const postgres = await Promise.all(urls.map(({ databaseUrl }) => openPostgres(scope, databaseUrl)));
+  const ways = { redis, postgres } as Ways;
+  return {
+    async measure() {
+      const times = noTimes();
+      for (let i = 0; i < WARM_UP; i++) await callAll(ways, noTimes());
+      for (let i = 0; i < CALLS; i++) await callAll(ways, times);
+      return addedOf(times);
+    },
+    sample() {
+      const times = noTimes();
+      let stopped = false;
+      const sampling = (async () => {
+        while (!stopped) {
+          await callAll(ways, times);
+          await sleep(PAUSE_MS);
+        }
+      })();
+      return async () => {
+        stopped = true;
+        await sampling;
+        return addedOf(times);
+      };
+    },
+  };
+}
+
+interface Times {
+  redis: [number[], number[]];
+  postgres: [number[], number[]];
+}
+
+function noTimes(): Times {
+  return { redis: [[], []], postgres: [[], []] };
+}
+
+async function callAll({ redis, postgres }: Ways, times: Times): Promise<void> {
+  for (const way of [0, 1] as const) {
+    times.redis[way].push(await timed(() => redis[way].ping()));
+    times.postgres[way].push(await timed(() => postgres[way].query('select 1')));
+  }
+}
+
+function addedOf({ redis, postgres }: Times): Added {
+  const added = ([direct, through]: [number[], number[]]) =>
+    rounded(percentile(through, 0.5) - percentile(direct, 0.5), 2);
+  return { redis: added(redis), postgres: added(postgres) };
+}
+
+function openRedis(scope: Scope, url: string): Promise<Redis> {
+  return scope.start(
+    async () => new Redis(url),
+    async (redis) => redis.disconnect(),
+  );
+}
+
+function openPostgres(scope: Scope, url: string): Promise<pg.Client> {
+  return scope.start(
+    async () => {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      return client;
+    },
+    (client) => client.end(),
+  );
 }

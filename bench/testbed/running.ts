@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, perSecond, Skipped } from '../bench.ts';
 import { importBody } from './load.ts';
-import { redisVersion } from './redis.ts';
+import { redisVersion } from './stores.ts';
 import { type Service, type Stores, startService, startStores } from './testbed.ts';
 
 /** Users of the running import, unless `--users` is given. */
@@ -23,7 +23,7 @@ export interface Running extends Service {
   stores: Stores;
 }
 
-export interface Measured<T> {
+interface Measured<T> {
   figures: T;
   /** Users of the running import that were written per second meanwhile. */
   loadPerSecond: number;

@@ -1,5 +1,6 @@
 /**
- * The testbed: the stores, and the service on them in the processes of `npm start`.
+ * The testbed: the stores, and the service on them in the processes of `npm start`, or with workers that are started
+ * separately, where they need other settings or other routes to the stores.
  *
  * Guarantee: everything is in its own folder and is removed with its scope. The stores are separate from the service,
  * so that the ceiling is measured on the same servers after the service has stopped.
@@ -8,17 +9,17 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { childEnv, readConfig } from '../../src/platform/config.ts';
 import { MIGRATION_MS } from '../../src/platform/db/client.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
 import { openPool, type Pool } from '../../src/platform/db/pool.ts';
 import { openLogger } from '../../src/platform/logger.ts';
-import { type Muster, startMuster } from '../../src/start/muster.ts';
-import { startDistribution } from '../distribution.ts';
+import { type Child, type Muster, startChild, startMuster } from '../../src/start/muster.ts';
 import type { Roles } from '../machine/cpu.ts';
 import type { Scope } from '../scope.ts';
 import { type Client, openClient } from './client.ts';
-import { type RunningRedis, startRedis } from './redis.ts';
+import { type RunningRedis, startDistribution, startRedis } from './stores.ts';
 
 export interface Stores {
   dir: string;
@@ -162,4 +163,61 @@ function rolesOf({ pids }: Muster): Roles {
 export async function settle({ pool }: Stores): Promise<void> {
   await pool.query('vacuum (analyze)');
   await pool.query('checkpoint');
+}
+
+const WORKER_FILE = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));
+const STOP_AFTER_MS = 15_000;
+
+interface Apart {
+  /** Settings that override the defaults and `stores`. */
+  settings?: Record<string, string>;
+  /** Options for Node.js. */
+  execArgv?: string[];
+  /** An open file for their logs, which are otherwise discarded. */
+  log?: number;
+}
+
+/**
+ * Starts `count` worker processes separately from the API, and waits until they are ready. They are the processes of
+ * `npm run worker`, started in the same way as by `npm start`.
+ * @returns their process ids
+ */
+export async function startWorkers(scope: Scope, stores: Stores, count: number, apart: Apart = {}): Promise<number[]> {
+  const start = (n: number) =>
+    scope.start(
+      () => startOne(stores, `worker ${n + 1}`, apart),
+      (worker) => worker.stop(),
+    );
+  const workers = await Promise.all(Array.from({ length: count }, (_, n) => start(n)));
+  return workers.map((worker) => worker.pid as number);
+}
+
+function startOne(stores: Stores, name: string, { settings, execArgv, log }: Apart): Promise<Child> {
+  return startChild({
+    name,
+    file: WORKER_FILE,
+    execArgv,
+    env: childEnv({ ...workerSettings(stores), ...settings }),
+    logger: SILENT,
+    stopAfterMs: STOP_AFTER_MS,
+    output: log ?? 'ignore',
+  });
+}
+
+/** The defaults, as for the service; the environment may override settings that do not define the testbed. */
+function workerSettings(stores: Stores): Record<string, string | undefined> {
+  return {
+    HOST: '127.0.0.1',
+    BASE_URL: undefined,
+    HEALTH_PORT: undefined,
+    DATA_DIR: join(stores.dir, 'data'),
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redis?.url,
+    SMTP_URL: undefined,
+    MAIL_RATE: undefined,
+    MAIL_RATE_PER_IMPORT: undefined,
+    ENCRYPTION_KEY: stores.keys.encryptionKey,
+    WORKER_ROLES: undefined,
+    LOG_LEVEL: 'warn',
+  };
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readSoakOptions } from '../../bench/soak/options.ts';
-import { rowsOf, soakTable } from '../../bench/soak/report.ts';
-import { median, slope, trendOf } from '../../bench/soak/trend.ts';
+import { median, rowsOf, slope, soakTable, trendOf } from '../../bench/soak/report.ts';
+import { readSoakOptions } from '../../bench/soak/soak.ts';
 
 const TOLERANCE = { share: 0.1, least: 5 };
 const points = (value: (n: number) => number, count = 50) =>

@@ -1,7 +1,7 @@
 /** The plans of `npm run chaos` and its arguments. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { UsageError } from '../../bench/options.ts';
+import { UsageError } from '../../bench/command.ts';
 import { FAULTS, faultsFor } from '../../chaos/faults/registry.ts';
 import { readOptions } from '../../chaos/options.ts';
 import { makePlan } from '../../chaos/plan/plan.ts';

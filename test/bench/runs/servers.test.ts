@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { distributionPrograms } from '../../../bench/distribution.ts';
+import { distributionPrograms } from '../../../bench/testbed/stores.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 
 const run = promisify(execFile);

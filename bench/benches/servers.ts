@@ -6,15 +6,13 @@
  * queue; both use TCP. The ratio is the median of the ratios of neighbouring rounds, because rates drift on a shared
  * machine.
  */
-import { type Context, percentile, perSecond, type Result, rounded, Skipped } from './bench.ts';
-import { distributionPrograms } from './distribution.ts';
-import { counted } from './format.ts';
-import { cpuPerUnit, cpuTime, hasProc } from './machine/cpu.ts';
-import type { Scope } from './scope.ts';
-import { importAll, proveReady } from './testbed/import-all.ts';
-import { importBody } from './testbed/load.ts';
-import { redisVersion } from './testbed/redis.ts';
-import { type Stores, startService, startStores } from './testbed/testbed.ts';
+import { type Context, counted, percentile, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import { cpuPerUnit, cpuTime, hasProc } from '../machine/cpu.ts';
+import type { Scope } from '../scope.ts';
+import { importAll, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { distributionPrograms, redisVersion } from '../testbed/stores.ts';
+import { type Stores, startService, startStores } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 60_000;
 const PAIRS = 4;

@@ -9,17 +9,13 @@
  */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Context, perSecond, type Result, rounded, Skipped } from './bench.ts';
-import { counted } from './format.ts';
-import { longestPause } from './machine/growth.ts';
-import { openRoundTrips } from './measure/round-trip.ts';
-import type { Scope } from './scope.ts';
-import { importAll, proveReady } from './testbed/import-all.ts';
-import { importBody } from './testbed/load.ts';
-import { startProxy } from './testbed/proxy.ts';
-import { redisVersion } from './testbed/redis.ts';
-import { type Stores, startService, startStores } from './testbed/testbed.ts';
-import { startWorkers } from './testbed/workers-apart.ts';
+import { type Context, counted, perSecond, type Result, rounded, Skipped } from '../bench.ts';
+import type { Scope } from '../scope.ts';
+import { importAll, longestPause, proveReady } from '../testbed/import-all.ts';
+import { importBody } from '../testbed/load.ts';
+import { openRoundTrips, startProxy } from '../testbed/proxy.ts';
+import { redisVersion } from '../testbed/stores.ts';
+import { type Stores, startService, startStores, startWorkers } from '../testbed/testbed.ts';
 
 const DEFAULT_USERS = 40_000;
 const DELAYS_MS = [0, 1, 5, 40];
@@ -29,7 +25,7 @@ const PART = { redis: 1, postgres: 0.25 };
 
 type Backend = keyof typeof WORKERS;
 
-export interface Case {
+interface Case {
   backend: Backend;
   workers: number;
   delayMs: number;
@@ -66,7 +62,7 @@ export async function latency({ scope, say, users = DEFAULT_USERS }: Context): P
   return results;
 }
 
-export async function measure(scope: Scope, { backend, workers, delayMs, users }: Case): Promise<Measured> {
+async function measure(scope: Scope, { backend, workers, delayMs, users }: Case): Promise<Measured> {
   const stores = await startStores(scope, { redis: true });
   const direct = { databaseUrl: stores.databaseUrl, redisUrl: (stores.redis as { url: string }).url };
   const proxy = delayMs > 0 ? await startProxy(scope, direct, delayMs) : undefined;

@@ -1,13 +1,52 @@
 /**
- * Limits processes to a share of a core each, as if they ran on small machines.
+ * Limits processes to a share of a core each, as if they ran on small machines, and measures how often they are
+ * throttled, which shows the bottleneck. It uses Linux control groups, version 1 or 2, with periods of some
+ * milliseconds.
  *
- * It uses Linux control groups, version 1 or 2, with periods of some milliseconds.
  * Guarantee: the groups end with the scope. Without permission to create groups, no process is limited, and the result
  * says so.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { rounded } from '../bench.ts';
 import type { Scope } from '../scope.ts';
-import { familyOf } from './cpu.ts';
+import { familyOf, type Roles } from './cpu.ts';
+
+interface Throttled {
+  begin(): void;
+  /** By role: the average share of periods since `begin` in which its processes were throttled. */
+  end(): Record<string, number>;
+}
+
+/** Returns undefined where shares cannot be assigned. @param shares cores of each process of a role */
+export async function throttleAll(
+  scope: Scope,
+  roles: Roles,
+  shares: Record<string, number>,
+): Promise<Throttled | undefined> {
+  const readers: [string, () => Periods][] = [];
+  for (const [role, pids] of Object.entries(roles)) {
+    for (const pid of pids) {
+      const read = await limitCpu(scope, pid, shares[role] as number);
+      if (!read) return undefined;
+      readers.push([role, read]);
+    }
+  }
+  let before: Periods[] = [];
+  return {
+    begin() {
+      before = readers.map(([, read]) => read());
+    },
+    end() {
+      const sums: Record<string, Periods> = {};
+      for (const [i, [role, read]] of readers.entries()) {
+        const [now, was] = [read(), before[i] as Periods];
+        const { all, throttled } = sums[role] ?? { all: 0, throttled: 0 };
+        sums[role] = { all: all + now.all - was.all, throttled: throttled + now.throttled - was.throttled };
+      }
+      return Object.fromEntries(Object.entries(sums).map(([role, s]) => [role, rounded(s.throttled / s.all, 2)]));
+    },
+  };
+}
 
 const PERIOD_US = 10_000;
 /** The kernel allows no smaller one, so that small shares have longer periods. */
@@ -36,7 +75,7 @@ const VERSIONS: Version[] = [
 ];
 
 /** How many periods there were, and in how many of them the processes used up their share and had to wait. */
-export interface Periods {
+interface Periods {
   all: number;
   throttled: number;
 }
@@ -45,7 +84,7 @@ export interface Periods {
  * Limits a process and all its present and future descendants.
  * @returns a function that reads how often they have been throttled; undefined where they cannot be limited
  */
-export async function limitCpu(scope: Scope, pid: number, cores: number): Promise<(() => Periods) | undefined> {
+async function limitCpu(scope: Scope, pid: number, cores: number): Promise<(() => Periods) | undefined> {
   const period = Math.max(PERIOD_US, Math.ceil(LEAST_QUOTA_US / cores));
   const quota = Math.round(cores * period);
   for (const version of VERSIONS.filter(({ root, mark }) => existsSync(`${root}/${mark}`))) {
