@@ -59,7 +59,7 @@ describe('a pool with limits', () => {
     const ended = new Promise((resolve) => idle.once('end', resolve));
     await idle.query('begin');
     await idle.query('lock table organizations');
-    const other = openPool(db.url, { max: 1, statementMs: MS * 2 });
+    const other = openPool(db.url, { max: 1, statementMs: MS * 10 });
     await other.query('select from organizations');
     await other.end();
     await ended;
