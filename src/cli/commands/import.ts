@@ -3,27 +3,23 @@ import { PEPPER_MODES } from '../../passwords/marks.ts';
 import type { RunOptions, SourceOptions } from '../import/options.ts';
 import { type CommonOptions, openSession } from '../service/session.ts';
 
-/**
- * `muster import`: reads the export of another system as it is, shows what will happen, and imports the users.
- */
-
-interface ImportOptions extends CommonOptions, RunOptions {}
-
-export const importCommand: CommandModule<object, ImportOptions> = {
+/** `muster import`: reads the export of another system as it is, shows what will happen, and imports the users. */
+export const importCommand: CommandModule = {
   command: 'import <files..>',
   describe: 'import the users of an export',
   // The sources are loaded only when needed: other commands should start fast.
   builder: (async (yargs: Argv) => {
     const { sourceOptions } = await import('../import/options.ts');
     return controls(sourceOptions(yargs));
-  }) as unknown as (yargs: Argv) => Argv<ImportOptions>,
-  async handler(options) {
+  }) as unknown as (yargs: Argv) => Argv,
+  async handler(given) {
+    const options = given as unknown as CommonOptions & RunOptions;
     const { runImport } = await import('../import/run.ts');
     await runImport(await openSession(options), options);
   },
 };
 
-function controls(yargs: Argv<SourceOptions>): Argv<ImportOptions> {
+function controls(yargs: Argv<SourceOptions>): Argv<SourceOptions> {
   return yargs
     .options({
       timeout: { type: 'string', default: '1h', describe: 'time limit of the import, such as 30m or 1h30m' },
@@ -81,8 +77,5 @@ function controls(yargs: Argv<SourceOptions>): Argv<ImportOptions> {
     .example('$0 import realm.json --from keycloak --org acme --timeout 30m --watch', 'import a realm, and watch')
     .example('$0 import users.json --from firebase --org acme --hash-config hash-config.txt', "with Firebase's hashes")
     .example("$0 import people.csv --from csv --org acme --map email=Mail --map userName='Login name'", 'any CSV')
-    .example(
-      'zcat dump.json.gz | $0 import - --from supabase --org acme',
-      'from standard input',
-    ) as unknown as Argv<ImportOptions>;
+    .example('zcat dump.json.gz | $0 import - --from supabase --org acme', 'from standard input');
 }

@@ -1,11 +1,12 @@
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
 import { isIamOwner, type Me, readMe } from './session.ts';
+
 /**
- * Finds the organization that a person means: by its id, otherwise by its exact name or its primary domain.
+ * Finds the organization or the user that a person means, and searches users.
  *
- * Guarantee: a name that matches several organizations is an error, never resolved by chance. Callers who are not
- * IAM_OWNER find and see only the organizations on which they have a role.
+ * Guarantee: a name that matches several organizations or users is an error, never resolved by chance. Callers who are
+ * not IAM_OWNER find and see only the organizations on which they have a role.
  */
 
 export interface Org {
@@ -14,7 +15,7 @@ export interface Org {
   primaryDomain: string;
 }
 
-/** @returns its id. @throws Failure when there is none, or several */
+/** @returns the id of the organization with this id, exact name or primary domain @throws Failure for none, or several */
 export async function findOrg(api: Pick<Api, 'call'>, text: string): Promise<string> {
   const me = await readMe(api);
   const orgs = isIamOwner(me) ? await searchAll(api, text) : me.organizations;
@@ -71,8 +72,6 @@ function labelOf({ id, name }: Org): string {
   return id === name ? id : `${id} (${name})`;
 }
 
-/** How commands find users and show them. */
-
 export interface User {
   userId: string;
   state: string;
@@ -88,7 +87,7 @@ export interface User {
   machine?: { name: string; description: string };
 }
 
-/** As a search returns it. */
+/** A user as a search returns it. */
 export interface FoundUser extends User {
   details: { resourceOwner: string };
 }
@@ -180,9 +179,11 @@ export function displayName({ human, machine }: User): string {
   return human?.profile.displayName || machine?.name || '';
 }
 
-export const USER_COLUMNS = ['USER ID', 'LOGIN NAME', 'NAME', 'EMAIL', 'STATE', 'ORGANIZATION'];
-
-export function userRow(user: FoundUser): string[] {
-  const email = user.human?.email.email ?? '';
-  return [user.userId, user.preferredLoginName, displayName(user), email, stateOf(user), user.details.resourceOwner];
-}
+/** Found users as a table. */
+export const USER_TABLE = {
+  columns: ['USER ID', 'LOGIN NAME', 'NAME', 'EMAIL', 'STATE', 'ORGANIZATION'],
+  row(user: FoundUser): string[] {
+    const email = user.human?.email.email ?? '';
+    return [user.userId, user.preferredLoginName, displayName(user), email, stateOf(user), user.details.resourceOwner];
+  },
+};
