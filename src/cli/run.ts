@@ -8,57 +8,13 @@ import { isDebugging } from './service/settings.ts';
 import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
-/**
- * How the command line ends: turns whatever a command throws into a message, advice and an exit code.
- *
- * Guarantee: errors go to standard error, with `--json` as one line `{"error":{"message","advice","id","exitCode"}}`;
- * standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
- */
-
-/** Runs the command named by the arguments and returns the exit code. */
-export async function endWith(parser: Argv, shell: Shell, json: boolean): Promise<ExitCode> {
-  for (const stream of [shell.stdout, shell.stderr]) stream.on('error', exitOnClosedPipe);
-  try {
-    await parser.parseAsync();
-    return (shell.exitCode as ExitCode | undefined) ?? EXIT.ok;
-  } catch (error) {
-    exitOnClosedPipe(error as Error);
-    const failure = asFailure(error);
-    shell.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
-    if (isDebugging(shell.env)) shell.stderr.write(`${(error as Error).stack}\n`);
-    return failure.exitCode;
-  }
-}
-
-function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(EXIT.ok);
-}
-
-function asFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const { message, name } = error as Error;
-  if (error instanceof UsageError) return new Failure(message, { exitCode: EXIT.usage });
-  return new Failure(`Unexpected error: ${name}: ${message}`, {
-    advice: 'Set MUSTER_DEBUG=1 to see where it happened.',
-  });
-}
-
-function asJson({ message, advice, id, exitCode }: Failure): unknown {
-  return { error: { message, advice, id, exitCode } };
-}
-
-function asText({ message, advice, id }: Failure): string {
-  const [first = '', ...more] = printableLines(message).split('\n');
-  const lines = [`muster: ${first}${id ? ` (${id})` : ''}`, ...more];
-  if (advice) lines.push(`  ${printableLines(advice)}`);
-  return `${lines.join('\n')}\n`;
-}
 
 /**
  * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
  *
- * Guarantee: the exit code is one of `terminal/failure.ts`; an error is a sentence with advice, never a stack trace,
- * unless MUSTER_DEBUG is set.
+ * Guarantee: the exit code is one of `terminal/failure.ts`. Errors go to standard error, as a sentence with advice or,
+ * with `--json`, as one line `{"error":{"message","advice","id","exitCode"}}`; a stack trace only with MUSTER_DEBUG.
+ * Standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
  */
 
 const WIDEST = 110;
@@ -110,7 +66,7 @@ export async function run(given: readonly string[], shell: Shell): Promise<ExitC
     .fail((message, error) => {
       throw message && !(error instanceof Failure) ? misused(message, args) : error;
     });
-  // Handlers get it with their options, after these are checked: it is no option of the command line.
+  // Handlers get the shell with their options, after these are checked: it is no option of the command line.
   parser.middleware((options) => void Object.assign(options, { shell }));
   for (const command of COMMANDS) parser.command(command);
   parser.completion('completion', SCRIPT, completion(args, takesFiles));
@@ -147,4 +103,43 @@ function takesFiles(name: string): boolean {
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Turns whatever the command throws into a message, advice and an exit code. */
+async function endWith(parser: Argv, shell: Shell, json: boolean): Promise<ExitCode> {
+  for (const stream of [shell.stdout, shell.stderr]) stream.on('error', exitOnClosedPipe);
+  try {
+    await parser.parseAsync();
+    return (shell.exitCode as ExitCode | undefined) ?? EXIT.ok;
+  } catch (error) {
+    exitOnClosedPipe(error as Error);
+    const failure = asFailure(error);
+    shell.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
+    if (isDebugging(shell.env)) shell.stderr.write(`${(error as Error).stack}\n`);
+    return failure.exitCode;
+  }
+}
+
+function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { message, name } = error as Error;
+  if (error instanceof UsageError) return new Failure(message, { exitCode: EXIT.usage });
+  return new Failure(`Unexpected error: ${name}: ${message}`, {
+    advice: 'Set MUSTER_DEBUG=1 to see where it happened.',
+  });
+}
+
+function asJson({ message, advice, id, exitCode }: Failure): unknown {
+  return { error: { message, advice, id, exitCode } };
+}
+
+function asText({ message, advice, id }: Failure): string {
+  const [first = '', ...more] = printableLines(message).split('\n');
+  const lines = [`muster: ${first}${id ? ` (${id})` : ''}`, ...more];
+  if (advice) lines.push(`  ${printableLines(advice)}`);
+  return `${lines.join('\n')}\n`;
 }

@@ -7,16 +7,38 @@ import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /**
- * Checks whether the service is reachable: name, connection, certificate, clock, and whether it reports to be ready.
+ * Checks a service from outside, as its callers see it, and what it reports about itself; shows what it found.
  *
- * Guarantee: sends no token; each step ends within seconds.
+ * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
  */
+
+/** Yields each finding as soon as it is known. @param version of the command line */
+export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
+  const { findings, answers } = await checkAddress(session.settings.url);
+  yield* findings;
+  if (!answers) return;
+  const { finding, me } = await checkIdentity(session);
+  yield finding;
+  if (!me) return;
+  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
+  else yield* await checkInside(session, version);
+}
+
+async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
+  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
+    if (error instanceof Failure) return error;
+    throw error;
+  });
+  if (facts instanceof Failure)
+    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
+  return [judgeVersions(facts, version), ...judgeOfRemote(facts)];
+}
 
 const PATIENCE_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/** Returns the findings, and whether the service answered at all. */
-export async function checkAddress(url: string): Promise<{ findings: Finding[]; answers: boolean }> {
+/** Whether the service answered at all, and what its name, connection, certificate, clock and readiness look like. */
+async function checkAddress(url: string): Promise<{ findings: Finding[]; answers: boolean }> {
   const started = Date.now();
   const alive = await get(`${url}/healthz`).catch((error: unknown) => unreachable(url, error));
   if (!(alive instanceof Response)) return { findings: [alive], answers: false };
@@ -142,10 +164,8 @@ async function failingParts(response: Response | undefined): Promise<string[]> {
   return body.failing.map((failure: { part?: unknown } | null) => String(failure?.part));
 }
 
-/** Who the caller is, and into which organizations they may import. */
-
-/** Returns the finding, and the caller if the service names them. */
-export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
+/** Who the caller is and into which organizations they may import, if the service names them. */
+async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
   try {
     const me = await readMe(api);
     return { finding: judge(me), me };
@@ -171,34 +191,9 @@ function judge(me: Me): Finding {
   return warning('login', `${nameOf(me)}; may not import into any organization`, advice);
 }
 
-/** Checks a service from outside, as its callers see it, and what it reports about itself. */
-
-/** Yields each finding as soon as it is known. @param version of the command line */
-export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
-  const { findings, answers } = await checkAddress(session.settings.url);
-  yield* findings;
-  if (!answers) return;
-  const { finding, me } = await checkIdentity(session);
-  yield finding;
-  if (!me) return;
-  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
-  else yield* await checkInside(session, version);
-}
-
-async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
-  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
-    if (error instanceof Failure) return error;
-    throw error;
-  });
-  if (facts instanceof Failure)
-    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  return [judgeVersions(facts, version), ...judgeOfRemote(facts)];
-}
-
-/** How `muster doctor` shows what it found. */
-
 const MARKS: Readonly<Record<State, string>> = { ok: '✔', skipped: '–', warning: '!', problem: '✖' };
 
+/** Prints a finding. */
 export function show(out: Output, { state, name, message, advice }: Finding): void {
   out.line(`${MARKS[state]} ${name}: ${message}`);
   if (advice) out.line(`    → ${advice}`);

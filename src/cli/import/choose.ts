@@ -9,9 +9,13 @@ import type { Shell } from '../terminal/completion.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { RunOptions } from './options.ts';
+
 /**
  * Opens the export files and determines which system they come from: the one that `--from` names, or a guess from
- * their content. The caller shows a guess before it acts on it.
+ * their content, which the caller shows before it acts on it.
+ *
+ * Guarantee: files that certainly come from another system than `--from` says are not read without a confirmation: read
+ * as the wrong one, users would be imported inactive, with other ids, and without their passwords and links.
  */
 
 export interface FileChoice {
@@ -31,7 +35,7 @@ export interface Chosen {
   close(): Promise<void>;
 }
 
-export const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
+const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
 
 /** @throws Failure (usage) when the system cannot be determined */
 export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
@@ -115,14 +119,6 @@ export function describeFiles(
   return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
 }
 
-/**
- * Stops files that certainly come from another system than `--from` says: read as the wrong one, users would be
- * imported inactive, with other ids, and without their passwords and links.
- *
- * On a terminal a person is asked; elsewhere, and with `--yes`, the command is refused. `--trust-from` continues in
- * either case.
- */
-
 export interface SourceChoice {
   /** The users' files, as named on the command line; files named by `--hashes` may look like anything. */
   files: readonly string[];
@@ -130,7 +126,11 @@ export interface SourceChoice {
   yes?: boolean | undefined;
 }
 
-/** Returns when the files may be read as exports of the source. @throws Failure (usage) */
+/**
+ * Returns when the files may be read as exports of the source. If they contradict it, a person on a terminal is asked;
+ * elsewhere, and with `--yes`, the command is refused. `--trust-from` continues in either case.
+ * @throws Failure (usage)
+ */
 export async function confirmSource(
   out: Output,
   { source, files, isGuess }: Chosen,

@@ -5,7 +5,8 @@ import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-/** Options about the files, shared by `import` and `convert`. */
+
+/** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 
 export interface SourceOptions {
   shell: Shell;
@@ -21,8 +22,27 @@ export interface SourceOptions {
   encoding?: Encoding | undefined;
 }
 
+/** The options of `muster import`. */
+export interface RunOptions extends SourceOptions {
+  timeout: string;
+  dryRun: boolean;
+  onExisting: 'fail' | 'skip' | 'update';
+  mails?: 'auto' | 'none' | undefined;
+  strict: boolean;
+  withoutEmail: boolean;
+  passwordSource?: string | undefined;
+  pepperEnv?: string | undefined;
+  pepperMode?: string | undefined;
+  webhook?: string | undefined;
+  idempotencyKey?: string | undefined;
+  watch: boolean;
+  yes: boolean;
+  skipBroken: boolean;
+}
+
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
 
+/** Adds the options about the files. */
 export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
   return yargs
     .positional('files', {
@@ -63,7 +83,7 @@ export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
     }) as unknown as Argv<T & SourceOptions>;
 }
 
-/** @throws Failure (usage) when a file cannot be read or a mapping is not valid */
+/** What the sources need to convert. @throws Failure (usage) when a file cannot be read or a mapping is not valid */
 export async function convertOptions({
   hashConfig,
   map,
@@ -89,32 +109,11 @@ async function text(path: string): Promise<string> {
   });
 }
 
-/** The options of `muster import`. */
-
-export interface RunOptions extends SourceOptions {
-  timeout: string;
-  dryRun: boolean;
-  onExisting: 'fail' | 'skip' | 'update';
-  mails?: 'auto' | 'none' | undefined;
-  strict: boolean;
-  withoutEmail: boolean;
-  passwordSource?: string | undefined;
-  pepperEnv?: string | undefined;
-  pepperMode?: string | undefined;
-  webhook?: string | undefined;
-  idempotencyKey?: string | undefined;
-  watch: boolean;
-  yes: boolean;
-  skipBroken: boolean;
-}
-
-/** Checks `--timeout` before a file is read; the service has the last word about its size. */
-
-/** A Go duration, as the service takes it: `30m`, `1h30m`, `1.5h`. */
+/** A Go duration, as the service takes one: `30m`, `1h30m`, `1.5h`. */
 const DURATION =
   /^(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/;
 
-/** @throws Failure (usage) */
+/** Checks `--timeout` before a file is read; the service has the last word about its size. @throws Failure (usage) */
 export function requireTimeout(timeout: string): void {
   if (DURATION.test(timeout) && /[1-9]/.test(timeout)) return;
   throw new Failure(`--timeout must be a duration of more than 0; it is "${timeout}".`, {

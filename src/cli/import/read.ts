@@ -4,7 +4,59 @@ import type { Api } from '../service/api.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { type Output, openDisplay, printable, rateOf, type Step } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
-/** Progress of work with a known total, shown once it has taken a second: small files need no bar. */
+
+/**
+ * Reads the files of an import to their end, with progress; and where each user is in them, so that a failure is shown
+ * with its place.
+ */
+
+/** How far the files have been read. */
+export interface Reading {
+  /** Size of the users' files on disk, in bytes. */
+  size: number;
+  /** Bytes of the users' files that have been read so far. */
+  read(): number;
+  /** @param listen called whenever more bytes have been read, even if they contain no record */
+  onRead(listen: () => void): void;
+}
+
+export function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
+  const users = files.filter((file) => !file.isHashes);
+  const read = new Map<string, number>();
+  let listener = () => {};
+  return {
+    size: users.reduce((sum, { file }) => sum + file.size, 0),
+    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
+    note(file, bytes) {
+      read.set(file, bytes);
+      listener();
+    },
+    onRead(listen) {
+      listener = listen;
+    },
+  };
+}
+
+/** Reads all files to their end, and counts their users. @throws UsageError when a file as a whole is not valid */
+export async function readThrough(
+  out: Output,
+  conversion: Conversion,
+  reading: Reading,
+  given: { atSource?: boolean } = {},
+): Promise<Summary> {
+  const counter = openCounter(given);
+  const gauge = openGauge(out, reading.size, 'read', { isBytes: true });
+  reading.onRead(() => gauge.update(reading.read()));
+  try {
+    for await (const outcomes of conversion.outcomes()) {
+      for (const outcome of outcomes) counter.add(outcome);
+    }
+  } finally {
+    reading.onRead(() => {});
+    gauge.stop();
+  }
+  return counter.summary(conversion.unusedHashes());
+}
 
 export interface Gauge {
   update(done: number): void;
@@ -15,7 +67,10 @@ export interface Gauge {
 const SHOW_AFTER_MS = 1000;
 const SHOW_EVERY_MS = 100;
 
-/** @param what is counted, and what is done with it: `users sent`; for bytes, what is done with them: `read` */
+/**
+ * Progress of work with a known total, shown once it has taken a second: small files need no bar.
+ * @param what is counted, and what is done with it: `users sent`; for bytes, what is done with them: `read`
+ */
 export function openGauge(out: Output, total: number, what: string, { isBytes = false } = {}): Gauge {
   const display = openDisplay(out);
   const startedAt = Date.now();
@@ -40,58 +95,8 @@ export function openGauge(out: Output, total: number, what: string, { isBytes = 
   };
 }
 
-/** Reads all files to their end, and how far they have been read. */
-
-export interface Reading {
-  /** Size of the users' files on disk, in bytes. */
-  size: number;
-  /** Bytes of them that have been read so far. */
-  read(): number;
-  /** @param listen called whenever more bytes have been read, even if they contain no record */
-  onRead(listen: () => void): void;
-}
-
-export function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
-  const users = files.filter((file) => !file.isHashes);
-  const read = new Map<string, number>();
-  let listener = () => {};
-  return {
-    size: users.reduce((sum, { file }) => sum + file.size, 0),
-    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
-    note(file, bytes) {
-      read.set(file, bytes);
-      listener();
-    },
-    onRead(listen) {
-      listener = listen;
-    },
-  };
-}
-
-/** @throws UsageError when a file as a whole is not valid */
-export async function readThrough(
-  out: Output,
-  conversion: Conversion,
-  reading: Reading,
-  given: { atSource?: boolean } = {},
-): Promise<Summary> {
-  const counter = openCounter(given);
-  const gauge = openGauge(out, reading.size, 'read', { isBytes: true });
-  reading.onRead(() => gauge.update(reading.read()));
-  try {
-    for await (const outcomes of conversion.outcomes()) {
-      for (const outcome of outcomes) counter.add(outcome);
-    }
-  } finally {
-    reading.onRead(() => {});
-    gauge.stop();
-  }
-  return counter.summary(conversion.unusedHashes());
-}
-
-/** Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off. */
-
 /**
+ * Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off.
  * Returns when every file of users has users, or records that were skipped for a reason that the summary states.
  * @param files of users, as named on the command line
  * @throws Failure (usage)
@@ -115,12 +120,11 @@ function noUser(where: string): Failure {
   });
 }
 
-/** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
-
 const FIRST = 4096;
 
+/** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
 export interface Places {
-  /** Adds the place of the next index. */
+  /** Adds the place of the next user. */
   push(file: string, line: number): void;
   at(index: number): Place | undefined;
   clear(): void;
@@ -153,8 +157,6 @@ export function openPlaces(): Places {
   };
 }
 
-/** Why users failed, grouped by reason, with the places of the first of each group in the files. */
-
 interface FailedItem {
   index: number;
   error?: {
@@ -168,7 +170,8 @@ const PAGE = 1000;
 const MOST_READ = 20_000;
 
 /**
- * The reasons why users failed, the most common first; of 20,000 users at most.
+ * The reasons why users failed, the most common first, with the places of the first users of each; of 20,000 users at
+ * most.
  * @throws Failure
  */
 export async function readFailures(api: Api, importId: string, places: Places): Promise<Group[]> {

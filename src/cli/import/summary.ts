@@ -8,7 +8,11 @@ import type { Chosen } from './choose.ts';
 import type { RunOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
 
-/** The summary of an import for people: first what will happen, then the problems. */
+/**
+ * The summary of an import for people: first what will happen, then the problems. It is counted while the users are
+ * sent, and shown before the last bytes leave, so that a file that must not be imported is dropped by the service as an
+ * incomplete upload.
+ */
 
 const SHOWN_ORGS = 10;
 const UNREACHABLE = 'of them have no password; `muster users reset-password USER --code` lets them set one';
@@ -118,6 +122,7 @@ function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
   ];
 }
 
+/** A title, and a line for each group with its count, message and first places; nothing without groups. */
 export function groupLines(title: string, groups: readonly Group[]): string[] {
   if (groups.length === 0) return [];
   return [`  ${title}`, ...groups.map((group) => `    ${number(group.count).padStart(11)}  ${text(group)}`)];
@@ -137,11 +142,6 @@ export function places(examples: readonly Place[]): string {
   return parts.join('; ');
 }
 
-/**
- * One pass over the files while their users are sent: counts them for the summary, and shows it before the last bytes
- * leave, so that a file that must not be imported is dropped by the service as an incomplete upload.
- */
-
 /** What an upload tells about the records that it sends; a new one for each attempt. */
 export interface Pass {
   /** @throws to end the upload */
@@ -153,7 +153,10 @@ export interface Pass {
 /** A record that stops the import, so the rest need not be sent; the summary names all of them. */
 export class Unsendable extends Error {}
 
-/** @param decide called with the summary, once it was shown; throws if the users must not be imported */
+/**
+ * One pass over the files while their users are sent.
+ * @param decide called with the summary, once it was shown; throws if the users must not be imported
+ */
 export function openPass(
   out: Output,
   job: { conversion: Conversion; chosen: Chosen; options: RunOptions; shown: { summary?: Summary }; onEnd: () => void },
@@ -179,6 +182,7 @@ export function openPass(
   };
 }
 
+/** Prints the summary on standard error. */
 export function showSummary(out: Output, summary: Summary, options: RunOptions): void {
   const { mails = 'auto', withoutEmail, passwordSource } = options;
   for (const line of summaryLines(summary, { mails, withoutEmail, passwordSource })) out.note(line);

@@ -2,34 +2,11 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { EXIT, Failure, Interrupted } from './failure.ts';
 import type { Output } from './output.ts';
-/** Asks for a password, key or token on the terminal, without showing what is typed. */
+
+/** Questions on the terminal: a confirmation, and text that is not shown while it is typed. */
 
 /**
- * Returns what was typed; empty when the input ended.
- * @param question such as `Token (not shown): `
- * @throws `left` on Ctrl-C
- */
-export async function askSecret(out: Output, question: string, left: Interrupted): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Created before the question is shown: the terminal echoes what is typed until this sets raw mode.
-  const lines = createInterface({ input: out.input, output: nowhere, terminal: true });
-  out.screen.write(question);
-  try {
-    return await new Promise<string>((resolve, reject) => {
-      lines.on('SIGINT', () => reject(left));
-      lines.on('close', () => resolve(''));
-      lines.question('').then(resolve, reject);
-    });
-  } finally {
-    lines.close();
-    out.screen.write('\n');
-  }
-}
-
-/** Asks for confirmation before something that cannot be undone. */
-
-/**
- * Returns when the person answers yes.
+ * Asks before something that cannot be undone. Returns when the person answers yes.
  * @param question such as `Undo import 17?`
  * @throws Failure when the answer is no, or there is no terminal to ask on
  */
@@ -54,5 +31,27 @@ async function ask(out: Output, question: string): Promise<string> {
     });
   } finally {
     lines.close();
+  }
+}
+
+/**
+ * Asks for a password, key or token. Returns what was typed; empty when the input ended.
+ * @param question such as `Token (not shown): `
+ * @throws `left` on Ctrl-C
+ */
+export async function askSecret(out: Output, question: string, left: Interrupted): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // Created before the question is shown: the terminal echoes what is typed until this sets raw mode.
+  const lines = createInterface({ input: out.input, output: nowhere, terminal: true });
+  out.screen.write(question);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.on('SIGINT', () => reject(left));
+      lines.on('close', () => resolve(''));
+      lines.question('').then(resolve, reject);
+    });
+  } finally {
+    lines.close();
+    out.screen.write('\n');
   }
 }
