@@ -1,4 +1,4 @@
-import { EXIT, Failure } from './terminal/failure.ts';
+import { wrongUsage } from './terminal/failure.ts';
 
 /** Options and arguments that several commands share, and the forms of their values. */
 
@@ -67,10 +67,10 @@ export function pastDate(text: string, now: number = Date.now()): string {
   const isTime = amount || /^\d{4}-\d\d-\d\d(T|$)/.test(text);
   const time = amount ? now - Number(amount) * (UNIT_MS[unit] ?? 0) : Date.parse(text);
   if (isTime && Math.abs(time) < 8e15) return new Date(time).toISOString();
-  throw new Failure(`"${text}" is not a date or time.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use a form such as 30m, 24h, 7d, 2w, 2026-01-31 or 2026-01-31T12:00:00Z.',
-  });
+  throw wrongUsage(
+    `"${text}" is not a date or time.`,
+    'Use a form such as 30m, 24h, 7d, 2w, 2026-01-31 or 2026-01-31T12:00:00Z.',
+  );
 }
 
 /** `90d`, `12h`, `2w` after `now`; `2027-01-31` (the end of that day, UTC) or a full timestamp. @throws Failure */
@@ -80,8 +80,8 @@ export function expiryDate(text: string, now: number = Date.now()): string {
   const time = amount ? now + Number(amount) * (UNIT_MS[unit] ?? 0) : Date.parse(day);
   const isTime = amount || /^\d{4}-\d\d-\d\dT/.test(day);
   if (isTime && time > now) return new Date(time).toISOString();
-  throw new Failure(`"${text}" is not a future date or time.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use a form such as 90d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.',
-  });
+  throw wrongUsage(
+    `"${text}" is not a future date or time.`,
+    'Use a form such as 90d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.',
+  );
 }

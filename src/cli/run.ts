@@ -6,7 +6,7 @@ import { UsageError } from '../sources/read/records.ts';
 import { COMMANDS } from './commands.ts';
 import { isDebugging } from './service/settings.ts';
 import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
-import { EXIT, type ExitCode, Failure } from './terminal/failure.ts';
+import { EXIT, type ExitCode, Failure, wrongUsage } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
 
 /**
@@ -88,7 +88,7 @@ function misused(message: string, args: readonly string[]): Failure {
   const isCommand = usageOf(named) !== undefined;
   const about = isCommand ? `muster ${named} --help` : 'muster --help';
   const text = named && !isCommand ? `Unknown command "${named}". ${message}` : message;
-  return new Failure(text, { exitCode: EXIT.usage, advice: `\`${about}\` shows the usage.` });
+  return wrongUsage(text, `\`${about}\` shows the usage.`);
 }
 
 /** The usage, such as `status [import]`; undefined when there is no such command. */
@@ -127,7 +127,7 @@ function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
 function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { message, name } = error as Error;
-  if (error instanceof UsageError) return new Failure(message, { exitCode: EXIT.usage });
+  if (error instanceof UsageError) return wrongUsage(message);
   return new Failure(`Unexpected error: ${name}: ${message}`, {
     advice: 'Set MUSTER_DEBUG=1 to see where it happened.',
   });

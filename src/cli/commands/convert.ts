@@ -1,6 +1,5 @@
 import type { Argv, CommandModule } from 'yargs';
 import type { WriteOptions } from '../import/write.ts';
-import type { CommonOptions } from '../service/session.ts';
 import { openOutput } from '../terminal/output.ts';
 
 /** `muster convert`: turns an export of another system into an import body, to inspect or to send by other means. */
@@ -16,7 +15,7 @@ export const convertCommand: CommandModule = {
       .example('$0 convert users.json passwords.ndjson --from auth0 --org acme -o users.ndjson', 'write a file');
   }) as unknown as (yargs: Argv) => Argv,
   async handler(given) {
-    const options = given as unknown as CommonOptions & WriteOptions;
+    const options = given as unknown as WriteOptions;
     const { writeConverted } = await import('../import/write.ts');
     await writeConverted(openOutput(options.json === true, options.shell), options);
   },

@@ -3,7 +3,7 @@ import { StartError } from '../../platform/errors.ts';
 import { command, group } from '../command.ts';
 import { ofTheServer } from '../service/server-part.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { EXIT, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 const status = command({
@@ -46,8 +46,7 @@ async function withKeyring<T>(env: Shell['env'], work: (keyring: Keyring) => Pro
     const keyring = await openKeyring(readConfig(env));
     return await work(keyring).finally(() => keyring.pool.end());
   } catch (error) {
-    if (error instanceof StartError || error instanceof ConfigError)
-      throw new Failure(error.message, { exitCode: EXIT.usage });
+    if (error instanceof StartError || error instanceof ConfigError) throw wrongUsage(error.message);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { withLock } from '../service/lock.ts';
 import { type Me, nameOf, readMe, rolesOf, type Session } from '../service/session.ts';
 import { keepLogin, type Login, readKept } from '../service/settings.ts';
 import { askSecret } from '../terminal/ask.ts';
-import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
+import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /**
@@ -97,10 +97,10 @@ async function readTypedToken(out: Output): Promise<string> {
       : await pipedText(out.input)
   ).trim();
   if (TOKEN.test(text)) return text;
-  throw new Failure(text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.', {
-    exitCode: EXIT.usage,
-    advice: 'Type it, or pipe it in: muster login --token < file',
-  });
+  throw wrongUsage(
+    text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.',
+    'Type it, or pipe it in: muster login --token < file',
+  );
 }
 
 async function pipedText(input: NodeJS.ReadStream): Promise<string> {

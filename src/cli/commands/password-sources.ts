@@ -6,7 +6,7 @@ import type { Api } from '../service/api.ts';
 import { findOrg } from '../service/find.ts';
 import { askSecret, confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
+import { EXIT, type Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /** The name that the service gives the secret of each kind; `http` has one that the service makes. */
@@ -138,10 +138,10 @@ const change = command({
     const { passwordSource: old } = await read(api, given.source);
     const { kind } = old;
     if (given.newSecret && kind !== 'http') {
-      throw new Failure(`The service makes no secret for a source of the kind ${kind}.`, {
-        exitCode: EXIT.usage,
-        advice: 'Use --secret, and type the new one.',
-      });
+      throw wrongUsage(
+        `The service makes no secret for a source of the kind ${kind}.`,
+        'Use --secret, and type the new one.',
+      );
     }
     const kept = Object.entries(old.settings).filter(([setting]) => !given.unset.includes(setting));
     const body = {
@@ -286,22 +286,19 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new Failure(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`);
   }
 }
 
 function badPair(pair: string): Failure {
-  return new Failure(`--set must be NAME=VALUE, but is "${pair}".`, {
-    exitCode: EXIT.usage,
-    advice: 'For example: --set url=ldaps://ldap.acme.example',
-  });
+  return wrongUsage(`--set must be NAME=VALUE, but is "${pair}".`, 'For example: --set url=ldaps://ldap.acme.example');
 }
 
 function secretShown(name: string): Failure {
-  return new Failure(`${name} is a secret, which a command line would show to others.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use --secret and type it, or set MUSTER_SOURCE_SECRET.',
-  });
+  return wrongUsage(
+    `${name} is a secret, which a command line would show to others.`,
+    'Use --secret and type it, or set MUSTER_SOURCE_SECRET.',
+  );
 }
 
 /** The secret as a setting; nothing without the option. @throws Failure (usage) for a kind that has none */
@@ -313,9 +310,7 @@ async function readSecret(
   if (!secret) return {};
   const name = SECRET[kind];
   if (name === undefined) {
-    throw new Failure(`A source of the kind ${kind} takes no secret: the service creates one.`, {
-      exitCode: EXIT.usage,
-    });
+    throw wrongUsage(`A source of the kind ${kind} takes no secret: the service creates one.`);
   }
   const asked = { variable: 'MUSTER_SOURCE_SECRET', what: 'secret', prompt: name, left: 'Nothing was added.' };
   return { [name]: await hiddenText(out, env, asked) };
@@ -335,7 +330,7 @@ async function hiddenText(out: Output, env: Shell['env'], { variable, what, prom
   const ask = () => askSecret(out, `${prompt} (not shown): `, new Interrupted(left));
   const text = env[variable] ?? (out.input.isTTY ? await ask() : '');
   if (text !== '') return text;
-  throw new Failure(`The ${what} is empty.`, { exitCode: EXIT.usage, advice: `Type it, or set ${variable}.` });
+  throw wrongUsage(`The ${what} is empty.`, `Type it, or set ${variable}.`);
 }
 
 /** `muster password-sources`: other systems that verify the passwords of imported users. */

@@ -3,7 +3,7 @@ import { PULL_SYSTEMS } from '../../sources/pull/registry.ts';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { group } from '../command.ts';
 import type { PullOptions } from '../pull/options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
+import { openSession } from '../service/session.ts';
 
 /** `muster pull`: reads users from a running system, and imports or saves them. One subcommand for each system. */
 export const pull = group('pull', 'import users straight from a running system', PULL_SYSTEMS.map(commandOf));
@@ -18,7 +18,7 @@ function commandOf(system: PullSystem): CommandModule {
       return pullOptions(yargs, system);
     }) as unknown as (yargs: Argv) => Argv,
     async handler(given) {
-      const options = given as unknown as CommonOptions & PullOptions;
+      const options = given as unknown as PullOptions;
       const { runPull } = await import('../pull/run.ts');
       await runPull(await openSession(options), system, options);
     },

@@ -6,7 +6,7 @@ import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { RunOptions } from './options.ts';
 
@@ -60,10 +60,7 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
 function named(name: string): Source {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
-  throw new Failure(`Unknown source "${name}".`, {
-    exitCode: EXIT.usage,
-    advice: `Use one of ${names(SOURCES)}.`,
-  });
+  throw wrongUsage(`Unknown source "${name}".`, `Use one of ${names(SOURCES)}.`);
 }
 
 function names(sources: readonly Source[]): string {
@@ -84,19 +81,19 @@ async function guessed(files: readonly ExportFile[]): Promise<Source> {
   const [first, second] = common;
   if (first && first.certainty > (second?.certainty ?? 0)) return first.source;
   const candidates = common.length > 0 ? common : guesses.flat();
-  throw new Failure('The system that these files come from cannot be determined.', {
-    exitCode: EXIT.usage,
-    advice: `Specify it with --from; candidates are ${names([...new Set(candidates.map(({ source }) => source))])}.`,
-  });
+  throw wrongUsage(
+    'The system that these files come from cannot be determined.',
+    `Specify it with --from; candidates are ${names([...new Set(candidates.map(({ source }) => source))])}.`,
+  );
 }
 
 async function unknown(file: ExportFile): Promise<Failure> {
   const reason = await whyUnrecognized(file);
-  if (reason !== undefined) return new Failure(reason, { exitCode: EXIT.usage });
-  return new Failure(`The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`, {
-    exitCode: EXIT.usage,
-    advice: `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,
-  });
+  if (reason !== undefined) return wrongUsage(reason);
+  return wrongUsage(
+    `The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`,
+    `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,
+  );
 }
 
 /**
@@ -105,7 +102,7 @@ async function unknown(file: ExportFile): Promise<Failure> {
  */
 export function describeFiles(
   { source, files, isGuess }: Chosen,
-  options: ConvertOptions & Pick<RunOptions, 'pepperEnv' | 'pepperMode'>,
+  options: ConvertOptions & Partial<Pick<RunOptions, 'pepperEnv' | 'pepperMode'>>,
 ): string[] {
   const lines = files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
@@ -149,7 +146,7 @@ export async function confirmSource(
   const canAsk = choice.yes !== true && out.live && out.input.isTTY === true && !readsStdin && !out.json;
   if (canAsk)
     return confirm(out, `${what.join(' ')} Read ${found.length === 1 ? 'it' : 'them'} as ${source.title} anyway?`);
-  throw new Failure(what.join('\n'), { exitCode: EXIT.usage, advice: adviceFor(source, found) });
+  throw wrongUsage(what.join('\n'), adviceFor(source, found));
 }
 
 function sentence(source: Source, { file, other }: Contradiction): string {

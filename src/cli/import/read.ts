@@ -1,7 +1,8 @@
 import type { Conversion } from '../../sources/convert.ts';
 import { type Group, openCounter, openGroups, type Place, type Summary } from '../../sources/summary.ts';
+import { type Item, itemPages } from '../follow/pages.ts';
 import type { Api } from '../service/api.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, openDisplay, printable, rateOf, type Step } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 
@@ -114,10 +115,10 @@ function shown(file = ''): string {
 }
 
 function noUser(where: string): Failure {
-  return new Failure(`There are no users in ${where}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Check --from and --format, and that the file contains the users.',
-  });
+  return wrongUsage(
+    `There are no users in ${where}.`,
+    'Check --from and --format, and that the file contains the users.',
+  );
 }
 
 const FIRST = 4096;
@@ -157,15 +158,6 @@ export function openPlaces(): Places {
   };
 }
 
-interface FailedItem {
-  index: number;
-  error?: {
-    message: string;
-    details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
-  };
-}
-
-const PAGE = 1000;
 /** The service counts more, but no more are read one by one. */
 const MOST_READ = 20_000;
 
@@ -176,28 +168,20 @@ const MOST_READ = 20_000;
  */
 export async function readFailures(api: Api, importId: string, places: Places): Promise<Group[]> {
   const groups = openGroups();
-  let pageToken: string | undefined;
-  let seen = 0;
-  do {
-    const page: { items: FailedItem[]; nextPageToken?: string } = await api.call(
-      'GET',
-      `/admin/v1/imports/${importId}/items`,
-      {
-        query: { state: 'ITEM_STATE_FAILED', pageSize: PAGE, pageToken },
-      },
-    );
-    for (const item of page.items) {
-      const place = places.at(item.index) ?? { file: '', line: item.index };
-      for (const { id, message } of reasonsOf(item)) groups.add(id, message, place);
-    }
-    seen += page.items.length;
-    pageToken = page.nextPageToken || undefined;
-  } while (pageToken !== undefined && seen < MOST_READ);
+  for await (const item of failedItems(api, importId, MOST_READ)) {
+    const place = places.at(item.index) ?? { file: '', line: item.index };
+    for (const { id, message } of reasonsOf(item)) groups.add(id, message, place);
+  }
   return groups.list();
 }
 
+/** At most `most` users that failed. @throws Failure */
+export async function* failedItems(api: Api, importId: string, most: number): AsyncGenerator<Item> {
+  for await (const { items } of itemPages(api, importId, { state: 'ITEM_STATE_FAILED' }, most)) yield* items;
+}
+
 /** One reason for each invalid field; an error without fields, such as a conflict, is one. */
-export function reasonsOf({ error }: Pick<FailedItem, 'error'>): { id: string; message: string }[] {
+export function reasonsOf({ error }: Pick<Item, 'error'>): { id: string; message: string }[] {
   const id = error?.details?.[0]?.id ?? 'UNKNOWN';
   const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
   if (fields.length === 0) return [{ id, message: error?.message ?? 'The service gave no reason.' }];

@@ -9,7 +9,7 @@ import { findOrg } from '../service/find.ts';
 import { pepperHeaders } from '../service/pepper.ts';
 import type { Session } from '../service/session.ts';
 import { confirm } from '../terminal/ask.ts';
-import { EXIT, Failure, Interrupted, orAborted, untilInterrupted } from '../terminal/failure.ts';
+import { Failure, Interrupted, orAborted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Chosen, chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type RunOptions, requireTimeout } from './options.ts';
@@ -257,10 +257,10 @@ export function questionFor(summary: Summary, { options, isGuess }: Plan): strin
 export function requireStated(summary: Summary, { options }: Plan): void {
   const mails = unstatedMails(summary, options);
   if (options.yes || options.dryRun || mails === 0) return;
-  throw new Failure(`${number(mails)} mails would be sent, and there is no terminal to ask on; nothing was imported.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use --mails auto to send them, or --mails none to hold them for `muster send-mails`.',
-  });
+  throw wrongUsage(
+    `${number(mails)} mails would be sent, and there is no terminal to ask on; nothing was imported.`,
+    'Use --mails auto to send them, or --mails none to hold them for `muster send-mails`.',
+  );
 }
 
 function unstatedMails({ mails }: Summary, options: Plan['options']): number {

@@ -2,7 +2,7 @@ import type { Conversion, Outcome } from '../../sources/convert.ts';
 import { HASH_NOT_USED } from '../../sources/hashes.ts';
 import { type Group, openCounter, type Place, type Summary } from '../../sources/summary.ts';
 import { number } from '../follow/progress.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 import type { RunOptions } from './options.ts';
@@ -192,17 +192,17 @@ export function showSummary(out: Output, summary: Summary, options: RunOptions):
 export function requireUsers(summary: Summary, { skipBroken }: RunOptions, { files }: Chosen): void {
   const broken = summary.broken.reduce((sum, { count }) => sum + count, 0);
   if (broken > 0 && !skipBroken) {
-    throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was imported.`, {
-      exitCode: EXIT.usage,
-      advice: 'Correct them at the places named above, or skip them with --skip-broken.',
-    });
+    throw wrongUsage(
+      `${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was imported.`,
+      'Correct them at the places named above, or skip them with --skip-broken.',
+    );
   }
   const names = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
   requireUsersInFiles(summary, names);
   if (summary.orgs.some(({ orgId }) => orgId === '')) {
-    throw new Failure('The files do not say which organization the users belong to.', {
-      exitCode: EXIT.usage,
-      advice: 'Specify it with --org; `muster orgs list` shows the existing ones.',
-    });
+    throw wrongUsage(
+      'The files do not say which organization the users belong to.',
+      'Specify it with --org; `muster orgs list` shows the existing ones.',
+    );
   }
 }

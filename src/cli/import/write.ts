@@ -11,10 +11,10 @@ import { requireUsersInFiles } from './read.ts';
 import { summaryLines } from './summary.ts';
 /** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 
-export interface WriteOptions extends SourceOptions {
+export type WriteOptions = SourceOptions & {
   /** `-` or nothing is standard output. */
   output?: string | undefined;
-}
+};
 
 /** @throws Failure @throws UsageError */
 export async function writeConverted(out: Output, options: WriteOptions): Promise<void> {

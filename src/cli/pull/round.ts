@@ -9,7 +9,7 @@ import { convertOptions } from '../import/options.ts';
 import { groupLines, summaryLines } from '../import/summary.ts';
 import { pastDate } from '../options.ts';
 import type { Session } from '../service/session.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { EXIT, type Failure, wrongUsage } from '../terminal/failure.ts';
 import type { PullOptions } from './options.ts';
 import {
   awaitImport,
@@ -164,13 +164,13 @@ function sourceOf({ system, options }: PullJob): Source {
   const name = system.source ?? options.from;
   const source = SOURCES.find((one) => one.name === name);
   if (source) return source;
-  throw new Failure(`Unknown source "${name}".`, { exitCode: EXIT.usage });
+  throw wrongUsage(`Unknown source "${name}".`);
 }
 
 function batchSize({ batch }: PullOptions): number {
   const size = /^\d{1,6}$/.test(batch) ? Number(batch) : 0;
   if (size >= 1 && size <= MOST_USERS) return size;
-  throw new Failure(`--batch must be a number from 1 to ${MOST_USERS}; it is "${batch}".`, { exitCode: EXIT.usage });
+  throw wrongUsage(`--batch must be a number from 1 to ${MOST_USERS}; it is "${batch}".`);
 }
 
 /** Saves all users of the old system in a file, or those that changed. @throws Failure @throws PullError */
@@ -205,10 +205,10 @@ export async function saveRound(job: PullJob, state: PullState, since: string | 
 }
 
 function unasked({ title }: PullSystem): Failure {
-  return new Failure(`${title} cannot be asked for changes, and a file has nothing to compare with.`, {
-    exitCode: EXIT.usage,
-    advice: 'Leave out --since, or leave out --out to send the changes.',
-  });
+  return wrongUsage(
+    `${title} cannot be asked for changes, and a file has nothing to compare with.`,
+    'Leave out --since, or leave out --out to send the changes.',
+  );
 }
 
 interface SavedFile {
@@ -225,7 +225,7 @@ interface SavedFile {
 async function openSaved(path: string, bytes: number, asText: (record: Fields) => string): Promise<SavedFile> {
   const part = `${path}.part`;
   const unwritable = (error: Error): never => {
-    throw new Failure(`${path} cannot be written: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`${path} cannot be written: ${error.message}.`);
   };
   const file = await open(part, bytes > 0 ? 'r+' : 'w', 0o600).catch(unwritable);
   await file.truncate(bytes);
@@ -262,16 +262,16 @@ function runOf({ system, options }: PullJob, { run, last }: PullState, since: st
 function sinceOf(system: PullSystem, last: PullState['last'], since: string): string | undefined {
   if (since !== 'last') {
     if (system.tellsChanges === true) return pastDate(since);
-    throw new Failure(`${system.title} does not tell when a user was changed.`, {
-      exitCode: EXIT.usage,
-      advice: 'Use --since last: only users that differ from what was sent before are sent.',
-    });
+    throw wrongUsage(
+      `${system.title} does not tell when a user was changed.`,
+      'Use --since last: only users that differ from what was sent before are sent.',
+    );
   }
   if (last === undefined) {
-    throw new Failure('There is no complete run before this one, so --since last has nothing to refer to.', {
-      exitCode: EXIT.usage,
-      advice: 'Run the command without --since first.',
-    });
+    throw wrongUsage(
+      'There is no complete run before this one, so --since last has nothing to refer to.',
+      'Run the command without --since first.',
+    );
   }
   if (!system.tellsChanges) return undefined;
   if (system.tellsChanges === 'since the last run') return last.mark;

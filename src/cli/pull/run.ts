@@ -4,7 +4,7 @@ import { requireTimeout } from '../import/options.ts';
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 import { askSecret } from '../terminal/ask.ts';
-import { EXIT, type ExitCode, Failure, Interrupted, untilInterrupted } from '../terminal/failure.ts';
+import { EXIT, type ExitCode, Failure, Interrupted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { intervalMs, type PullOptions, requireFitting } from './options.ts';
 import { importRound, type PullJob, saveRound } from './round.ts';
@@ -120,8 +120,5 @@ async function typed(out: Output, { prompt, neverAsked }: Secret): Promise<strin
 
 function missing({ prompt, env, neverAsked }: Secret): Failure {
   const orAsked = neverAsked ? '' : ', or run the command on a terminal, which asks for it';
-  return new Failure(`${prompt} is missing.`, {
-    exitCode: EXIT.usage,
-    advice: `Set ${env} in the environment${orAsked}.`,
-  });
+  return wrongUsage(`${prompt} is missing.`, `Set ${env} in the environment${orAsked}.`);
 }

@@ -5,12 +5,10 @@ import type { Entry } from '../../sources/entry.ts';
 import type { Page } from '../../sources/pull/system.ts';
 import { type Group, openGroups } from '../../sources/summary.ts';
 import { follow } from '../follow/follow.ts';
-import { type Item, itemPages } from '../follow/pages.ts';
 import { type Counts, counted, countsText } from '../follow/progress.ts';
 import { exitCodeFor, type ImportResult } from '../follow/result.ts';
-import { openPlaces, reasonsOf } from '../import/read.ts';
+import { failedItems, openPlaces, reasonsOf } from '../import/read.ts';
 import { upload } from '../import/upload.ts';
-import type { Api } from '../service/api.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
@@ -59,7 +57,7 @@ export function openSender({ api, out }: Pick<Session, 'api' | 'out'>, options: 
     await options.accepted(importId);
     const result = await awaitImport({ api, out }, importId, options.signal);
     const failed = new Set<number>();
-    for await (const item of failedItems(api, result)) {
+    for await (const item of failedItems(api, importId, result.counts.failed)) {
       failed.add(item.index);
       const place = places.at(item.index) ?? { file: options.title, line: item.index };
       for (const { id, message } of reasonsOf(item)) failures.add(id, message, place);
@@ -84,11 +82,6 @@ export function openSender({ api, out }: Pick<Session, 'api' | 'out'>, options: 
 
 function noCounts(): Counts {
   return { total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
-}
-
-async function* failedItems(api: Api, { importId, counts: { failed } }: ImportResult): AsyncGenerator<Item> {
-  if (failed === 0) return;
-  for await (const { items } of itemPages(api, importId, { state: 'ITEM_STATE_FAILED' }, failed)) yield* items;
 }
 
 /** Waits for the end of an import. @throws Failure when it was stopped before its end */

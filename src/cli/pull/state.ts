@@ -1,6 +1,6 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { type Lock, takeLock } from '../service/lock.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
 
 /**
  * The state file of a pull, what it remembers between its runs: how far it read, what it sent, and when the last complete
@@ -46,17 +46,16 @@ export function sentPath(path: string): string {
 export async function readState(path: string, { from, to }: Pick<PullState, 'from' | 'to'>): Promise<PullState> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new Failure(`The state file cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The state file cannot be read: ${error.message}.`);
   });
   if (text === undefined) return { version: 1, from, to };
   const state = parsed(text);
   const advice = 'Name another file with --state, or start again with --restart.';
-  if (state?.version !== 1)
-    throw new Failure(`${path} is not a state file of muster pull.`, { exitCode: EXIT.usage, advice });
+  if (state?.version !== 1) throw wrongUsage(`${path} is not a state file of muster pull.`, advice);
   if (state.from === from && state.to === to) return state;
   const other =
     state.from === from ? `goes to ${state.to}, this one to ${to}` : `reads ${state.from}, this one ${from}`;
-  throw new Failure(`${path} belongs to another pull, which ${other}.`, { exitCode: EXIT.usage, advice });
+  throw wrongUsage(`${path} belongs to another pull, which ${other}.`, advice);
 }
 
 function parsed(text: string): PullState | undefined {
@@ -87,7 +86,7 @@ export async function writeState(path: string, state: PullState): Promise<void> 
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw new Failure(`The state file cannot be written: ${(error as Error).message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The state file cannot be written: ${(error as Error).message}.`);
   }
 }
 
@@ -102,7 +101,7 @@ export async function removeState(path: string): Promise<void> {
  */
 export async function lockState(path: string): Promise<Lock> {
   const { lock, holder } = await takeLock(path).catch((error: Error) => {
-    throw new Failure(`The state file cannot be locked: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The state file cannot be locked: ${error.message}.`);
   });
   if (lock) return lock;
   const who = holder ? ` (process ${holder.pid} on ${holder.host}, since ${holder.since})` : '';

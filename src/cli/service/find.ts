@@ -1,4 +1,4 @@
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
 import { isIamOwner, type Me, readMe } from './session.ts';
 
@@ -49,10 +49,7 @@ function unknown(me: Me, text: string): Failure {
   const advice = isIamOwner(me)
     ? `\`muster orgs create ${JSON.stringify(text)}\` creates it; \`muster orgs list\` shows the existing ones.`
     : `${theirs(me)} An IAM_OWNER creates organizations and grants roles on them.`;
-  return new Failure(`There is no organization with the id, name or domain ${JSON.stringify(text)}.`, {
-    exitCode: EXIT.usage,
-    advice,
-  });
+  return wrongUsage(`There is no organization with the id, name or domain ${JSON.stringify(text)}.`, advice);
 }
 
 function theirs({ organizations }: Me): string {
@@ -62,10 +59,10 @@ function theirs({ organizations }: Me): string {
 }
 
 function ambiguous(text: string, orgs: Org[]): Failure {
-  return new Failure(`Several organizations match ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use the id of the one that you mean.',
-  });
+  return wrongUsage(
+    `Several organizations match ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`,
+    'Use the id of the one that you mean.',
+  );
 }
 
 function labelOf({ id, name }: Org): string {
@@ -153,17 +150,14 @@ export async function userIdOf(api: Api, text: string): Promise<string> {
   );
   const [found, ...others] = result;
   if (!found) {
-    throw new Failure(`There is no user with the id or login name ${JSON.stringify(text)}.`, {
-      exitCode: EXIT.usage,
-      advice: `\`muster users find ${JSON.stringify(text)}\` searches email addresses, too.`,
-    });
+    throw wrongUsage(
+      `There is no user with the id or login name ${JSON.stringify(text)}.`,
+      `\`muster users find ${JSON.stringify(text)}\` searches email addresses, too.`,
+    );
   }
   if (others.length === 0) return found.userId;
   const names = result.map((user) => `${user.userId} (${user.preferredLoginName})`).join(', ');
-  throw new Failure(`Several users match ${JSON.stringify(text)}: ${names}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use the id of the one that you mean.',
-  });
+  throw wrongUsage(`Several users match ${JSON.stringify(text)}: ${names}.`, 'Use the id of the one that you mean.');
 }
 
 export function userPath(userId: string, rest = ''): string {

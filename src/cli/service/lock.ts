@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
 /**
  * A lock file beside a file that several commands may change: the stored login, the state of a pull.
@@ -46,10 +46,10 @@ const PAUSE_MS = 50;
  */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(path).catch((error: Error) => {
-    throw new Failure(`The stored login cannot be written: ${error.message}.`, {
-      exitCode: EXIT.usage,
-      advice: 'Make the folder writable, or set MUSTER_TOKEN to the token.',
-    });
+    throw wrongUsage(
+      `The stored login cannot be written: ${error.message}.`,
+      'Make the folder writable, or set MUSTER_TOKEN to the token.',
+    );
   });
   try {
     return await work();

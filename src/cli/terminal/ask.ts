@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { EXIT, Failure, Interrupted } from './failure.ts';
+import { Failure, Interrupted, wrongUsage } from './failure.ts';
 import type { Output } from './output.ts';
 
 /** Questions on the terminal: a confirmation, and text that is not shown while it is typed. */
@@ -12,10 +12,10 @@ import type { Output } from './output.ts';
  */
 export async function confirm(out: Output, question: string): Promise<void> {
   if (!out.live || !out.input.isTTY) {
-    throw new Failure('This needs confirmation, and there is no terminal to ask on.', {
-      exitCode: EXIT.usage,
-      advice: 'Confirm it on the command line with --yes.',
-    });
+    throw wrongUsage(
+      'This needs confirmation, and there is no terminal to ask on.',
+      'Confirm it on the command line with --yes.',
+    );
   }
   const answer = await ask(out, `${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('Nothing was done.');

@@ -50,6 +50,11 @@ export class Failure extends Error {
   }
 }
 
+/** The command line, a file or the configuration is wrong. @param advice what to do now */
+export function wrongUsage(message: string, advice?: string): Failure {
+  return new Failure(message, { exitCode: EXIT.usage, advice });
+}
+
 /** The person pressed Ctrl-C, or the process received SIGTERM. */
 export class Interrupted extends Failure {
   constructor(message: string, advice?: string) {
