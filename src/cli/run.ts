@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs';
 import type { Argv } from 'yargs';
 import yargs from 'yargs/yargs';
 import { STDIN } from '../sources/read/file.ts';
 import { UsageError } from '../sources/read/records.ts';
 import { COMMANDS } from './commands.ts';
+import { text } from './options.ts';
 import { isDebugging } from './service/settings.ts';
 import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure, wrongUsage } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
+import { ownVersion } from './version.ts';
 
 /**
  * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
@@ -24,6 +25,12 @@ const TO_STDOUT = new Set(['-o', '--output']);
 const TAKE_VALUES = new Set(['--url', '--token-file']);
 const SCRIPT = 'print a shell completion script: muster completion >> ~/.bashrc';
 
+const OPTIONS = {
+  url: { ...text('URL of the service (default: MUSTER_URL, then that of the last login)'), global: true },
+  'token-file': { ...text('file that contains a token (default: MUSTER_TOKEN, then the login)'), global: true },
+  json: { type: 'boolean', describe: 'print the result as JSON', global: true },
+} as const;
+
 /**
  * Runs the command that the arguments name, to its end. Help, the version and completions go to the output of the
  * process, as yargs prints them.
@@ -31,36 +38,31 @@ const SCRIPT = 'print a shell completion script: muster completion >> ~/.bashrc'
  */
 export async function run(given: readonly string[], shell: Shell): Promise<ExitCode> {
   const args = withStdin(given);
+  const parser = parserOf(args, shell);
+  if (args.length === 0) {
+    parser.showHelp('error');
+    return EXIT.usage;
+  }
+  return endWith(parser, shell, args.includes('--json'));
+}
+
+function parserOf(args: string[], shell: Shell): Argv {
   const parser = yargs(args)
     .scriptName('muster')
     // The same texts on every machine: people and scripts search for them.
     .locale('en')
     .updateStrings(USAGE_TEXTS)
-    // Ids are strings, even those that look like numbers.
+    // Ids are strings, even ids that look like numbers.
     .parserConfiguration({ 'parse-numbers': false, 'parse-positional-numbers': false })
     .usage('$0 <command>\n\nImports users from another identity system and manages them.')
-    .options({
-      url: {
-        type: 'string',
-        describe: 'URL of the service (default: MUSTER_URL, then that of the last login)',
-        global: true,
-        requiresArg: true,
-      },
-      'token-file': {
-        type: 'string',
-        describe: 'file that contains a token (default: MUSTER_TOKEN, then the login)',
-        global: true,
-        requiresArg: true,
-      },
-      json: { type: 'boolean', describe: 'print the result as JSON', global: true },
-    })
+    .options(OPTIONS)
     .demandCommand(1, 'Specify a command.')
     .recommendCommands()
     .strict()
     .wrap(Math.min(WIDEST, shell.stdout.columns || WIDEST))
     .help()
     .alias('h', 'help')
-    .version(version())
+    .version(ownVersion())
     .epilogue('Exit codes and examples: docs/cli.md')
     .exitProcess(false)
     .fail((message, error) => {
@@ -69,12 +71,7 @@ export async function run(given: readonly string[], shell: Shell): Promise<ExitC
   // Handlers get the shell with their options, after these are checked: it is no option of the command line.
   parser.middleware((options) => void Object.assign(options, { shell }));
   for (const command of COMMANDS) parser.command(command);
-  parser.completion('completion', SCRIPT, completion(args, takesFiles));
-  if (args.length === 0) {
-    parser.showHelp('error');
-    return EXIT.usage;
-  }
-  return endWith(parser, shell, args.includes('--json'));
+  return parser.completion('completion', SCRIPT, completion(args, takesFiles)) as unknown as Argv;
 }
 
 /** As a file, `-` means standard input. The parser would drop it, taking it for an option without a name. */
@@ -98,11 +95,6 @@ function usageOf(name: string | undefined): string | undefined {
 
 function takesFiles(name: string): boolean {
   return usageOf(name)?.includes('<files') ?? false;
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Turns whatever the command throws into a message, advice and an exit code. */

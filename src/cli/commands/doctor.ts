@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { type Finding, ok, problem } from '../../operate/finding.ts';
 import { command } from '../command.ts';
 import { checkService, conclude, show } from '../doctor/doctor.ts';
 import { ofTheServer } from '../service/server-part.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT } from '../terminal/failure.ts';
+import { ownVersion } from '../version.ts';
 
 /** `muster doctor`: finds problems and says what to do about them. */
 export const doctor = command({
@@ -46,9 +46,4 @@ function checkNode(version: string): Finding {
   const message = `muster ${version} on Node.js ${process.versions.node}`;
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return ok('this command', message);
   return problem('this command', message, `It needs Node.js ${OLDEST_NODE} or newer.`);
-}
-
-function ownVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -2,7 +2,7 @@ import { command, type GivenOptions } from '../command.ts';
 import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
 import { type Me, nameOf, readMe, rolesOf, type Session } from '../service/session.ts';
-import { keepLogin, type Login, readKept } from '../service/settings.ts';
+import { isLoopback, keepLogin, type Login, readKept } from '../service/settings.ts';
 import { askSecret } from '../terminal/ask.ts';
 import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
@@ -77,11 +77,9 @@ function tell({ out, settings }: Session, me: Me): void {
   if (settings.token) out.note('MUSTER_TOKEN or --token-file takes precedence while it is set.');
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-
 function warnOfPlainHttp(out: Output, url: string): void {
   const { protocol, hostname } = new URL(url);
-  if (protocol === 'https:' || LOOPBACK.has(hostname)) return;
+  if (protocol === 'https:' || isLoopback(hostname)) return;
   out.note(`Warning: without HTTPS, tokens and passwords can be intercepted on the way to ${hostname}.`);
 }
 

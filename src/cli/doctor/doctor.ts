@@ -3,6 +3,7 @@ import type { Diagnostics } from '../../operate/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../operate/finding.ts';
 import { judge as judgeOfRemote, judgeVersions } from '../../operate/findings.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
+import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -91,14 +92,13 @@ function stranger(url: string): Finding {
   return problem('service', `the server at ${url} is not Muster`, 'Check the URL: --url or MUSTER_URL sets it.');
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** By then, automatic renewal should have replaced the certificate. */
 const SOON_DAYS = 14;
 
 async function checkTls(url: string): Promise<Finding> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'http:') {
-    if (LOOPBACK.has(hostname)) return ok('tls', 'not needed on this machine');
+    if (isLoopback(hostname)) return ok('tls', 'not needed on this machine');
     const advice = 'Put a TLS proxy in front of the service, and set BASE_URL and TRUST_PROXY.';
     return warning('tls', 'none: tokens and passwords can be intercepted', advice);
   }

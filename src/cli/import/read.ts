@@ -1,7 +1,7 @@
 import type { Conversion } from '../../sources/convert.ts';
 import { type Group, openCounter, openGroups, type Place, type Summary } from '../../sources/summary.ts';
 import { type Item, itemPages } from '../follow/pages.ts';
-import type { Api } from '../service/api.ts';
+import { type Api, detailsOf } from '../service/api.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, openDisplay, printable, rateOf, type Step } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
@@ -182,8 +182,7 @@ export async function* failedItems(api: Api, importId: string, most: number): As
 
 /** One reason for each invalid field; an error without fields, such as a conflict, is one. */
 export function reasonsOf({ error }: Pick<Item, 'error'>): { id: string; message: string }[] {
-  const id = error?.details?.[0]?.id ?? 'UNKNOWN';
-  const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
+  const { id = 'UNKNOWN', fields } = detailsOf(error ?? {});
   if (fields.length === 0) return [{ id, message: error?.message ?? 'The service gave no reason.' }];
-  return fields.map(({ field, description }) => ({ id, message: `${field}: ${description}` }));
+  return fields.map((message) => ({ id, message }));
 }

@@ -109,23 +109,28 @@ export class Stranger extends Failure {
   }
 }
 
-interface ErrorBody {
+/** An error as the service words it. */
+export interface ServiceError {
   message?: string;
   /** In place of `message`, as RFC 6749 defines it. */
   error_description?: string;
   details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
 }
 
+/** The stable id of an error, and a text for each field that is not valid. */
+export function detailsOf({ details }: ServiceError): { id: string | undefined; fields: string[] } {
+  const fields = details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
+  return { id: details?.[0]?.id, fields: fields.map(({ field, description }) => `${field}: ${description}`) };
+}
+
 /** The Failure for a response that is not a success: every invalid field, and what to do about it. */
 async function refusal(url: string, response: Response): Promise<Failure> {
-  const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
+  const body = (await response.json().catch(() => undefined)) as ServiceError | undefined;
   const said = body?.message ?? body?.error_description;
   if (said === undefined && response.status < 500) return new Stranger(url);
-  const id = body?.details?.[0]?.id;
-  const fields = body?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
-  const lines = fields.map(({ field, description }) => `  ${field}: ${description}`);
+  const { id, fields } = detailsOf(body ?? {});
   const message = said ?? `${url} answered ${response.status} without saying why.`;
-  return new Failure([message, ...lines].join('\n'), {
+  return new Failure([message, ...fields].join('\n  '), {
     exitCode: exitCodeOf(response.status),
     advice: adviceFor(response, id),
     id,

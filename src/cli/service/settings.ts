@@ -76,6 +76,11 @@ function serviceUrl(text: string): string {
   );
 }
 
+/** Whether the host of a URL is this machine, so that nothing on the way can read along. */
+export function isLoopback(hostname: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
 async function readToken(path: string): Promise<string> {
   const token = await readFile(path, 'utf8').catch((error: Error) => {
     throw wrongUsage(`The token file cannot be read: ${error.message}.`);
