@@ -1,6 +1,8 @@
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { argument, text, YES } from '../options.ts';
 
+/** `muster clients`: the applications that users log in to (IAM_OWNER). */
+
 const PATH = '/admin/v1/clients';
 
 interface Client {
@@ -85,5 +87,4 @@ const remove = deleteCommand({
   target: async (_api, { client }) => ({ id: client, path: `${PATH}/${encodeURIComponent(client)}` }),
 });
 
-/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 export const clients = group('clients', 'list, register and delete OAuth clients (IAM_OWNER)', [list, create, remove]);

@@ -7,6 +7,8 @@ import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
 
+/** `muster events`: searches the audit events, exports all that match, or follows new ones. */
+
 const OPTIONS = {
   type: { ...text('only events of this type, such as user.signin.failed; can be repeated'), array: true },
   user: text('only events about the user with this id'),
@@ -24,7 +26,6 @@ const OPTIONS = {
   output: { ...OUTPUT, describe: 'file for --format; - is standard output' },
 } as const;
 
-/** `muster events`: searches the audit events, or exports all that match. */
 export const events = command({
   usage: 'events',
   describe: 'search or export the audit events: sign-ins, tokens, administrative changes',

@@ -5,6 +5,8 @@ import { causeRow, valueText } from '../follow/result.ts';
 import { flag, IMPORT, text } from '../options.ts';
 import type { Session } from '../service/session.ts';
 
+/** Commands about users that failed: the causes, and a correction of all users of one cause. */
+
 const COLUMNS = ['CAUSE', 'USERS', 'FIELD', 'WHY', 'FIRST', 'REMEDIES'];
 
 /** `muster causes`: why users failed, grouped. */

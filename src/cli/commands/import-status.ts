@@ -12,6 +12,8 @@ import type { Session } from '../service/session.ts';
 import { Failure } from '../terminal/failure.ts';
 import { distance } from '../terminal/output.ts';
 
+/** Commands that show an import: its state, the outcome for each user, and a report of all of them. */
+
 const MOST = 100;
 
 /** `muster status`: one import in detail, or the latest ones as a table. */

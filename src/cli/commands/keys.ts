@@ -6,6 +6,8 @@ import type { Shell } from '../terminal/completion.ts';
 import { EXIT, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
+/** `muster keys`: replacing the encryption key. It runs where the service runs, as it needs the keys. */
+
 const status = command({
   usage: 'status',
   describe: "on the server's machine: show how many stored values need each encryption key",
@@ -73,5 +75,4 @@ function roleOf(id: string, current: string): string {
   return id === 'none' ? 'still needed: encrypted while there was one key' : 'still needed';
 }
 
-/** `muster keys`: replacing the encryption key. It runs where the service runs, as it needs the keys. */
 export const keys = group('keys', 'replace the encryption key of the service', [status, rotate]);

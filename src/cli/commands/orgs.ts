@@ -5,6 +5,8 @@ import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
 
+/** `muster orgs`: the organizations that users belong to. */
+
 const PATH = '/management/v1/orgs';
 const URLS_PATH = '/management/v1/orgs/me/allowed_urls';
 const NAMES_PATH = '/management/v1/orgs/me/sign_in_names';
@@ -158,7 +160,6 @@ const signInNames = command({
   },
 });
 
-/** `muster orgs`: the organizations that users belong to. */
 export const orgs = group('orgs', 'manage organizations', [
   list,
   create,

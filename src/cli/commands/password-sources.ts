@@ -9,6 +9,8 @@ import type { Shell } from '../terminal/completion.ts';
 import { EXIT, type Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
+/** `muster password-sources`: other systems that verify the passwords of imported users. */
+
 /** The name that the service gives the secret of each kind; `http` has one that the service makes. */
 const SECRET = { http: undefined, ldap: 'bindPassword', 'oauth-password': 'clientSecret', cognito: 'clientSecret' };
 type Kind = keyof typeof SECRET;
@@ -333,7 +335,6 @@ async function hiddenText(out: Output, env: Shell['env'], { variable, what, prom
   throw wrongUsage(`The ${what} is empty.`, `Type it, or set ${variable}.`);
 }
 
-/** `muster password-sources`: other systems that verify the passwords of imported users. */
 export const passwordSources = group(
   'password-sources',
   'other systems that verify imported users: add, list, show, change, status, test, end, delete',

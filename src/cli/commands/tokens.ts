@@ -4,6 +4,8 @@ import type { Api } from '../service/api.ts';
 import { findOrg, userIdOf } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 
+/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
+
 const USER = { ...text('id or login name'), demandOption: true } as const;
 
 const CREATE_OPTIONS = {
@@ -93,5 +95,4 @@ function tokensPath(userId: string): string {
   return `/management/v1/users/${encodeURIComponent(userId)}/pats`;
 }
 
-/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
 export const tokens = group('tokens', 'create, list and delete personal access tokens', [create, list, remove]);

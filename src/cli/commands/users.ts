@@ -15,6 +15,8 @@ import {
 } from '../service/find.ts';
 import type { Output } from '../terminal/output.ts';
 
+/** `muster users`: shows users and changes them. */
+
 const USER = argument('id or login name');
 
 const list = command({
@@ -186,7 +188,6 @@ const remove = deleteCommand({
   },
 });
 
-/** `muster users`: shows users and changes them. */
 export const users = group('users', 'list, find and manage users', [
   list,
   find,

@@ -4,6 +4,7 @@ import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { judgeConnections, judgeNodes, judgePostgres, judgeRedis } from '../../operate/store-findings.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
+
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 
 /** Yields each finding as soon as it is known. */

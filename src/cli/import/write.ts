@@ -9,6 +9,7 @@ import { chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
 import { summaryLines } from './summary.ts';
+
 /** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 
 export type WriteOptions = SourceOptions & {

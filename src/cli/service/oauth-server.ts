@@ -4,6 +4,7 @@ import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
 import { Stranger, Unreachable } from './api.ts';
 import type { Login } from './settings.ts';
+
 /**
  * The authorization server of a service, as `muster login` and the renewal of tokens use it.
  *

@@ -1,4 +1,5 @@
 import { wrongUsage } from '../terminal/failure.ts';
+
 /** Loads what belongs to the server; the package muster-cli does not have it. */
 
 /**

@@ -3,6 +3,7 @@ import { realpath, rename, rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Failure, wrongUsage } from './failure.ts';
+
 /**
  * Writes a file completely or not at all: to a temporary file in the same folder, which only the owner can read and
  * which is renamed at the end.
