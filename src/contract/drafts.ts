@@ -1,10 +1,9 @@
+/** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
 import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
 import { checkBody, convertBody, createBody, startBody } from './import-options.ts';
 import { guess, pepperHeaders, result } from './import-results.ts';
 import type { Operations } from './operation.ts';
-
-/** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
 const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';

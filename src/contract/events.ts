@@ -1,11 +1,12 @@
+/** Audit events: their types, the conditions of a search, and the operations that search and export them. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import { plainAddress } from '../platform/text/names.ts';
 import type { Operations } from './operation.ts';
 import { AT, digits, timestamp } from './shapes.ts';
-/** Every type of audit event, with its meaning. The names are an interface: programs match on them. */
 
+/** Every type of audit event, with its meaning. The names are an interface: programs match on them. */
 export const AUDIT_TYPES = {
   'user.signin.succeeded': 'a user signed in',
   'user.signin.failed': 'a sign-in failed; `payload.reason` says why',
@@ -97,8 +98,6 @@ export const AUDIT_TYPES = {
 export type AuditType = keyof typeof AUDIT_TYPES;
 export const AUDIT_TYPE_NAMES = Object.keys(AUDIT_TYPES) as [AuditType, ...AuditType[]];
 
-/** Request bodies of the search and the export of audit events. */
-
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const;
 
 const PAGE_TOKEN = 'must be the nextPageToken of an earlier page of this search';
@@ -137,19 +136,6 @@ export const auditSearch = auditFilter.extend({
 export const auditExport = auditFilter.extend({
   format: z.enum(EXPORT_FORMATS, `must be ${EXPORT_FORMATS.join(' or ')}`).default('ndjson'),
 });
-
-function isNetwork(text: string): boolean {
-  const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
-}
-
-/** As events store it: IPv4 without the prefix of IPv6. */
-function plain(text: string): string {
-  return plainAddress(text) ?? text;
-}
-
-/** Audit events in the OpenAPI document. */
 
 const ACTOR_KINDS = ['human', 'machine', 'client', 'system', 'deleted', 'anonymous'] as const;
 
@@ -251,3 +237,14 @@ export const eventOperations: Operations = {
     errors: { 429: BUSY },
   },
 };
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+}
+
+/** The address as events store it: IPv4 without the prefix of IPv6. */
+function plain(text: string): string {
+  return plainAddress(text) ?? text;
+}

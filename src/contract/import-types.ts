@@ -1,9 +1,9 @@
-import type { Details } from '../platform/db/events.ts';
-import type { ErrorBody } from '../platform/errors.ts';
 /**
  * What the API answers about imports, as the service writes it and the console and the command line read it.
  * `/openapi.json` describes it to everybody else.
  */
+import type { Details } from '../platform/db/events.ts';
+import type { ErrorBody } from '../platform/errors.ts';
 
 export interface Counts {
   total: number;
@@ -119,7 +119,7 @@ export interface CountedCause extends Cause {
 export interface Causes {
   /** Failed users, corrected ones included. */
   failed: number;
-  /** Those of them whose entries were corrected; `_retry` imports them. */
+  /** Failed users whose entries were corrected; `_retry` imports them. */
   corrected: number;
   /** The most common first, at most MAX_CAUSES. */
   causes: CountedCause[];

@@ -1,7 +1,7 @@
+/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type OperationId, PERMISSIONS } from './permissions.ts';
-/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
 
 export interface Operation {
   /** Its name in the table of permissions. */

@@ -1,3 +1,4 @@
+/** Organizations: what a request may contain, and the operations on them. */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
@@ -14,6 +15,7 @@ import {
   exampleSearch,
   searchAnswer,
 } from './shapes.ts';
+
 /** The bare user name; `userName@domain`; a verified address that no other user of the organization has. */
 export const SIGN_IN_NAMES = ['userName', 'loginName', 'email'] as const;
 
@@ -24,8 +26,6 @@ export const signInNamesBody = z.object({
     .max(SIGN_IN_NAMES.length, `must have at most ${SIGN_IN_NAMES.length} entries`)
     .transform((names) => SIGN_IN_NAMES.filter((name) => names.includes(name))),
 });
-
-/** Request bodies of the organization calls. */
 
 const profile = z.object({
   firstName: requiredText(200),
@@ -92,8 +92,6 @@ export const orgSearch = z.object({
   query: paging(),
   queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
 });
-
-/** Organizations in the OpenAPI document. */
 
 const org = z
   .object({
