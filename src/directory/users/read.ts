@@ -1,16 +1,11 @@
 import type { IdpLink, MetadataEntry } from '../../contract/humans.ts';
-import { ACCESS_TOKEN_TYPES } from '../../contract/users.ts';
+import { ACCESS_TOKEN_TYPES, stateName } from '../../contract/users.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS } from '../../platform/fields.ts';
-import { loginNames, type User, type UserState } from './store.ts';
+import { loginNames, type User } from './store.ts';
 
 /** The user object of get and search: all documented scalars, also false and empty. */
-
-/** Turns `active` into `USER_STATE_ACTIVE`. */
-function stateName(state: UserState): string {
-  return `USER_STATE_${state.toUpperCase()}`;
-}
 
 export function userView(user: User): Record<string, unknown> {
   const names = loginNames(user);

@@ -1,8 +1,17 @@
-import { type Position, positionOf, tokenAfter, type UserQuery } from '../../contract/users.ts';
+import {
+  type Position,
+  positionOf,
+  type StateName,
+  stateOfName,
+  tokenAfter,
+  USER_STATES,
+  type UserQuery,
+  type UserState,
+} from '../../contract/users.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 import type { TokenPage } from '../../platform/http/answers.ts';
-import { hasLoginName, USER_COLUMNS, type User, type UserState } from './store.ts';
+import { hasLoginName, USER_COLUMNS, type User } from './store.ts';
 
 /** The range of texts that begin with a prefix, in the order of code points: that of UTF-8 and of the collation "C". */
 
@@ -63,7 +72,7 @@ function orgOf({ organizationIdQuery }: UserQuery): string[] | undefined {
 function stateOf({ stateQuery }: UserQuery): UserState[] | undefined {
   if (!stateQuery) return undefined;
   if (stateQuery.state === 'USER_STATE_DELETED') return [];
-  return [stateQuery.state.replace('USER_STATE_', '').toLowerCase() as UserState];
+  return [stateOfName(stateQuery.state as StateName)];
 }
 
 /** @param orgIds a bare login name is that of the user who had it first in one of them */
@@ -106,7 +115,6 @@ export interface Slice {
 
 /** The condition of the index `users_listed`, which is true for every user. */
 const LISTED = 'u.sequence >= 0';
-const STATES = ['active', 'inactive', 'locked', 'initial'] as const;
 
 /** SQL that returns the names (`user_name_key`, `org_id`) of a page's users. */
 export function namesOfPage(filter: Filter, parameter: Parameter, slice: Slice): string {
@@ -145,7 +153,7 @@ function matches(filter: Filter, parameter: Parameter, { tail, after }: Ranges):
     return `select ${columns} from (${found}) u ${after ? `where ${after.exact}` : ''} ${tail}`;
   }
   if (!orgIds) return `select ${columns} from users u where ${everywhere(filter, after?.exact)} ${tail}`;
-  const states = parameter(filter.states ?? STATES);
+  const states = parameter(filter.states ?? USER_STATES);
   const range = [
     LISTED,
     // The index has the hash; two organizations may share one.
@@ -163,7 +171,7 @@ function matches(filter: Filter, parameter: Parameter, { tail, after }: Ranges):
 /** A single state is no parameter, so that the planner knows whether `users_state` has it. */
 function everywhere({ states, names }: Filter, after: string | undefined): string {
   const [state] = states ?? [];
-  const known = STATES.find((one) => one === state);
+  const known = USER_STATES.find((one) => one === state);
   return [...names, ...(known ? [`u.state = '${known}'`] : []), ...(after ? [after] : [])].join(' and ') || 'true';
 }
 

@@ -1,10 +1,11 @@
 import type { OperationId } from '../../contract/permissions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { ensureOwnerRemains } from '../members.ts';
 import { revokeLogins } from '../revocation.ts';
-import type { User, UserState } from './store.ts';
+import type { User } from './store.ts';
 
 /**
  * The states of a user and the only transitions between them (diagram in README.md).

@@ -7,6 +7,7 @@ import {
   requireReach,
 } from '../../contract/permissions.ts';
 import type { LoginScope } from '../../contract/sessions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { dropUnsentMails } from '../../messages/mail/outbox.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -17,8 +18,6 @@ import { ensureOwnerRemains, rightsOf } from '../members.ts';
  * Reads, adds and deletes stored users.
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
-
-export type UserState = 'active' | 'inactive' | 'locked' | 'initial';
 
 export interface User {
   id: string;

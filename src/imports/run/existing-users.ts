@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { rightsOf } from '../../directory/members.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';

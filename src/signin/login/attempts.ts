@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import type { LoginUser } from '../../contract/sessions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA } from '../../directory/policies.ts';
 import { recordFailedSignIn, recordSignInLock, type SignInFailure } from '../../directory/sign-in-events.ts';
 import { slowestMs } from '../../directory/users/slow-hashes.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';

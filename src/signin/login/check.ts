@@ -1,6 +1,6 @@
 import { passwordAge } from '../../contract/policies.ts';
+import type { UserState } from '../../contract/users.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash, type Pepper, pepperedOf, pepperSeal, seesAllPeppered, withPepper } from '../../passwords/pepper.ts';
 import { ApiError } from '../../platform/errors.ts';
