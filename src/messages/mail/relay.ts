@@ -1,3 +1,15 @@
+/**
+ * Moves due mails from the outbox to the queue, as pointers; gives each mail its time slot of the rate of all processes; and
+ * writes the outcomes of deliveries.
+ *
+ * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
+ * only one of them claims a row (`for update skip locked`). A row settles once, and its import counts it in the same
+ * transaction; nothing else writes outcomes.
+ *
+ * On crash: a claim moves the row's next attempt into the future. If we crash after it, or the queue loses the job, the
+ * row is due again at that time. If the queue still has the job's id, it ignores the duplicate. Time slots of a crashed
+ * process are lost.
+ */
 import { type Patience, retryWhileUnavailable } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import {
@@ -9,15 +21,6 @@ import {
   prepareReleased,
   releaseClaim,
 } from './outbox.ts';
-/**
- * Moves due mails from the outbox to the queue, as pointers.
- *
- * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
- * only one of them claims a row (`for update skip locked`).
- *
- * On crash: a claim moves the row's next attempt into the future. If we crash after it, or the queue loses the job, the
- * row is due again at that time. If the queue still has the job's id, it ignores the duplicate.
- */
 
 /** The queue as the relay uses it. */
 export interface MailQueue {
@@ -75,10 +78,7 @@ function jobOf({ pointer: data, isAlone }: ClaimedMail) {
  * The next free slot is a row of the database. Each request moves it ahead by the number of slots it takes. It never
  * lies in the past: unused slots are lost, not saved up (a leaky bucket of one, the Generic Cell Rate Algorithm of
  * ITU-T I.371). The row is never further ahead than MOST_AHEAD, even after crashes and changes of the clock.
- *
- * On crash: the slots of the process are lost; no other process gets them.
  */
-
 export interface RateLimiter {
   /** Resolves to true when one more mail may go, to false when stopped. @throws when the database cannot be reached */
   turn(): Promise<boolean>;
@@ -94,7 +94,7 @@ interface Turn {
 /** More than all processes together take ahead in normal operation: each takes the slots of about a second. */
 const MOST_AHEAD = '60 seconds';
 
-/** @param rate mails a second over all processes */
+/** Opens the limit of mails. @param rate mails a second over all processes */
 export function openRateLimiter(db: Db, rate: number): RateLimiter {
   let asking: Turn[] = [];
   let isStopped = false;
@@ -150,14 +150,6 @@ async function firstOf(db: Db, count: number, rate: number): Promise<number> {
   });
   return Math.max(0, rows[0]?.ms ?? 0);
 }
-
-/**
- * The only place that writes the outcomes of mails.
- *
- * Guarantee: a row settles once, and its import counts it in the same transaction.
- *
- * On crash: the outcome is unknown and the mail is delivered again with the same Message-ID.
- */
 
 /** How one attempt ended. `state` pending: retried after `delayMs`. */
 export interface MailOutcome {

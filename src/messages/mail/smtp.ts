@@ -1,6 +1,3 @@
-import { Readable } from 'node:stream';
-import SMTPPool from 'nodemailer/lib/smtp-pool';
-import type { ComposedMail, SendResult, Transport } from './message.ts';
 /**
  * Delivers mail over SMTP, on a bounded number of persistent connections.
  *
@@ -9,6 +6,9 @@ import type { ComposedMail, SendResult, Transport } from './message.ts';
  *
  * On crash: between the server's acknowledgement and our record of it, the mail is sent again with the same Message-ID.
  */
+import { Readable } from 'node:stream';
+import SMTPPool from 'nodemailer/lib/smtp-pool';
+import type { ComposedMail, SendResult, Transport } from './message.ts';
 
 /** Connections of one process; further deliveries wait for a free one. */
 export const SMTP_CONNECTIONS = 8;
