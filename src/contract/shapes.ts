@@ -114,6 +114,8 @@ export const proofBody = {
   examples: { 'with the current password': { currentPassword: 'correct horse battery staple' } },
 };
 
+const MOST_URL = 2000;
+
 /** An absolute URL without credentials and fragment, of at most 2000 characters. outgoing.ts checks the address that it leads to. */
 export function webhookUrl() {
   return z
@@ -132,5 +134,3 @@ function urlProblem(s: string): string | undefined {
   if (url.username || url.password) return 'must not contain a user name or a password';
   return url.hash ? 'must not contain a fragment' : undefined;
 }
-
-const MOST_URL = 2000;

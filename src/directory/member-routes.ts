@@ -1,3 +1,4 @@
+/** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
 import { type Request, type Response, Router } from 'express';
 import { instanceMember, memberSearch, orgMember } from '../contract/members.ts';
 import {
@@ -15,8 +16,6 @@ import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from './members.ts';
 import { requireOrg } from './organizations.ts';
 import { findUser, type User, userNotFound } from './users/store.ts';
-
-/** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
 
 /** The two kinds of members, and the operations on each. */
 const KINDS = [

@@ -4,15 +4,14 @@ import { memberRoutes } from '../directory/member-routes.ts';
 import { findOrgs } from '../directory/organizations.ts';
 import { type SetUpDeps, setUpRoutes } from '../directory/set-up.ts';
 import { userDetails, userView, userViewV1 } from '../directory/users/read.ts';
-import { machineRoutes, readRoutes, searchRoutes, stateRoutes } from '../directory/users/routes.ts';
+import { humanRoutes, machineRoutes, readRoutes, searchRoutes, stateRoutes } from '../directory/users/routes.ts';
 import { findUser, type User } from '../directory/users/store.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import { invalidToken } from './authenticate.ts';
 import { clientRoutes } from './client-routes.ts';
-import { type ChangeDeps, humanRoutes } from './credentials/human.ts';
+import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { totpRoutes } from './credentials/totp.ts';
-import { hasFailedLogins } from './login/delays.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
 /** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
@@ -73,6 +72,7 @@ export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Rou
     .use(readRoutes(deps))
     .use(searchRoutes(deps))
     .use(humanRoutes(deps))
+    .use(humanChangeRoutes(deps))
     .use(machineRoutes(deps))
-    .use(stateRoutes(deps, (db, userId) => hasFailedLogins(db, deps.secrets, userId)));
+    .use(stateRoutes(deps));
 }

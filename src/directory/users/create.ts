@@ -1,3 +1,10 @@
+/**
+ * Creates a human user with all fields of the request, their codes and the verification mail, or nothing.
+ *
+ * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
+ * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they
+ * set one by a reset.
+ */
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import type { NewHuman } from '../../contract/humans.ts';
 import { issueCode, mailRequested } from '../../messages/mail/codes.ts';
@@ -15,77 +22,6 @@ import { insertLinks, insertMetadata } from './read.ts';
 import { addActive } from './second-factors.ts';
 import { rememberSlowHash } from './slow-hashes.ts';
 import { insertUser, type NewUser, type User } from './store.ts';
-export interface EmailDeps {
-  /** The transaction's connection. */
-  db: Db;
-  secrets: Secrets;
-  config: Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
-}
-
-/** For both an email address and a phone number. */
-export interface ContactDeps extends EmailDeps {
-  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
-}
-
-/** How a code is delivered; by email if neither field is set. */
-export type EmailCodeChoice = Pick<EmailInput, 'sendCode' | 'returnCode'>;
-
-/**
- * Emails a code for the address, or returns it. An INITIAL user gets the code of the initialisation mail, which
- * confirms the address and sets the first password.
- * @param by.address a new address to confirm; absent: the one that the user has
- * @throws ApiError 429 MAIL-LIMIT
- */
-export async function makeEmailCode(
-  deps: EmailDeps,
-  user: Pick<User, 'id' | 'state'>,
-  choice: EmailCodeChoice,
-  { editor, address }: { editor: string; address?: string | undefined },
-): Promise<string | undefined> {
-  const purpose = user.state === 'initial' ? 'initialise' : 'verify_email';
-  const code = { userId: user.id, codeTtlMs: deps.config.CODE_TTL_MS, address };
-  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose });
-  await mailRequested(deps, { ...code, kind: purpose, urlTemplate: choice.sendCode?.urlTemplate }, editor);
-  return undefined;
-}
-
-/** @param before whether the same value was verified before; used only if the input says nothing */
-export function verifiedBy(
-  { isVerified, sendCode, returnCode }: { isVerified?: boolean | undefined; sendCode?: unknown; returnCode?: unknown },
-  before: boolean,
-): boolean {
-  return isVerified ?? (before && sendCode === undefined && returnCode === undefined);
-}
-
-/** How a code is delivered; as a text message if the field is not set. */
-export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
-
-/**
- * Sends a code to the number, or returns it. A new user gets one only if the request asked for it.
- * @param by.address a new number to confirm; absent: the one that the user has
- * @throws ApiError 429 MAIL-LIMIT
- */
-export async function makePhoneCode(
-  deps: ContactDeps,
-  user: Pick<User, 'id'>,
-  choice: PhoneCodeChoice,
-  { editor, address }: { editor: string; address?: string | undefined },
-): Promise<string | undefined> {
-  const code = { userId: user.id, codeTtlMs: deps.config.PHONE_CODE_TTL_MS, address };
-  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose: 'verify_phone' });
-  await mailRequested(deps, { ...code, kind: 'verify_phone' }, editor);
-  return undefined;
-}
-
-/**
- * Creates a human user with all fields of the request, their codes and the verification mail, or nothing.
- *
- * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
- * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they
- * set one by a reset.
- *
- * On crash: before the commit nothing exists; after it the mail is already in the outbox.
- */
 
 export interface HumanDeps {
   pool: Pool;
@@ -168,4 +104,67 @@ async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHum
   const isAsked = phone?.sendCode !== undefined || phone?.returnCode !== undefined;
   const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone, { editor }) : undefined;
   return { emailCode, phoneCode };
+}
+
+/** What a code for an email address needs. */
+export interface EmailDeps {
+  /** The transaction's connection. */
+  db: Db;
+  secrets: Secrets;
+  config: Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+}
+
+/** What codes for an email address and a phone number need. */
+export interface ContactDeps extends EmailDeps {
+  config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+}
+
+/** How a code is delivered; by email if neither field is set. */
+export type EmailCodeChoice = Pick<EmailInput, 'sendCode' | 'returnCode'>;
+
+/**
+ * Emails a code for the address, or returns it. An INITIAL user gets the code of the initialisation mail, which
+ * confirms the address and sets the first password.
+ * @param by.address a new address to confirm; absent: the one that the user has
+ * @throws ApiError 429 MAIL-LIMIT
+ */
+export async function makeEmailCode(
+  deps: EmailDeps,
+  user: Pick<User, 'id' | 'state'>,
+  choice: EmailCodeChoice,
+  { editor, address }: { editor: string; address?: string | undefined },
+): Promise<string | undefined> {
+  const purpose = user.state === 'initial' ? 'initialise' : 'verify_email';
+  const code = { userId: user.id, codeTtlMs: deps.config.CODE_TTL_MS, address };
+  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose });
+  await mailRequested(deps, { ...code, kind: purpose, urlTemplate: choice.sendCode?.urlTemplate }, editor);
+  return undefined;
+}
+
+/** @param before whether the same value was verified before; used only if the input says nothing */
+export function verifiedBy(
+  { isVerified, sendCode, returnCode }: { isVerified?: boolean | undefined; sendCode?: unknown; returnCode?: unknown },
+  before: boolean,
+): boolean {
+  return isVerified ?? (before && sendCode === undefined && returnCode === undefined);
+}
+
+/** How a code is delivered; as a text message if the field is not set. */
+export type PhoneCodeChoice = Pick<PhoneInput, 'returnCode'>;
+
+/**
+ * Sends a code to the number, or returns it. A new user gets one only if the request asked for it.
+ * @param by.address a new number to confirm; absent: the one that the user has
+ * @throws ApiError 429 MAIL-LIMIT
+ */
+export async function makePhoneCode(
+  deps: ContactDeps,
+  user: Pick<User, 'id'>,
+  choice: PhoneCodeChoice,
+  { editor, address }: { editor: string; address?: string | undefined },
+): Promise<string | undefined> {
+  const code = { userId: user.id, codeTtlMs: deps.config.PHONE_CODE_TTL_MS, address };
+  if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose: 'verify_phone' });
+  await mailRequested(deps, { ...code, kind: 'verify_phone' }, editor);
+  return undefined;
 }

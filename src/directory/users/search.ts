@@ -1,3 +1,16 @@
+/**
+ * Searches users by the caller's queries, all of which must match; results are in the order of user names.
+ *
+ * Some queries are true for few users, and an index leads to these: they are `selective`. Organizations, states and
+ * prefixes may be true for millions, of which a search reads only as many as it shows. In organizations, a statement reads
+ * the index `users_listed` once for each organization and state, and merges the results, as each of them is in order of
+ * names. Without organizations it reads `users_name` in order; states that few users have are in `users_state`.
+ *
+ * Guarantee: the work of a page depends on its offset and its limit, not on the number of users. A page token has no
+ * offset: it leads to the next page at once. Programs that page until they have `total` users miss nobody: the total is
+ * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is above
+ * it while there may be more.
+ */
 import {
   type Position,
   positionOf,
@@ -13,31 +26,68 @@ import { nameKey } from '../../platform/fields.ts';
 import type { TokenPage } from '../../platform/http/answers.ts';
 import { hasLoginName, USER_COLUMNS, type User } from './store.ts';
 
-/** The range of texts that begin with a prefix, in the order of code points: that of UTF-8 and of the collation "C". */
-
-const LAST = 0x10ffff;
-const SURROGATES = { first: 0xd800, last: 0xdfff };
-
-/** The first text after all texts that begin with `prefix`; undefined if there is none. */
-export function afterPrefix(prefix: string): string | undefined {
-  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
-  while (points.at(-1) === LAST) points.pop();
-  const last = points.pop();
-  if (last === undefined) return undefined;
-  const next = last + 1 === SURROGATES.first ? SURROGATES.last + 1 : last + 1;
-  return String.fromCodePoint(...points, next);
+export interface UserSearch {
+  queries: UserQuery[];
+  page: TokenPage;
+  /** Only users of these organizations are found and counted; absent: all. */
+  orgIds?: string[];
 }
 
-/**
- * What a search asks for, sorted by how the database finds it.
- *
- * Some queries are true for few users, and an index leads to these: they are `selective`. Organizations, states and
- * prefixes may be true for millions, of which a search reads only as many as it shows (listing.ts).
- */
+export interface FoundUsers extends Total {
+  users: User[];
+  /** Leads to the next page, if there is one. */
+  nextPageToken?: string | undefined;
+}
+
+const NOTHING: FoundUsers = { total: 0, isEstimate: false, users: [] };
+
+/** One page of the users that match all queries, and their total. */
+export async function searchUsers(db: Db, { queries, page, orgIds }: UserSearch): Promise<FoundUsers> {
+  const filterWith = (parameter: Parameter) => filterOf(queries, parameter, orgIds);
+  if (isEmpty(filterWith(() => ''))) return NOTHING;
+  // One more than the page has tells whether there is a next page.
+  const found = await readPage(db, filterWith, { ...page, limit: page.limit + 1 });
+  const users = found.slice(0, page.limit);
+  const hasMore = found.length > page.limit;
+  const before = page.pageToken === undefined ? page.offset : undefined;
+  const total = await totalOf(db, filterWith, { before, users: users.length, hasMore });
+  return {
+    ...total,
+    users: users.map(({ key, ...user }) => user),
+    nextPageToken: hasMore ? tokenAfter(users) : undefined,
+  };
+}
+
+function isEmpty({ orgIds, states }: Filter): boolean {
+  return orgIds?.length === 0 || states?.length === 0;
+}
+
+type Row = User & { key: string };
+
+async function readPage(db: Db, filterWith: (parameter: Parameter) => Filter, page: TokenPage): Promise<Row[]> {
+  const { values, parameter } = parameters();
+  const { asc, offset, limit } = page;
+  const names = namesOfPage(filterWith(parameter), parameter, {
+    asc,
+    offset,
+    limit,
+    after: positionOf(page.pageToken),
+  });
+  const direction = asc ? 'asc' : 'desc';
+  const { rows } = await db.query<Row>(
+    `with names as materialized (${names})
+     select ${USER_COLUMNS}, u.user_name_key as key from names n
+     join users u on u.user_name_key = n.user_name_key and u.org_id = n.org_id
+     join organizations o on o.id = u.org_id order by u.user_name_key ${direction}, u.org_id ${direction}`,
+    values,
+  );
+  return rows;
+}
 
 /** Adds a value as a parameter of the statement, and returns its placeholder. */
 export type Parameter = (value: unknown) => string;
 
+/** What a search asks for, sorted by how the database finds it. */
 export interface Filter {
   /** Only users of these organizations; absent: of all. */
   orgIds?: readonly string[] | undefined;
@@ -98,14 +148,7 @@ function isPrefix(method: string | undefined): boolean {
   return method?.startsWith('TEXT_QUERY_METHOD_STARTS_WITH') ?? false;
 }
 
-/**
- * The statements of a search: which users match, in the order of user names.
- *
- * Guarantee: a statement reads as many index entries as it needs, not as many as there are users. In organizations, it
- * reads the index `users_listed` once for each organization and state, and merges the results, as each of them is in order
- * of names. Without organizations it reads `users_name` in order; states that few users have are in `users_state`.
- */
-
+/** Which part of the matches a page shows. */
 export interface Slice {
   asc: boolean;
   offset: number;
@@ -185,13 +228,6 @@ function afterwards({ after, asc }: Slice, parameter: Parameter): Ranges['after'
   };
 }
 
-/**
- * The total of a search: exact up to COUNTED, then the planner's estimate.
- *
- * Guarantee: programs that page until they have `total` users miss nobody, because an estimate is never below the
- * number of users that the search has shown, and is above it while there may be more.
- */
-
 /** To count this many takes milliseconds. */
 export const COUNTED = 10_000;
 
@@ -209,6 +245,7 @@ export interface Shown {
   hasMore: boolean;
 }
 
+/** The number of matches. @param filterWith builds the filter with the parameters of a statement */
 export async function totalOf(db: Db, filterWith: (parameter: Parameter) => Filter, shown: Shown): Promise<Total> {
   const counted = await count(db, filterWith);
   if (counted <= COUNTED) return { total: counted, isEstimate: false };
@@ -241,66 +278,15 @@ export function parameters(): { values: unknown[]; parameter: Parameter } {
   return { values, parameter: (value) => `$${values.push(value)}` };
 }
 
-/**
- * Searches users by the caller's queries, all of which must match; results are in the order of user names.
- *
- * Guarantee: the work of a page depends on its offset and its limit, not on the number of users. A page token has no
- * offset: it leads to the next page at once.
- */
+const LAST = 0x10ffff;
+const SURROGATES = { first: 0xd800, last: 0xdfff };
 
-export interface UserSearch {
-  queries: UserQuery[];
-  page: TokenPage;
-  /** Only users of these organizations are found and counted; absent: all. */
-  orgIds?: string[];
-}
-
-export interface FoundUsers extends Total {
-  users: User[];
-  /** Leads to the next page, if there is one. */
-  nextPageToken?: string | undefined;
-}
-
-const NOTHING: FoundUsers = { total: 0, isEstimate: false, users: [] };
-
-export async function searchUsers(db: Db, { queries, page, orgIds }: UserSearch): Promise<FoundUsers> {
-  const filterWith = (parameter: Parameter) => filterOf(queries, parameter, orgIds);
-  if (isEmpty(filterWith(() => ''))) return NOTHING;
-  // One more than the page has tells whether there is a next page.
-  const found = await readPage(db, filterWith, { ...page, limit: page.limit + 1 });
-  const users = found.slice(0, page.limit);
-  const hasMore = found.length > page.limit;
-  const before = page.pageToken === undefined ? page.offset : undefined;
-  const total = await totalOf(db, filterWith, { before, users: users.length, hasMore });
-  return {
-    ...total,
-    users: users.map(({ key, ...user }) => user),
-    nextPageToken: hasMore ? tokenAfter(users) : undefined,
-  };
-}
-
-function isEmpty({ orgIds, states }: Filter): boolean {
-  return orgIds?.length === 0 || states?.length === 0;
-}
-
-type Row = User & { key: string };
-
-async function readPage(db: Db, filterWith: (parameter: Parameter) => Filter, page: TokenPage): Promise<Row[]> {
-  const { values, parameter } = parameters();
-  const { asc, offset, limit } = page;
-  const names = namesOfPage(filterWith(parameter), parameter, {
-    asc,
-    offset,
-    limit,
-    after: positionOf(page.pageToken),
-  });
-  const direction = asc ? 'asc' : 'desc';
-  const { rows } = await db.query<Row>(
-    `with names as materialized (${names})
-     select ${USER_COLUMNS}, u.user_name_key as key from names n
-     join users u on u.user_name_key = n.user_name_key and u.org_id = n.org_id
-     join organizations o on o.id = u.org_id order by u.user_name_key ${direction}, u.org_id ${direction}`,
-    values,
-  );
-  return rows;
+/** The first text after all texts that begin with `prefix`, in the order of code points, which is that of UTF-8 and of the collation "C"; undefined if there is none. */
+export function afterPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  while (points.at(-1) === LAST) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  const next = last + 1 === SURROGATES.first ? SURROGATES.last + 1 : last + 1;
+  return String.fromCodePoint(...points, next);
 }

@@ -1,5 +1,5 @@
-import { type Db, prepared } from '../../platform/db/pool.ts';
 /** Stores second factors: at most one per user, with an encrypted secret. */
+import { type Db, prepared } from '../../platform/db/pool.ts';
 
 export interface StoredTotp {
   /** Encrypted. */

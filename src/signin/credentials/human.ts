@@ -4,7 +4,7 @@ import { type HumanChange, humanChange } from '../../contract/humans.ts';
 import { type Caller, callerOf, permissionDenied } from '../../contract/permissions.ts';
 import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
 import { userDetails } from '../../directory/users/read.ts';
-import { postHuman, requireAllowedTemplate } from '../../directory/users/routes.ts';
+import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import {
   findUser,
   nameClash,
@@ -202,11 +202,8 @@ function required(field: string) {
 
 /** Routes to create and change human users. */
 
-export function humanRoutes(deps: ChangeDeps): Router {
-  const router = Router();
-  router.post('/v2beta/users/human', (req, res) => postHuman(deps, req, res));
-  router.put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
-  return router;
+export function humanChangeRoutes(deps: ChangeDeps): Router {
+  return Router().put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
 }
 
 async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import type { LoginUser } from '../../contract/sessions.ts';
+import { attemptHash, failuresKey } from '../../directory/sign-in-events.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
@@ -32,8 +32,8 @@ export interface AttemptKeys {
 export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
   const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];
   return {
-    here: keyedHash(secrets, [...entered, network]).readUIntBE(0, BITS / 8),
-    everywhere: EVERYWHERE + keyedHash(secrets, entered).readUIntBE(0, BITS / 8),
+    here: attemptHash(secrets, [...entered, network]).readUIntBE(0, BITS / 8),
+    everywhere: EVERYWHERE + attemptHash(secrets, entered).readUIntBE(0, BITS / 8),
   };
 }
 
@@ -49,20 +49,11 @@ export interface UserKeys {
 
 export function userKeys(secrets: Secrets, id: string | undefined, { network, through = '' }: Origin): UserKeys {
   const ofNetwork = bigint(secrets, ['network', id ?? '', through, network]);
-  return { id, user: ofUser(secrets, id ?? ''), network: ofNetwork };
-}
-
-/** The key of a user in `login_delays`. */
-export function ofUser(secrets: Secrets, id: string): string {
-  return bigint(secrets, ['user', id]);
+  return { id, user: failuresKey(secrets, id ?? ''), network: ofNetwork };
 }
 
 function bigint(secrets: Secrets, parts: string[]): string {
-  return keyedHash(secrets, parts).readBigInt64BE(0).toString();
-}
-
-function keyedHash(secrets: Secrets, parts: string[]): Buffer {
-  return createHmac('sha256', secrets.key('login attempts')).update(JSON.stringify(parts)).digest();
+  return attemptHash(secrets, parts).readBigInt64BE(0).toString();
 }
 
 /**
@@ -234,16 +225,4 @@ const LESS = `with ${lessWith()} select`;
 export async function sweepDelays(db: Db): Promise<number> {
   const where = `last_failure_at < now() - ${FORGOTTEN}`;
   return sweepRows(db, { table: 'login_delays', where, order: 'last_failure_at' });
-}
-
-/** Whether failed logins of the user count, in any network: they delay further ones, or lock them for a time. */
-export async function hasFailedLogins(db: Db, secrets: Secrets, userId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from login_delays d, users u
-     where u.id = $1 and d.user_key = $2
-       and d.last_failure_at > coalesce(greatest(u.password_changed_at, u.attempts_since), '-infinity')
-     limit 1`,
-    [userId, ofUser(secrets, userId)],
-  );
-  return rowCount === 1;
 }

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
-import { signInNamesOf } from '../../directory/organization-routes.ts';
+import { signInNamesOf } from '../../directory/organizations.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameLabel } from '../../platform/html/forms.ts';

@@ -1,6 +1,6 @@
 import { type Request, type Response, Router } from 'express';
 import { PAGE_PATHS } from '../../contract/link-templates.ts';
-import { signInNamesOf } from '../../directory/organization-routes.ts';
+import { signInNamesOf } from '../../directory/organizations.ts';
 import { PASSWORD_POLICY, passwordRulesOf } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
 import type { Hasher } from '../../passwords/hasher.ts';

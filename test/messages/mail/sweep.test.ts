@@ -94,7 +94,7 @@ describe('the sweep of mails and codes', () => {
       transaction(db.pool, async (tx) => {
         const user = await findUser(tx, 'new', 'for update');
         assert.ok(user);
-        await changeState(tx, user, to, 'admin', async () => false);
+        await changeState({ db: tx, secrets }, user, to, 'admin');
       });
     await change('lock');
     await afterDays(400);
