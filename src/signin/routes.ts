@@ -1,3 +1,7 @@
+/**
+ * All routes about identity (me, members, tokens, keys, secrets, OAuth clients, sessions, second factors), and all user routes
+ * except addresses (credentials/verification.ts) and passwords (credentials/password-reset.ts).
+ */
 import { type Response, Router } from 'express';
 import { callerOf } from '../contract/permissions.ts';
 import { memberRoutes } from '../directory/member-routes.ts';
@@ -14,8 +18,34 @@ import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
-/** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
 
+/** Routes about identity. */
+export function identityRoutes(deps: SessionDeps): Router {
+  return Router()
+    .use(meRoutes(deps))
+    .use(memberRoutes(deps))
+    .use(patRoutes(deps))
+    .use(keyRoutes(deps))
+    .use(secretRoutes(deps))
+    .use(clientRoutes(deps))
+    .use(sessionRoutes(deps))
+    .use(loginsRoutes(deps))
+    .use(totpRoutes(deps));
+}
+
+/** Routes of users, in their order, and the set-up of an organization with its first user. */
+export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Router {
+  return Router()
+    .use(setUpRoutes(deps))
+    .use(readRoutes(deps))
+    .use(searchRoutes(deps))
+    .use(humanRoutes(deps))
+    .use(humanChangeRoutes(deps))
+    .use(machineRoutes(deps))
+    .use(stateRoutes(deps));
+}
+
+/** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
 export function meRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.get('/auth/v1/users/me', async (_req, res) => {
@@ -44,35 +74,4 @@ async function ownUser(pool: Pool, res: Response): Promise<User> {
   const user = await findUser(pool, callerOf(res).userId);
   if (!user) throw invalidToken();
   return user;
-}
-
-/** All routes about identity: me, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
-
-export function identityRoutes(deps: SessionDeps): Router {
-  return Router()
-    .use(meRoutes(deps))
-    .use(memberRoutes(deps))
-    .use(patRoutes(deps))
-    .use(keyRoutes(deps))
-    .use(secretRoutes(deps))
-    .use(clientRoutes(deps))
-    .use(sessionRoutes(deps))
-    .use(loginsRoutes(deps))
-    .use(totpRoutes(deps));
-}
-
-/**
- * All user routes, in order, except addresses (verification-routes.ts) and passwords (password-routes.ts); and the
- * set-up of an organization with its first user.
- */
-
-export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Router {
-  return Router()
-    .use(setUpRoutes(deps))
-    .use(readRoutes(deps))
-    .use(searchRoutes(deps))
-    .use(humanRoutes(deps))
-    .use(humanChangeRoutes(deps))
-    .use(machineRoutes(deps))
-    .use(stateRoutes(deps));
 }

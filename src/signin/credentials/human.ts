@@ -1,3 +1,11 @@
+/**
+ * Changes a human user: any of user name, profile, email address, phone number and password, all or nothing.
+ *
+ * Guarantee: absent fields keep their values, and an unchanged value causes no event and no email, so a call can be
+ * repeated safely.
+ *
+ * On crash: before the commit nothing has changed, except that a code in the request has lost one attempt.
+ */
 import { type Request, type Response, Router } from 'express';
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import { type HumanChange, humanChange } from '../../contract/humans.ts';
@@ -18,75 +26,12 @@ import { type Db, transaction } from '../../platform/db/pool.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
 import { countTry } from '../../platform/http/limits.ts';
 import { badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
-import type { LoginDeps, Origin } from '../login/check.ts';
-import { originOfCall } from '../login/origin.ts';
+import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { changeUser, requireHuman, requireVouching } from './change.ts';
 import { changeEmail, changePhone } from './contacts.ts';
 import { type PasswordWriter, preparePassword } from './password.ts';
 import { preparePasswordByCode } from './verification.ts';
-/** Changes a human's user name and profile, in the caller's transaction with the user's row locked. */
-
-/**
- * Does nothing if the name is exactly the same.
- * @throws ApiError 409 when another user of the organization has the name; the transaction is then aborted
- */
-export async function changeUserName(
-  db: Db,
-  user: User,
-  userName: string | undefined,
-  editor: string,
-): Promise<AppendedEvent | undefined> {
-  if (userName === undefined || userName === user.userName) return undefined;
-  const event = { type: 'user.username.changed', editor };
-  try {
-    return await changeUser(db, user, event, 'user_name = $4, user_name_key = $5', [userName, nameKey(userName)]);
-  } catch (error) {
-    throw nameClash(error);
-  }
-}
-
-/**
- * Absent fields keep their values; an empty display name becomes given and family name. Does nothing if all values are
- * unchanged.
- */
-export async function changeProfile(
-  db: Db,
-  user: User,
-  change: HumanChange['profile'],
-  editor: string,
-): Promise<AppendedEvent | undefined> {
-  const givenName = change?.givenName ?? user.givenName;
-  const familyName = change?.familyName ?? user.familyName;
-  const after = [
-    givenName,
-    familyName,
-    change?.nickName ?? user.nickName,
-    (change?.displayName ?? user.displayName) || displayNameOf(givenName ?? '', familyName ?? ''),
-    change?.preferredLanguage ?? user.preferredLanguage,
-    change?.gender === undefined ? user.gender : GENDERS.indexOf(change.gender),
-  ];
-  const { nickName, displayName, preferredLanguage, gender } = user;
-  const before = [user.givenName, user.familyName, nickName, displayName, preferredLanguage, gender];
-  if (after.every((value, i) => value === before[i])) return undefined;
-  const event = { type: 'user.human.profile.changed', editor };
-  return changeUser(
-    db,
-    user,
-    event,
-    'given_name = $4, family_name = $5, nick_name = $6, display_name = $7, preferred_language = $8, gender = $9',
-    after,
-  );
-}
-
-/**
- * Changes a human user: any of user name, profile, email address, phone number and password, all or nothing.
- *
- * Guarantee: absent fields keep their values, and an unchanged value causes no event and no email, so a call can be
- * repeated safely.
- *
- * On crash: before the commit nothing has changed, except that a code in the request has lost one attempt.
- */
 
 export type ChangeDeps = HumanDeps & LoginDeps;
 
@@ -97,7 +42,40 @@ export interface ChangedHuman {
   phoneCode?: string;
 }
 
+/** The route that changes a human user. */
+export function humanChangeRoutes(deps: ChangeDeps): Router {
+  return Router().put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
+}
+
+async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
+  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
+  if (isTry(standing, body)) await countTry(req, res);
+  requireAllowed(standing, user, body);
+  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
+  const origin = originOfCall(req, res);
+  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+  res.json(await changeHuman(deps, caller, { userId, standing, origin }, body));
+}
+
+/** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
+function isTry(standing: Standing, { email, phone, password, currentPassword }: HumanChange): boolean {
+  if (standing === 'self') return Boolean(email ?? phone ?? password);
+  if (currentPassword !== undefined) return true;
+  return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
+}
+
+/** `changeHuman` itself checks a password or a code that comes with a new password. */
+function needsProof(user: User, standing: Standing, { email, phone, password }: HumanChange): boolean {
+  if (password?.currentPassword !== undefined) return false;
+  const setsOwn = standing === 'manager' && password !== undefined && password.verificationCode === undefined;
+  return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
+}
+
 /**
+ * Changes the user.
  * @param standing of the caller before the body was read; checked again with the user's row locked
  * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-POLICY, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if
  *   the name is taken
@@ -146,12 +124,12 @@ async function reread(db: Db, user: User, changed: AppendedEvent | undefined): P
   return now;
 }
 
-/** Whether the input changes anything. */
+/** Whether the input changes the address or asks for a code. */
 export function isNewEmail(user: User, input: EmailInput | undefined): input is EmailInput {
   return input !== undefined && !(input.email === user.email && asksNothing(input, user.emailVerified));
 }
 
-/** Whether the input changes anything. */
+/** Whether the input changes the number or asks for a code. */
 export function isNewPhone(user: User, input: PhoneInput | undefined): input is PhoneInput {
   return input !== undefined && !(input.phone === user.phone && asksNothing(input, user.phoneVerified));
 }
@@ -200,35 +178,54 @@ function required(field: string) {
   return badFields('USER-INVALID', [{ field, description: 'is required' }]);
 }
 
-/** Routes to create and change human users. */
-
-export function humanChangeRoutes(deps: ChangeDeps): Router {
-  return Router().put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
+/**
+ * Changes the user name; does nothing if it is exactly the same.
+ * @throws ApiError 409 when another user of the organization has the name; the transaction is then aborted
+ */
+export async function changeUserName(
+  db: Db,
+  user: User,
+  userName: string | undefined,
+  editor: string,
+): Promise<AppendedEvent | undefined> {
+  if (userName === undefined || userName === user.userName) return undefined;
+  const event = { type: 'user.username.changed', editor };
+  try {
+    return await changeUser(db, user, event, 'user_name = $4, user_name_key = $5', [userName, nameKey(userName)]);
+  } catch (error) {
+    throw nameClash(error);
+  }
 }
 
-async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
-  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
-  if (isTry(standing, body)) await countTry(req, res);
-  requireAllowed(standing, user, body);
-  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
-  const origin = originOfCall(req, res);
-  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
-  res.json(await changeHuman(deps, caller, { userId, standing, origin }, body));
-}
-
-/** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
-function isTry(standing: Standing, { email, phone, password, currentPassword }: HumanChange): boolean {
-  if (standing === 'self') return Boolean(email ?? phone ?? password);
-  if (currentPassword !== undefined) return true;
-  return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
-}
-
-/** `changeHuman` itself checks a password or a code that comes with a new password. */
-function needsProof(user: User, standing: Standing, { email, phone, password }: HumanChange): boolean {
-  if (password?.currentPassword !== undefined) return false;
-  const setsOwn = standing === 'manager' && password !== undefined && password.verificationCode === undefined;
-  return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
+/**
+ * Changes the profile. Absent fields keep their values; an empty display name becomes given and family name. Does nothing
+ * if all values are unchanged.
+ */
+export async function changeProfile(
+  db: Db,
+  user: User,
+  change: HumanChange['profile'],
+  editor: string,
+): Promise<AppendedEvent | undefined> {
+  const givenName = change?.givenName ?? user.givenName;
+  const familyName = change?.familyName ?? user.familyName;
+  const after = [
+    givenName,
+    familyName,
+    change?.nickName ?? user.nickName,
+    (change?.displayName ?? user.displayName) || displayNameOf(givenName ?? '', familyName ?? ''),
+    change?.preferredLanguage ?? user.preferredLanguage,
+    change?.gender === undefined ? user.gender : GENDERS.indexOf(change.gender),
+  ];
+  const { nickName, displayName, preferredLanguage, gender } = user;
+  const before = [user.givenName, user.familyName, nickName, displayName, preferredLanguage, gender];
+  if (after.every((value, i) => value === before[i])) return undefined;
+  const event = { type: 'user.human.profile.changed', editor };
+  return changeUser(
+    db,
+    user,
+    event,
+    'given_name = $4, family_name = $5, nick_name = $6, display_name = $7, preferred_language = $8, gender = $9',
+    after,
+  );
 }

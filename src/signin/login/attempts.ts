@@ -1,3 +1,15 @@
+/**
+ * Runs one attempt to log in: in turn, after its delay, and counted; answers a failure at a time that tells nothing; and
+ * records how the attempt ended.
+ *
+ * Guarantee: attempts of one name or id from one network follow each other, with all their delays; attempts from another
+ * network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same answer.
+ * No database connection is held while an attempt waits. The time of the answer to a wrong password does not depend on the
+ * hash that it was compared with, nor on whether there is one: it is a time that the slowest hash of the instance keeps too,
+ * here and now. It passes in a timer, so waiting costs attackers a connection and the service no processor time.
+ *
+ * On crash: the attempt stays counted as failed.
+ */
 import type { Request } from 'express';
 import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
@@ -23,194 +35,6 @@ import {
 } from './delays.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { findLogin, type Login } from './store.ts';
-
-/**
- * Work with one key runs one after the other, and few wait: many attempts at once take one place, not all of them.
- *
- * On crash: the counts start at 0. Each process has its own.
- */
-
-/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
-const MOST_WAITING = 127;
-const RETRY_AFTER_S = 1;
-
-interface Line {
-  waiting: number;
-  last: Promise<unknown>;
-}
-
-const lines = new Map<string, Line>();
-
-/**
- * The result of `work`, which runs when all earlier work with the same key has ended.
- * @param gone aborted when the caller has gone; `work` then does not run
- * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
- */
-export async function inTurn<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
-  const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
-  if (line.waiting > MOST_WAITING) throw tooMany();
-  lines.set(key, line);
-  line.waiting++;
-  const result = line.last.then(() => {
-    gone?.throwIfAborted();
-    return work();
-  });
-  line.last = result.catch(() => {}); // its caller gets the error
-  try {
-    return await result;
-  } finally {
-    line.waiting--;
-    if (line.waiting === 0) lines.delete(key);
-  }
-}
-
-function tooMany(): ApiError {
-  const message = 'Too many attempts to log in as this user are being checked. Try again later.';
-  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-ATTEMPTS', message, { retryAfterS: RETRY_AFTER_S });
-}
-
-/**
- * When a wrong password is answered: at a time that does not depend on the hash that it was compared with, nor on
- * whether there is one.
- *
- * Guarantee: the time is one that the slowest hash of the instance keeps too, here and now. It passes in a timer, so
- * waiting costs attackers a connection and the service no processor time.
- */
-
-/** An answer comes after a multiple of this many LOGIN_DELAY_MS, so small differences do not show. */
-const STEP_DELAYS = 5;
-/** For everything except the check: statements, and the start of a thread. */
-const REST_MS = 150;
-
-export interface CheckLoad {
-  /** What the check of the slowest hash in use takes longer than that for an unknown user, as estimated. */
-  slowestMs: number;
-  /** How many times longer than estimated checks take in this process now. */
-  slowness: number;
-}
-
-/**
- * Milliseconds from the beginning of an attempt to its answer. A check that takes longer than expected is answered
- * after a multiple of the time.
- * @param spentMs since the beginning, without the time that the check waited for a thread: the load of the service
- *   decides about that, and adding it here would let a longer check be seen by how often it takes one more step
- */
-export function answerAfterMs(spentMs: number, { slowestMs, slowness }: CheckLoad, delayMs: number): number {
-  const stepMs = STEP_DELAYS * delayMs;
-  const wholeMs = stepMs * Math.ceil((REST_MS + slowness * (checkMs() + slowestMs)) / stepMs);
-  return wholeMs * Math.max(1, Math.ceil(spentMs / wholeMs));
-}
-
-/**
- * The last step of a login whose secrets were right.
- *
- * On crash: the statement has done all or nothing; then the attempt stays counted as failed.
- */
-
-/** An attempt that was counted as failed before its check. */
-export interface CountedAttempt {
-  keys: AttemptKeys;
-  place: Place;
-  user: UserKeys;
-}
-
-export type SettledState = UserState | 'code_missing' | 'factor_missing';
-
-/** Two steps of a `with`, from the numbers of the parameters. */
-function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
-  return `now as (
-      select id, case when not $${hasCode}::boolean
-          and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
-        then 'code_missing'
-        when not $${hasCode}::boolean and u.kind = 'human' and u.state = 'active' and ${FORCES_MFA} then 'factor_missing'
-        else state::text end as state
-      from users u where id = $${id}::text and password_changed_at is not distinct from $${setAt}::timestamptz
-      for no key update),
-    seen as (
-      update users u set last_login_at = now() from now
-      where u.id = now.id and now.state = 'active'
-        and coalesce(u.last_login_at < now() - interval '1 hour', true))`;
-}
-
-const RESULT = 'select state from now';
-const SETTLE = `with ${settleWith({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
-// One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
-const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
-  ${lessWith(`exists (select from now where state = 'active')`)},
-  ${rememberWith(`(select id from now where state = 'active')`, 6)} ${RESULT}`;
-
-/**
- * The user's state after the check; `code_missing` if the user has a second factor and entered no code, `factor_missing`
- * if the policy requires a second factor and the user has none. For an active user it records the login: at most once an
- * hour, so that few logins write a new row version, and without a change of the user's sequence. Undefined if the user was
- * deleted or has changed the password since. It locks the row, so it waits for a transaction that removes the user.
- * @param counted if the user is active, its failures are forgotten (`lessWith`), and its network is remembered
- */
-export async function settleLogin(
-  db: Db,
-  login: Pick<Login, 'id' | 'passwordSetAt'>,
-  hasCode = true,
-  counted?: CountedAttempt,
-): Promise<SettledState | undefined> {
-  const { id, passwordSetAt } = login;
-  const query = counted
-    ? prepared(SETTLE_COUNTED, [
-        ...countsOf(counted.keys, counted.place),
-        ...[counted.user.user, id, counted.user.network, passwordSetAt, hasCode],
-      ])
-    : prepared(SETTLE, [id, passwordSetAt, hasCode]);
-  const { rows } = await db.query<{ state: SettledState }>(query);
-  return rows[0]?.state;
-}
-
-/** Records attempts to log in that fail as audit events. */
-
-/** What somebody entered, and the user that it belongs to. */
-export interface Tried {
-  user: LoginUser;
-  login: Login | undefined;
-}
-
-export type WrongPart = 'password' | 'code';
-
-/** @param locks whether further attempts are now locked for a time */
-export async function recordFailed(db: Db, { user, login }: Tried, wrong: WrongPart, locks: boolean): Promise<void> {
-  await recordFailedSignIn(db, reasonOf(wrong, login), login, user);
-  if (locks) await recordSignInLock(db, login, user);
-}
-
-/** An attempt that is not checked, as earlier failures have locked it. */
-export async function recordLocked(db: Db, { user, login }: Tried): Promise<void> {
-  await recordFailedSignIn(db, 'locked_for_a_time', login, user);
-}
-
-const REFUSALS: Readonly<Record<string, SignInFailure>> = {
-  'SESSION-USER-LOCKED': 'user_locked',
-  'SESSION-USER-INACTIVE': 'user_inactive',
-  'SESSION-USER-INITIAL': 'user_initial',
-};
-
-/** The password was right, but the state of the user does not allow the login; other errors are no failed logins. */
-export async function recordRefused(db: Db, { user, login }: Tried, error: unknown): Promise<void> {
-  const reason = error instanceof ApiError ? REFUSALS[error.id] : undefined;
-  if (reason) await recordFailedSignIn(db, reason, login, user);
-}
-
-function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
-  if (!login) return 'unknown_user';
-  if (wrong === 'code') return 'wrong_code';
-  return login.passwordHash ? 'wrong_password' : 'no_password';
-}
-
-/**
- * Runs one attempt to log in: in turn, after its delay, and counted.
- *
- * Guarantee: attempts of one name or id from one network follow each other, with all their delays; those from another
- * network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same answer.
- * No database connection is held while an attempt waits.
- *
- * On crash: the attempt stays counted as failed.
- */
 
 /** Who somebody tries to log in as, and from where. */
 export interface Attempt extends Origin {
@@ -261,7 +85,7 @@ interface Begun {
   began: number;
 }
 
-/** Waits for the delay; then the attempt is counted as failed. */
+/** Waits for the delay, and counts the attempt as failed. */
 async function begin(
   { pool, secrets, config, clock = CLOCK }: LoginDeps,
   attempt: Attempt,
@@ -314,27 +138,189 @@ async function untilAnswer({ pool, hasher, config, clock = CLOCK }: LoginDeps, s
   await clock.sleep(answerAfterMs(spentMs, load, config.LOGIN_DELAY_MS) - spentMs);
 }
 
-/** The same for right and wrong passwords, and for known and unknown users. */
+/** The error while attempts are locked, for right and wrong passwords and for known and unknown users. */
 function tooManyFailures(waitMs: number): ApiError {
   const retryAfterS = Math.ceil(waitMs / 1000);
   const message = `Too many failed attempts to log in as this user. Try again in ${retryAfterS} seconds.`;
   return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-FAILURES', message, { retryAfterS });
 }
 
+/** An answer comes after a multiple of this many LOGIN_DELAY_MS, so small differences do not show. */
+const STEP_DELAYS = 5;
+/** For everything except the check: statements, and the start of a thread. */
+const REST_MS = 150;
+
+/** What decides how long checks take now. */
+export interface CheckLoad {
+  /** What the check of the slowest hash in use takes longer than that for an unknown user, as estimated. */
+  slowestMs: number;
+  /** How many times longer than estimated checks take in this process now. */
+  slowness: number;
+}
+
 /**
- * Which requests count against the limit of login attempts: those that try a password, a code or a client secret, or
- * request an email or a code. Where that depends on the body, the handler calls `countTry`.
+ * Milliseconds from the beginning of an attempt to its answer. A check that takes longer than expected is answered
+ * after a multiple of the time.
+ * @param spentMs since the beginning, without the time that the check waited for a thread: the load of the service
+ *   decides about that, and adding it here would let a longer check be seen by how often it takes one more step
  */
+export function answerAfterMs(spentMs: number, { slowestMs, slowness }: CheckLoad, delayMs: number): number {
+  const stepMs = STEP_DELAYS * delayMs;
+  const wholeMs = stepMs * Math.ceil((REST_MS + slowness * (checkMs() + slowestMs)) / stepMs);
+  return wholeMs * Math.max(1, Math.ceil(spentMs / wholeMs));
+}
+
+interface Line {
+  waiting: number;
+  last: Promise<unknown>;
+}
+
+/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
+const MOST_WAITING = 127;
+const RETRY_AFTER_S = 1;
+
+const lines = new Map<string, Line>();
+
+/**
+ * The result of `work`, which runs when all earlier work with the same key has ended. Few wait: many attempts at once take
+ * one place, not all of them. Each process has its own lines.
+ * @param gone aborted when the caller has gone; `work` then does not run
+ * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
+ */
+export async function inTurn<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+  const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
+  if (line.waiting > MOST_WAITING) throw tooMany();
+  lines.set(key, line);
+  line.waiting++;
+  const result = line.last.then(() => {
+    gone?.throwIfAborted();
+    return work();
+  });
+  line.last = result.catch(() => {}); // its caller gets the error
+  try {
+    return await result;
+  } finally {
+    line.waiting--;
+    if (line.waiting === 0) lines.delete(key);
+  }
+}
+
+function tooMany(): ApiError {
+  const message = 'Too many attempts to log in as this user are being checked. Try again later.';
+  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-ATTEMPTS', message, { retryAfterS: RETRY_AFTER_S });
+}
+
+/** An attempt that was counted as failed before its check. */
+export interface CountedAttempt {
+  keys: AttemptKeys;
+  place: Place;
+  user: UserKeys;
+}
+
+export type SettledState = UserState | 'code_missing' | 'factor_missing';
+
+/** Two steps of a `with`, from the numbers of the parameters. */
+function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
+  return `now as (
+      select id, case when not $${hasCode}::boolean
+          and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
+        then 'code_missing'
+        when not $${hasCode}::boolean and u.kind = 'human' and u.state = 'active' and ${FORCES_MFA} then 'factor_missing'
+        else state::text end as state
+      from users u where id = $${id}::text and password_changed_at is not distinct from $${setAt}::timestamptz
+      for no key update),
+    seen as (
+      update users u set last_login_at = now() from now
+      where u.id = now.id and now.state = 'active'
+        and coalesce(u.last_login_at < now() - interval '1 hour', true))`;
+}
+
+const RESULT = 'select state from now';
+const SETTLE = `with ${settleWith({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
+// One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
+const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
+  ${lessWith(`exists (select from now where state = 'active')`)},
+  ${rememberWith(`(select id from now where state = 'active')`, 6)} ${RESULT}`;
+
+/**
+ * The last step of a login whose secrets were right: the user's state after the check; `code_missing` if the user has a
+ * second factor and entered no code, `factor_missing` if the policy requires a second factor and the user has none. For an
+ * active user it records the login: at most once an hour, so that few logins write a new row version, and without a change
+ * of the user's sequence. Undefined if the user was deleted or has changed the password since. It locks the row, so it waits
+ * for a transaction that removes the user.
+ * @param counted if the user is active, its failures are forgotten (`lessWith`), and its network is remembered
+ */
+export async function settleLogin(
+  db: Db,
+  login: Pick<Login, 'id' | 'passwordSetAt'>,
+  hasCode = true,
+  counted?: CountedAttempt,
+): Promise<SettledState | undefined> {
+  const { id, passwordSetAt } = login;
+  const query = counted
+    ? prepared(SETTLE_COUNTED, [
+        ...countsOf(counted.keys, counted.place),
+        counted.user.user,
+        id,
+        counted.user.network,
+        passwordSetAt,
+        hasCode,
+      ])
+    : prepared(SETTLE, [id, passwordSetAt, hasCode]);
+  const { rows } = await db.query<{ state: SettledState }>(query);
+  return rows[0]?.state;
+}
+
+/** What somebody entered, and the user that it belongs to, for the audit events of failures. */
+export interface Tried {
+  user: LoginUser;
+  login: Login | undefined;
+}
+
+export type WrongPart = 'password' | 'code';
+
+/** Records a failure. @param locks whether further attempts are now locked for a time */
+export async function recordFailed(db: Db, { user, login }: Tried, wrong: WrongPart, locks: boolean): Promise<void> {
+  await recordFailedSignIn(db, reasonOf(wrong, login), login, user);
+  if (locks) await recordSignInLock(db, login, user);
+}
+
+/** Records an attempt that is not checked, as earlier failures have locked it. */
+export async function recordLocked(db: Db, { user, login }: Tried): Promise<void> {
+  await recordFailedSignIn(db, 'locked_for_a_time', login, user);
+}
+
+const REFUSALS: Readonly<Record<string, SignInFailure>> = {
+  'SESSION-USER-LOCKED': 'user_locked',
+  'SESSION-USER-INACTIVE': 'user_inactive',
+  'SESSION-USER-INITIAL': 'user_initial',
+};
+
+/** Records a right password of a user whose state does not allow the login; other errors are no failed logins. */
+export async function recordRefused(db: Db, { user, login }: Tried, error: unknown): Promise<void> {
+  const reason = error instanceof ApiError ? REFUSALS[error.id] : undefined;
+  if (reason) await recordFailedSignIn(db, reason, login, user);
+}
+
+function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
+  if (!login) return 'unknown_user';
+  if (wrong === 'code') return 'wrong_code';
+  return login.passwordHash ? 'wrong_password' : 'no_password';
+}
 
 const OF_USER = 'email/verify|email/resend|phone/verify|phone/resend|password|password_reset|totp/verify';
 const OF_SOURCE = 'management/v1/password_sources/[^/]+/_test';
-/** Matches as the router does: ignores case and a trailing slash. The console passes calls on to the API. */
+/**
+ * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request an
+ * email or a code. Where that depends on the body, the handler calls `countTry`. Matches as the router does: ignores case and
+ * a trailing slash. The console passes calls on to the API.
+ */
 const ATTEMPT = new RegExp(
   `^(?:/console/api)?/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|${OF_SOURCE}|ui/.*)/?$`,
   'i',
 );
 
-/** Asks for the path as the router reads it: a request may be for `/path#`, or for `http://host/path`. */
+/** Whether the request counts as an attempt. Asks for the path as the router reads it: a request may be for `/path#`, or for `http://host/path`. */
 export function isAttempt(req: Request): boolean {
   return req.method === 'POST' && ATTEMPT.test(req.path);
 }

@@ -1,3 +1,4 @@
+/** Where an attempt to log in comes from, and what its check needs. */
 import { setTimeout } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -8,8 +9,8 @@ import type { Config } from '../../platform/config.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { goneSignal } from '../../platform/http/errors.ts';
-/** Where an attempt to log in comes from. */
 
+/** Where an attempt comes from. */
 export interface Origin {
   /** Attempts are counted by it; see `networkOf`. */
   network: string;
@@ -19,13 +20,13 @@ export interface Origin {
   gone?: AbortSignal | undefined;
 }
 
-/** A form that people send themselves. */
+/** The origin of a form that people send themselves. */
 export function originOfForm(req: Request, res: Response): Origin {
   return { network: networkOf(req.ip), gone: goneSignal(res) };
 }
 
 /**
- * A call of the API. What one caller sends locks nobody for another caller, nor on the login page.
+ * The origin of a call of the API. What one caller sends locks nobody for another caller, nor on the login page.
  * @param address of the person whom the caller logs in, if the caller names it
  */
 export function originOfCall(req: Request, res: Response, address?: string): Origin {

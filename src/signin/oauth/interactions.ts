@@ -1,3 +1,13 @@
+/**
+ * What a user must do before an authorization request is answered: log in, or type and confirm the code of a device (RFC
+ * 8628). There is no consent page: the owner of the instance registers the clients, and the scopes they request are granted.
+ * The protocol library implements the device flow; the pages are ours.
+ *
+ * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
+ * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6). In the device flow every error
+ * shows a page of ours, with a form to try again or the message that the sign-in has ended; no page reveals anything of an
+ * internal error.
+ */
 import {
   type Configuration,
   type ErrorOut,
@@ -21,14 +31,6 @@ import {
   loginGonePage,
 } from './pages.ts';
 import { GRANT } from './tokens.ts';
-
-/**
- * What a user must do before an authorization request is answered: log in. There is no consent page: the owner of the
- * instance registers the clients, and the scopes they request are granted.
- *
- * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
- * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
- */
 
 const { base, Check, Prompt } = interactionPolicy;
 
@@ -99,17 +101,9 @@ export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant |
   return grant;
 }
 
-/**
- * The device flow (RFC 8628): a user with a browser authorizes a device that has none. The protocol library implements
- * it; the pages are ours.
- *
- * Guarantee: every error shows a page of ours, with a form to try again or the message that the sign-in has ended; no
- * page reveals anything of an internal error.
- */
-
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
-/** By the name of the library's error, as it does not export the classes. */
+/** What is wrong with a code, by the name of the library's error, as the library does not export the classes. */
 const TYPED_WRONG: Readonly<Record<string, string>> = {
   NoCodeError: 'Please enter the code.',
   NotFoundError: 'This code is not correct. Please check your device and enter it again.',
@@ -117,6 +111,7 @@ const TYPED_WRONG: Readonly<Record<string, string>> = {
   AlreadyUsedError: 'This code has already been used. Please start again on your device.',
 };
 
+/** The device flow. */
 export const DEVICE_FLOW: DeviceFlow = {
   // Eight consonants: 2.5 × 10^10 codes. They live ten minutes and can be tried RATE_LIMIT_LOGINS times a minute
   // (section 5.1).

@@ -1,11 +1,3 @@
-import { generateKeyPair } from 'node:crypto';
-import { promisify } from 'node:util';
-import type { JWK } from 'jose';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import type { Secrets } from '../../platform/encryption.ts';
-import { StartError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
-
 /**
  * The keys that sign ID tokens and JWT access tokens: RS256, encrypted in the database, shared by all processes.
  *
@@ -15,6 +7,13 @@ import { newId } from '../../platform/ids.ts';
  *
  * On crash: if a key was not stored, the next process that checks creates it.
  */
+import { generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { JWK } from 'jose';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { StartError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
 
 /** "KEYS" as bytes. */
 const LOCK = 0x4b455953;

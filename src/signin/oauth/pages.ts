@@ -1,3 +1,11 @@
+/**
+ * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere (enter its code, continue
+ * or cancel, done), the pages for signing out, and the error pages for an application's request that fails before anybody
+ * signs in.
+ *
+ * They work without JavaScript. The forms of the device flow carry the authorization server's own token against cross-site
+ * forgery. The code alone does nothing: a user must sign in and confirm, as the device may be somebody else's (section 5.4).
+ */
 import {
   alert,
   field,
@@ -10,15 +18,8 @@ import {
   problemPage,
   titled,
 } from '../../platform/html/layout.ts';
-/**
- * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere: enter its code,
- * continue or cancel, done.
- *
- * They work without JavaScript. Their forms carry the authorization server's own token against cross-site forgery. The
- * code alone does nothing: a user must sign in and confirm, as the device may be somebody else's (section 5.4).
- */
 
-/** What all forms here share. */
+/** What all forms of the device flow share. */
 export interface DeviceFrame {
   /** Address that the form is sent to. */
   action: string;
@@ -26,6 +27,7 @@ export interface DeviceFrame {
   xsrf: string;
 }
 
+/** Asks for the code. @param typed what was entered before */
 export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): Page {
   const code = { name: 'user_code', label: 'Code', type: 'text', autocomplete: 'off', value: typed } as const;
   return {
@@ -58,6 +60,7 @@ ${hidden({ xsrf, user_code: userCode })}<div class="buttons">
   };
 }
 
+/** The page after the confirmation. */
 export function deviceDonePage(clientName: string): Page {
   return messagePage(
     'Your device is connected',
@@ -65,11 +68,12 @@ export function deviceDonePage(clientName: string): Page {
   );
 }
 
+/** The page after a cancellation. @param again address of the form for the code */
 export function deviceStoppedPage(again: string): Page {
   return problemPage('Sign-in cancelled', 'The device has no access. You can close this page.', anotherCode(again));
 }
 
-/** For a form that is too old, or whose token belongs to the session of another browser. */
+/** The page for a form that is too old, or whose token belongs to the session of another browser. */
 export function deviceFormGonePage(again: string): Page {
   return problemPage('This form has expired', 'Please enter the code from your device again.', anotherCode(again));
 }
@@ -77,8 +81,6 @@ export function deviceFormGonePage(again: string): Page {
 function anotherCode(address: string): Html {
   return html`<p class="links"><a href="${address}">Enter a code</a></p>`;
 }
-
-/** The pages for signing out, and the error pages for an application's request that fails before anybody signs in. */
 
 /**
  * Asks whether to sign out.
@@ -110,7 +112,7 @@ export interface OauthError {
   error_description?: string | undefined;
 }
 
-/** For a request whose error cannot be returned to the application that sent it. */
+/** The page for a request whose error cannot be returned to the application that sent it. */
 export function oauthErrorPage({ error, error_description: description }: OauthError): Page {
   if (error === 'server_error') {
     return problemPage('Something went wrong', 'This is an error on our side. Please try again later.');
@@ -125,7 +127,7 @@ export function oauthErrorPage({ error, error_description: description }: OauthE
   );
 }
 
-/** For a login that is complete, was not started in this browser, or took too long (`SessionNotFound`). */
+/** The page for a login that is complete, was not started in this browser, or took too long (`SessionNotFound`). */
 export function loginGonePage(): Page {
   return problemPage(
     'This sign-in has expired',

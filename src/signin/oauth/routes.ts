@@ -1,3 +1,9 @@
+/**
+ * The routes of the authorization server.
+ *
+ * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
+ * method.
+ */
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../platform/config.ts';
@@ -9,13 +15,6 @@ import { pathOf, requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
 import { FAULT, UNAVAILABLE } from './account.ts';
 import { type LiveProvider, ROUTES } from './provider.ts';
-
-/**
- * The routes of the authorization server.
- *
- * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
- * method.
- */
 
 const PREFIXES = ['/oauth', '/oidc'];
 

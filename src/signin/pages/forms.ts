@@ -10,7 +10,6 @@ import {
   problemPage,
   titled,
 } from '../../platform/html/layout.ts';
-/** The pages of a login. They work without JavaScript; all of their forms are sent to the address of the login. */
 
 /** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
@@ -171,8 +170,6 @@ ${step(frame, 'cancel')}
 </div>`;
 }
 
-/** The page of a login on which a user sets up the second factor that their organization requires. */
-
 /** What the authenticator app needs. */
 export interface FactorKey {
   /** In base32. */
@@ -210,8 +207,6 @@ ${back(frame)}`;
 function grouped(secret: string): string {
   return secret.replace(/.{4}(?=.)/g, '$& ');
 }
-
-/** The page for a user who is signed in, where an application may have that only if the user wants it. */
 
 /** @param loginName of the user who is signed in */
 export function continuePage(frame: LoginFrame, loginName: string): Page {

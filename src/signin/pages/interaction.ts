@@ -1,3 +1,10 @@
+/**
+ * A login in progress, as its pages need it: what the application asked for, the proof of the checks that a user has passed
+ * so far, which the form keeps between two steps, and the pages for what a check refuses.
+ *
+ * Guarantee: a proof is encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of it,
+ * and 15 minutes; void once the password changes. It never holds the password.
+ */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
 import { signInNamesOf } from '../../directory/organizations.ts';
@@ -6,72 +13,12 @@ import { ApiError } from '../../platform/errors.ts';
 import { nameLabel } from '../../platform/html/forms.ts';
 import { formTarget, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
-import type { LoginDeps, PasswordProof } from '../login/check.ts';
+import type { PasswordProof } from '../login/check.ts';
+import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
 import { type LoginFrame, loginForm, type ProofStep, pausedPage, stopPage } from './forms.ts';
-/**
- * Proof of the checks that a user has passed so far in a login, kept in the form between two steps.
- *
- * Guarantee: encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of it, and 15
- * minutes; void once the password changes. It never holds the password.
- */
-
-export interface LoginProof extends PasswordProof {
-  step: ProofStep;
-  /** Authentication methods so far (RFC 8176). */
-  amr: string[];
-  loginName: string;
-  /** Of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
-  secret?: string;
-}
-
-const GOOD_FOR_MS = 15 * 60_000;
-
-/** @param uid of the login */
-export function sealProof(secrets: Secrets, uid: string, proof: LoginProof, now: number = Date.now()): string {
-  return secrets.seal(JSON.stringify({ ...proof, until: now + GOOD_FOR_MS }), purpose(uid));
-}
-
-/** The proof, if it is valid for this login and one of these steps; else undefined. */
-export function openProof(
-  secrets: Secrets,
-  uid: string,
-  sealed: string,
-  steps: readonly ProofStep[],
-  now: number = Date.now(),
-): LoginProof | undefined {
-  const text = unsealed(secrets, sealed, purpose(uid));
-  if (text === undefined) return undefined;
-  const { until, ...proof } = JSON.parse(text) as LoginProof & { until: number };
-  return now < until && steps.includes(proof.step) ? proof : undefined;
-}
-
-/** The token of a login's forms: only the browser that may see them has it. */
-export function formToken(secrets: Secrets, uid: string): string {
-  return secrets.seal(uid, TOKEN);
-}
-
-export function isFormToken(secrets: Secrets, uid: string, token: string): boolean {
-  return unsealed(secrets, token, TOKEN) === uid;
-}
-
-const TOKEN = 'login form';
-
-function purpose(uid: string): string {
-  return `login proof ${uid}`;
-}
-
-function unsealed(secrets: Secrets, sealed: string, purpose: string): string | undefined {
-  try {
-    return secrets.unseal(sealed, purpose);
-  } catch {
-    return undefined; // forged, or sealed for another purpose
-  }
-}
-
-/** A login in progress, as its pages need it. */
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
@@ -126,9 +73,10 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   };
 }
 
-/** Keeps the header short. */
+/** Addresses that a form may lead to; few, to keep the header short. */
 const MOST_TARGETS = 20;
 
+/** Sends a page of the login. */
 export function show({ res, visit }: Turn, status: number, page: Page): void {
   sendPage(res, status, page, visit);
 }
@@ -161,8 +109,6 @@ async function loginNameOf(deps: LoginPageDeps, accountId: string | undefined): 
   return accountId === undefined ? undefined : (await findLogin(deps.pool, { userId: accountId }))?.loginName;
 }
 
-/** The pages of a login for what a check refuses. */
-
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
 const LATER: Problem = {
   message: 'We cannot check your password right now. Please try again in a few minutes.',
@@ -173,7 +119,7 @@ export const AGAIN: Problem = {
   fields: [],
 };
 
-/** Shows the page for an error of a check; rethrows what is none. */
+/** Shows the page for an error of a check; rethrows other errors. */
 export function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
   const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
   const { frame } = turn.visit;
@@ -196,16 +142,71 @@ function tryLater(turn: Turn, loginName: string, retryAfterS = 0): void {
   show(turn, 503, loginForm(turn.visit.frame, loginName, LATER));
 }
 
-/** The same page for an unknown user and a wrong password. */
+/** The page for an unknown user and for a wrong password. */
 export function wrong(turn: Turn, loginName: string): void {
   show(turn, 400, loginForm(turn.visit.frame, loginName, WRONG));
 }
 
-/** For a form that is too old, or whose user has changed since. */
+/** The page for a form that is too old, or whose user has changed since. */
 export function startAgain(turn: Turn): void {
   show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
 }
 
 export function isRefusal(error: unknown, id: string): boolean {
   return error instanceof ApiError && error.id === id;
+}
+
+/** What a user has proved so far. */
+export interface LoginProof extends PasswordProof {
+  step: ProofStep;
+  /** Authentication methods so far (RFC 8176). */
+  amr: string[];
+  loginName: string;
+  /** Of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
+  secret?: string;
+}
+
+const GOOD_FOR_MS = 15 * 60_000;
+
+/** The proof as the form keeps it. @param uid of the login @param now milliseconds since 1970 */
+export function sealProof(secrets: Secrets, uid: string, proof: LoginProof, now: number = Date.now()): string {
+  return secrets.seal(JSON.stringify({ ...proof, until: now + GOOD_FOR_MS }), purpose(uid));
+}
+
+/** The proof, if it is valid for this login and one of these steps; else undefined. */
+export function openProof(
+  secrets: Secrets,
+  uid: string,
+  sealed: string,
+  steps: readonly ProofStep[],
+  now: number = Date.now(),
+): LoginProof | undefined {
+  const text = unsealed(secrets, sealed, purpose(uid));
+  if (text === undefined) return undefined;
+  const { until, ...proof } = JSON.parse(text) as LoginProof & { until: number };
+  return now < until && steps.includes(proof.step) ? proof : undefined;
+}
+
+/** The token of a login's forms: only the browser that may see them has it. */
+export function formToken(secrets: Secrets, uid: string): string {
+  return secrets.seal(uid, TOKEN);
+}
+
+/** Whether the token is the token of the forms of this login. */
+export function isFormToken(secrets: Secrets, uid: string, token: string): boolean {
+  return unsealed(secrets, token, TOKEN) === uid;
+}
+
+const TOKEN = 'login form';
+
+function purpose(uid: string): string {
+  return `login proof ${uid}`;
+}
+
+function unsealed(secrets: Secrets, sealed: string, purpose: string): string | undefined {
+  try {
+    return secrets.unseal(sealed, purpose);
+  } catch {
+    return undefined; // forged, or sealed for another purpose
+  }
 }

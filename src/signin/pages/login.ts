@@ -1,3 +1,13 @@
+/**
+ * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: check the password and the
+ * code of the second factor, set one up, set a new password, continue.
+ *
+ * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
+ * belongs to the login, by a token. An unknown user and a wrong password get the same page. No step succeeds without the
+ * proof from the step before it, and a user whose state or password has changed since is not logged in.
+ *
+ * On crash: the page can be loaded and the step sent again until the login ends.
+ */
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
 import { recordSignIn } from '../../directory/sign-in-events.ts';
@@ -52,22 +62,41 @@ import {
   setUpFactor,
 } from './own-credentials.ts';
 
-/**
- * The steps of a login: check the password and the code of the second factor, set one up, set a new password, continue.
- *
- * Guarantee: an unknown user and a wrong password get the same page. No step succeeds without the proof from the step
- * before it, and a user whose state or password has changed since is not logged in.
- *
- * On crash: the step can be sent again.
- */
+const PATH = '/ui/login/:uid';
 
-const NOT_THIS_CODE: Problem = {
-  message:
-    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
-  fields: ['code'],
-};
-const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
+/** Serves `/ui/login/:uid`; mount it at `/`. */
+export function loginPages(deps: LoginPageDeps): Router {
+  const router = Router();
+  router.get(PATH, (req, res) => getLogin(deps, req, res));
+  router.post(PATH, readForm, (req, res) => postLogin(deps, req, res));
+  return router;
+}
 
+async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
+  const visit = await findVisit(deps, req, res);
+  if (!visit) return sendPage(res, 410, loginGonePage());
+  const { frame, loginName, signedInAs } = visit;
+  show({ deps, visit, req, res }, 200, signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName));
+}
+
+async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
+  const visit = await findVisit(deps, req, res);
+  if (!visit) return sendPage(res, 410, loginGonePage());
+  if (!isFormToken(deps.secrets, visit.frame.uid, text(req.body, 'token'))) {
+    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
+  }
+  const step = LOGIN_STEPS.get(text(req.body, 'step'));
+  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form has an unknown step.');
+  try {
+    await step({ deps, visit, req, res });
+  } catch (error) {
+    // The login ended in the meantime: the user was locked, or another tab was faster.
+    if (!(error instanceof errors.SessionNotFound)) throw error;
+    sendPage(res, 410, loginGonePage());
+  }
+}
+
+/** The steps of a login, by the name that their forms send. */
 export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([
   ['password', checkPassword],
   ['code', checkCode],
@@ -111,6 +140,12 @@ async function showSetUp(turn: Turn, proof: LoginProof, problem?: Problem): Prom
   const proven = prove(turn, { ...proof, secret });
   show(turn, problem ? 400 : 200, factorForm(turn.visit.frame, proven, key, problem));
 }
+
+const NOT_THIS_CODE: Problem = {
+  message:
+    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
+  fields: ['code'],
+};
 
 async function checkSetUp(turn: Turn): Promise<void> {
   const { deps, req, res } = turn;
@@ -166,6 +201,8 @@ async function choosePassword(turn: Turn): Promise<void> {
   if (!proof) return startAgain(turn);
   await showChange(turn, proof);
 }
+
+const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
 
 async function changePassword(turn: Turn): Promise<void> {
   const { deps, req } = turn;
@@ -223,46 +260,4 @@ async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]
 
 function pick({ id, passwordSetAt }: PasswordProof): PasswordProof {
   return { id, passwordSetAt };
-}
-
-/**
- * The login page that the authorization server sends users to: `/ui/login/:uid`.
- *
- * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
- * belongs to the login, by a token.
- *
- * On crash: the page can be loaded again until the login ends.
- */
-
-const PATH = '/ui/login/:uid';
-
-export function loginPages(deps: LoginPageDeps): Router {
-  const router = Router();
-  router.get(PATH, (req, res) => getLogin(deps, req, res));
-  router.post(PATH, readForm, (req, res) => postLogin(deps, req, res));
-  return router;
-}
-
-async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
-  const visit = await findVisit(deps, req, res);
-  if (!visit) return sendPage(res, 410, loginGonePage());
-  const { frame, loginName, signedInAs } = visit;
-  show({ deps, visit, req, res }, 200, signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName));
-}
-
-async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
-  const visit = await findVisit(deps, req, res);
-  if (!visit) return sendPage(res, 410, loginGonePage());
-  if (!isFormToken(deps.secrets, visit.frame.uid, text(req.body, 'token'))) {
-    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
-  }
-  const step = LOGIN_STEPS.get(text(req.body, 'step'));
-  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form has an unknown step.');
-  try {
-    await step({ deps, visit, req, res });
-  } catch (error) {
-    // The login ended in the meantime: the user was locked, or another tab was faster.
-    if (!(error instanceof errors.SessionNotFound)) throw error;
-    sendPage(res, 410, loginGonePage());
-  }
 }

@@ -1,3 +1,10 @@
+/**
+ * A user pool of Amazon Cognito: `InitiateAuth` with USER_PASSWORD_AUTH, which needs no credentials of AWS. The app
+ * client must allow ALLOW_USER_PASSWORD_AUTH. The tokens are thrown away.
+ *
+ * Guarantee: a wrong SECRET_HASH, a flow that is not allowed and throttling mean that nothing is known, although
+ * Cognito answers some of them with the error of a wrong password.
+ */
 import { createHmac } from 'node:crypto';
 import {
   ask,
@@ -11,13 +18,6 @@ import {
   YES,
   YES_MUST_CHANGE,
 } from './answer.ts';
-/**
- * A user pool of Amazon Cognito: `InitiateAuth` with USER_PASSWORD_AUTH, which needs no credentials of AWS. The app
- * client must allow ALLOW_USER_PASSWORD_AUTH. The tokens are thrown away.
- *
- * Guarantee: a wrong SECRET_HASH, a flow that is not allowed and throttling mean that nothing is known, although
- * Cognito answers some of them with the error of a wrong password.
- */
 
 export interface CognitoSettings {
   region: string;

@@ -1,3 +1,10 @@
+/**
+ * The token endpoint of an authorization server, with the password grant (RFC 6749, section 4.3): Auth0, Keycloak,
+ * FusionAuth, Okta, Entra (ROPC). The tokens are thrown away.
+ *
+ * Guarantee: `invalid_grant` alone means no. A wrong client, a grant that is switched off and an overloaded server mean
+ * that nothing is known.
+ */
 import {
   ask,
   type Check,
@@ -10,13 +17,6 @@ import {
   YES,
   YES_MUST_CHANGE,
 } from './answer.ts';
-/**
- * The token endpoint of an authorization server, with the password grant (RFC 6749, section 4.3): Auth0, Keycloak,
- * FusionAuth, Okta, Entra (ROPC). The tokens are thrown away.
- *
- * Guarantee: `invalid_grant` alone means no. A wrong client, a grant that is switched off and an overloaded server mean
- * that nothing is known.
- */
 
 export interface OauthPasswordSettings {
   tokenUrl: string;

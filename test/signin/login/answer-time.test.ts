@@ -8,7 +8,8 @@ import { rememberSlow, slowMs } from '../../../src/directory/users/slow-hashes.t
 import { checkMs, type Hasher } from '../../../src/passwords/hasher.ts';
 import { markOf } from '../../../src/passwords/marks.ts';
 import { answerAfterMs } from '../../../src/signin/login/attempts.ts';
-import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../../src/signin/login/check.ts';
+import { checkLogin, verifyOwnPassword } from '../../../src/signin/login/check.ts';
+import type { LoginDeps } from '../../../src/signin/login/origin.ts';
 import { findLogin } from '../../../src/signin/login/store.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 
