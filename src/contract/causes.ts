@@ -1,6 +1,6 @@
 /**
- * Why entries of an import failed, as groups, and the remedies for them: changes that make all entries of a cause valid.
- * A cause is an error id and a field, with the scheme of a password hash or else the message. Pure.
+ * Why entries of an import failed, as groups, and the remedies for them: changes that make all entries of a cause
+ * valid. A cause is an error id and a field, with the scheme of a password hash or else the message. Pure.
  *
  * Guarantee: a cause comes from the error of an item and from nothing of its entry, so it can hold no secret. A remedy
  * changes the fields that it names and no other.
@@ -130,8 +130,8 @@ const SPACES_BEFORE = /^[\s\p{Cf}]+/u;
 const SPACES_AFTER = /[\s\p{Cf}]+$/u;
 
 /**
- * The address in lower case without the spaces of any kind, the `mailto:` or the angle brackets around it; undefined for a
- * longer text, as the patterns may take time with the square of its length.
+ * The address in lower case without the spaces of any kind, the `mailto:` or the angle brackets around it; undefined
+ * for a longer text, as the patterns may take time with the square of its length.
  */
 function trimmed(email: string): string | undefined {
   if (email.length > LONGEST_TRIMMED) return undefined;

@@ -258,7 +258,8 @@ export function applicationType(redirectUris: string[], postLogoutRedirectUris: 
 
 /**
  * Whether any program on the user's device can receive what is sent to the URI (RFC 8252 section 8.6): a private-use
- * scheme, or http on loopback without a port, as native apps register it. With a port it is a developer's web application.
+ * scheme, or http on loopback without a port, as native apps register it. With a port it is a developer's web
+ * application.
  */
 export function isClaimable(uri: string): boolean {
   if (isPrivateUse(uri)) return true;

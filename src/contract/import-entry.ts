@@ -94,7 +94,10 @@ export const importEntry = z.object(
   'must be an object',
 );
 
-/** One entry of an import with `withoutEmail=true`, which then needs a user name (checked in src/imports/entries/validate.ts). */
+/**
+ * One entry of an import with `withoutEmail=true`, which then needs a user name (checked in
+ * src/imports/entries/validate.ts).
+ */
 export const entryWithoutEmail = importEntry.extend({
   user: importUser.extend({
     email: z.preprocess((email) => (isNone(email) ? undefined : email), emailOf().optional()).optional(),

@@ -1,4 +1,7 @@
-/** Examples of imports for the OpenAPI document: two users, one of whom gets a mail, their results, and a cause of failures. */
+/**
+ * Examples of imports for the OpenAPI document: two users, one of whom gets a mail, their results, and a cause of
+ * failures.
+ */
 import { exampleCreated } from './shapes.ts';
 
 const hashed = { value: '$2b$10$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC' };

@@ -1,4 +1,6 @@
-/** Options of an import: bodies and query strings that start, check or convert one, and the format of its time limit. */
+/**
+ * Options of an import: bodies and query strings that start, check or convert one, and the format of its time limit.
+ */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
 import { ENCODINGS } from '../sources/read/records.ts';

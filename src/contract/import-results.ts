@@ -1,4 +1,7 @@
-/** What the API returns about imports, as schemas, with the headers of the operations and the states of imports and items. */
+/**
+ * What the API returns about imports, as schemas, with the headers of the operations and the states of imports and
+ * items.
+ */
 import { z } from 'zod';
 import { PEPPER_MODES } from '../passwords/marks.ts';
 import { WORKER_ROLE_NAMES } from '../platform/config.ts';

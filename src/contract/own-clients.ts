@@ -2,10 +2,10 @@
  * The OAuth clients that are built in: the command line and the console. In a file without zod, which the command line
  * need not load.
  *
- * The command line needs no setup for `muster login`, unless CLI_LOGIN turns it off. It is a native application (RFC 8252):
- * it cannot keep a secret, and receives the code on any loopback port (section 7.3). On a machine without a browser it
- * requests a device code instead (RFC 8628). The console runs in this service, so its secret is derived from ENCRYPTION_KEY
- * in every process and is stored nowhere.
+ * The command line needs no setup for `muster login`, unless CLI_LOGIN turns it off. It is a native application (RFC
+ * 8252): it cannot keep a secret, and receives the code on any loopback port (section 7.3). On a machine without a
+ * browser it requests a device code instead (RFC 8628). The console runs in this service, so its secret is derived from
+ * ENCRYPTION_KEY in every process and is stored nowhere.
  */
 import type { ClientMetadata } from 'oidc-provider';
 import type { Config } from '../platform/config.ts';

@@ -171,7 +171,7 @@ const TABLE = {
 export type OperationId = keyof typeof TABLE;
 export const PERMISSIONS: Readonly<Record<OperationId, Permission>> = TABLE;
 
-/** Who calls: read once per request from the bearer token, and kept in `res.locals.caller`. */
+/** The caller of a request: read once from the bearer token, and kept in `res.locals.caller`. */
 export interface Caller {
   userId: string;
   /** The organization that the calling user belongs to. */

@@ -1,6 +1,6 @@
 /**
- * Policies of organizations and of the instance: what each kind may contain, what it means for a password, and the operations
- * on it. Computation only. Imported passwords are exempt from the rules for new ones.
+ * Policies of organizations and of the instance: what each kind may contain, what it means for a password, and the
+ * operations on it. Computation only. Imported passwords are exempt from the rules for new ones.
  */
 import { z } from 'zod';
 import { isCommonPassword } from '../passwords/common-passwords.ts';
@@ -15,7 +15,9 @@ export interface LengthPolicy {
   maxLength: number;
 }
 
-/** The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed). */
+/**
+ * The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed).
+ */
 export const PASSWORD_LENGTH = { shortest: { from: 8, to: 64 }, longest: { from: 64, to: 200 } } as const;
 
 const MAX_DAYS = 36_500;
@@ -142,9 +144,10 @@ export const LOGIN: PolicyKind<LoginPolicy> = {
 };
 
 const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+const CHANGED: Pick<Operation, 'answers'> = { answers: { 200: created } };
 
 interface Documented {
-  /** As in `PasswordAgePolicy`. */
+  /** The name of its schema, such as `PasswordAgePolicy`. */
   id: string;
   /** The fields in an answer. */
   fields: z.ZodRawShape;
@@ -190,44 +193,62 @@ const login = operationsOf(LOGIN, {
 export const policyOperations: Operations = { ...age, ...complexity, ...login };
 
 function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
-  const { area, path, title: policy, operations } = kind;
   const body = { schema: kind.body, examples: documented.examples };
   const answers = { 200: answerOf(documented) };
-  const ofOrg = `/management/v1/policies/${path}` as const;
-  const ofInstance = `/admin/v1/policies/${path}` as const;
-  const changed: Pick<Operation, 'answers'> = { answers: { 200: created } };
   return {
-    [`GET ${ofOrg}`]: {
+    ...ofOrganization(kind, documented.about, body, answers),
+    ...ofInstance(kind, body, answers),
+  } as Operations;
+}
+
+function ofOrganization<P>(
+  { area, path, title: policy, operations }: PolicyKind<P>,
+  about: string,
+  body: Body,
+  answers: Operation['answers'],
+): Record<string, Operation> {
+  const route = `/management/v1/policies/${path}`;
+  return {
+    [`GET ${route}`]: {
       id: operations.get,
       summary: `Get the ${policy} of the organization`,
       onOrg: true,
       answers,
       errors: { 404: NO_ORG },
     },
-    [`POST ${ofOrg}`]: {
+    [`POST ${route}`]: {
       id: operations.add,
       summary: `Add a ${policy} to the organization`,
-      description: documented.about,
+      description: about,
       onOrg: true,
       body,
-      ...changed,
+      ...CHANGED,
       errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
     },
-    [`PUT ${ofOrg}`]: {
+    [`PUT ${route}`]: {
       id: operations.update,
       summary: `Update the ${policy} of the organization`,
       onOrg: true,
       body,
-      ...changed,
+      ...CHANGED,
       errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
     },
-    [`DELETE ${ofOrg}`]: {
+    [`DELETE ${route}`]: {
       id: operations.reset,
       summary: `Reset the ${policy} of the organization to the default`,
       onOrg: true,
-      ...changed,
+      ...CHANGED,
       errors: { 404: NO_ORG },
     },
+  };
+}
+
+function ofInstance<P>(
+  { path, title: policy, operations }: PolicyKind<P>,
+  body: Body,
+  answers: Operation['answers'],
+): Record<string, Operation> {
+  return {
     [`GET /management/v1/policies/default/${path}`]: {
       id: operations.getDefault,
       summary: `Get the default ${policy} of organizations`,
@@ -236,19 +257,19 @@ function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operation
       answers,
       errors: { 404: NO_ORG },
     },
-    [`GET ${ofInstance}`]: {
+    [`GET /admin/v1/policies/${path}`]: {
       id: operations.getOfInstance,
       summary: `Get the ${policy} of the instance`,
       description: 'The role must be on the instance; a role in an organization is not enough.',
       answers,
     },
-    [`PUT ${ofInstance}`]: {
+    [`PUT /admin/v1/policies/${path}`]: {
       id: operations.updateOfInstance,
       summary: `Update the ${policy} of the instance`,
       body,
-      ...changed,
+      ...CHANGED,
     },
-  } as Operations;
+  };
 }
 
 function answerOf({ id, fields, example }: Documented) {
@@ -263,7 +284,9 @@ function answerOf({ id, fields, example }: Documented) {
 /** The login names and addresses of the user who gets the password, and the domain of the organization. */
 export type PasswordNames = readonly string[];
 
-/** Every rule that the new password breaks, as the end of a sentence that begins with its name; empty when it is good. */
+/**
+ * Every rule that the new password breaks, as the end of a sentence that begins with its name; empty when it is good.
+ */
 export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
   const key = nameKey(password);
   const text = textProblem(password, policy.maxLength);

@@ -1,8 +1,8 @@
 /**
  * Publishes the OpenAPI document: `GET /openapi.json`, and `GET /docs` in Swagger UI.
  *
- * Guarantee: the page of `/docs` loads everything from this service. Its Content-Security-Policy forbids other origins, and
- * inline scripts and styles.
+ * Guarantee: the page of `/docs` loads everything from this service. Its Content-Security-Policy forbids other origins,
+ * and inline scripts and styles.
  */
 import { fileURLToPath } from 'node:url';
 import { type Response, Router } from 'express';

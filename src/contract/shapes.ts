@@ -6,7 +6,9 @@ import { requiredText, textProblem } from '../platform/fields.ts';
 export const AT = '2026-01-31T12:00:00.000Z';
 
 export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
-/** A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null. */
+/**
+ * A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null.
+ */
 export const timestampOrNull = () => timestamp().meta({ type: ['string', 'null'] });
 /** A 64-bit number as a string. */
 export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
@@ -116,7 +118,10 @@ export const proofBody = {
 
 const MOST_URL = 2000;
 
-/** An absolute URL without credentials and fragment, of at most 2000 characters. outgoing.ts checks the address that it leads to. */
+/**
+ * An absolute URL without credentials and fragment, of at most 2000 characters. platform/http/outgoing.ts checks the
+ * address that it leads to.
+ */
 export function webhookUrl() {
   return z
     .string('must be a URL')

@@ -1,4 +1,7 @@
-/** Users of both kinds: their states, the user object in both forms, and the operations that read, search and change users. */
+/**
+ * Users of both kinds: their states, the user object in both forms, and the operations that read, search and change
+ * users.
+ */
 import { z } from 'zod';
 import { GENDERS, id, requiredText, text } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';

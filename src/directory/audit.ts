@@ -2,9 +2,9 @@
  * Audit events: reads them page by page, shows them as the API does, exports and deletes them.
  *
  * Guarantee: a page continues after the last event of the page before it, so events that are added meanwhile neither
- * shift nor repeat others. Each filter has an index in the order of the pages. An export reads pages as fast as the client
- * takes them; memory does not grow with the number of events, and no transaction stays open. Events that are added after
- * an export began are not in it, so it ends.
+ * shift nor repeat others. Each filter has an index in the order of the pages. An export reads pages as fast as the
+ * client takes them; memory does not grow with the number of events, and no transaction stays open. Events that are
+ * added after an export began are not in it, so it ends.
  *
  * On crash: the connection of an export breaks, so the client can tell that it is incomplete.
  */
@@ -132,7 +132,7 @@ async function* eventsUntilNow(db: Db, filter: AuditFilter, orgIds: string[] | u
   }
 }
 
-/** By the clock of the database, which dates the events. */
+/** When the export ends, by the clock of the database, which dates the events. */
 async function endOf(db: Db, to: Date | undefined): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
   const now = (rows[0] as { now: Date }).now;
@@ -201,8 +201,8 @@ export function csvLine(row: AuditRow): string {
 }
 
 /**
- * Removes one batch of events that are older than the retention time; returns how many. The history of changes (`events`)
- * stays.
+ * Removes one batch of events that are older than the retention time; returns how many. The history of changes
+ * (`events`) stays.
  * @param days 0: keeps all
  */
 export async function sweepAudit(db: Db, days: number): Promise<number> {

@@ -1,10 +1,10 @@
 /**
- * Members: the roles of users on an organization or on the instance, and the credentials of owners, without which nobody
- * could manage the organization or the instance.
+ * Members: the roles of users on an organization or on the instance, and the credentials of owners, without which
+ * nobody could manage the organization or the instance.
  *
- * Guarantee: the instance never loses its last active IAM_OWNER who can sign in, and the last IAM_OWNER keeps a credential. So
- * does the last ORG_OWNER of an organization, unless an IAM_OWNER removes it, who can give a new one. To replace the
- * credential, add the new one first.
+ * Guarantee: the instance never loses its last active IAM_OWNER who can sign in, and the last IAM_OWNER keeps a
+ * credential. So does the last ORG_OWNER of an organization, unless an IAM_OWNER removes it, who can give a new one. To
+ * replace the credential, add the new one first.
  */
 import type { Caller, Rights } from '../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';

@@ -1,6 +1,6 @@
 /**
- * Routes of organizations: create, get and search them, and set their allowed URLs, sign-in names and the secret that signs
- * their webhooks.
+ * Routes of organizations: create, get and search them, and set their allowed URLs, sign-in names and the secret that
+ * signs their webhooks.
  */
 import { type Request, Router } from 'express';
 import { allowedUrlsBody, newOrg, orgSearch, signInNamesBody } from '../contract/organizations.ts';

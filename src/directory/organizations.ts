@@ -1,10 +1,11 @@
 /**
- * Stores organizations, the URLs that they allow in emails, and the names that their users sign in with; `users/store.ts` says
- * to whom a name belongs. Organizations are never deleted, so one that was found once always exists.
+ * Stores organizations, the URLs that they allow in emails, and the names that their users sign in with;
+ * `users/store.ts` says to whom a name belongs. Organizations are never deleted, so one that was found once always
+ * exists.
  *
  * Guarantee: a link in an email leads only to an origin that the organization allows, to the service itself, or to the
- * redirect URIs of an OAuth client: a link carries a code, and users trust an email of the service. An IAM_OWNER registers
- * those clients, and browsers already bring them the codes of logins.
+ * redirect URIs of an OAuth client: a link carries a code, and users trust an email of the service. An IAM_OWNER
+ * registers those clients, and browsers already bring them the codes of logins.
  */
 import { anotherDomain, generatedDomain } from '../contract/domain-name.ts';
 import { type OrgQuery, SIGN_IN_NAMES } from '../contract/organizations.ts';
@@ -178,7 +179,10 @@ export async function setSignInNames(
   return event;
 }
 
-/** The names that users of an organization sign in with; without an organization, and for one that does not exist, all names. */
+/**
+ * The names that users of an organization sign in with; without an organization, and for one that does not exist, all
+ * names.
+ */
 export async function signInNamesOf(db: Db, orgId: string | undefined): Promise<readonly SignInName[]> {
   if (orgId === undefined) return SIGN_IN_NAMES;
   const { rows } = await db.query<{ names: SignInName[] }>(

@@ -1,7 +1,7 @@
 /**
  * Stores policies: of each kind one of the instance, and one of each organization that has set its own; and checks new
- * passwords against the policy of their user's organization. Every way to set a password calls the check, except imports and
- * hashes that were made elsewhere.
+ * passwords against the policy of their user's organization. Every way to set a password calls the check, except
+ * imports and hashes that were made elsewhere.
  *
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */

@@ -1,4 +1,6 @@
-/** Creates an organization, its first user, their membership and the mail that verifies their address, all or nothing. */
+/**
+ * Creates an organization, its first user, their membership and the mail that verifies their address, all or nothing.
+ */
 import { Router } from 'express';
 import { generatedDomain } from '../contract/domain-name.ts';
 import { type OrgSetUp, orgSetUp } from '../contract/organizations.ts';
@@ -32,7 +34,10 @@ export function setUpRoutes(deps: SetUpDeps): Router {
   });
 }
 
-/** Creates all of it. @throws ApiError 400 PASSWORD-POLICY, 409 when the id or the domain of the organization is taken */
+/**
+ * Creates all of it.
+ * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or the domain of the organization is taken
+ */
 export async function setUpOrg(
   deps: SetUpDeps,
   { org, human, roles }: OrgSetUp,

@@ -1,12 +1,12 @@
 /**
- * Records sign-ins (succeeded, failed, locked for a time) and other failures that anybody can cause, in a bounded number of
- * rows.
+ * Records sign-ins (succeeded, failed, locked for a time) and other failures that anybody can cause, in a bounded
+ * number of rows.
  *
  * Guarantee: an event holds no password and no code. A name that belongs to nobody is recorded as it was typed, as
  * operators need it to recognize an attack, but at most `NAME_CHARS` of it. Equal failures (type, user or name, client,
- * address, reason) within a minute share one row, which counts them. In a minute a process writes at most `DETAILED` rows;
- * further failures are counted by address only, in at most `ADDRESSES` rows, and all others in one. So a flood costs at most
- * 81 rows a minute for each process, and no failure is left out of the counts.
+ * address, reason) within a minute share one row, which counts them. In a minute a process writes at most `DETAILED`
+ * rows; further failures are counted by address only, in at most `ADDRESSES` rows, and all others in one. So a flood
+ * costs at most 81 rows a minute for each process, and no failure is left out of the counts.
  */
 import { createHash, createHmac } from 'node:crypto';
 import type { AuditType } from '../contract/events.ts';
@@ -117,7 +117,7 @@ interface Minute {
   addresses: Set<string>;
 }
 
-/** By database: a process may serve several, as in tests. */
+/** The minute in progress by database, as a process may serve several, as in tests. */
 const minutes = new WeakMap<Db, Minute>();
 
 /** Records a failure. @param now milliseconds since 1970 */

@@ -27,7 +27,10 @@ export function authenticate(deps: { pool: Pool }): RequestHandler {
   };
 }
 
-/** As `authenticate`, but a request without an Authorization header passes, with no caller. A bad token is 401. */
+/**
+ * Authenticates as `authenticate` does, but a request without an Authorization header passes, with no caller. A bad
+ * token is 401.
+ */
 export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
   return async (req, res, next) => {
     if (req.get('authorization') !== undefined) res.locals.caller ??= await callerFromHeader(deps.pool, req);

@@ -3,8 +3,6 @@
  * first human with that role. No mail is sent.
  *
  * Guarantee: runs once per instance, however many processes start at once; later starts change nothing.
- *
- * On crash: it is one transaction, so nothing was created.
  */
 import { generatedDomain } from '../contract/domain-name.ts';
 import { addMember } from '../directory/members.ts';

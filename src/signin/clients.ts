@@ -20,7 +20,7 @@ export interface Client {
   authMethod: AuthMethod;
   /** Whether it must use PKCE; always true when `authMethod` is `none`. */
   pkceRequired: boolean;
-  /** Those that it may request; absent or null: all. */
+  /** Scopes that it may request; absent or null: all. */
   scopes?: string[] | null | undefined;
   /** Null exactly when `authMethod` is `none`. */
   secretHash: Buffer | null;
@@ -99,7 +99,10 @@ export interface Origins {
   has(origin: string): Promise<boolean>;
 }
 
-/** Opens the origins of the registered clients' redirect URIs. @param freshMs how long what was read counts, in milliseconds */
+/**
+ * Opens the origins of the registered clients' redirect URIs.
+ * @param freshMs how long what was read counts, in milliseconds
+ */
 export function openOrigins(db: Db, freshMs: number = FRESH_MS): Origins {
   let known: ReadonlySet<string | undefined> = new Set();
   let readAt = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * All routes about identity (me, members, tokens, keys, secrets, OAuth clients, sessions, second factors), and all user routes
- * except addresses (credentials/verification.ts) and passwords (credentials/password-reset.ts).
+ * All routes about identity (me, members, tokens, keys, secrets, OAuth clients, sessions, second factors), and all user
+ * routes except addresses (credentials/verification.ts) and passwords (credentials/password-reset.ts).
  */
 import { type Response, Router } from 'express';
 import { callerOf } from '../contract/permissions.ts';

@@ -1,9 +1,10 @@
 /**
- * Routes for sessions, in which a program checks the login of a user on their behalf, and for the logins of a user, who sees
- * and ends their own; a manager does so for the users that they manage.
+ * Routes for sessions, in which a program checks the login of a user on their behalf, and for the logins of a user, who
+ * sees and ends their own; a manager does so for the users that they manage.
  *
- * Guarantee: people who end their own logins prove that the account is theirs (login/owner-proof.ts), so that the holder
- * of a stolen token does not sign its owner out. Nobody sees or ends the logins of a user with more rights than their own.
+ * Guarantee: people who end their own logins prove that the account is theirs (login/owner-proof.ts), so that the
+ * holder of a stolen token does not sign its owner out. Nobody sees or ends the logins of a user with more rights than
+ * their own.
  */
 import { type Request, type Response, Router } from 'express';
 import type { ZodType } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * Sessions, and all places where a user is logged in: sessions that programs opened, browsers, and applications that hold
- * tokens. Personal access tokens and keys of machine users are not logins. Only the SHA-256 of a session's token is stored;
- * the token is not a bearer token.
+ * Sessions, and all places where a user is logged in: sessions that programs opened, browsers, and applications that
+ * hold tokens. Personal access tokens and keys of machine users are not logins. Only the SHA-256 of a session's token
+ * is stored; the token is not a bearer token.
  *
  * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
  * when the user stops being active.
@@ -118,11 +118,11 @@ export type LoginType = (typeof TYPES)[number];
 export interface Login {
   type: LoginType;
   id: string;
-  /** Of an application. */
+  /** The client id of an application. */
   clientId: string | null;
-  /** Of an application that is registered, and of the program that opened a session. */
+  /** The name of a registered application, or of the program that opened a session. */
   clientName: string | null;
-  /** Of the person, when they last used it; null if it is not known. */
+  /** The address of the person at the last use; null if it is not known. */
   address: string | null;
   userAgent: string | null;
   createdAt: Date;

@@ -1,7 +1,7 @@
 /**
- * What is stored of a user as the API shows it: the user object of get and search, with all documented scalars, also false
- * and empty; metadata, which programs store with users; and links to accounts at other identity providers, which are stored
- * and readable, but not used to log in.
+ * What is stored of a user as the API shows it: the user object of get and search, with all documented scalars, also
+ * false and empty; metadata, which programs store with users; and links to accounts at other identity providers, which
+ * are stored and readable, but not used to log in.
  */
 import type { IdpLink, MetadataEntry } from '../../contract/humans.ts';
 import { ACCESS_TOKEN_TYPES, stateName } from '../../contract/users.ts';
@@ -35,7 +35,10 @@ interface UserViewV1 extends Record<string, unknown> {
   details: Details;
 }
 
-/** The user object of `/management/v1` and `/auth/v1`, as ZITADEL publishes it: the values of `userView` under older names. */
+/**
+ * The user object of `/management/v1` and `/auth/v1`, as ZITADEL publishes it: the values of `userView` under older
+ * names.
+ */
 export function userViewV1(user: User): UserViewV1 {
   const { userId: _, username: userName, human, machine, ...names } = userView(user);
   return {

@@ -2,14 +2,15 @@
  * Searches users by the caller's queries, all of which must match; results are in the order of user names.
  *
  * Some queries are true for few users, and an index leads to these: they are `selective`. Organizations, states and
- * prefixes may be true for millions, of which a search reads only as many as it shows. In organizations, a statement reads
- * the index `users_listed` once for each organization and state, and merges the results, as each of them is in order of
- * names. Without organizations it reads `users_name` in order; states that few users have are in `users_state`.
+ * prefixes may be true for millions, of which a search reads only as many as it shows. In organizations, a statement
+ * reads the index `users_listed` once for each organization and state, and merges the results, as each of them is in
+ * order of names. Without organizations it reads `users_name` in order; states that few users have are in
+ * `users_state`.
  *
  * Guarantee: the work of a page depends on its offset and its limit, not on the number of users. A page token has no
  * offset: it leads to the next page at once. Programs that page until they have `total` users miss nobody: the total is
- * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is above
- * it while there may be more.
+ * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is
+ * above it while there may be more.
  */
 import {
   type Position,
@@ -281,7 +282,10 @@ export function parameters(): { values: unknown[]; parameter: Parameter } {
 const LAST = 0x10ffff;
 const SURROGATES = { first: 0xd800, last: 0xdfff };
 
-/** The first text after all texts that begin with `prefix`, in the order of code points, which is that of UTF-8 and of the collation "C"; undefined if there is none. */
+/**
+ * The first text after all texts that begin with `prefix`, in the order of code points, which is that of UTF-8 and of
+ * the collation "C"; undefined if there is none.
+ */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   while (points.at(-1) === LAST) points.pop();

@@ -1,7 +1,7 @@
 /**
  * Which times the checks of password hashes take that are in use in this instance: the answer to a wrong password takes
- * as long as the slowest of them, for every user and for unknown ones. More than two seconds do not count: otherwise one
- * organization could delay the answers of all others by the most expensive hash that is accepted.
+ * as long as the slowest of them, for every user and for unknown ones. More than two seconds do not count: otherwise
+ * one organization could delay the answers of all others by the most expensive hash that is accepted.
  *
  * Guarantee: a time is known to all processes from the import of its first user, and at the latest from the first
  * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most

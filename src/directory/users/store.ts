@@ -5,13 +5,13 @@
  * `nameKey`.
  *
  * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
- * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the caller
- * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told
- * whether a name exists elsewhere.
+ * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the
+ * caller may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is
+ * told whether a name exists elsewhere.
  *
  * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
- * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
- * come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
+ * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this
+ * rule come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
  *
  * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
  * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
@@ -273,7 +273,9 @@ function withAddress(key: string, within: string): string {
       limit ${MOST_SHARED + 1}) shared) <= ${MOST_SHARED}`;
 }
 
-/** The id of the only user of the organization with this verified address, unless the text is an older name elsewhere. */
+/**
+ * The id of the only user of the organization with this verified address, unless the text is an older name elsewhere.
+ */
 function addressOfOrg(key: string, within: string, org: string): string {
   return `(select min(h.id) from users h where ${withAddress(key, within)} and h.org_id = ${org}
       and not exists (select from users n

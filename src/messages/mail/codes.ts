@@ -193,8 +193,8 @@ export function sweepUnusedCodes(db: Db): Promise<number> {
 export const MAIL_LIMIT = 'MAIL-LIMIT';
 
 /**
- * The editor of what anybody may request for a user. Requests of users and of anybody count apart, so that a stranger on
- * the page for forgotten passwords does not keep users from their own changes.
+ * The editor of what anybody may request for a user. Requests of users and of anybody count apart, so that a stranger
+ * on the page for forgotten passwords does not keep users from their own changes.
  */
 export const ANYBODY = 'system';
 

@@ -1,8 +1,8 @@
 /**
  * A message as bytes (RFC 5322, MIME), and the interface of the transports that deliver it.
  *
- * Guarantee: the same content gives the same bytes, including headers and boundaries, and an outbox row always has the same
- * Message-ID, so that providers recognise a second delivery as a duplicate.
+ * Guarantee: the same content gives the same bytes, including headers and boundaries, and an outbox row always has the
+ * same Message-ID, so that providers recognise a second delivery as a duplicate.
  */
 import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
@@ -75,7 +75,10 @@ export function composeMail(address: Addressing, content: MailContent): Composed
   return { id: address.id, from, to: to[0] as string, raw };
 }
 
-/** The Message-ID contains the time, as outbox ids restart in a new database and providers drop an id that they have seen. */
+/**
+ * The Message-ID contains the time, as outbox ids restart in a new database and providers drop an id that they have
+ * seen.
+ */
 function messageIdOf({ id, createdAt }: Addressing, sender: string): string {
   const domain = sender.slice(sender.lastIndexOf('@') + 1) || 'localhost';
   return `<mail.${id}.${createdAt.getTime().toString(36)}@${domain}>`;
@@ -88,8 +91,8 @@ export function textPart(type: 'text/plain' | 'text/html', content: string): str
 }
 
 /**
- * A part of plain ASCII without encoding, so that the link stays readable in the raw message: nodemailer would break lines
- * over 76 characters. Undefined for other text, and for lines that are too long for SMTP.
+ * A part of plain ASCII without encoding, so that the link stays readable in the raw message: nodemailer would break
+ * lines over 76 characters. Undefined for other text, and for lines that are too long for SMTP.
  */
 export function readablePart(text: string): string | undefined {
   if (!/^[\x20-\x7e\n]*$/.test(text) || text.split('\n').some((line) => line.length > 990)) return undefined;

@@ -1,11 +1,11 @@
 /**
  * The outbox: mails that are due, written in the transaction that makes them due. Relays claim them (relay.ts). Mails
- * outside imports come first, as somebody waits for them; then imports are served in turn, so that a large one never blocks
- * the others. Imports whose mails are held are skipped.
+ * outside imports come first, as somebody waits for them; then imports are served in turn, so that a large one never
+ * blocks the others. Imports whose mails are held are skipped.
  *
  * Guarantee: no mail without its user, no user without the mail that is due. No two relays claim the same row, and none
- * waits for another. With a rate per import, all relays together exceed it by at most one mail plus the mails of a tenth of
- * a second.
+ * waits for another. With a rate per import, all relays together exceed it by at most one mail plus the mails of a
+ * tenth of a second.
  *
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
@@ -20,14 +20,14 @@ import { oldest } from '../../platform/db/sweep.ts';
 export const IS_UNSENT = `m.state::text = 'pending'`;
 
 /**
- * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as the mail of an open
- * code tells whether the code was mailed (`codes.ts`).
+ * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as the mail of an
+ * open code tells whether the code was mailed (`codes.ts`).
  */
 export const ENDED_KEPT = `interval '31 days'`;
 
 /**
- * How long a mail waits if the queue lost its job, in milliseconds. A mail that is still in the queue after that time is
- * added again, which the queue ignores; it costs one read of the waiting mails a minute.
+ * How long a mail waits if the queue lost its job, in milliseconds. A mail that is still in the queue after that time
+ * is added again, which the queue ignores; it costs one read of the waiting mails a minute.
  */
 export const CLAIM_MS = 60_000;
 
@@ -201,8 +201,8 @@ export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
 }
 
 /**
- * Claims a mail again that is held under an earlier claim, for as long as the claim of a relay lasts. Of all who hold it
- * under the same claim, one succeeds.
+ * Claims a mail again that is held under an earlier claim, for as long as the claim of a relay lasts. Of all who hold
+ * it under the same claim, one succeeds.
  * @returns the new `claimed_until`; undefined when the mail was settled, or claimed by another process meanwhile
  */
 export async function renewClaim(

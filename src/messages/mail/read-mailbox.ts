@@ -1,8 +1,8 @@
 /**
  * Reads the local mailbox: the newest mails and text messages, and one of them.
  *
- * Guarantee: bounded memory, whatever the number of files. Only files that the mailbox wrote are read: a name that is not
- * one of its own is refused, so no path leads out of the folder.
+ * Guarantee: bounded memory, whatever the number of files. Only files that the mailbox wrote are read: a name that is
+ * not one of its own is refused, so no path leads out of the folder.
  */
 import { open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Moves due mails from the outbox to the queue, as pointers; gives each mail its time slot of the rate of all processes; and
- * writes the outcomes of deliveries.
+ * Moves due mails from the outbox to the queue, as pointers; gives each mail its time slot of the rate of all
+ * processes; and writes the outcomes of deliveries.
  *
  * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
  * only one of them claims a row (`for update skip locked`). A row settles once, and its import counts it in the same

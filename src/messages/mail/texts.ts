@@ -1,9 +1,9 @@
 /**
  * The content of emails (subject, text and HTML) and of text messages.
  *
- * Guarantee: the same facts give the same message. The text of an email holds exactly one URL, the link; a notice and a text
- * message hold none. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML, and left
- * out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
+ * Guarantee: the same facts give the same message. The text of an email holds exactly one URL, the link; a notice and a
+ * text message hold none. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
+ * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
 import type { LinkKind } from '../../contract/link-templates.ts';
 import { type Html, html } from '../../platform/html/layout.ts';

@@ -1,12 +1,12 @@
 /**
- * Sends due webhook messages in a fixed number of places: claim, compose the body, sign, send, settle. A place that becomes
- * free is filled at once, whatever the others wait for.
+ * Sends due webhook messages in a fixed number of places: claim, compose the body, sign, send, settle. A place that
+ * becomes free is filled at once, whatever the others wait for.
  *
  * Guarantee: a message is sent until it is accepted (2xx), refused permanently (410), or was tried ten times over two
  * days. Its id and body are the same each time; its time and signature are those of the attempt. No more than PLACES
- * messages are in progress, and no more than SHARE of one organization. RESERVED places go only to organizations without a
- * message in progress, so that a few whose receivers are slow do not take all places. A free place goes to the organization
- * with the fewest messages in progress; of several, to the one that was served longest ago.
+ * messages are in progress, and no more than SHARE of one organization. RESERVED places go only to organizations
+ * without a message in progress, so that a few whose receivers are slow do not take all places. A free place goes to
+ * the organization with the fewest messages in progress; of several, to the one that was served longest ago.
  *
  * On crash: messages in progress are due again when their claims end. A message whose response was not recorded is sent
  * again, with the same id.
@@ -31,13 +31,15 @@ export const PLACES = 20;
 export const SHARE = 3;
 export const RESERVED = 5;
 const HOLD_MS = 60_000;
-/** This many organizations keep their turn in memory; with more, organizations that were served longer ago count as new. */
+/**
+ * This many organizations keep their turn in memory; with more, organizations that were served longer ago count as new.
+ */
 const REMEMBERED = 200;
 
 export interface WebhookPlaces {
   /**
-   * Begins to send due messages, until there is none, or no place for it; returns how many it began. Never call it twice
-   * at once.
+   * Begins to send due messages, until there is none, or no place for it; returns how many it began. Never call it
+   * twice at once.
    * @throws the error of the claim, or that of a delivery which could not be recorded since the last call
    */
   fill(): Promise<number>;
@@ -112,7 +114,7 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
         const room = PLACES - inProgress.size - (most > 0 ? RESERVED : 0);
         if (room <= 0) break;
         const except = [...held].filter(([, n]) => n > most).map(([orgId]) => orgId);
-        // The same organizations were asked just now, and had nothing.
+        // These organizations were asked just now, and had nothing.
         if (last?.claimed === 0 && last.except.length === except.length) continue;
         last = { claimed: await claim(room, except), except };
         begun += last.claimed;
@@ -222,7 +224,10 @@ export interface PostOptions {
 /** The status of the response, or why there is none: a code such as `ECONNREFUSED`. */
 export type PostResult = { status: number } | { reason: string };
 
-/** Sends one attempt over HTTP as `exchange` does. Takes at most 15 seconds, and reads only a few KB of a response, of which only the status counts. */
+/**
+ * Sends one attempt over HTTP as `exchange` does. Takes at most 15 seconds, and reads only a few KB of a response, of
+ * which only the status counts.
+ */
 export async function post(
   url: string,
   headers: Record<string, string>,

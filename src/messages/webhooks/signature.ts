@@ -2,8 +2,8 @@
  * Webhook signatures as specified by "Standard Webhooks" 1.0.0: HMAC-SHA256 over id, time and body, so that a receiver
  * can verify who sent the message and when, and that it was not changed.
  *
- * The secret of an organization is encrypted at rest and shown once, when it is created. A new one replaces the old one at
- * once, also for messages that are still to be sent.
+ * The secret of an organization is encrypted at rest and shown once, when it is created. A new one replaces the old one
+ * at once, also for messages that are still to be sent.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';

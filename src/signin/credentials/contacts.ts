@@ -1,8 +1,8 @@
 /**
  * Sets a user's email address or phone number, and sends or returns the code that confirms it.
  *
- * Guarantee: a code confirms only the address or number that it was created for, as a change revokes all codes sent to the
- * old one. Everything here runs in the caller's transaction, with the user's row locked.
+ * Guarantee: a code confirms only the address or number that it was created for, as a change revokes all codes sent to
+ * the old one. Everything here runs in the caller's transaction, with the user's row locked.
  */
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import {

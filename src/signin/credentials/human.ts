@@ -198,8 +198,8 @@ export async function changeUserName(
 }
 
 /**
- * Changes the profile. Absent fields keep their values; an empty display name becomes given and family name. Does nothing
- * if all values are unchanged.
+ * Changes the profile. Absent fields keep their values; an empty display name becomes given and family name. Does
+ * nothing if all values are unchanged.
  */
 export async function changeProfile(
   db: Db,

@@ -98,8 +98,8 @@ export async function preparePassword(
 }
 
 /**
- * Checks a new password against the policy of the user's organization. Hashes that were made elsewhere are exempt. A user
- * who no longer exists is reported when their row is locked.
+ * Checks a new password against the policy of the user's organization. Hashes that were made elsewhere are exempt. A
+ * user who no longer exists is reported when their row is locked.
  * @throws ApiError 400 PASSWORD-POLICY
  */
 export async function requirePolicy(db: Db, userId: string, password: NewPassword | NewHash): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Confirms an email address or a phone number and sets a password by a code; and the routes `…/email` and `…/phone`, which
- * set, resend the code and verify. Each route checks the caller's access to the user before it reads the body, and again
- * with the user's row locked.
+ * Confirms an email address or a phone number and sets a password by a code; and the routes `…/email` and `…/phone`,
+ * which set, resend the code and verify. Each route checks the caller's access to the user before it reads the body,
+ * and again with the user's row locked.
  *
  * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
  * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
@@ -69,7 +69,9 @@ export function verificationRoutes(deps: VerificationDeps): Router {
   return router;
 }
 
-/** Operations for which users prove that the account is their own. A code that is sent again goes where it went before. */
+/**
+ * Operations for which users prove that the account is their own. A code that is sent again goes where it went before.
+ */
 const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
 
 /** The first part of the error ids. */
@@ -125,7 +127,7 @@ function verify(
 
 export interface CodeHolder {
   userId: string;
-  /** As the user typed it, or as it came with the link. */
+  /** The code as the user typed it, or as it came with the link. */
   code: string;
   /** User id of the caller; the user's own id if nobody is logged in. */
   editor: string;

@@ -4,12 +4,12 @@
  * Guarantee: a code is accepted once, however many requests send it at the same time, and never after a later one was
  * used (RFC 6238 section 5.2). An attempt is counted before the code is checked, so parallel requests cannot exceed the
  * limit (RFC 4226 section 7.3); beyond the limit even a right code is refused until the cool-down has passed. The login
- * itself also delays answers and locks users; this limit applies even where locking is off. Each change is one transaction
- * with its event. A login requires the factor only after a code has proved that the user's app has the secret, so an
- * unfinished enrolment locks nobody out.
+ * itself also delays answers and locks users; this limit applies even where locking is off. Each change is one
+ * transaction with its event. A login requires the factor only after a code has proved that the user's app has the
+ * secret, so an unfinished enrolment locks nobody out.
  *
- * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later. A factor
- * that was not confirmed is pending, and adding another replaces it.
+ * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later. A
+ * factor that was not confirmed is pending, and adding another replaces it.
  */
 import { confirm, findTotp, putPending, removeTotp, spendTry, useStep } from '../../directory/users/second-factors.ts';
 import { newTotpSecret, stepOfCode, TOTP_SEAL } from '../../passwords/totp-secret.ts';

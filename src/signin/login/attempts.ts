@@ -1,12 +1,13 @@
 /**
- * Runs one attempt to log in: in turn, after its delay, and counted; answers a failure at a time that tells nothing; and
- * records how the attempt ended.
+ * Runs one attempt to log in: in turn, after its delay, and counted; answers a failure at a time that tells nothing;
+ * and records how the attempt ended.
  *
- * Guarantee: attempts of one name or id from one network follow each other, with all their delays; attempts from another
- * network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same answer.
- * No database connection is held while an attempt waits. The time of the answer to a wrong password does not depend on the
- * hash that it was compared with, nor on whether there is one: it is a time that the slowest hash of the instance keeps too,
- * here and now. It passes in a timer, so waiting costs attackers a connection and the service no processor time.
+ * Guarantee: attempts of one name or id from one network follow each other, with all their delays; attempts from
+ * another network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same
+ * answer. No database connection is held while an attempt waits. The time of the answer to a wrong password does not
+ * depend on the hash that it was compared with, nor on whether there is one: it is a time that the slowest hash of the
+ * instance keeps too, here and now. It passes in a timer, so waiting costs attackers a connection and the service no
+ * processor time.
  *
  * On crash: the attempt stays counted as failed.
  */
@@ -36,7 +37,7 @@ import {
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { findLogin, type Login } from './store.ts';
 
-/** Who somebody tries to log in as, and from where. */
+/** The user that somebody tries to log in as, and where the attempt comes from. */
 export interface Attempt extends Origin {
   user: LoginUser;
 }
@@ -50,7 +51,9 @@ export interface Counted {
    * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
    */
   failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
-  /** All secrets of the user were right: the result of `settleLogin`. If it is `active`, failures before are forgotten. */
+  /**
+   * All secrets of the user were right: the result of `settleLogin`. If it is `active`, failures before are forgotten.
+   */
   passed(login: Login, hasCode?: boolean): ReturnType<typeof settleLogin>;
 }
 
@@ -182,8 +185,8 @@ const RETRY_AFTER_S = 1;
 const lines = new Map<string, Line>();
 
 /**
- * The result of `work`, which runs when all earlier work with the same key has ended. Few wait: many attempts at once take
- * one place, not all of them. Each process has its own lines.
+ * The result of `work`, which runs when all earlier work with the same key has ended. Few wait: many attempts at once
+ * take one place, not all of them. Each process has its own lines.
  * @param gone aborted when the caller has gone; `work` then does not run
  * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
  */
@@ -244,10 +247,10 @@ const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
 
 /**
  * The last step of a login whose secrets were right: the user's state after the check; `code_missing` if the user has a
- * second factor and entered no code, `factor_missing` if the policy requires a second factor and the user has none. For an
- * active user it records the login: at most once an hour, so that few logins write a new row version, and without a change
- * of the user's sequence. Undefined if the user was deleted or has changed the password since. It locks the row, so it waits
- * for a transaction that removes the user.
+ * second factor and entered no code, `factor_missing` if the policy requires a second factor and the user has none. For
+ * an active user it records the login: at most once an hour, so that few logins write a new row version, and without a
+ * change of the user's sequence. Undefined if the user was deleted or has changed the password since. It locks the row,
+ * so it waits for a transaction that removes the user.
  * @param counted if the user is active, its failures are forgotten (`lessWith`), and its network is remembered
  */
 export async function settleLogin(
@@ -311,16 +314,19 @@ function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
 const OF_USER = 'email/verify|email/resend|phone/verify|phone/resend|password|password_reset|totp/verify';
 const OF_SOURCE = 'management/v1/password_sources/[^/]+/_test';
 /**
- * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request an
- * email or a code. Where that depends on the body, the handler calls `countTry`. Matches as the router does: ignores case and
- * a trailing slash. The console passes calls on to the API.
+ * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request
+ * an email or a code. Where that depends on the body, the handler calls `countTry`. Matches as the router does: ignores
+ * case and a trailing slash. The console passes calls on to the API.
  */
 const ATTEMPT = new RegExp(
   `^(?:/console/api)?/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|${OF_SOURCE}|ui/.*)/?$`,
   'i',
 );
 
-/** Whether the request counts as an attempt. Asks for the path as the router reads it: a request may be for `/path#`, or for `http://host/path`. */
+/**
+ * Whether the request counts as an attempt. Asks for the path as the router reads it: a request may be for `/path#`, or
+ * for `http://host/path`.
+ */
 export function isAttempt(req: Request): boolean {
   return req.method === 'POST' && ATTEMPT.test(req.path);
 }

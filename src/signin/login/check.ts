@@ -1,15 +1,15 @@
 /**
  * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
- * and so share the count of failures. After the first successful login it replaces an outdated hash, and hashes a password
- * that a password source has verified.
+ * and so share the count of failures. After the first successful login it replaces an outdated hash, and hashes a
+ * password that a password source has verified.
  *
  * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
- * machine) give the same error after the same time, and are locked alike (attempts.ts). Anything specific to
- * the user is revealed only after the right password. The login fails if the user was locked, deleted or given another
- * password during the check. The pepper of an import stays in this process; a hash whose pepper is gone verifies no password.
+ * machine) give the same error after the same time, and are locked alike (attempts.ts). Anything specific to the user
+ * is revealed only after the right password. The login fails if the user was locked, deleted or given another password
+ * during the check. The pepper of an import stays in this process; a hash whose pepper is gone verifies no password.
  *
- * On crash: at most a failure was counted or a code consumed. Before a new hash is stored, the next successful login creates
- * it.
+ * On crash: at most a failure was counted or a code consumed. Before a new hash is stored, the next successful login
+ * creates it.
  */
 import { passwordAge } from '../../contract/policies.ts';
 import type { UserState } from '../../contract/users.ts';
@@ -52,8 +52,8 @@ export interface LoginSecrets {
  * Checks an attempt to log in.
  * @param proven called with the proof of the right password, before anything else is checked
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
- *   PASSWORD-SOURCE-UNAVAILABLE
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503
+ *   PASSWORDS-BUSY, PASSWORD-SOURCE-UNAVAILABLE
  */
 export async function checkLogin(
   deps: LoginDeps,
@@ -134,8 +134,8 @@ async function conclude(login: Login, hasCode: boolean, passed: Counted['passed'
 }
 
 /**
- * Whether `password` is the password of the user and the user is active. Failures count like failures of logins, so nobody
- * can guess the password with a stolen token.
+ * Whether `password` is the password of the user and the user is active. Failures count like failures of logins, so
+ * nobody can guess the password with a stolen token.
  * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
  */
 export async function verifyOwnPassword(
@@ -209,8 +209,8 @@ export interface CheckedPassword {
 /**
  * Does the work of one password check, whether or not there is a hash to compare with.
  *
- * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would keep
- * it secret.
+ * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would
+ * keep it secret.
  * @param tried who somebody tries to log in as
  */
 export async function checkPassword(

@@ -1,13 +1,13 @@
 /**
  * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock
  * it for a time that doubles. Counted are the failures of what was entered from one network, and of what was entered
- * from all networks. Too many from all networks lock every network from which the user has not logged in lately: an attack
- * from other networks does not lock the user there.
+ * from all networks. Too many from all networks lock every network from which the user has not logged in lately: an
+ * attack from other networks does not lock the user there.
  *
  * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor
  * several processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an
- * unlock or a new password of the user ends a lock early. Tables hold pieces of keyed hashes, so they tell neither names nor
- * addresses, and nobody can choose names that share a count; a user has few rows, which expire.
+ * unlock or a new password of the user ends a lock early. Tables hold pieces of keyed hashes, so they tell neither
+ * names nor addresses, and nobody can choose names that share a count; a user has few rows, which expire.
  *
  * On crash: an attempt in progress stays counted as failed.
  */
@@ -51,7 +51,10 @@ export interface Place {
   everywhere: number | null;
 }
 
-/** SQL: the count restarts, as its last failure is a day ago, or before the last new password or unlock of its only user. */
+/**
+ * SQL: the count restarts, as its last failure is a day ago, or before the last new password or unlock of its only
+ * user.
+ */
 const IS_OVER = `(d.last_failure_at < now() - ${FORGOTTEN}
       or d.user_key = $5 and d.last_failure_at < (select since from person))`;
 const SO_FAR = `case when ${IS_OVER} then 0 else d.failures end`;
@@ -119,10 +122,10 @@ export function countsOf(keys: AttemptKeys, place: Place): (number | null)[] {
 }
 
 /**
- * SQL, steps of a `with`: takes the attempt back from the counts. $5 is the key of the user whose attempt was right, else
- * null: then failures from its network are forgotten, if all were those of this user. Otherwise an attacker could log in
- * as a user of the same name in another organization after every few guesses. Those from all networks are not forgotten,
- * or each login of the user would give attackers new attempts.
+ * SQL, steps of a `with`: takes the attempt back from the counts. $5 is the key of the user whose attempt was right,
+ * else null: then failures from its network are forgotten, if all were those of this user. Otherwise an attacker could
+ * log in as a user of the same name in another organization after every few guesses. Those from all networks are not
+ * forgotten, or each login of the user would give attackers new attempts.
  *
  * Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
  * @param when a further condition
@@ -151,15 +154,15 @@ export async function sweepDelays(db: Db): Promise<number> {
 
 /** Keys of an attempt in `login_delays`. */
 export interface AttemptKeys {
-  /** Of what was entered and the network it came from. */
+  /** The key of what was entered and the network it came from. */
   here: number;
-  /** Of what was entered, in all networks. */
+  /** The key of what was entered, in all networks. */
   everywhere: number;
 }
 
 /**
- * The keys of an attempt. Names that compare as equal share their keys. A login name and an id of the same user do not: if
- * they did, two names that are locked together would be known to be names of one user.
+ * The keys of an attempt. Names that compare as equal share their keys. A login name and an id of the same user do not:
+ * if they did, two names that are locked together would be known to be names of one user.
  */
 export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
   const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];
@@ -193,8 +196,8 @@ function bigint(secrets: Secrets, parts: string[]): string {
 const MOST_NETWORKS = 10;
 
 /**
- * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the tenth-latest
- * one makes room.
+ * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the
+ * tenth-latest one makes room.
  * @param from SQL of a row with the user's id, or none; the row of the user must be locked
  * @param user number of the parameter that holds the user's id; the next one holds the network's key
  */

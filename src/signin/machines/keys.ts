@@ -1,5 +1,6 @@
 /**
- * The keys that machine users sign with: generates a pair and the key file that is returned once, and stores the public key.
+ * The keys that machine users sign with: generates a pair and the key file that is returned once, and stores the public
+ * key.
  *
  * Guarantee: the private key is in the returned value and nowhere else.
  */
@@ -81,7 +82,7 @@ export async function findKey(db: Db, keyId: string): Promise<VerificationKey | 
   return rows[0];
 }
 
-/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+/** A key as strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
 const MODULUS_BITS = 3072;
 /** The value that clients of the ecosystem read as "does not expire". */
 const NEVER = new Date('9999-12-31T23:59:59Z');

@@ -1,6 +1,6 @@
 /**
- * The machine user of a path, for the calls that issue credentials to act as that user (tokens, keys, secrets); and its client
- * secret: at most one, of which only the SHA-256 is stored.
+ * The machine user of a path, for the calls that issue credentials to act as that user (tokens, keys, secrets); and its
+ * client secret: at most one, of which only the SHA-256 is stored.
  *
  * Guarantee: callers never get a credential of a user with more rights than their own.
  */
@@ -74,8 +74,8 @@ export async function findMachineClient(db: Db, clientId: string): Promise<Machi
 }
 
 /**
- * Appends `user.machine.<change>`. Keys and secrets are part of their machine user, so it also updates the user's sequence.
- * Call it in the transaction of the change itself.
+ * Appends `user.machine.<change>`. Keys and secrets are part of their machine user, so it also updates the user's
+ * sequence. Call it in the transaction of the change itself.
  * @param payload never a key or a secret
  */
 export async function machineEvent(

@@ -1,6 +1,6 @@
 /**
- * Routes for the credentials of machine users: personal access tokens, keys with which they authenticate (RFC 7523), and the
- * client secret (RFC 6749 section 4.4), whose client id is the user id.
+ * Routes for the credentials of machine users: personal access tokens, keys with which they authenticate (RFC 7523),
+ * and the client secret (RFC 6749 section 4.4), whose client id is the user id.
  */
 import { type Request, type Response, Router } from 'express';
 import { newKey, newPat } from '../../contract/machines.ts';

@@ -1,12 +1,12 @@
 /**
- * What the protocol library asks the service: which users are its accounts, which organization an application names, and how
- * errors and sign-outs are shown.
+ * What the protocol library asks the service: which users are its accounts, which organization an application names,
+ * and how errors and sign-outs are shown.
  *
- * Guarantee: users are read on every request, and only active users are accounts, so a deactivated user's refresh tokens,
- * sessions and userinfo end with the next call. `auth_time` of an access token is the time when the person proved who they
- * are; a login that was still valid and a refresh token keep the old time. A request for HTML at an address that browsers are
- * sent to gets a page of ours, any other request the JSON of RFC 6749 section 5.2. Neither reveals anything of an internal
- * error but its name.
+ * Guarantee: users are read on every request, and only active users are accounts, so a deactivated user's refresh
+ * tokens, sessions and userinfo end with the next call. `auth_time` of an access token is the time when the person
+ * proved who they are; a login that was still valid and a refresh token keep the old time. A request for HTML at an
+ * address that browsers are sent to gets a page of ours, any other request the JSON of RFC 6749 section 5.2. Neither
+ * reveals anything of an internal error but its name.
  */
 import {
   type Account,
@@ -65,8 +65,8 @@ export function signInTime(ctx: KoaContextWithOIDC): { auth_time: number } | und
 }
 
 /**
- * The parameter of an authorization request that names an organization; the library keeps it with a login in progress. Only
- * the login page uses it: a bare user name is then first looked for in that organization.
+ * The parameter of an authorization request that names an organization; the library keeps it with a login in progress.
+ * Only the login page uses it: a bare user name is then first looked for in that organization.
  */
 export const ORGANIZATION = 'organization';
 

@@ -23,8 +23,8 @@ interface StoredModel {
 }
 
 /**
- * SQL: a refresh token that was rotated may be used again for this time, as two tabs of an application refresh at once, or a
- * response is lost. Every such use gets the same successor (`deriveSuccessors` in patches.ts).
+ * SQL: a refresh token that was rotated may be used again for this time, as two tabs of an application refresh at once,
+ * or a response is lost. Every such use gets the same successor (`deriveSuccessors` in patches.ts).
  */
 const IN_GRACE = `m.kind = 'RefreshToken' and m.consumed_at > now() - interval '10 seconds'`;
 

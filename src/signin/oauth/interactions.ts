@@ -1,12 +1,12 @@
 /**
- * What a user must do before an authorization request is answered: log in, or type and confirm the code of a device (RFC
- * 8628). There is no consent page: the owner of the instance registers the clients, and the scopes they request are granted.
- * The protocol library implements the device flow; the pages are ours.
+ * What a user must do before an authorization request is answered: log in, or type and confirm the code of a device
+ * (RFC 8628). There is no consent page: the owner of the instance registers the clients, and the scopes they request
+ * are granted. The protocol library implements the device flow; the pages are ours.
  *
  * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
- * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6). In the device flow every error
- * shows a page of ours, with a form to try again or the message that the sign-in has ended; no page reveals anything of an
- * internal error.
+ * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6). In the device flow every
+ * error shows a page of ours, with a form to try again or the message that the sign-in has ended; no page reveals
+ * anything of an internal error.
  */
 import {
   type Configuration,

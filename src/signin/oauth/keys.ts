@@ -19,11 +19,11 @@ import { newId } from '../../platform/ids.ts';
 const LOCK = 0x4b455953;
 /** Longer than resource servers usually cache a key set, and longer than our own processes take to see a new key. */
 const PUBLISHED_AHEAD = '6 hours';
-/** An ID token may be sent at logout for as long as the browser session lasts (`lifetimes.ts`). */
+/** An ID token may be sent at logout for as long as the browser session lasts (`tokens.ts`). */
 const KEPT = '15 days';
 /** The purpose that private keys are encrypted for. */
 export const SIGNING_KEY_SEAL = 'signing-key';
-/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+/** A key as strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
 const MODULUS_BITS = 3072;
 
 const generate = promisify(generateKeyPair);

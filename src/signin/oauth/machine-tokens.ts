@@ -1,12 +1,13 @@
 /**
- * Access tokens of machine users: granted for a signed assertion (RFC 7523 section 3), issued as opaque tokens or as JWTs of
- * RFC 9068, and personal access tokens, which resource servers can introspect like any other (RFC 7662).
+ * Access tokens of machine users: granted for a signed assertion (RFC 7523 section 3), issued as opaque tokens or as
+ * JWTs of RFC 9068, and personal access tokens, which resource servers can introspect like any other (RFC 7662).
  *
  * Guarantee: an assertion that does not come from an active machine user with a valid key is refused with
  * `invalid_grant`. The error names problems of the assertion's own content; an unknown or expired key, another user's
  * key, a bad signature and an inactive user all give the same error. An assertion may be reused until it expires, as
- * published clients do; so it may live at most an hour. A JWT is stored like an opaque token, so it can be introspected and
- * revoked, and it ends at once with its user. Resource servers that do not call us verify it with the published keys.
+ * published clients do; so it may live at most an hour. A JWT is stored like an opaque token, so it can be introspected
+ * and revoked, and it ends at once with its user. Resource servers that do not call us verify it with the published
+ * keys.
  */
 import {
   decodeProtectedHeader,

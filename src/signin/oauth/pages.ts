@@ -1,10 +1,11 @@
 /**
- * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere (enter its code, continue
- * or cancel, done), the pages for signing out, and the error pages for an application's request that fails before anybody
- * signs in.
+ * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere (enter its code,
+ * continue or cancel, done), the pages for signing out, and the error pages for an application's request that fails
+ * before anybody signs in.
  *
- * They work without JavaScript. The forms of the device flow carry the authorization server's own token against cross-site
- * forgery. The code alone does nothing: a user must sign in and confirm, as the device may be somebody else's (section 5.4).
+ * They work without JavaScript. The forms of the device flow carry the authorization server's own token against
+ * cross-site forgery. The code alone does nothing: a user must sign in and confirm, as the device may be somebody
+ * else's (section 5.4).
  */
 import {
   alert,

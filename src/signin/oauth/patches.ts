@@ -1,6 +1,6 @@
 /**
- * Patches of oidc-provider 9.13, where its settings do not suffice. Each names the test that fails when the library changes
- * there.
+ * Patches of oidc-provider 9.13, where its settings do not suffice. Each names the test that fails when the library
+ * changes there.
  */
 import { createHmac } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
@@ -12,9 +12,9 @@ import { JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter
 import { isRowHandle, jwtHandle } from './tokens.ts';
 
 /**
- * Patches `compareClientSecret` of clients: compares a secret with the stored SHA-256. The library expects to know the secret
- * in clear, and has no setting for another comparison.
- * `test/signin/oauth/machine.test.ts` and `test/signin/oauth/code.test.ts` fail when the library no longer calls it.
+ * Patches `compareClientSecret` of clients: compares a secret with the stored SHA-256. The library expects to know the
+ * secret in clear, and has no setting for another comparison. `test/signin/oauth/machine.test.ts` and
+ * `test/signin/oauth/code.test.ts` fail when the library no longer calls it.
  */
 export function compareStoredSecrets(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
@@ -37,8 +37,8 @@ export function useIssuerAddress(provider: Provider): void {
 }
 
 /**
- * Patches `save` of sessions: stores the new row before it removes the old one. A login gives its session a new id, and the
- * library removes the old row first; in between, a token of the session would be refused.
+ * Patches `save` of sessions: stores the new row before it removes the old one. A login gives its session a new id, and
+ * the library removes the old row first; in between, a token of the session would be refused.
  * `test/signin/oauth/refresh.test.ts` fails when the library keeps the old id elsewhere.
  */
 export function storeBeforeRemoving(provider: Provider): void {
@@ -54,8 +54,8 @@ export function storeBeforeRemoving(provider: Provider): void {
 }
 
 /**
- * Patches `generateTokenId` of refresh tokens: the token that replaces a rotated one is computed from it with a key of the
- * service, so that two requests with the same token get the same successor.
+ * Patches `generateTokenId` of refresh tokens: the token that replaces a rotated one is computed from it with a key of
+ * the service, so that two requests with the same token get the same successor.
  *
  * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never
  * a second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).

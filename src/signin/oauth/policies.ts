@@ -1,6 +1,6 @@
 /**
- * Which clients may introspect and revoke a token, which web pages may call the endpoints, and the record of what clients do:
- * tokens issued, refreshed, revoked and refused, and sign-outs.
+ * Which clients may introspect and revoke a token, which web pages may call the endpoints, and the record of what
+ * clients do: tokens issued, refreshed, revoked and refused, and sign-outs.
  *
  * Guarantee: a response with a token is sent only after its event is stored.
  *

@@ -2,9 +2,9 @@
  * The authorization server: configures and sets up the protocol library, and again when the signing keys change.
  *
  * Guarantee: every URL in a response is based on the issuer, whatever host the request names. A process sees another
- * process's new key within CHECK_MS of its next request, long before that key signs. An internal error inside the library is
- * logged with the request's id and its details are hidden from the caller; if the database does not answer, the caller is
- * told to try again. Callers' errors are logged at level debug, without their input.
+ * process's new key within CHECK_MS of its next request, long before that key signs. An internal error inside the
+ * library is logged with the request's id and its details are hidden from the caller; if the database does not answer,
+ * the caller is told to try again. Callers' errors are logged at level debug, without their input.
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -119,8 +119,9 @@ export const ROUTES = {
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no sibling
- * domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that login.
+ * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no
+ * sibling domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that
+ * login.
  */
 function cookieNames(baseUrl: string): { session: string; interaction: string; resume: string } {
   const { protocol, pathname } = new URL(baseUrl);
@@ -135,7 +136,10 @@ function cookieNames(baseUrl: string): { session: string; interaction: string; r
 
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-/** The configuration of the library: features, clients, lifetimes, and the hooks into the rest of the service. @param keys private JWKs; the first one signs */
+/**
+ * The configuration of the library: features, clients, lifetimes, and the hooks into the rest of the service.
+ * @param keys private JWKs; the first one signs
+ */
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
     adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
@@ -189,7 +193,10 @@ const FEATURES: Configuration['features'] = {
   revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
 };
 
-/** Adds the grant types of machine users and of clients that act for themselves; the grants of people are the library's own. */
+/**
+ * Adds the grant types of machine users and of clients that act for themselves; the grants of people are the library's
+ * own.
+ */
 export function addGrants(provider: Provider, deps: { db: Db; signingKey: JWK }): void {
   provider.registerGrantType(
     JWT_BEARER,

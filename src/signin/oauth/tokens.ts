@@ -1,12 +1,12 @@
 /**
- * Lifetimes of what the authorization server issues, in seconds; when refresh tokens are rotated; and the key under which a
- * session, grant, code or token is stored: a SHA-256, from which the issued value cannot be recovered.
+ * Lifetimes of what the authorization server issues, in seconds; when refresh tokens are rotated; and the key under
+ * which a session, grant, code or token is stored: a SHA-256, from which the issued value cannot be recovered.
  *
  * A device code that was found by its user code is then identified by its row, as the user does not have the device
  * code. Such a row handle is refused where a client sends a device code (`adaptParams` in patches.ts).
  *
- * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`adaptParams` in patches.ts). Only a
- * holder of the JWT can compute the handle; the database holds neither.
+ * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`adaptParams` in patches.ts).
+ * Only a holder of the JWT can compute the handle; the database holds neither.
  */
 import { createHash } from 'node:crypto';
 import type { AccessToken, Client, Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
@@ -109,7 +109,9 @@ function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Removes one batch of expired sessions, grants, codes and tokens; returns how many. `directory/revocation.ts` revokes. */
+/**
+ * Removes one batch of expired sessions, grants, codes and tokens; returns how many. `directory/revocation.ts` revokes.
+ */
 export function sweepExpired(db: Db): Promise<number> {
   return sweepRows(db, { table: 'oauth_models', where: 'expires_at < now()', order: 'expires_at' });
 }

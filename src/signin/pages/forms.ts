@@ -11,7 +11,10 @@ import {
   titled,
 } from '../../platform/html/layout.ts';
 
-/** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
+/**
+ * The step that is still required: the code of the second factor, to set one up, or a new password and the reason for
+ * it.
+ */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
 
 /** What all pages of one login share. */
@@ -174,7 +177,7 @@ ${step(frame, 'cancel')}
 export interface FactorKey {
   /** In base32. */
   secret: string;
-  /** The same as an `otpauth` address. */
+  /** The secret as an `otpauth` address. */
   address: string;
 }
 

@@ -1,9 +1,9 @@
 /**
- * A login in progress, as its pages need it: what the application asked for, the proof of the checks that a user has passed
- * so far, which the form keeps between two steps, and the pages for what a check refuses.
+ * A login in progress, as its pages need it: what the application asked for, the proof of the checks that a user has
+ * passed so far, which the form keeps between two steps, and the pages for what a check refuses.
  *
- * Guarantee: a proof is encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of it,
- * and 15 minutes; void once the password changes. It never holds the password.
+ * Guarantee: a proof is encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of
+ * it, and 15 minutes; void once the password changes. It never holds the password.
  */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
@@ -26,7 +26,9 @@ export interface LoginPageDeps extends LoginDeps {
 
 export interface Visit {
   frame: LoginFrame;
-  /** The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose. */
+  /**
+   * The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose.
+   */
   loginName: string;
   /** Login name of the user who is signed in, and only has to choose to continue. */
   signedInAs?: string | undefined;
@@ -162,7 +164,7 @@ export interface LoginProof extends PasswordProof {
   /** Authentication methods so far (RFC 8176). */
   amr: string[];
   loginName: string;
-  /** Of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
+  /** The secret of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
   secret?: string;
 }
 

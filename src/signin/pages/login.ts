@@ -1,10 +1,10 @@
 /**
- * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: check the password and the
- * code of the second factor, set one up, set a new password, continue.
+ * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: check the password and
+ * the code of the second factor, set one up, set a new password, continue.
  *
  * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
- * belongs to the login, by a token. An unknown user and a wrong password get the same page. No step succeeds without the
- * proof from the step before it, and a user whose state or password has changed since is not logged in.
+ * belongs to the login, by a token. An unknown user and a wrong password get the same page. No step succeeds without
+ * the proof from the step before it, and a user whose state or password has changed since is not logged in.
  *
  * On crash: the page can be loaded and the step sent again until the login ends.
  */

@@ -1,10 +1,10 @@
 /**
- * Sets up the second factor of a user in the middle of a login, where the policy of the organization requires one, or sets
- * the user's new password.
+ * Sets up the second factor of a user in the middle of a login, where the policy of the organization requires one, or
+ * sets the user's new password.
  *
- * Guarantee: no factor is stored before a code has proved that the user's app has the secret. A user who has a factor by then
- * keeps it. A new password replaces exactly the password that the user proved, and differs from it; the user's other sessions
- * continue. Either happens only while the user is active and has the password that they proved.
+ * Guarantee: no factor is stored before a code has proved that the user's app has the secret. A user who has a factor
+ * by then keeps it. A new password replaces exactly the password that the user proved, and differs from it; the user's
+ * other sessions continue. Either happens only while the user is active and has the password that they proved.
  */
 import { requireOrg } from '../../directory/organizations.ts';
 import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
@@ -32,7 +32,10 @@ export async function factorKey(
   return { secret, address: totpAddress(secret, { issuer, account: loginName }) };
 }
 
-/** Stores the factor. @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since */
+/**
+ * Stores the factor.
+ * @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since
+ */
 export async function setUpFactor(
   { pool, secrets, config }: LoginDeps,
   proof: LoginProof,

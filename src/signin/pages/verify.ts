@@ -3,8 +3,8 @@
  * `/ui/forgot`, which requests an email to choose a new password.
  *
  * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
- * does not reveal whether the user exists. The response of `/ui/forgot` is the same, in the same time, whether or not the
- * user exists and whatever is sent. Its form needs no authorization, so it carries no token.
+ * does not reveal whether the user exists. The response of `/ui/forgot` is the same, in the same time, whether or not
+ * the user exists and whatever is sent. Its form needs no authorization, so it carries no token.
  *
  * On crash: a code stays valid, with one attempt less.
  */

@@ -7,8 +7,8 @@
  *
  * Guarantee: no password is sent before TLS is established and the certificate checked. An empty password is never
  * sent, as a directory takes it for an anonymous bind and says yes (RFC 4513, section 5.1.2). Names cannot change the
- * meaning of a DN or a filter. No attribute is read. `ldapts` gets at most MOST_BYTES of a connection. What arrives without
- * TLS is never read as a part of what comes after (response injection).
+ * meaning of a DN or a filter. No attribute is read. `ldapts` gets at most MOST_BYTES of a connection. What arrives
+ * without TLS is never read as a part of what comes after (response injection).
  */
 import type { Socket } from 'node:net';
 import net from 'node:net';
@@ -26,7 +26,7 @@ export interface LdapSettings {
   searchBase?: string | undefined;
   /** `(uid={name})` */
   searchFilter?: string | undefined;
-  /** Who searches; absent: anonymously. */
+  /** The DN that searches; absent: anonymously. */
   bindDn?: string | undefined;
   /** PEM; absent: the certificate authorities of Node.js. */
   caCertificate?: string | undefined;
@@ -157,7 +157,10 @@ function reasonOf(error: unknown): string {
       : 'the connection failed';
 }
 
-/** The most that a connection may send: the answers to a search without attributes and to a bind take some hundreds of bytes. */
+/**
+ * The most that a connection may send: the answers to a search without attributes and to a bind take some hundreds of
+ * bytes.
+ */
 const MOST_BYTES = 64 * 2 ** 10;
 const SEQUENCE = 0x30;
 const LONG_FORM = 0x80;
@@ -193,7 +196,10 @@ export function passMessages<T extends Socket>(socket: T): T {
   return socket;
 }
 
-/** Bytes of the message that begins here (BER, X.690 section 8.1); undefined before its length has arrived, NaN if it is none. */
+/**
+ * Bytes of the message that begins here (BER, X.690 section 8.1); undefined before its length has arrived, NaN if it is
+ * none.
+ */
 export function messageLength(bytes: Buffer): number | undefined {
   const [tag, first] = bytes;
   if (tag !== undefined && tag !== SEQUENCE) return Number.NaN;

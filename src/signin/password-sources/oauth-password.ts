@@ -35,7 +35,10 @@ const PASSWORD_REALM = 'http://auth0.com/oauth/grant-type/password-realm';
 
 /** Errors after the right password: a second factor is next. */
 const SECOND_STEP = ['mfa_required', 'two_factor_required', 'mfa_enrollment_required'];
-/** The same from Entra, which says so in `error_codes` (AADSTS…): MFA is required, or must be set up. */
+/**
+ * Codes of Entra in `error_codes` (AADSTS…) for a right password with a second step: MFA is required, or must be set
+ * up.
+ */
 const ENTRA_SECOND_STEP = [50076, 50079];
 /** Entra's codes of a wrong password, an unknown user and a disabled one. */
 const ENTRA_WRONG = [50126, 50034, 50056, 50057];

@@ -1,9 +1,9 @@
 /**
- * Routes for the password sources of an organization. A change may change everything but the kind; what its body leaves out
- * gets its default, except for secrets, which stay.
+ * Routes for the password sources of an organization. A change may change everything but the kind; what its body leaves
+ * out gets its default, except for secrets, which stay.
  *
- * Guarantee: a secret appears only in the response of the call that created it, and a password in none. A stored secret never
- * goes to another address than the one it was given for. A change and its event are one transaction.
+ * Guarantee: a secret appears only in the response of the call that created it, and a password in none. A stored secret
+ * never goes to another address than the one it was given for. A change and its event are one transaction.
  */
 import { type Request, type Response, Router } from 'express';
 import {
@@ -253,13 +253,8 @@ export async function changeSource(
   const { name, userName, timeoutMs, checksPerSecond, until = null } = change;
   const before = { ...source, settings: undefined, ...source.settings, ...stored };
   const after = { name, userName, timeoutMs, checksPerSecond, until, ...open, ...hidden };
-  const event = await sourceEvent(
-    db,
-    { ...source, name },
-    'changed',
-    editor,
-    differing(before, after, source.settings),
-  );
+  const changed = differing(before, after, source.settings);
+  const event = await sourceEvent(db, { ...source, name }, 'changed', editor, changed);
   await db.query(
     `update password_sources set name = $2, settings = $3, secret_sealed = $4, user_name_template = $5, timeout_ms = $6,
        checks_per_second = $7, until = $8, sequence = $9, changed_at = $10 where id = $1`,

@@ -3,10 +3,10 @@
  * depend on an ended or deleted source the initialisation email.
  *
  * Guarantee: secrets are stored encrypted, bound to their source. Every change is in one transaction with its event,
- * when the caller passes a transaction's connection. For a user of an ended source, the user, the event, the code and the
- * mail are one transaction, so each user gets one mail. The mail counts for the import that wrote the user: it keeps to the
- * rate of its mails, and waits while the import holds them. Users who are deactivated or locked, or have no address, get no
- * mail, as in an import.
+ * when the caller passes a transaction's connection. For a user of an ended source, the user, the event, the code and
+ * the mail are one transaction, so each user gets one mail. The mail counts for the import that wrote the user: it
+ * keeps to the rate of its mails, and waits while the import holds them. Users who are deactivated or locked, or have
+ * no address, get no mail, as in an import.
  *
  * On crash: the next round begins with the batch that was in progress. Any number of processes may run it.
  */

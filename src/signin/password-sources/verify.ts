@@ -1,14 +1,14 @@
 /**
- * Verifies the password of a user at their password source, and takes it over. A source is asked in a line of its own, at
- * its rate, with a circuit breaker: a source that does not answer is left alone for a while, so that sign-ins do not wait
- * for it and it can recover.
+ * Verifies the password of a user at their password source, and takes it over. A source is asked in a line of its own,
+ * at its rate, with a circuit breaker: a source that does not answer is left alone for a while, so that sign-ins do not
+ * wait for it and it can recover.
  *
  * Guarantee: only an active user of an active source of their own organization is asked about. A source that does not
- * answer never counts as a wrong password. At most AT_ONCE checks of a source run in a process, and few wait; the rate holds
- * over all processes. A check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
+ * answer never counts as a wrong password. At most AT_ONCE checks of a source run in a process, and few wait; the rate
+ * holds over all processes. A check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
  *
- * On crash: a password that was verified but not stored is verified at the source again, at the next sign-in. A check that
- * was counted against the rate may not have happened.
+ * On crash: a password that was verified but not stored is verified at the source again, at the next sign-in. A check
+ * that was counted against the rate may not have happened.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -156,7 +156,7 @@ interface Gate {
   breaker: Breaker;
 }
 
-/** By database, as a process may serve several in tests; then by source. A source has few, and they are small. */
+/** Gates by database, as a process may serve several in tests; then by source. An organization has few sources. */
 const gates = new WeakMap<Pool, Map<string, Gate>>();
 
 function gateOf(pool: Pool, id: string): Gate {
