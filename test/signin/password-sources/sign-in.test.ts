@@ -96,10 +96,16 @@ describe('password sources', () => {
     const { body } = await api.call('GET', `${PATH}/${id}`);
     const { details, ...shown } = body.passwordSource;
     assert.deepEqual(shown, {
-      ...{ sourceId: id, name: 'Old shop', kind: 'ldap', state: 'PASSWORD_SOURCE_STATE_ACTIVE' },
+      sourceId: id,
+      name: 'Old shop',
+      kind: 'ldap',
+      state: 'PASSWORD_SOURCE_STATE_ACTIVE',
       settings: { ...settings, bindDn: 'cn=b' },
-      ...{ userName: '{userName}', timeoutMs: 5000, checksPerSecond: 10 },
-      ...{ until: '2099-01-01T00:00:00.000Z', endDate: null },
+      userName: '{userName}',
+      timeoutMs: 5000,
+      checksPerSecond: 10,
+      until: '2099-01-01T00:00:00.000Z',
+      endDate: null,
     });
     assert.equal(details.resourceOwner, org.orgId);
     const { rows } = await api.deps.pool.query('select * from password_sources');
@@ -135,8 +141,12 @@ describe('password sources', () => {
     assert.deepEqual([changed.status, changed.body.secret], [200, undefined], JSON.stringify(changed.body));
     const { details, ...shown } = (await api.call('GET', `${PATH}/${sourceId}`)).body.passwordSource;
     assert.deepEqual(shown, {
-      ...{ sourceId, ...change, state: 'PASSWORD_SOURCE_STATE_ACTIVE' },
-      ...{ userName: '{userName}', timeoutMs: 5000, endDate: null },
+      sourceId,
+      ...change,
+      state: 'PASSWORD_SOURCE_STATE_ACTIVE',
+      userName: '{userName}',
+      timeoutMs: 5000,
+      endDate: null,
     });
     assert.equal(details.sequence, changed.body.details.sequence);
     assert.notEqual(details.sequence, first.passwordSource.details.sequence);
@@ -147,7 +157,8 @@ describe('password sources', () => {
       {
         type: 'organization.password_source.changed',
         payload: {
-          ...{ sourceId, name: 'New shop' },
+          sourceId,
+          name: 'New shop',
           fields: ['checksPerSecond', 'name', 'timeoutMs', 'until', 'url'],
         },
       },
