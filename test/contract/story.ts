@@ -1,3 +1,4 @@
+/** All operations of the document, in an order in which their examples succeed. */
 import type { FailedItem } from '../../src/imports/entries/item.ts';
 import { judgedItem, USUAL_RULES } from '../../src/imports/entries/validate.ts';
 import { reportWorker } from '../../src/imports/status/workers.ts';
@@ -5,7 +6,6 @@ import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
 import type { World } from './world.ts';
-/** All operations of the document, in an order in which their examples succeed. */
 
 export interface Context {
   world: World;

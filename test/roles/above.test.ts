@@ -1,3 +1,7 @@
+/**
+ * No privilege escalation: managers cannot change users with more rights than their own, by any operation.
+ * Walks the operations of the table that name a user in their path.
+ */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import type { Scope } from '../../src/directory/members.ts';
@@ -5,11 +9,6 @@ import { errorId } from '../support/answers.ts';
 import { REQUESTS, type Request } from './requests.ts';
 import { CALLERS, type Row, readTable } from './table.ts';
 import { openWorld, type World } from './world.ts';
-
-/**
- * No privilege escalation: managers cannot change users with more rights than their own, by any operation.
- * Walks the operations of the table that name a user in their path.
- */
 
 /** Operations that only read or need only a code, and the end of a membership, which belongs to the organization. */
 const OPEN = /^GET .*\/users\/:userId(?:\/metadata|\/links)?$|\(with a code\)|\/members\/:userId$/;

@@ -1,6 +1,5 @@
-import { routePattern } from '../../src/platform/http/methods.ts';
-
 /** The mounted routes, read from Express's routers. */
+import { routePattern } from '../../src/platform/http/methods.ts';
 
 interface Routed {
   stack?: Layer[];

@@ -1,8 +1,8 @@
+/** Database rows, and resources created over HTTP by the instance's administrator, for callers to act on. */
 import { randomBytes } from 'node:crypto';
 import { newFileKey } from '../../src/imports/drafts/files.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { type TestApi, unique } from '../support/api.ts';
-/** Database rows, and resources created over HTTP by the instance's administrator, for callers to act on. */
 
 export async function newOrg(api: TestApi): Promise<string> {
   return (await must(api, 'POST', '/management/v1/orgs', { name: unique('Acme') })).id;

@@ -1,3 +1,4 @@
+/** Two organizations, a caller of each kind, and new resources in them for callers to act on. */
 import type { MailKind } from '../../src/contract/link-templates.ts';
 import { addMember, type Scope } from '../../src/directory/members.ts';
 import { transaction } from '../../src/platform/db/pool.ts';
@@ -11,7 +12,6 @@ import { mailCode, tokenOf } from '../directory/users/people.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { endedImport, insertDraft, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
 import type { Target } from './table.ts';
-/** Two organizations, a caller of each kind, and new resources in them for callers to act on. */
 
 export const PASSWORD = 'correct horse';
 const ROLES = { O: 'ORG_OWNER', M: 'ORG_USER_MANAGER', V: 'ORG_OWNER_VIEWER' } as const;

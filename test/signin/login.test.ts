@@ -1,3 +1,4 @@
+/** The check of a login: who may log in, and how failures count. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { LoginUser } from '../../src/contract/sessions.ts';
@@ -10,8 +11,6 @@ import type { LoginDeps } from '../../src/signin/login/origin.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** The check of a login: who may log in, and how failures count. */
 
 const RIGHT = 'correct horse';
 const LIMIT = 4;

@@ -1,3 +1,4 @@
+/** Codes of an active factor: each is accepted once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { confirm, findTotp, putPending, removeTotp } from '../../src/directory/users/second-factors.ts';
@@ -6,8 +7,6 @@ import { checkTotp } from '../../src/signin/factors/totp.ts';
 import { SECRETS } from '../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
-
-/** Codes of an active factor: each is accepted once. */
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const sealed = SECRETS.seal(SECRET, TOTP_SEAL);

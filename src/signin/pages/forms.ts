@@ -1,3 +1,7 @@
+/**
+ * The pages of a login: its forms, the form to set up a second factor that the organization requires, and the page for a
+ * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
+ */
 import {
   alert,
   field,
@@ -211,7 +215,10 @@ function grouped(secret: string): string {
   return secret.replace(/.{4}(?=.)/g, '$& ');
 }
 
-/** @param loginName of the user who is signed in */
+/**
+ * The page for a user who is signed in, where an application may have that only if the user wants it.
+ * @param loginName of the user who is signed in
+ */
 export function continuePage(frame: LoginFrame, loginName: string): Page {
   const title = `Continue to ${frame.clientName}?`;
   const body = html`<h1>${title}</h1>

@@ -1,3 +1,4 @@
+/** What the tests of deliveries share: a database, an SMTP server, and a delivery over both. */
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach } from 'node:test';
 import pino from 'pino';
@@ -19,7 +20,6 @@ import { openDoubts } from '../../../workers/mailer.ts';
 import { type SmtpCatcher, startSmtp } from '../../support/smtp.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { addOrg } from './rows.ts';
-/** What the tests of deliveries share: a database, an SMTP server, and a delivery over both. */
 
 export interface Deliveries {
   db: TestDatabase;

@@ -1,3 +1,4 @@
+/** What remains of mails and codes. The tests simulate time by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -11,8 +12,6 @@ import { transaction } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson } from './rows.ts';
-
-/** What remains of mails and codes. The tests simulate time by setting timestamps back. */
 
 const DAY = 86_400_000;
 

@@ -1,3 +1,7 @@
+/**
+ * When a wrong password is answered. Only a fake clock counts, and checks take as long as it says: no machine is too
+ * slow.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -12,8 +16,6 @@ import { checkLogin, verifyOwnPassword } from '../../../src/signin/login/check.t
 import type { LoginDeps } from '../../../src/signin/login/origin.ts';
 import { findLogin } from '../../../src/signin/login/store.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
-
-/** When a wrong password is answered. Only a fake clock counts, and checks take as long as it says: no machine is too slow. */
 
 const DELAY_MS = 100;
 const STEP_MS = 5 * DELAY_MS;

@@ -1,3 +1,4 @@
+/** Counts of failed attempts: delays, locks, and when they end. A transaction stops the clock of the database. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
@@ -17,8 +18,6 @@ import {
 } from '../../../src/signin/login/delays.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Counts of failed attempts: delays, locks, and when they end. A transaction stops the clock of the database. */
 
 /** Always the same, as two users of a random one may share a bucket. */
 const secrets = openSecrets(Buffer.alloc(32, 7).toString('base64'));

@@ -1,3 +1,4 @@
+/** The networks from which a user has logged in lately. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { deleteUser } from '../../../src/directory/users/store.ts';
@@ -5,8 +6,6 @@ import { settleLogin } from '../../../src/signin/login/attempts.ts';
 import { networkOf } from '../../../src/signin/login/origin.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The networks from which a user has logged in lately. */
 
 let db: TestDatabase;
 before(async () => {

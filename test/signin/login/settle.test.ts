@@ -1,3 +1,4 @@
+/** The last step of a login: one statement, which forgets failures of active users only. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHasher } from '../../../src/passwords/hasher.ts';
@@ -6,8 +7,6 @@ import { settleLogin } from '../../../src/signin/login/attempts.ts';
 import { checkLogin } from '../../../src/signin/login/check.ts';
 import { attemptKeys, takePlace, userKeys } from '../../../src/signin/login/delays.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
-
-/** The last step of a login: one statement, which forgets failures of active users only. */
 
 const NETWORK = '203.0.113.7';
 const CONFIG = { LOCK_AFTER_FAILURES: 10, LOGIN_DELAY_MS: 100 };

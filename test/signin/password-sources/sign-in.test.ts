@@ -1,3 +1,4 @@
+/** Password sources of an organization: their resource, imports that name them, and the first sign-in. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -16,8 +17,6 @@ import { bulk } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
 import { addClient, hiddenOf, visitor } from '../pages/visitor.ts';
-
-/** Password sources of an organization: their resource, imports that name them, and the first sign-in. */
 
 const PASSWORD = 'typed by Ann';
 const NEW_PASSWORD = 'a long enough one';
