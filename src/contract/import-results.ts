@@ -29,8 +29,16 @@ export const IMPORT_STATES = [
   'UNDONE',
 ] as const;
 
-/** The states of drafts: imports that have not started. */
-const DRAFT_STATES = ['UPLOADING', 'CONVERTING', 'UNREADABLE', 'DRAFT', 'CHECKING', 'CHECKED', 'DISCARDED'] as const;
+/** The states of an import until it starts, without their prefix `IMPORT_STATE_`. */
+export const DRAFT_STATES = [
+  'UPLOADING',
+  'CONVERTING',
+  'UNREADABLE',
+  'DRAFT',
+  'CHECKING',
+  'CHECKED',
+  'DISCARDED',
+] as const;
 
 /** What a file of a draft holds. */
 export const FILE_KINDS = ['users', 'hashes', 'hash_parameters'] as const;

@@ -46,9 +46,12 @@ export const created = {
   example: { details: exampleCreated },
 };
 
+/** The response of a search: the number of matches, and the matches of this page. */
 export function searchAnswer<T extends z.ZodType>(result: T) {
   return z.object({ details: z.object({ totalResult: digits() }), result: z.array(result) });
 }
+
+/** An example of the response of a search. */
 export function exampleSearch(...result: unknown[]) {
   return { details: { totalResult: String(result.length) }, result };
 }

@@ -15,6 +15,7 @@ import { type AuditRow, auditView, exportText, positionOf, readEvents, tokenAfte
 const MEDIA = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' };
 const LIMIT = { perCaller: 4, perOrg: 8, total: 16, id: 'EVENTS-SLOTS', what: 'searches and exports of events' };
 
+/** Routes of audit events. */
 export function auditRoutes({ pool }: { pool: Pool }): Router {
   const slots = openSlots(LIMIT);
   const inSlot = (work: typeof search) => async (req: Request, res: Response) => {

@@ -33,6 +33,7 @@ const KINDS = [
   },
 ] as const;
 
+/** Routes of both kinds of members. */
 export function memberRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   for (const { path, schema, operations, scopeOf } of KINDS) {

@@ -69,6 +69,7 @@ async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: s
   }
 }
 
+/** The organization, if it exists. */
 export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
   const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = $1`, [id]);
   return rows[0];

@@ -12,6 +12,7 @@ import { parseBody, readJson } from '../platform/http/request-body.ts';
 import { requireOrg } from './organizations.ts';
 import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './policies.ts';
 
+/** Routes of all kinds of policies. */
 export function policyRoutes({ pool }: { pool: Pool }): Router {
   return Router().use(routesOf(pool, AGE)).use(routesOf(pool, COMPLEXITY)).use(routesOf(pool, LOGIN));
 }

@@ -1,6 +1,6 @@
 /**
  * Records sign-ins (succeeded, failed, locked for a time) and other failures that anybody can cause, in a bounded
- * number of rows.
+ * number of rows; and says whether failed logins of a user count.
  *
  * Guarantee: an event holds no password and no code. A name that belongs to nobody is recorded as it was typed, as
  * operators need it to recognize an attack, but at most `NAME_CHARS` of it. Equal failures (type, user or name, client,

@@ -15,6 +15,7 @@ import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId, randomToken, tokenHash } from '../platform/ids.ts';
 import { addClient, type ListedClient, listClients, removeClient } from './clients.ts';
 
+/** Routes of OAuth clients. */
 export function clientRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.post('/admin/v1/clients', (req, res) => add(pool, req, res));

@@ -35,6 +35,7 @@ const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
   post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
   pkce_required as "pkceRequired", scopes, secret_hash as "secretHash"`;
 
+/** The registered client with this id. */
 export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
   const { rows } = await db.query<Client>(`select ${COLUMNS} from oauth_clients where id = $1`, [clientId]);
   return rows[0];

@@ -8,6 +8,7 @@ export interface StoredTotp {
   active: boolean;
 }
 
+/** The second factor of a user, pending or active. */
 export async function findTotp(db: Db, userId: string): Promise<StoredTotp | undefined> {
   const text = 'select secret, confirmed_at is not null as active from user_totp where user_id = $1';
   const { rows } = await db.query<StoredTotp>(prepared(text, [userId]));

@@ -129,13 +129,17 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
       }),
     stop() {
       isStopped = true;
-      for (const [timer, turn] of waiting) {
-        clearTimeout(timer);
-        turn.resolve(false);
-      }
-      waiting.clear();
+      giveUp(waiting);
     },
   };
+}
+
+function giveUp(waiting: Map<NodeJS.Timeout, Turn>): void {
+  for (const [timer, turn] of waiting) {
+    clearTimeout(timer);
+    turn.resolve(false);
+  }
+  waiting.clear();
 }
 
 /** Milliseconds until the first of `count` slots. */

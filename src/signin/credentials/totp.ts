@@ -20,6 +20,7 @@ import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
 import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 
+/** Routes of second factors. */
 export function totpRoutes(deps: LoginDeps): Router {
   const router = Router();
   router.post('/v2beta/users/:userId/totp', (req, res) => add(deps, req, res));

@@ -86,6 +86,7 @@ export function rowHandle(key: Buffer): string {
   return ROW + key.toString('base64url');
 }
 
+/** Whether an id is a handle of `rowHandle`. */
 export function isRowHandle(id: string): boolean {
   return id.startsWith(ROW);
 }

@@ -154,6 +154,7 @@ export function startAgain(turn: Turn): void {
   show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
 }
 
+/** Whether an error of a check has this id. */
 export function isRefusal(error: unknown, id: string): boolean {
   return error instanceof ApiError && error.id === id;
 }

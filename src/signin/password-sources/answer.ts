@@ -17,6 +17,7 @@ export const YES: SourceAnswer = { result: 'yes' };
 export const YES_MUST_CHANGE: SourceAnswer = { result: 'yes', mustChange: true };
 export const NO: SourceAnswer = { result: 'no' };
 
+/** An answer that says nothing about the password. */
 export function unavailable(reason: string, isDown = false): SourceAnswer {
   return { result: 'unavailable', reason, isDown };
 }

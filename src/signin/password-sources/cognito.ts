@@ -42,6 +42,7 @@ const SECOND_STEP = [
 /** Messages of NotAuthorizedException about the password or the user; it has others, which are about the client. */
 const WRONG = ['Incorrect username or password.', 'User is disabled.', 'User does not exist.'];
 
+/** Asks a user pool about a password. */
 export async function checkCognito(
   { region, clientId, endpoint, clientSecret }: CognitoSettings & CognitoSecrets,
   { name, password }: Check,
@@ -65,6 +66,7 @@ export async function checkCognito(
   return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
 }
 
+/** What Cognito asks of a client with a secret: an HMAC of the user name and the client id. */
 export function secretHash(clientSecret: string, name: string, clientId: string): string {
   return createHmac('sha256', clientSecret).update(`${name}${clientId}`).digest('base64');
 }

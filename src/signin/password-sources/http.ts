@@ -27,6 +27,7 @@ export interface HttpSecrets {
   secret: string;
 }
 
+/** Asks an endpoint about a password. */
 export async function checkHttp(
   { url, secret }: HttpSettings & HttpSecrets,
   { name, password, user }: Check,

@@ -35,6 +35,7 @@ export interface LdapSecrets {
   bindPassword?: string | undefined;
 }
 
+/** Asks a directory about a password. */
 export async function checkLdap(
   settings: LdapSettings & LdapSecrets,
   check: Check,

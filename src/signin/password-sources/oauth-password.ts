@@ -43,6 +43,7 @@ const ENTRA_SECOND_STEP = [50076, 50079];
 /** Entra's codes of a wrong password, an unknown user and a disabled one. */
 const ENTRA_WRONG = [50126, 50034, 50056, 50057];
 
+/** Asks a token endpoint about a password. */
 export async function checkOauthPassword(
   { tokenUrl, clientId, clientAuth, clientSecret, ...parameters }: OauthPasswordSettings & OauthPasswordSecrets,
   { name, password }: Check,

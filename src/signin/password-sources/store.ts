@@ -127,6 +127,7 @@ export function secretSettings(secrets: Secrets, { id, secretSealed }: Source): 
   return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
 }
 
+/** The sources of an organization, the oldest first. */
 export async function listSources(db: Db, orgId: string): Promise<Source[]> {
   const { rows } = await db.query<Source>(
     `select ${SOURCE_COLUMNS} from password_sources s where s.org_id = $1 order by s.created_at, s.id`,
