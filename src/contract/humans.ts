@@ -5,7 +5,7 @@ import { bool, eachOnce, gender, id, language, notWith, requiredText, text, text
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import type { Operations } from './operation.ts';
-import { currentPassword, details, exampleDetails, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
+import { currentPassword, details, exampleDetails, NO_ORG, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
 
@@ -205,7 +205,7 @@ export const humanOperations: Operations = {
         example: { userId: 'bob', details: exampleDetails, emailCode: 'K7XM4Q', phoneCode: '493201' },
       },
     },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.', 409: TAKEN },
+    errors: { 404: NO_ORG, 409: TAKEN },
   },
   'PUT /v2beta/users/human/{userId}': {
     id: 'updateHumanUser',

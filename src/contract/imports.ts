@@ -46,7 +46,7 @@ import {
 } from './import-results.ts';
 import { REMEDIES } from './import-types.ts';
 import type { Operations } from './operation.ts';
-import { details, exampleDetails } from './shapes.ts';
+import { details, exampleDetails, NO_ORG, RATE_LIMITED } from './shapes.ts';
 
 /** The query of operations without parameters. */
 export const noQuery = z.strictObject({});
@@ -146,7 +146,6 @@ const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
 const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
-const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
@@ -179,7 +178,7 @@ export const importOperations: Operations = {
     },
     errors: {
       400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
     },

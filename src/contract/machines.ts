@@ -9,6 +9,7 @@ import {
   exampleDetails,
   exampleSearch,
   LAST_CREDENTIAL,
+  NO_ORG,
   searchAnswer,
   timestamp,
 } from './shapes.ts';
@@ -72,7 +73,7 @@ export const machineOperations: Operations = {
       },
     },
     errors: {
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
       409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
     },
   },

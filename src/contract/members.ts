@@ -4,7 +4,16 @@ import { id } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
 import type { Operations } from './operation.ts';
 import { INSTANCE_ROLES, ORG_ROLES } from './permissions.ts';
-import { changed, created, createdDetails, exampleCreated, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
+import {
+  changed,
+  created,
+  createdDetails,
+  exampleCreated,
+  exampleSearch,
+  LAST_OWNER,
+  NO_ORG,
+  searchAnswer,
+} from './shapes.ts';
 
 function roles<const T extends readonly string[]>(known: T, least: number) {
   return z
@@ -49,7 +58,7 @@ export const memberOperations: Operations = {
     onOrg: true,
     body: search,
     answers: found('ORG_OWNER'),
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'DELETE /management/v1/orgs/me/members/{userId}': {
     id: 'removeOrgMember',

@@ -13,6 +13,7 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
+  NO_ORG,
   searchAnswer,
 } from './shapes.ts';
 
@@ -112,7 +113,6 @@ const exampleOrg = {
 };
 const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
 const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has this id or domain.';
-const MISSING = 'ORG-NOT-FOUND: the organization does not exist.';
 
 export const orgOperations: Operations = {
   'POST /admin/v1/orgs/_setup': {
@@ -180,7 +180,7 @@ export const orgOperations: Operations = {
     summary: "Get the caller's organization",
     onOrg: true,
     answers: oneOrg,
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'GET /management/v1/orgs/me/allowed_urls': {
     id: 'getAllowedUrls',
@@ -192,7 +192,7 @@ export const orgOperations: Operations = {
         example: { details: exampleDetails, allowedUrls: ['https://portal.acme.example'] },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/allowed_urls': {
     id: 'setAllowedUrls',
@@ -203,7 +203,7 @@ export const orgOperations: Operations = {
     onOrg: true,
     body: { schema: allowedUrlsBody, examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } } },
     answers: { 200: changed },
-    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: MISSING },
+    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: NO_ORG },
   },
   'GET /management/v1/orgs/me/sign_in_names': {
     id: 'getSignInNames',
@@ -215,7 +215,7 @@ export const orgOperations: Operations = {
         example: { details: exampleDetails, signInNames: ['userName', 'loginName', 'email'] },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/sign_in_names': {
     id: 'setSignInNames',
@@ -226,7 +226,7 @@ export const orgOperations: Operations = {
     onOrg: true,
     body: { schema: signInNamesBody, examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } } },
     answers: { 200: changed },
-    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: MISSING },
+    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/webhook_secret': {
     id: 'setWebhookSecret',
@@ -242,7 +242,7 @@ export const orgOperations: Operations = {
         example: { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleDetails },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'GET /admin/v1/orgs/{orgId}': { id: 'getOrg', summary: 'Get an organization', answers: oneOrg },
   'POST /admin/v1/orgs/_search': {

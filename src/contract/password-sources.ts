@@ -8,7 +8,9 @@ import {
   createdDetails,
   exampleCreated,
   exampleSearch,
+  NO_ORG,
   searchAnswer,
+  timeInput,
   timestampOrNull,
   webhookUrl,
 } from './shapes.ts';
@@ -29,10 +31,7 @@ const userName = requiredText(200)
   .default('{userName}')
   .meta({ description: 'The name of a user at the source, with one of the placeholders.' });
 
-const until = z.iso
-  .datetime({ offset: true, error: 'must be an RFC 3339 timestamp' })
-  .transform((text) => new Date(text))
-  .refine((date) => Math.abs(date.getTime()) < 8e15, 'must be a year of four digits')
+const until = timeInput()
   .refine((date) => date.getTime() > Date.now(), 'must be in the future')
   .optional()
   .meta({ description: 'From then on, users who have not signed in get the initialisation email.' });
@@ -186,7 +185,7 @@ export const passwordSourceOperations: Operations = {
     },
     errors: {
       400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCES-FULL: the organization has too many.',
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
     },
   },
   'GET /management/v1/password_sources': {
@@ -194,7 +193,7 @@ export const passwordSourceOperations: Operations = {
     summary: 'List the password sources of an organization',
     onOrg: true,
     answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'GET /management/v1/password_sources/{sourceId}': {
     id: 'getPasswordSource',

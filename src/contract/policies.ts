@@ -7,7 +7,7 @@ import { isCommonPassword } from '../passwords/common-passwords.ts';
 import { nameKey, textProblem } from '../platform/fields.ts';
 import type { Body, Operation, Operations } from './operation.ts';
 import type { OperationId } from './permissions.ts';
-import { created, createdDetails, exampleCreated } from './shapes.ts';
+import { created, createdDetails, exampleCreated, NO_ORG } from './shapes.ts';
 
 /** How long a new password may be, in Unicode code points. */
 export interface LengthPolicy {
@@ -143,7 +143,6 @@ export const LOGIN: PolicyKind<LoginPolicy> = {
   },
 };
 
-const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
 const CHANGED: Pick<Operation, 'answers'> = { answers: { 200: created } };
 
 interface Documented {

@@ -10,6 +10,15 @@ export const timestamp = () => z.string().meta({ format: 'date-time', examples: 
  * A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null.
  */
 export const timestampOrNull = () => timestamp().meta({ type: ['string', 'null'] });
+
+/** A time in a request: RFC 3339 with any offset. */
+export function timeInput() {
+  return z.iso
+    .datetime({ offset: true, error: 'must be an RFC 3339 timestamp' })
+    .transform((text) => new Date(text))
+    .refine((date) => Math.abs(date.getTime()) < 8e15, 'must be a year of four digits');
+}
+
 /** A 64-bit number as a string. */
 export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
 
@@ -33,6 +42,12 @@ export const LAST_CREDENTIAL =
   'organization would have no such ORG_OWNER, and the caller is not an IAM_OWNER. Add another credential first.';
 /** The meaning of a 400 for a change that would leave the instance without an owner. */
 export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active IAM_OWNER left.';
+
+/** The meaning of a 404 for an organization that a request names. */
+export const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+/** The meaning of a 429 that every operation may have. */
+export const RATE_LIMITED =
+  'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 
 /** The response to a change that returns no other data. */
 export const changed = {

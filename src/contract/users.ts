@@ -16,6 +16,7 @@ import {
   exampleDetails,
   exampleSearch,
   LAST_OWNER,
+  NO_ORG,
   searchAnswer,
 } from './shapes.ts';
 
@@ -316,7 +317,7 @@ export const userOperations: Operations = {
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
     answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'POST /v2beta/users/{userId}/deactivate': state(
     'deactivateUser',
