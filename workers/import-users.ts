@@ -7,9 +7,9 @@ import {
   type BatchWriterSettings,
   createBatchWriter,
 } from '../src/imports/run/batch-writer.ts';
-import { specialStores } from '../src/imports/run/dry-run.ts';
 import { createFairSlots } from '../src/imports/run/fair-slots.ts';
-import { batchStore, processItem } from '../src/imports/run/process-job.ts';
+import { processItem } from '../src/imports/run/process-job.ts';
+import { batchStore, specialStores } from '../src/imports/run/stores.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Config } from '../src/platform/config.ts';

@@ -5,7 +5,7 @@ import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
-import { forgetFailures, publishEnd, RAN } from '../entries/item.ts';
+import { forgetFailures, publishEnd, RAN } from '../entries/outcome.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import { importNotFound } from '../status/progress.ts';
 /**

@@ -5,7 +5,7 @@ import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { inImport, publish, type Ran } from '../../platform/telemetry.ts';
-import { publishEnd, RAN } from '../entries/item.ts';
+import { publishEnd, RAN } from '../entries/outcome.ts';
 import { act, requireState } from './control.ts';
 /**
  * One batch of an undo: decides for the users of a range of items which may be removed, and removes them.

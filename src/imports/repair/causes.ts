@@ -2,7 +2,7 @@ import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import { FIRST, MOST_ERRORS } from '../entries/item.ts';
+import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
 import { orgsOf } from '../status/items.ts';
 
 /**

@@ -12,10 +12,12 @@ import {
   invalidArgument,
 } from '../../platform/errors.ts';
 import { camelCase } from '../../platform/text/names.ts';
-import { forgetFailures, ITEM_COLUMNS, type Item, itemValues, PASSWORD_SEAL, PAYLOAD } from '../entries/item.ts';
+import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_SEAL, PAYLOAD } from '../entries/item.ts';
+import { noteOmitted } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import { forgetFailures } from '../entries/outcome.ts';
 import { dropSecondSpellings, isSecretName, unsealEntry } from '../entries/secrets.ts';
-import { judgedItem, noteOmitted, type Shape, shapeOf, storable } from '../entries/validate.ts';
+import { judgedItem, type Shape, shapeOf, storable } from '../entries/validate.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';

@@ -5,7 +5,8 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
 import { act, type LockedImport, requireData, requireState } from '../control/control.ts';
-import { forgetFailures, PAYLOAD, publishEnd } from '../entries/item.ts';
+import { PAYLOAD } from '../entries/item.ts';
+import { forgetFailures, publishEnd } from '../entries/outcome.ts';
 import { type ChangedItem, type FixRules, fixRules, readStored, type StoredRow, writeChanged } from './entry.ts';
 import { ENTRY_BYTES } from './report.ts';
 /**

@@ -1,7 +1,7 @@
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import type { HashCount } from '../entries/validate.ts';
+import type { HashCount } from '../entries/notes.ts';
 import { inStretches } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';

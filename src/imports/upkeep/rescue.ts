@@ -1,6 +1,6 @@
 import { type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Ran } from '../../platform/telemetry.ts';
-import { publishEnd, RAN } from '../entries/item.ts';
+import { publishEnd, RAN } from '../entries/outcome.ts';
 import { sweepAbandoned } from '../intake/accept.ts';
 import { IN_QUEUE, resetCursor } from '../run/dispatch.ts';
 /**

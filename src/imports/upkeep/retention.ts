@@ -1,7 +1,8 @@
 import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { forgetFailures, PAYLOAD } from '../entries/item.ts';
+import { PAYLOAD } from '../entries/item.ts';
+import { forgetFailures } from '../entries/outcome.ts';
 
 /**
  * Erases the user data that ended imports still hold: that of failed, timed-out and cancelled users, which is kept for

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { rememberSlowSource, slowestMs } from '../../../src/directory/users/slow-hashes.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { checkLogin } from '../../../src/signin/login/check.ts';

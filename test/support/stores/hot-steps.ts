@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { undoRound } from '../../../src/imports/control/undo.ts';
 import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readItems } from '../../../src/imports/status/items.ts';
 import { listImports, readProgress } from '../../../src/imports/status/progress.ts';

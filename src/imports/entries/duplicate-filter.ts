@@ -1,14 +1,9 @@
-import { allowLong } from '../../platform/db/client.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { errorBody } from '../../platform/errors.ts';
-import { PAYLOAD } from '../entries/item.ts';
-
 /**
  * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
  *
  * The first keys are kept as they are; once there are more, a Bloom filter replaces them. It has 2^26 bits, as each page
  * of memory that is touched costs time; when it has half a million keys, the others go to a filter of 2^28 bits. Before
- * the import starts, SQL checks each suspected duplicate exactly (settle-duplicates.ts), so that the first occurrence
+ * the import starts, SQL checks each suspected duplicate exactly (`settleDuplicates`), so that the first occurrence
  * wins, whatever order the workers run in. At a million users about one in a million is a false positive. All bits of a
  * key are in one cache line, because a Bloom filter spends its time waiting for memory (Putze, Sanders, Singler: Cache-,
  * Hash- and Space-Efficient Bloom Filters, 2007). The memory pages of a filter are zero and cost nothing until they are
@@ -44,7 +39,7 @@ export interface DuplicateFilter {
    * @param kind separates keys of different kinds, such as an id and a name with the same text
    */
   add(key: string, kind: number): boolean;
-  /** The same with the key's UTF-8 from `start` to `end`. */
+  /** Adds the key whose UTF-8 is in `bytes` from `start` to `end`. */
   addBytes(bytes: Buffer, start: number, end: number, kind: number): boolean;
 }
 
@@ -83,7 +78,7 @@ export function createDuplicateFilter(): DuplicateFilter {
 
 type AddBytes = DuplicateFilter['addBytes'];
 
-/** The small filter, and after it the large one. */
+/** The small filter, and when it is full the large one. */
 function createFilters(): AddBytes {
   const first = createBloomFilter(FIRST_BITS);
   let second: BloomFilter | undefined;
@@ -99,7 +94,7 @@ function createFilters(): AddBytes {
 
 interface BloomFilter {
   has(low: number, high: number): boolean;
-  /** Returns whether it may have been there before. */
+  /** Adds the key; returns whether it may have been there before. */
   add(low: number, high: number): boolean;
 }
 
@@ -153,83 +148,3 @@ function mix(h: number): number {
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);
 }
-
-/**
- * Resolves the duplicates that the Bloom filter of duplicates.ts suspected. Of several items with the same id, or with
- * the same user name in one organization, the first is imported. The others fail, or are skipped if the import skips
- * existing users. Runs in time linear in the items, whatever the body contains.
- * On crash: this is part of the transaction that accepts the import, so nothing of it is kept.
- */
-
-const ID_TWICE = errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This userId appears earlier in this import.');
-const NAME_TWICE = errorBody(
-  'ALREADY_EXISTS',
-  'USER-NAME-TAKEN',
-  'This user name appears earlier in this import, in the same organization.',
-);
-
-export interface DuplicateRule {
-  /** Skip a duplicate in the same organization. A duplicate in another organization fails in any case. */
-  skips: boolean;
-  /** Erase the data of failed items too, as in a dry run. */
-  erases: boolean;
-}
-
-export async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
-  // The planner has no statistics yet for rows that were just copied in, and would compare each with each.
-  await db.query('set local enable_nestloop = off');
-  await allowLong(db);
-  await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);
-  await settleLater(db, importId, rule, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
-}
-
-async function settleLater(
-  db: Db,
-  importId: string,
-  { skips, erases }: DuplicateRule,
-  key: string,
-  error: unknown,
-): Promise<void> {
-  const { same, outcome, counts } = skips ? skippedOrFailed(erases) : failed(erases);
-  await db.query(
-    `with keyed as materialized (
-       select i.ordinal, i.maybe_duplicate, o.org_id, ${key} as key
-       from import_items i join import_orgs o using (import_id, org_index)
-       where i.import_id = $1 and i.state = 'pending'
-     ),
-     first as (
-       select key, min(ordinal) as ordinal from keyed
-       where key in (select key from keyed where maybe_duplicate) group by key having count(*) > 1
-     ),
-     later as (
-       select k.ordinal, ${same.column} from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal ${same.join}
-     ),
-     lost as (
-       update import_items i set ${outcome}
-       from later l where i.import_id = $1 and i.ordinal = l.ordinal returning i.org_index, i.state
-     ),
-     counted as (
-       select org_index, count(*) filter (where state = 'failed')::int as failed,
-         count(*) filter (where state = 'skipped')::int as skipped
-       from lost group by org_index
-     )
-     update import_orgs o set ${counts} from counted c where o.import_id = $1 and o.org_index = c.org_index`,
-    [importId, JSON.stringify(error)],
-  );
-}
-
-const failed = (erases: boolean) => ({
-  same: { column: 'false as same_org', join: '' },
-  outcome: [`state = 'failed', error = $2`, ...(erases ? PAYLOAD.map((column) => `${column} = null`) : [])].join(', '),
-  counts: 'failed = o.failed + c.failed',
-});
-
-const skippedOrFailed = (erases: boolean) => ({
-  same: { column: 'k.org_id = h.org_id as same_org', join: 'join keyed h on h.ordinal = f.ordinal' },
-  outcome: [
-    `state = case when l.same_org then 'skipped'::item_state else 'failed' end`,
-    'error = case when l.same_org then null else $2::jsonb end',
-    ...PAYLOAD.map((column) => `${column} = case when ${erases ? 'false' : 'not l.same_org'} then i.${column} end`),
-  ].join(', '),
-  counts: 'failed = o.failed + c.failed, skipped = o.skipped + c.skipped',
-});
