@@ -7,7 +7,6 @@ import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import { readPepper } from '../intake/pepper.ts';
-import { readProgress } from '../status/progress.ts';
 import { readResult, readWithMore } from '../status/result.ts';
 import { signedWebhook } from '../status/webhook.ts';
 import { requestCheck, startDraft } from './check.ts';
@@ -17,7 +16,7 @@ import { draftNotFound, draftResult, readDraft, visibleDraft } from './draft.ts'
 import { guessDraft } from './guess-pool.ts';
 import { DraftFiles, openTus } from './tus.ts';
 
-/** The routes of drafts: create, upload files, discard. Reading them is part of reading imports (http/read-routes.ts). */
+/** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 
 const FILES = '/admin/v1/imports/:importId/files';
 const FILE = `${FILES}/:fileId`;
@@ -32,7 +31,7 @@ export function draftRoutes(deps: ImportDeps): Router {
   async function answer(res: Response, importId: string): Promise<void> {
     const draft = await readDraft(pool, importId);
     if (!draft) throw draftNotFound();
-    res.json(await draftResult(pool, draft, readProgress));
+    res.json(await draftResult(pool, draft));
   }
 
   router.post('/admin/v1/imports', async (req, res) => {

@@ -91,7 +91,7 @@ export class CopyRows {
   }
 }
 
-/** Whether a byte after LAST_LATIN_LEAD is that of an upper-case letter: U+00C0 to U+00DE without the sign U+00D7. */
+/** Whether a byte after LAST_LATIN_LEAD ends an upper-case letter: U+00C0 to U+00DE without the sign U+00D7. */
 function isUpperLatin(c: number): boolean {
   return c >= 0x80 && c <= 0x9e && c !== 0x97;
 }

@@ -147,8 +147,12 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
     `insert into import_orgs (import_id, org_index, org_id, total, failed, skipped)
      select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[], $6::int[])`,
     [
-      ...[importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total)],
-      ...[kept.map((o) => o.failed), kept.map((o) => o.skipped ?? 0)],
+      importId,
+      kept.map((o) => o.index),
+      kept.map((o) => o.orgId),
+      kept.map((o) => o.total),
+      kept.map((o) => o.failed),
+      kept.map((o) => o.skipped ?? 0),
     ],
   );
 }

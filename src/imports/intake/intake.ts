@@ -77,7 +77,7 @@ const COMMIT_CHECK_MS = 10_000;
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two readings of the clock. */
 const ENTRIES_PER_READING = 16;
-/** The hashes of the first users are all examined, later ones in samples: those of a system are rarely mixed. */
+/** The hashes of the first users are all examined, later ones in samples: a system rarely mixes its hashes. */
 const ALL_EXAMINED = 1000;
 const EXAMINED_EACH = 16;
 /** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
@@ -299,7 +299,7 @@ class BodyIntake {
     const { keyed, special, keepDraft } = this.options;
     const hashes = keyed && requestHashes(keyed);
     if (keepDraft) return this.keep(keepDraft, hashes);
-    // Before the users exist, so that their first failed login does not differ from that of an unknown user.
+    // Before the users exist, so that their first failed login takes as long as a login of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
     annotate({ 'muster.import.id': this.importId, 'muster.users': this.ordinal });
@@ -318,9 +318,16 @@ class BodyIntake {
       if (keyed && hashes) await claimKey(db, keyed, hashes, importId);
       if (pepper) await keepPepper(db, this.deps.secrets, importId, pepper);
       await keepDraft(db, {
-        ...{ importId, total, slowestMs, hasDuplicates: duplicates > 0, tallies: this.orgs.tallies },
-        ...{ warnings: this.warnings.list(), hashes: this.notes?.hashes() ?? [], sources: this.sources.used() },
-        ...{ withoutEmail: this.rules.withoutEmail, passwordSource: special?.passwordSource },
+        importId,
+        total,
+        slowestMs,
+        hasDuplicates: duplicates > 0,
+        tallies: this.orgs.tallies,
+        warnings: this.warnings.list(),
+        hashes: this.notes?.hashes() ?? [],
+        sources: this.sources.used(),
+        withoutEmail: this.rules.withoutEmail,
+        passwordSource: special?.passwordSource,
       });
     });
     return importId;

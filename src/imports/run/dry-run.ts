@@ -11,7 +11,7 @@ import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './
  */
 
 /**
- * @returns items whose password must be compared with that of an existing user before they can be judged
+ * @returns items whose password must be compared with the password of an existing user before they can be judged
  * @throws pg.DatabaseError with code MU001 when the import is not running
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {

@@ -163,7 +163,10 @@ export function judge(candidates: Candidates, reach: Reach): Verdict[] {
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
 
-/** Ids are unique in the instance, even those of deleted users; names in the organization. Only a human user of the organization can be skipped. */
+/**
+ * Ids are unique in the instance, also the ids of deleted users; names are unique in the organization. Only a human user of
+ * the organization can be skipped.
+ */
 function withoutUpdate(
   { rule, names, removed }: Candidates,
   item: CandidateItem,
@@ -234,7 +237,7 @@ function nameOf(orgId: string, userNameKey: string): string {
   return `${orgId}\0${userNameKey}`;
 }
 
-/** The id of the item's target user: the id that was sent or, without one, that of the user with the item's name. */
+/** The id of the item's target user: the id that was sent or, without one, the id of the user with the item's name. */
 function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): string | undefined {
   return item.unsaid.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
 }

@@ -60,7 +60,7 @@ const LINKS = `${OF_PAIRS}
     as l ("configId" text, "externalUserId" text, "displayName" text)`;
 
 /**
- * Metadata, identity provider links and second factors that entries add to existing users. Those that an entry omits are
+ * Metadata, identity provider links and second factors that entries add to existing users. What an entry omits is
  * kept, and so is a second factor that the user already has. Values are compared in the database, as each may be half a
  * megabyte.
  *
@@ -296,7 +296,7 @@ function parameters(importId: string, pairs: Pair[]): unknown[] {
 /**
  * The last step of a batch whose items were judged one by one: writes states and counts, if the import still runs.
  * @returns what was settled, for `publishBatch` after the commit; undefined if nothing was
- * @param erase whether to erase the payload of failed items too; that of all others is always erased
+ * @param erase whether to erase the payload of failed items too; all other items lose theirs in any case
  * @throws pg.DatabaseError with code MU001 when the import is not running; the transaction is aborted then
  */
 export async function settleItems(

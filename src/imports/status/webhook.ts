@@ -8,7 +8,8 @@ import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
-import { isEnded, readProgress } from './progress.ts';
+import { isEnded } from '../entries/states.ts';
+import { readProgress } from './progress.ts';
 /**
  * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
  *

@@ -49,7 +49,7 @@ export class ShapedLines {
   private readonly entry = new EntryCursor();
   private head = Buffer.alloc(0);
 
-  // Of the latest line, where in the bytes of the rows:
+  // Where parts of the latest line are in the bytes of the rows:
   private duplicateAt = 0;
   private idStart = 0;
   private idEnd = 0;
