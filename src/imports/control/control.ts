@@ -1,10 +1,11 @@
-import { parseDuration, timeoutProblem } from '../../contract/import-options.ts';
+import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
+import { badTimeout, requireTimeout } from '../entries/options.ts';
 import { forgetFailures, publishEnd, RAN } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
 import { resetCursor } from '../run/dispatch.ts';
@@ -22,7 +23,7 @@ import { importNotFound } from '../status/progress.ts';
  */
 
 /** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
-export const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
+const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
 
 const LOCKED = `
   select case when overdue and state = 'running' then 'timed_out' else state::text end as state,
@@ -90,7 +91,7 @@ export async function pauseImport(pool: Pool, caller: Caller, importId: string):
  * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
  */
 export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
-  requireGoodTimeout(timeout);
+  if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
   await act(pool, caller, importId, 'import.resumed', async (db, import_) => {
     if (import_.state === 'running') return false;
     requireState(import_, 'resume');
@@ -111,7 +112,7 @@ export async function resumeImport(pool: Pool, caller: Caller, importId: string,
  * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
  */
 export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
-  requireGoodTimeout(timeout);
+  if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
   await act(pool, caller, importId, 'import.retried', async (db, import_) => {
     // A repeated retry, before or after all items succeeded.
     if (import_.retried && ['running', 'succeeded'].includes(import_.state)) return false;
@@ -203,12 +204,7 @@ export async function act(
  * Makes the import run again, for `timeout` or for the time that was left. The time in which it did not run does not
  * count in its rate, and the time in which it was paused does not count against its deadline.
  */
-export async function runAgain(
-  db: Db,
-  importId: string,
-  { timeout }: NewTimeout,
-  by: 'resume' | 'retry',
-): Promise<void> {
+async function runAgain(db: Db, importId: string, { timeout }: NewTimeout, by: 'resume' | 'retry'): Promise<void> {
   await db.query(
     `update imports set state = 'running', changed_at = clock_timestamp(), finished_at = null, paused_at = null,
        retried = $4,
@@ -221,14 +217,8 @@ export async function runAgain(
   );
 }
 
-/** @throws ApiError 400 IMPORT-TIMEOUT unless the timeout is absent or valid */
-export function requireGoodTimeout({ timeout, max }: NewTimeout): void {
-  const problem = timeout === undefined ? undefined : timeoutProblem(timeout, max);
-  if (problem) throw badTimeout(problem);
-}
-
 /** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and no new timeout is given */
-export function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
+function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
   if (timeout === undefined && import_.overdue) throw badTimeout('is required, as the deadline has passed');
 }
 
@@ -240,8 +230,4 @@ export function requireData(import_: LockedImport): void {
     'IMPORT-ERASED',
     'The data of the remaining users was erased at the end of the retention time. Send these users in a new import.',
   );
-}
-
-function badTimeout(problem: string): ApiError {
-  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
 }

@@ -37,8 +37,7 @@ const MOST_MEMBERS = 10_000;
  * Lets a transaction look rows up by key: the planner may have no statistics for them yet, and would read whole tables for
  * a few of them.
  */
-export const BY_KEY =
-  'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
+const BY_KEY = 'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 
 /** SQL over `users u`: the user has changed since an import created them, by the last event of the user. */
 const IS_CHANGED = `(select e.type from events e where e.sequence = u.sequence) is distinct from 'user.human.imported'`;
@@ -46,7 +45,7 @@ const IS_MEMBER = `(select true from org_members m where m.user_id = u.id limit 
     or (select true from instance_members m where m.user_id = u.id limit 1)`;
 
 /** Most users were never changed: only for those who were is the event read. Each change of a user sets `changed_at`. */
-export const IS_CHANGED_QUICKLY = `u.changed_at <> u.created_at and ${IS_CHANGED}`;
+const IS_CHANGED_QUICKLY = `u.changed_at <> u.created_at and ${IS_CHANGED}`;
 
 /** The values of `kept_reason`. */
 const REASONS = ['deleted', 'not_created', 'signed_in', 'changed', 'member'];
@@ -109,7 +108,7 @@ export async function undoImport(pool: Pool, caller: Caller, importId: string): 
   });
 }
 
-export function nothingToUndo(): ApiError {
+function nothingToUndo(): ApiError {
   return new ApiError(
     'FAILED_PRECONDITION',
     'IMPORT-DRY-RUN',
@@ -145,7 +144,7 @@ export interface Undoing {
 }
 
 /** Undoes the items up to `to`, exclusive; with the last items the import becomes `undone`. */
-export async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
+async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
   const batch = await transaction(pool, async (db) => {
     await db.query(BY_KEY);
     await lockUsers(db, id, from, to);

@@ -1,14 +1,21 @@
 import type { z } from 'zod';
-import { type checkBody, parseDuration, type startBody, timeoutProblem } from '../../contract/import-options.ts';
+import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
 import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { rememberSlow } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { ITEM_COLUMNS } from '../entries/item.ts';
 import type { HashCount } from '../entries/notes.ts';
-import { auditOf, type ImportDeps, type ImportOptions, keepOptions, unusual } from '../entries/options.ts';
+import {
+  auditOf,
+  type ImportDeps,
+  type ImportOptions,
+  keepOptions,
+  requireTimeout,
+  unusual,
+} from '../entries/options.ts';
 import { publishBatch } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
 import { type Acceptance, activate, createReceiving, touchReceiving } from '../intake/accept.ts';
@@ -40,7 +47,7 @@ export async function requestCheck(
   importId: string,
   body: z.output<typeof checkBody>,
 ): Promise<void> {
-  requireGoodTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
+  requireTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
   await requireRoom(deps, caller);
   await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
@@ -108,7 +115,7 @@ export async function startDraft(
   importId: string,
   { skipBroken, webhook, ...body }: Omit<z.output<typeof startBody>, 'webhook'> & Pick<ImportOptions, 'webhook'>,
 ): Promise<void> {
-  requireGoodTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
+  requireTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
   await requireRoom(deps, caller);
   const settled = await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
@@ -151,13 +158,6 @@ function acceptanceOf(
 function brokenRecords(count: number): ApiError {
   const message = `${count} records of the files cannot be read. Correct the files, or leave these out with skipBroken.`;
   return new ApiError('FAILED_PRECONDITION', 'DRAFT-BROKEN', message);
-}
-
-/** @throws ApiError 400 */
-function requireGoodTimeout(value: string, max: string): void {
-  const problem = timeoutProblem(value, max);
-  if (problem)
-    throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
 }
 
 function runOptions(settings: RunSettings, { withoutEmail, passwordSource }: ConversionResult): ImportOptions {

@@ -9,11 +9,12 @@ import { copyLine } from '../entries/item.ts';
 import { noteOmitted } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
+import type { OrgTally } from '../intake/accept.ts';
 import { openCopyWriter } from '../intake/copy.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources, type UsedSources } from '../intake/requirements.ts';
 import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
-import type { ConversionResult, Draft, DraftOrg } from './draft.ts';
+import type { ConversionResult, Draft } from './draft.ts';
 import { eraseItems } from './erase.ts';
 import { certainGuess, filesOf, guessesOf, inspectAll } from './guess.ts';
 
@@ -40,7 +41,7 @@ export interface Run {
 interface Written {
   total: number;
   failed: number;
-  orgs: DraftOrg[];
+  orgs: OrgTally[];
   warnings: unknown[];
   hasDuplicates: boolean;
   slowestMs: number;
@@ -164,13 +165,13 @@ function openEntries(
   const warnings = createWarningCounter();
   const filter = createDuplicateFilter();
   const sources = bodySources(passwordSource);
-  const orgs = new Map<string, DraftOrg & { index: number }>();
+  const orgs = new Map<string, OrgTally & { index: number }>();
   let users = 0;
   let failed = 0;
   let hasDuplicates = false;
   let slowestMs = 0;
 
-  function orgOf(orgId: string): DraftOrg & { index: number } {
+  function orgOf(orgId: string): OrgTally & { index: number } {
     const known = orgs.get(orgId) ?? { orgId, total: 0, failed: 0, index: orgs.size };
     orgs.set(orgId, known);
     return known;

@@ -8,8 +8,9 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { type DraftState, shownState, wrongState } from '../entries/states.ts';
+import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
-import { readProgress } from '../status/progress.ts';
+import { importNotFound, readProgress } from '../status/progress.ts';
 import { LIVE_ROLES } from '../status/workers.ts';
 
 /**
@@ -75,22 +76,13 @@ export interface RunSettings {
   by: string;
 }
 
-export interface DraftOrg {
-  /** Empty for entries that name no organization. */
-  orgId: string;
-  total: number;
-  failed: number;
-  /** Left out by a correction; absent: 0. */
-  skipped?: number;
-}
-
 /** What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a file is bounded. */
 export interface ConversionResult {
   source: string;
   title: string;
   total: number;
   failed: number;
-  orgs: DraftOrg[];
+  orgs: OrgTally[];
   /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read. */
   summary?: Record<string, unknown>;
   broken: number;
@@ -157,7 +149,7 @@ export async function lockDraft(db: Db, importId: string): Promise<Draft> {
   const { rows } = await db.query<{ state: string }>(text, [importId]);
   if (rows[0]?.state === 'started') throw startedMeanwhile();
   const draft = await readDraft(db, importId);
-  if (!draft) throw draftNotFound();
+  if (!draft) throw importNotFound();
   return draft;
 }
 
@@ -188,10 +180,6 @@ export async function listDrafts(db: Db, { of, pageSize, before }: DraftList): P
 /** The state as the API shows it. */
 export function stateOf(draft: Draft): string {
   return shownState(draft.state);
-}
-
-export function draftNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
 }
 
 /**
@@ -235,7 +223,7 @@ export async function visibleDraft<T = undefined>(
   const draft = await findDraft(pool, operation, req, res);
   const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
   const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
-  if (!draft && !isVisible) throw caller.isIamOwner ? draftNotFound() : permissionDenied();
+  if (!draft && !isVisible) throw caller.isIamOwner ? importNotFound() : permissionDenied();
   const body = (await read?.()) as T;
   if (started) throw wrongState(started.state, done);
   return { draft: draft as Draft, body };

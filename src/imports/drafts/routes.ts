@@ -7,12 +7,13 @@ import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import { readPepper } from '../intake/pepper.ts';
+import { importNotFound } from '../status/progress.ts';
 import { readResult, readWithMore } from '../status/result.ts';
 import { signedWebhook } from '../status/webhook.ts';
 import { requestCheck, startDraft } from './check.ts';
 import { requestConversion } from './convert-request.ts';
 import { createDraft, discardDraft, guesses, pieces } from './create.ts';
-import { draftNotFound, draftResult, readDraft, visibleDraft } from './draft.ts';
+import { draftResult, readDraft, visibleDraft } from './draft.ts';
 import { guessDraft } from './guess-pool.ts';
 import { DraftFiles, openTus } from './tus.ts';
 
@@ -30,7 +31,7 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   async function answer(res: Response, importId: string): Promise<void> {
     const draft = await readDraft(pool, importId);
-    if (!draft) throw draftNotFound();
+    if (!draft) throw importNotFound();
     res.json(await draftResult(pool, draft));
   }
 
@@ -82,7 +83,7 @@ export function draftRoutes(deps: ImportDeps): Router {
     const webhook = await signedWebhook(deps, req, callerOf(res), body.webhook);
     await startDraft(deps, callerOf(res), importId, { ...body, webhook });
     const started = await readWithMore(pool, importId);
-    if (!started) throw draftNotFound();
+    if (!started) throw importNotFound();
     res.json(await readResult(pool, started));
   });
 

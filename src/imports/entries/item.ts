@@ -56,6 +56,8 @@ const KEPT = ['state', 'user_id', 'user_name', 'error'];
 
 /** The columns that are erased when they are no longer needed. */
 export const PAYLOAD: readonly string[] = NAMES.filter((name) => !KEPT.includes(name));
+/** SQL: erases the payload of an item, in the list of an update. */
+export const ERASED = PAYLOAD.map((column) => `${column} = null`).join(', ');
 /** The columns that `itemValues` fills. */
 export const ITEM_COLUMNS: readonly string[] = ['maybe_duplicate', ...NAMES];
 /** The columns of a line of COPY. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { importQuery } from '../../contract/import-options.ts';
+import { importQuery, timeoutProblem } from '../../contract/import-options.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -90,6 +90,17 @@ export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
       : [{ field: i.path.join('.'), description: i.message }],
   );
   throw badQuery(violations);
+}
+
+/** @throws ApiError 400 IMPORT-TIMEOUT unless the value is a Go duration of at most `max` */
+export function requireTimeout(value: unknown, max: string): void {
+  const problem = timeoutProblem(value, max);
+  if (problem) throw badTimeout(problem);
+}
+
+/** 400 */
+export function badTimeout(problem: string): ApiError {
+  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
 }
 
 /** 400; the message is one sentence per parameter. */

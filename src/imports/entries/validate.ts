@@ -140,7 +140,7 @@ function shown(value: unknown): string | null {
  * @param entry anything JSON can hold, with its fields renamed
  * @param withoutEmail users without an email address are allowed
  */
-export function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] {
+function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] {
   const user = inside(entry, 'user');
   const { password, hashedPassword, metadata, idps } = user;
   const violations: FieldViolation[] = [];
@@ -212,12 +212,7 @@ export function shapeOf(schema: z.ZodType): Shape | true {
  * @param value an entry as JSON.parse made it; changed in place where names differ
  * @param onUnknown called with the path of each unknown field, array indices left out: `user.hashedPassword.algorithm`
  */
-export function renameFields(
-  value: unknown,
-  shape: Shape | true,
-  path: string,
-  onUnknown: (path: string) => void,
-): void {
+function renameFields(value: unknown, shape: Shape | true, path: string, onUnknown: (path: string) => void): void {
   if (shape === true || typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
     for (const item of value) renameFields(item, shape, `${path}[]`, onUnknown);

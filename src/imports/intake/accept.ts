@@ -3,7 +3,7 @@ import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
-import { PAYLOAD } from '../entries/item.ts';
+import { ERASED, PAYLOAD } from '../entries/item.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
 
 /**
@@ -11,11 +11,13 @@ import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.t
  * transaction also settles the users that appear in the body a second time.
  */
 
+/** The counts of an organization, by its place in the body. */
 export interface OrgTally {
+  /** Empty for entries of a draft that name no organization. */
   orgId: string;
   total: number;
   failed: number;
-  /** Left out before the import began; absent: 0. */
+  /** Left out before the import began, as by a correction of a draft; absent: 0. */
   skipped?: number;
 }
 
@@ -207,7 +209,7 @@ async function settleLater(
 
 const failed = (erases: boolean) => ({
   same: { column: 'false as same_org', join: '' },
-  outcome: [`state = 'failed', error = $2`, ...(erases ? PAYLOAD.map((column) => `${column} = null`) : [])].join(', '),
+  outcome: `state = 'failed', error = $2${erases ? `, ${ERASED}` : ''}`,
   counts: 'failed = o.failed + c.failed',
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { parseDuration, timeoutProblem } from '../../contract/import-options.ts';
+import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { rememberSlow, slowMs } from '../../directory/users/slow-hashes.ts';
 import type { Pepper } from '../../passwords/pepper.ts';
@@ -14,7 +14,7 @@ import { CopyRows } from '../entries/copy-rows.ts';
 import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from '../entries/duplicate-filter.ts';
 import { copyLine, type Item } from '../entries/item.ts';
 import { type HashCount, openDraftNotes, openNotes } from '../entries/notes.ts';
-import { auditOf, type ImportDeps, type ImportOptions, keepOptions } from '../entries/options.ts';
+import { auditOf, type ImportDeps, type ImportOptions, keepOptions, requireTimeout } from '../entries/options.ts';
 import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
 import type { BodyParser, Step } from '../entries/parser.ts';
 import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
@@ -199,9 +199,7 @@ class BodyIntake {
 
   private takeTimeout(value: unknown): void {
     if (this.options.keepDraft) return; // its start names one
-    const problem = timeoutProblem(value, this.deps.config.MAX_IMPORT_TIMEOUT);
-    if (problem)
-      throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
+    requireTimeout(value, this.deps.config.MAX_IMPORT_TIMEOUT);
     this.timeout = value as string;
   }
 

@@ -4,11 +4,12 @@ import { slowMs } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type ConversionResult, type Draft, type DraftOrg, lockDraft } from '../drafts/draft.ts';
-import { type Item, PAYLOAD } from '../entries/item.ts';
+import { type ConversionResult, type Draft, lockDraft } from '../drafts/draft.ts';
+import { ERASED, type Item, PAYLOAD } from '../entries/item.ts';
 import { type HashCount, openHashLint } from '../entries/notes.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
+import type { OrgTally } from '../intake/accept.ts';
 import { needsPepper } from '../intake/pepper.ts';
 import { bodySources, type UsedSources } from '../intake/requirements.ts';
 import { type ChangedItem, columnsOf, fixedError, requireSourcesOf, type StoredRow, storedEntry } from './entry.ts';
@@ -66,7 +67,7 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
       const rows = (await rowsOf(db, { importId, checkId, ordinals })).filter(({ state }) => state === 'failed');
       const leaving = rows.map(({ ordinal }) => ordinal);
       await db.query(
-        `update import_items set state = 'skipped', error = null, ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
+        `update import_items set state = 'skipped', error = null, ${ERASED}
          where import_id = $1 and ordinal = any($2::int[])`,
         [importId, leaving],
       );
@@ -198,7 +199,7 @@ function countChanges(result: ConversionResult, changes: readonly EntryChange[])
   const sources = bodySources(undefined);
   let { slowestMs } = result;
   for (const { org, wasFailed, after } of changes) {
-    const tally = orgs[org] as DraftOrg;
+    const tally = orgs[org] as OrgTally;
     if (wasFailed) tally.failed--;
     if (!after) tally.skipped = (tally.skipped ?? 0) + 1;
     else if (after.item.state === 'failed') tally.failed++;

@@ -5,7 +5,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
 import { act, type LockedImport, requireData } from '../control/control.ts';
-import { PAYLOAD } from '../entries/item.ts';
+import { ERASED } from '../entries/item.ts';
 import { forgetFailures, publishEnd } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
 import { type ChangedItem, type FixRules, fixRules, readStored, type StoredRow, writeChanged } from './entry.ts';
@@ -111,7 +111,7 @@ interface LeftOut {
 export async function leaveOut(db: Db, importId: string, ordinals: readonly number[]): Promise<LeftOut> {
   const { rows } = await db.query<Ran & { n: number; state: string }>(
     `with left_out as (
-       update import_items set state = 'skipped', error = null, ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
+       update import_items set state = 'skipped', error = null, ${ERASED}
        where import_id = $1 and ordinal = any($2::int[]) and state = 'failed' returning org_index
      ),
      per_org as (select org_index, count(*)::int as n from left_out group by org_index),

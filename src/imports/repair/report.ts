@@ -154,7 +154,7 @@ async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undef
 type Part = Record<string, unknown>;
 
 /** The items of an import that can be sent again, in body order. @param state of the items, as stored; absent: all that can be sent again */
-export async function* payloadRows(
+async function* payloadRows(
   { pool }: Pick<HashDeps, 'pool'>,
   of: { importId: string; total: number },
   state: string | undefined,
@@ -240,7 +240,7 @@ function omit(part: unknown, fields: readonly string[]): void {
 }
 
 /** Whether the import allows users without an email address. */
-export async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
+async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
   const { rows } = await pool.query<{ without_email: boolean }>('select without_email from imports where id = $1', [
     importId,
   ]);

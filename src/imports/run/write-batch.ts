@@ -1,7 +1,7 @@
 import { sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { errorBody } from '../../platform/errors.ts';
-import { itemsOfBatch, PAYLOAD, withinSorted } from '../entries/item.ts';
+import { ERASED, itemsOfBatch, PAYLOAD, withinSorted } from '../entries/item.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
 
@@ -118,7 +118,7 @@ const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
 const CREATED = 'join created c on c.sequence = p.sequence';
 /** The payload of a written user is erased. */
 const DONE = `state = 'succeeded', error = null,
-    ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
+    ${ERASED}`;
 
 const WITHOUT_FAILURES = { returned: '', failures: '' };
 
@@ -262,10 +262,6 @@ const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
   update: { name: 'write-batch-update', text: statement(CONFLICT_RULES.update) },
 };
 
-// Every CTE scan of `picked` reads a row up to the last column that it needs, so those that all of them need come first,
-// and columns that none needs are left out.
-// Intake has normalized names to NFC and lower case. `written` reads the results of all inserts: a data-modifying WITH
-// runs to completion when its result is read, so every row exists before the batch is settled.
 // Every CTE scan of `picked` reads a row up to the last column that it needs, so those that all of them need come first,
 // and columns that none needs are left out.
 // Intake has normalized names to NFC and lower case. `written` reads the results of all inserts: a data-modifying WITH

@@ -1,7 +1,7 @@
 import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { PAYLOAD } from '../entries/item.ts';
+import { ERASED } from '../entries/item.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
 
@@ -60,7 +60,7 @@ async function eraseBatch(db: Db, importId: string, ttlMs: number): Promise<void
   if (!import_) return; // resumed meanwhile, or another process was first
   const to = Math.min(import_.from + BATCH, import_.total);
   await db.query(
-    `update import_items set ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
+    `update import_items set ${ERASED}
      where import_id = $1 and ordinal >= $2 and ordinal < $3 and ${MAY_HOLD_DATA}`,
     [importId, import_.from, to],
   );
