@@ -25,9 +25,10 @@ import { currentProgress, currentResult, uploads, waits } from './visible.ts';
 
 /**
  * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
- * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With `draft`, the
- * users are kept as a draft, and the answer is 202 at once.
- * On crash before the answer: an accepted import is in the list of imports; nothing is kept of a body that was not accepted.
+ * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With
+ * `draft`, the users are kept as a draft, and the answer is 202 at once.
+ * On crash before the answer: an accepted import is in the list of imports; nothing is kept of a body that was not
+ * accepted.
  */
 
 type Deps = ImportDeps & { signal: ImportSignal };

@@ -55,8 +55,8 @@ import { type ImportSignal, openProgressWatch, type ProgressWatch, type Seen } f
 import { currentResult, fixes, previews, singles, streams, visibleImport, visibleResult } from './visible.ts';
 
 /**
- * The HTTP routes of imports: the import of one user, the bulk import, drafts, and for an import its actions, corrections,
- * results, events and reports.
+ * The HTTP routes of imports: the import of one user, the bulk import, drafts, and for an import its actions,
+ * corrections, results, events and reports.
  */
 
 /** A comment at this interval keeps proxies from closing an idle stream. */
@@ -298,8 +298,8 @@ async function readTimeout(req: Request, res: Response): Promise<string | undefi
 }
 
 /**
- * Why users failed, one item for editing, and corrections: of one entry, or of all entries of a cause; of an import, and
- * of a draft after its check.
+ * Why users failed, one item for editing, and corrections: of one entry, or of all entries of a cause; of an import,
+ * and of a draft after its check.
  */
 function fixRoutes({ pool, secrets }: ImportDeps): Router {
   const router = Router();

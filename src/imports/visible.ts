@@ -4,7 +4,7 @@ import { callerOf, may, type OperationId, permissionDenied } from '../contract/p
 import type { Pool } from '../platform/db/pool.ts';
 import { openSlots } from '../platform/http/slots.ts';
 import { draftResult, findDraft, stateOf } from './drafts/draft.ts';
-import { wrongState } from './entries/states.ts';
+import { ACTIONS, wrongState } from './entries/states.ts';
 import { importNotFound, readProgress } from './status/progress.ts';
 import { readResult, readWithMore } from './status/result.ts';
 
@@ -13,13 +13,13 @@ import { readResult, readWithMore } from './status/result.ts';
  * one process serves at the same time.
  */
 
-/** Completes "An import in state … cannot be …". */
+/** Completes "An import in state … cannot be …", for a draft. */
 const DONE: Partial<Record<OperationId, string>> = {
   cancelImport: 'cancelled; discard it',
-  pauseImport: 'paused',
-  resumeImport: 'resumed',
-  retryImport: 'retried',
-  undoImport: 'undone',
+  pauseImport: ACTIONS.pause.done,
+  resumeImport: ACTIONS.resume.done,
+  retryImport: ACTIONS.retry.done,
+  undoImport: ACTIONS.undo.done,
   sendImportMails: 'asked for its mails',
   getImportReport: 'reported',
   streamImportEvents: 'followed',

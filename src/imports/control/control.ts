@@ -148,12 +148,12 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
 }
 
 /**
- * `_send_mails`: releases the mails that an import holds (`mails=none`); mails of users yet to be written are sent as they
- * are written. Without held mails, does nothing.
+ * `_send_mails`: releases the mails that an import holds (`mails=none`); mails of users yet to be written are sent as
+ * they are written. Without held mails, does nothing.
  *
- * A mail that is due is always written together with its user. While an import holds its mails, the relay skips them; so
- * this action changes one row, whatever the size of the import and whether or not it still runs. If a user has since
- * verified their address, set a password or been deleted, their mail no longer exists (`revokeCodes`).
+ * A mail that is due is always written together with its user. While an import holds its mails, the relay skips them;
+ * so this action changes one row, whatever the size of the import and whether or not it still runs. If a user has
+ * since verified their address, set a password or been deleted, their mail no longer exists (`revokeCodes`).
  * @throws ApiError 400 IMPORT-STATE, IMPORT-DRY-RUN
  */
 export async function releaseMails(pool: Pool, caller: Caller, importId: string): Promise<void> {

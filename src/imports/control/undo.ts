@@ -34,8 +34,8 @@ const AT_ONCE = 2;
 const MOST_MEMBERS = 10_000;
 
 /**
- * Lets a transaction look rows up by key: the planner may have no statistics for them yet, and would read whole tables for
- * a few of them.
+ * Lets a transaction look rows up by key: the planner may have no statistics for them yet, and would read whole
+ * tables for a few of them.
  */
 const BY_KEY = 'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 
@@ -44,7 +44,9 @@ const IS_CHANGED = `(select e.type from events e where e.sequence = u.sequence) 
 const IS_MEMBER = `(select true from org_members m where m.user_id = u.id limit 1)
     or (select true from instance_members m where m.user_id = u.id limit 1)`;
 
-/** Most users were never changed: only for those who were is the event read. Each change of a user sets `changed_at`. */
+/**
+ * Most users were never changed: only for those who were is the event read. Each change of a user sets `changed_at`.
+ */
 const IS_CHANGED_QUICKLY = `u.changed_at <> u.created_at and ${IS_CHANGED}`;
 
 /** The values of `kept_reason`. */
@@ -188,8 +190,8 @@ async function lockImport(db: Db, importId: string, from: number): Promise<Locke
 
 /**
  * SQL over `import_items i`, `users u`: why the user is kept; null when the user is removed. The import is `$1`.
- * Scalar subqueries, as PostgreSQL may answer `exists` by reading the whole table once for each statement: with a million
- * events, that took longer than everything else.
+ * Scalar subqueries, as PostgreSQL may answer `exists` by reading the whole table once for each statement: with a
+ * million events, that took longer than everything else.
  * @param isChanged SQL that gives the same answer as the rule of the undo, and so does `isMember`
  */
 export function keptBecause(isChanged = IS_CHANGED, isMember = IS_MEMBER): string {

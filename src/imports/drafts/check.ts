@@ -27,12 +27,12 @@ import { type ConversionResult, type Draft, lockDraft, type RunSettings } from '
 /**
  * Requests a check of a draft, makes it, and starts the import of the draft's entries.
  *
- * A check copies the entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does. The draft
- * keeps its entries, for further checks and for the start.
+ * A check copies the entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does. The
+ * draft keeps its entries, for further checks and for the start.
  *
- * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and the
- * timeout begins. Nothing is sent or converted again. On crash in a check: the copy is an import in state `receiving`,
- * which the rescuer removes; another worker begins again.
+ * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and
+ * the timeout begins. Nothing is sent or converted again. On crash in a check: the copy is an import in state
+ * `receiving`, which the rescuer removes; another worker begins again.
  */
 
 const BATCH = 20_000;

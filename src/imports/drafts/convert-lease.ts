@@ -4,8 +4,8 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
  * The work on drafts that a worker does: a conversion or a check. One worker at a time has it, under a lease in the
  * draft's row.
  *
- * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is refused,
- * as each statement that counts names the run and the holder.
+ * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is
+ * refused, as each statement that counts names the run and the holder.
  * On crash: another worker begins again when the lease has expired.
  */
 

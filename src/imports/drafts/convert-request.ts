@@ -18,8 +18,8 @@ import { openFile, readFile } from './files.ts';
 import type { UploadedFile } from './guess.ts';
 
 /**
- * The request to convert a draft's files, or to convert them again with another source or mapping; and the uploaded files
- * as exports, read from the database.
+ * The request to convert a draft's files, or to convert them again with another source or mapping; and the uploaded
+ * files as exports, read from the database.
  */
 
 export interface ExportDeps {

@@ -19,12 +19,12 @@ import { eraseItems } from './erase.ts';
 import { certainGuess, filesOf, guessesOf, inspectAll } from './guess.ts';
 
 /**
- * Converts the files of a draft to entries, by `src/sources`, as the command line does, and writes them as items of the
- * draft, as the intake of a body does: the same validation, the same COPY, the same detection of duplicates. Fields that
- * an entry omits are always noted: whether existing users are to be updated is not known yet.
+ * Converts the files of a draft to entries, by `src/sources`, as the command line does, and writes them as items of
+ * the draft, as the intake of a body does: the same validation, the same COPY, the same detection of duplicates.
+ * Fields that an entry omits are always noted: whether existing users are to be updated is not known yet.
  *
- * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft` only
- * when every entry is committed. The files stay, so that another source or mapping needs no other upload.
+ * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft`
+ * only when every entry is committed. The files stay, so that another source or mapping needs no other upload.
  * On crash: the entries so far stay invisible; the next worker removes them and begins again.
  */
 
@@ -153,7 +153,10 @@ function resultOf(
   };
 }
 
-/** Begins to write entries. @param requireJob throws when the job is no longer this worker's; called before each COPY */
+/**
+ * Begins to write entries.
+ * @param requireJob throws when the job is no longer this worker's; called before each COPY
+ */
 function openEntries(
   deps: Pick<ImportDeps, 'pool' | 'secrets' | 'config'>,
   importId: string,

@@ -11,8 +11,9 @@ import type { KeepDraft, Received } from '../intake/intake.ts';
 import { type ConversionResult, lockDraft } from './draft.ts';
 
 /**
- * Creates a draft: an import without users, which takes files, or one that keeps the body of an import instead of starting
- * it, so that entries which a client has converted itself are sent once, checked, and started. Discards drafts, too.
+ * Creates a draft: an import without users, which takes files, or one that keeps the body of an import instead of
+ * starting it, so that entries which a client has converted itself are sent once, checked, and started. Discards
+ * drafts, too.
  *
  * Guarantee: a draft of a body exists only when every user of the body is durable. Discarding is idempotent; until it
  * expires, the draft is shown as discarded, and the role `maintenance` erases its files and entries (erase.ts).
@@ -49,7 +50,10 @@ export async function createDraft(
   });
 }
 
-/** Keeps a body as a draft. @param ttlMs DRAFT_TTL. The intake calls the result in the transaction that ends the body. */
+/**
+ * Keeps a body as a draft.
+ * @param ttlMs DRAFT_TTL. The intake calls the result in the transaction that ends the body.
+ */
 export function keepAsDraft(caller: Caller, ttlMs: number): KeepDraft {
   return async (db: Db, received: Received) => {
     const { importId, total } = received;
@@ -162,7 +166,10 @@ export async function discardDraft(pool: Pool, caller: Caller, importId: string)
   });
 }
 
-/** Guesses that one process makes at the same time. Each reads the beginning of the files, and tries some forty sources. */
+/**
+ * Guesses that one process makes at the same time. Each reads the beginning of the files, and tries some forty
+ * sources.
+ */
 export const guesses = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'DRAFT-GUESSES', what: 'guesses' });
 
 /** Requests with bytes of files that one process serves at the same time. Each takes some megabytes of memory. */

@@ -17,8 +17,8 @@ import { LIVE_ROLES } from '../status/workers.ts';
  * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
  * when it starts, the same entries are imported under the same id.
  *
- * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that has
- * expired is not found, whether or not it has been erased yet.
+ * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
+ * has expired is not found, whether or not it has been erased yet.
  */
 
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
@@ -76,14 +76,19 @@ export interface RunSettings {
   by: string;
 }
 
-/** What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a file is bounded. */
+/**
+ * What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a
+ * file is bounded.
+ */
 export interface ConversionResult {
   source: string;
   title: string;
   total: number;
   failed: number;
   orgs: OrgTally[];
-  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read. */
+  /**
+   * As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read.
+   */
   summary?: Record<string, unknown>;
   broken: number;
   warnings: unknown[];

@@ -12,12 +12,13 @@ import { lockDraft } from './draft.ts';
 /**
  * The files of a draft in the database, and their pieces.
  *
- * A piece is encrypted as it arrives, with a key of its file (AES-256-GCM), and sent to PostgreSQL without a copy. The key
- * itself is stored encrypted, so that a change of ENCRYPTION_KEY need not touch the pieces.
+ * A piece is encrypted as it arrives, with a key of its file (AES-256-GCM), and sent to PostgreSQL without a copy.
+ * The key itself is stored encrypted, so that a change of ENCRYPTION_KEY need not touch the pieces.
  *
  * Guarantee: the bytes of a file from 0 to `received` are stored, and no others: a piece and the new count are one
  * statement, which writes nothing unless the file ends exactly where the piece begins. So two requests, of whatever
- * processes, never both write the same bytes. A piece can be decrypted only as the piece of this file at this position.
+ * processes, never both write the same bytes. A piece can be decrypted only as the piece of this file at this
+ * position.
  * On crash: the pieces that were committed are there, and the client continues after them.
  */
 
@@ -82,7 +83,10 @@ export async function addFile({ pool, secrets, most }: FileDeps, importId: strin
   });
 }
 
-/** Files of discarded drafts count until they are erased, or discarding would let a caller fill the disk. One check at a time. */
+/**
+ * Files of discarded drafts count until they are erased, or discarding would let a caller fill the disk. One check at
+ * a time.
+ */
 async function requireSpace(db: Db, resourceOwner: string, size: number, most: number): Promise<void> {
   await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`draft space ${resourceOwner}`]);
   const { rows } = await db.query<{ bytes: number }>(
@@ -313,7 +317,9 @@ class Sent extends pg.Query {
   }
 }
 
-/** The message around the bytes (PostgreSQL, "Message Formats", Bind): unnamed portal and statement, results as text. */
+/**
+ * The message around the bytes (PostgreSQL, "Message Formats", Bind): unnamed portal and statement, results as text.
+ */
 function bindMessage({ values, bytes }: BytesQuery): { head: Buffer; tail: Buffer } {
   const count = values.length + 1;
   const parts = [Buffer.from([0, 0]), int16(count), ...values.map(() => int16(TEXT)), int16(BINARY), int16(count)];

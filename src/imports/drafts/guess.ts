@@ -16,13 +16,13 @@ import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
 
 /**
- * What the uploaded files of a draft are as exports: the system they come from, the columns with examples, and which field
- * each would become. Recognizes them from their beginning, while the rest is still being uploaded.
+ * What the uploaded files of a draft are as exports: the system they come from, the columns with examples, and which
+ * field each would become. Recognizes them from their beginning, while the rest is still being uploaded.
  *
  * It may compute for seconds: guess-pool.ts calls it in a thread, which is why it uses no store.
  *
- * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it is a
- * secret, is never returned: only its scheme is.
+ * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it
+ * is a secret, is never returned: only its scheme is.
  */
 
 const RECORDS = 200;

@@ -6,6 +6,7 @@ import { parseBody, readJson } from '../../platform/http/request-body.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
+import { ACTIONS } from '../entries/states.ts';
 import { readPepper } from '../intake/pepper.ts';
 import { importNotFound } from '../status/progress.ts';
 import { readResult, readWithMore } from '../status/result.ts';
@@ -62,7 +63,7 @@ export function draftRoutes(deps: ImportDeps): Router {
       const body = parseBody(convertBody, await readJson(req, res), 'DRAFT-OPTIONS');
       return { body, pepper: readPepper(req) };
     };
-    const { draft, body } = await visibleDraft(pool, 'convertImport', 'converted', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'convertImport', ACTIONS.convert.done, req, res, read);
     const { importId } = draft;
     await requestConversion(exports, callerOf(res), importId, body.body, body.pepper);
     await answer(res, importId);
@@ -70,7 +71,7 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   router.post('/admin/v1/imports/:importId/_check', async (req, res) => {
     const read = async () => parseBody(checkBody, await readJson(req, res), 'DRAFT-CHECK');
-    const { draft, body } = await visibleDraft(pool, 'checkImport', 'checked', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'checkImport', ACTIONS.check.done, req, res, read);
     const { importId } = draft;
     await requestCheck(deps, callerOf(res), importId, body);
     await answer(res, importId);
@@ -78,7 +79,7 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   router.post('/admin/v1/imports/:importId/_start', async (req, res) => {
     const read = async () => parseBody(startBody, await readJson(req, res), 'IMPORT-DRAFT');
-    const { draft, body } = await visibleDraft(pool, 'startImport', 'started', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'startImport', ACTIONS.start.done, req, res, read);
     const { importId } = draft;
     const webhook = await signedWebhook(deps, req, callerOf(res), body.webhook);
     await startDraft(deps, callerOf(res), importId, { ...body, webhook });

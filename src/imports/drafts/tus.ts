@@ -19,12 +19,12 @@ import {
 } from './files.ts';
 
 /**
- * The tus protocol (1.0, with creation and termination) on the routes of a draft's files, by `@tus/server`, with a store
- * in PostgreSQL. The routes have checked the caller before; errors become the errors of this API. The id of an upload is
- * `<importId>/<fileId>`.
+ * The tus protocol (1.0, with creation and termination) on the routes of a draft's files, by `@tus/server`, with a
+ * store in PostgreSQL. The routes have checked the caller before; errors become the errors of this API. The id of an
+ * upload is `<importId>/<fileId>`.
  *
- * Guarantee: memory is bounded by two pieces for each upload: one that arrives, one that is being stored. A client that
- * sends faster than PostgreSQL stores has to wait.
+ * Guarantee: memory is bounded by two pieces for each upload: one that arrives, one that is being stored. A client
+ * that sends faster than PostgreSQL stores has to wait.
  * On crash, or when the client goes away: what was stored stays, at most one piece has to be sent again.
  */
 
@@ -34,7 +34,10 @@ const FILE_ID = /^[\w-]{1,64}$/;
 
 const PATH = '/admin/v1/imports';
 
-/** The headers that the tus server reads; it refuses some values of others, such as the `X-Forwarded-Proto` of two proxies. */
+/**
+ * The headers that the tus server reads; it refuses some values of others, such as the `X-Forwarded-Proto` of two
+ * proxies.
+ */
 const TO_TUS = /^(?:tus-resumable|upload-.*|content-(?:type|length))$/;
 const IS_OF_TUS = /^(?:tus-|upload-|location$|cache-control$)/;
 
@@ -94,7 +97,8 @@ export function openTus(files: DraftFiles, most: number): Tus {
 
 /**
  * The request that the tus server gets. It names no draft: the parameters of the route do, for which the caller was
- * checked. The address that the client wrote may spell the same path in another way, and name another draft in its query.
+ * checked. The address that the client wrote may spell the same path in another way, and name another draft in its
+ * query.
  */
 function webRequest(req: Request, body: AsyncIterable<Buffer> | undefined): globalThis.Request {
   const headers = new Headers({ 'tus-resumable': '1.0.0' });

@@ -1,13 +1,13 @@
 /**
  * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
  *
- * The first keys are kept as they are; once there are more, a Bloom filter replaces them. It has 2^26 bits, as each page
- * of memory that is touched costs time; when it has half a million keys, the others go to a filter of 2^28 bits. Before
- * the import starts, SQL checks each suspected duplicate exactly (`settleDuplicates`), so that the first occurrence
- * wins, whatever order the workers run in. At a million users about one in a million is a false positive. All bits of a
- * key are in one cache line, because a Bloom filter spends its time waiting for memory (Putze, Sanders, Singler: Cache-,
- * Hash- and Space-Efficient Bloom Filters, 2007). The memory pages of a filter are zero and cost nothing until they are
- * used.
+ * The first keys are kept as they are; once there are more, a Bloom filter replaces them. It has 2^26 bits, as each
+ * page of memory that is touched costs time; when it has half a million keys, the others go to a filter of 2^28 bits.
+ * Before the import starts, SQL checks each suspected duplicate exactly (`settleDuplicates`), so that the first
+ * occurrence wins, whatever order the workers run in. At a million users about one in a million is a false positive.
+ * All bits of a key are in one cache line, because a Bloom filter spends its time waiting for memory (Putze, Sanders,
+ * Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The memory pages of a filter are zero and cost
+ * nothing until they are used.
  */
 
 /**

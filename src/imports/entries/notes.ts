@@ -5,8 +5,8 @@ import type { ImportOptions } from './options.ts';
 
 /**
  * What an import with special options records about each entry beside its item: the fields that it omits, if existing
- * users are to be skipped or updated, and for a dry run its password hash by scheme. Keeps only the name of each scheme,
- * never a hash.
+ * users are to be skipped or updated, and for a dry run its password hash by scheme. Keeps only the name of each
+ * scheme, never a hash.
  */
 
 export interface Notes {

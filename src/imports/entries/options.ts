@@ -80,7 +80,10 @@ function requireOptionsOfDraft(given: z.output<typeof importQuery>): void {
   throw invalidArgument('IMPORT-QUERY', `${wrong.join(', ')} ${description}.`, violations);
 }
 
-/** Validates a query string of the import API by its schema. @throws ApiError 400 IMPORT-QUERY naming every invalid parameter */
+/**
+ * Validates a query string of the import API by its schema.
+ * @throws ApiError 400 IMPORT-QUERY naming every invalid parameter
+ */
 export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
   const parsed = schema.safeParse(req.query, { error: ({ code }) => DEFAULT_MESSAGES[code] });
   if (parsed.success) return parsed.data;

@@ -3,15 +3,15 @@ import type { Db } from '../../platform/db/pool.ts';
 import { END_STATES, type EndState, publish, type Ran } from '../../platform/telemetry.ts';
 
 /**
- * What becomes of items: tells `/metrics` and the trace what a batch has settled and that an import has ended, and counts
- * the failed users of an import by their errors, so that showing the causes does not read every failed user.
+ * What becomes of items: tells `/metrics` and the trace what a batch has settled and that an import has ended, and
+ * counts the failed users of an import by their errors, so that showing the causes does not read every failed user.
  *
- * Every statement that fails users adds a row for each error of its batch. Batches without failures add none, and no two
- * batches write the same row. A statement that changes failed users deletes the counts of their import.
+ * Every statement that fails users adds a row for each error of its batch. Batches without failures add none, and no
+ * two batches write the same row. A statement that changes failed users deletes the counts of their import.
  *
- * Guarantee: the counts describe failed users only, each at most once and with its present error. So they are complete
- * if their sum is the number of failed users; otherwise the reader counts the users themselves (repair/causes.ts).
- * Counts and outcomes are written in one transaction.
+ * Guarantee: the counts describe failed users only, each at most once and with its present error. So they are
+ * complete if their sum is the number of failed users; otherwise the reader counts the users themselves
+ * (repair/causes.ts). Counts and outcomes are written in one transaction.
  */
 
 /** SQL columns of `imports`, for `Ran`. Without the time in which the import was paused or had ended. */
@@ -55,7 +55,8 @@ function isEnd(state: string | null | undefined): state is EndState {
 }
 
 /**
- * SQL: a CTE that counts the failed users of a batch by their errors. Sorts the ordinals of each error, as sorting the errors with them takes longer.
+ * SQL: a CTE that counts the failed users of a batch by their errors. Sorts the ordinals of each error, as sorting
+ * the errors with them takes longer.
  * @param settled the CTE that returns `ordinal`, `state` and `error` of the batch's items; the import is `$1`
  */
 export function failuresCounted(settled: string): string {

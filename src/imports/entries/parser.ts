@@ -44,7 +44,11 @@ export type Step =
 
 /** Finds entries in the bytes of a body without parsing them; see `intake/fast`. */
 export interface EntryFinder {
-  /** Learns from a parsed entry. @param from where it begins. @param to what lies before is valid JSON and holds all of it */
+  /**
+   * Learns from a parsed entry.
+   * @param from where it begins.
+   * @param to what lies before is valid JSON and holds all of it
+   */
   learn(bytes: Buffer, from: number, to: number): void;
   /** Reads entries up to the first that it does not know or that has no comma behind it. Undefined without any. */
   read(bytes: Buffer, from: number): ShapedEntries | undefined;

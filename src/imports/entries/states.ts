@@ -3,11 +3,11 @@ import { ApiError } from '../../platform/errors.ts';
 import { END_STATES } from '../../platform/telemetry.ts';
 
 /**
- * The states of imports and of their items: which of them are terminal, and in which of them each action is possible. How
- * one leads to the next is drawn in ../README.md.
+ * The states of imports and of their items: which of them are terminal, and in which of them each action is possible.
+ * How one leads to the next is drawn in ../README.md.
  *
- * The names are listed in contract/import-results.ts; here they are in small letters, as the database has them. The states
- * in END_STATES are terminal: nothing changes any more without a new action of a caller.
+ * The names are listed in contract/import-results.ts; here they are in small letters, as the database has them. The
+ * states in END_STATES are terminal: nothing changes any more without a new action of a caller.
  */
 
 export type ImportState = Lowercase<(typeof IMPORT_STATES)[number]>;
@@ -86,8 +86,9 @@ const HOLDS_DATA: Record<ItemState, boolean> = {
   undone: false,
 };
 
+const HOLDING = (Object.keys(HOLDS_DATA) as ItemState[]).filter((state) => HOLDS_DATA[state]);
 /** SQL over an item: it may hold the data of its user. */
-export const MAY_HOLD_DATA = `state in (${list((Object.keys(HOLDS_DATA) as ItemState[]).filter((state) => HOLDS_DATA[state]))})`;
+export const MAY_HOLD_DATA = `state in (${list(HOLDING)})`;
 
 function list(states: readonly string[]): string {
   return states.map((state) => `'${state}'`).join(', ');

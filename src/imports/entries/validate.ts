@@ -135,8 +135,9 @@ function shown(value: unknown): string | null {
 }
 
 /**
- * What a schema of single fields cannot find: fields that exclude each other, duplicates in lists, password hashes. Reads
- * the entry as it was sent, so that these problems are reported together with the problems that the schema finds.
+ * What a schema of single fields cannot find: fields that exclude each other, duplicates in lists, password hashes.
+ * Reads the entry as it was sent, so that these problems are reported together with the problems that the schema
+ * finds.
  * @param entry anything JSON can hold, with its fields renamed
  * @param withoutEmail users without an email address are allowed
  */

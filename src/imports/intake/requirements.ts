@@ -73,8 +73,8 @@ export function badField(field: string, description: string, where = field): Api
 
 /**
  * The password sources of a body: the source of the request, and those that users name. A user without a password of
- * their own gets the mark of the source instead of a hash (`src/passwords/marks.ts`), so the workers write them as users
- * with a password, without a further column.
+ * their own gets the mark of the source instead of a hash (`src/passwords/marks.ts`), so the workers write them as
+ * users with a password, without a further column.
  */
 export interface BodySources {
   /**
@@ -159,8 +159,8 @@ function badSource(id: string): ApiError {
 }
 
 /**
- * Refuses new bulk imports while too many users wait to be written, or too many imports of the organization run. Keeps no
- * state: reads the counters of the open imports, which are few rows.
+ * Refuses new bulk imports while too many users wait to be written, or too many imports of the organization run.
+ * Keeps no state: reads the counters of the open imports, which are few rows.
  *
  * Two imports that are accepted at the same moment may both take the last place.
  * @throws ApiError 429 IMPORT-BACKLOG, IMPORT-RUNNING

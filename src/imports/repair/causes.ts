@@ -8,10 +8,10 @@ import { orgsOf } from '../status/items.ts';
 /**
  * Why users of an import failed: each cause with its count, its first entries and the remedies that apply.
  *
- * Adds up the errors that were counted while users failed (entries/outcome.ts). Where that is not all of them, as after a
- * correction, reads the failed items by the partial index `import_items_failed`, in pages that grow while errors are
- * alike. Remembers the answer until the import has changed. Above FEW failures, an answer that is a few seconds old is
- * shown while the next one is counted, so that nobody waits for it; `asOf` says how old it is.
+ * Adds up the errors that were counted while users failed (entries/outcome.ts). Where that is not all of them, as
+ * after a correction, reads the failed items by the partial index `import_items_failed`, in pages that grow while
+ * errors are alike. Remembers the answer until the import has changed. Above FEW failures, an answer that is a few
+ * seconds old is shown while the next one is counted, so that nobody waits for it; `asOf` says how old it is.
  *
  * Guarantee: no answer is older than the last action on the import, such as a correction.
  */
@@ -177,7 +177,9 @@ export interface Group {
   first: number[];
 }
 
-/** The errors that were counted while users failed, if that is all of them; otherwise the errors of the failed items. */
+/**
+ * The errors that were counted while users failed, if that is all of them; otherwise the errors of the failed items.
+ */
 export async function* errorGroups(pool: Pool, importId: string): AsyncGenerator<Group> {
   const { rows } = await pool.query<Group>({ name: 'counted-errors', text: COUNTED_ERRORS, values: [importId] });
   if (rows[0]) yield* rows;

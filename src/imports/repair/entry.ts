@@ -24,12 +24,13 @@ import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';
 
 /**
- * Reads failed items with their stored entries, shows an entry for editing, changes it by a JSON merge patch (RFC 7396),
- * and writes corrected ones.
+ * Reads failed items with their stored entries, shows an entry for editing, changes it by a JSON merge patch (RFC
+ * 7396), and writes corrected ones.
  *
  * Guarantee: an item is written only if it is still failed and nobody has changed it since it was read. It stays
- * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still invalid
- * the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same payload.
+ * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still
+ * invalid the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same
+ * payload.
  */
 
 type Fields = Record<string, unknown>;
@@ -179,9 +180,9 @@ export function columnsOf(item: Item, fixed: ErrorBody | null): Record<string, u
 /**
  * A stored entry as it may be shown for editing: its known fields, without any hash or secret.
  *
- * A password hash is shown only by the name of its scheme; passwords, second factors, metadata that looks like a secret,
- * and any text that looks like a password hash, whatever its field, are withheld. Such a value can be replaced, never
- * read. Unknown fields are not shown, as they may hold anything.
+ * A password hash is shown only by the name of its scheme; passwords, second factors, metadata that looks like a
+ * secret, and any text that looks like a password hash, whatever its field, are withheld. Such a value can be
+ * replaced, never read. Unknown fields are not shown, as they may hold anything.
  * @param entry anything JSON can hold, with camelCase names; one that is no object is shown as an empty one
  */
 export function shownEntry(entry: unknown): Fields {

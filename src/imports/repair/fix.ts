@@ -19,13 +19,13 @@ import {
 import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
 
 /**
- * Corrects failed items: `_fix` applies one remedy to all entries of a cause, in batches; one item is shown with its entry
- * for editing, and corrected by a merge patch.
+ * Corrects failed items: `_fix` applies one remedy to all entries of a cause, in batches; one item is shown with its
+ * entry for editing, and corrected by a merge patch.
  *
  * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
- * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it is
- * harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a field
- * that it sets is invalid, nothing is changed and every invalid field is named.
+ * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
+ * is harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a
+ * field that it sets is invalid, nothing is changed and every invalid field is named.
  * On crash: the batches before are done, the others are not.
  */
 
@@ -48,7 +48,10 @@ export interface FixRequest {
   from?: number | undefined;
 }
 
-/** Applies a remedy. @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target */
+/**
+ * Applies a remedy.
+ * @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target
+ */
 export async function fixCause(deps: FixDeps, target: Fixable, request: FixRequest): Promise<FixAnswer> {
   const work = new Work(deps, target, request, await target.rules());
   await work.requireAllowed();

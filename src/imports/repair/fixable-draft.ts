@@ -134,8 +134,8 @@ async function rowsOf(
 }
 
 /**
- * Writes changed entries; returns their ordinals. Each is marked as a possible duplicate, as its corrected name may be the
- * name of another entry.
+ * Writes changed entries; returns their ordinals. Each is marked as a possible duplicate, as its corrected name may
+ * be the name of another entry.
  */
 async function writeEntries(
   db: Db,
@@ -193,7 +193,9 @@ interface EntryChange {
   after?: { item: Item; entry: unknown };
 }
 
-/** The result of the conversion with these changes of entries; a corrected name may now be the name of another entry. */
+/**
+ * The result of the conversion with these changes of entries; a corrected name may now be the name of another entry.
+ */
 function countChanges(result: ConversionResult, changes: readonly EntryChange[]): ConversionResult {
   const orgs = result.orgs.map((org) => ({ ...org }));
   const sources = bodySources(undefined);

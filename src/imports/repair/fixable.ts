@@ -105,8 +105,8 @@ interface LeftOut {
 
 /**
  * Leaves failed users out: their items become skipped, and their data is erased. Items and counts change in one
- * transaction, in which the caller holds the lock of the import's row. An import of which nothing has failed any more has
- * succeeded.
+ * transaction, in which the caller holds the lock of the import's row. An import of which nothing has failed any more
+ * has succeeded.
  */
 export async function leaveOut(db: Db, importId: string, ordinals: readonly number[]): Promise<LeftOut> {
   const { rows } = await db.query<Ran & { n: number; state: string }>(

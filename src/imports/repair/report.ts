@@ -14,13 +14,13 @@ import { type HashDeps, hashItem } from '../run/process-job.ts';
 import { orgsOf, scanItems, toView } from '../status/items.ts';
 
 /**
- * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again, for which it
- * rebuilds the entries of failed and pending users.
+ * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again, for which
+ * it rebuilds the entries of failed and pending users.
  *
- * Guarantee: pages are read as fast as the client takes them, memory is bounded by one page plus its last entry, and no
- * transaction stays open. Each user of a running import appears once, in the state they have when their page is read. A
- * plain password is returned only as a hash, which also replaces it in the database; fields that the original entry
- * omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
+ * Guarantee: pages are read as fast as the client takes them, memory is bounded by one page plus its last entry, and
+ * no transaction stays open. Each user of a running import appears once, in the state they have when their page is
+ * read. A plain password is returned only as a hash, which also replaces it in the database; fields that the original
+ * entry omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
  */
 
 /** Entries of a page of `dataOrgs`. */
@@ -36,8 +36,8 @@ const REPORT_ROWS = 500;
 const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
 
 /**
- * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without reading
- * them; the other columns have limits. A value that PostgreSQL has compressed is at most 256 times as large.
+ * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without
+ * reading them; the other columns have limits. A value that PostgreSQL has compressed is at most 256 times as large.
  */
 export const ENTRY_BYTES = `coalesce(octet_length(entry_sealed), 0)
       + coalesce(pg_column_size(extras)::bigint, 0) * case when pg_column_compression(extras) is null then 1 else 256 end`;
@@ -79,7 +79,10 @@ export interface PayloadRow {
   extras: PendingItem['extras'];
 }
 
-/** The report as text. @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again */
+/**
+ * The report as text.
+ * @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again
+ */
 export function reportText(
   deps: HashDeps,
   of: ImportResult,
@@ -153,7 +156,10 @@ async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undef
 
 type Part = Record<string, unknown>;
 
-/** The items of an import that can be sent again, in body order. @param state of the items, as stored; absent: all that can be sent again */
+/**
+ * The items of an import that can be sent again, in body order.
+ * @param state of the items, as stored; absent: all that can be sent again
+ */
 async function* payloadRows(
   { pool }: Pick<HashDeps, 'pool'>,
   of: { importId: string; total: number },

@@ -87,9 +87,9 @@ async function dispatchSlice(
 /**
  * The job of one item. BullMQ requires that its id is not all digits and contains no colon.
  *
- * The lane of the job spreads the items of an import over all shards of the queue, one by one: each shard has an equal part of the
- * import's window, so that another import waits no longer behind it than in a queue without shards, and a batch has
- * successive ordinals. Single items start at different shards.
+ * The lane of the job spreads the items of an import over all shards of the queue, one by one: each shard has an
+ * equal part of the import's window, so that another import waits no longer behind it than in a queue without shards,
+ * and a batch has successive ordinals. Single items start at different shards.
  */
 export function pointerJob(
   importId: string,

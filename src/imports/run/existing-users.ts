@@ -94,8 +94,9 @@ export interface Reach {
 }
 
 /**
- * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that the
- * entry omits keep their values. A password is set if the entry has one and it is a different one; it is never removed.
+ * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that
+ * the entry omits keep their values. A password is set if the entry has one and it is a different one; it is never
+ * removed.
  */
 export interface Difference {
   user: CandidateUser;
@@ -164,8 +165,8 @@ export function judge(candidates: Candidates, reach: Reach): Verdict[] {
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
 
 /**
- * Ids are unique in the instance, also the ids of deleted users; names are unique in the organization. Only a human user of
- * the organization can be skipped.
+ * Ids are unique in the instance, also the ids of deleted users; names are unique in the organization. Only a human
+ * user of the organization can be skipped.
  */
 function withoutUpdate(
   { rule, names, removed }: Candidates,

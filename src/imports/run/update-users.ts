@@ -172,7 +172,10 @@ function settlementOf(verdict: Exclude<Verdict, { state: 'create' }>): Settled {
   return { ordinal, state: 'succeeded', userId: user.id, changed };
 }
 
-/** Writes the differences; the caller has locked the users' rows. @param differences at most one for each user, each with at least one changed field */
+/**
+ * Writes the differences; the caller has locked the users' rows.
+ * @param differences at most one for each user, each with at least one changed field
+ */
 async function applyDifferences(context: UpdateContext, differences: Difference[]): Promise<void> {
   if (differences.length === 0) return;
   const { db } = context;

@@ -113,7 +113,9 @@ const RANGE = withinSorted('$2');
 /** Taken items have no encrypted password, and valid items have no encrypted entry. */
 const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
 
-/** A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users. */
+/**
+ * A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users.
+ */
 const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
 const CREATED = 'join created c on c.sequence = p.sequence';
 /** The payload of a written user is erased. */
@@ -129,8 +131,8 @@ const WITH_FAILURES = {
 };
 
 /**
- * The parts of the statement that depend on what happens to items whose user exists: imports with `onExisting` fail, skip
- * or update. An import with `fail` pays no cost for the other two.
+ * The parts of the statement that depend on what happens to items whose user exists: imports with `onExisting` fail,
+ * skip or update. An import with `fail` pays no cost for the other two.
  */
 interface ConflictRule {
   /** The condition for taking a pending item. A taken item needs hashing only if its user exists. */

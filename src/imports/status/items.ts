@@ -190,7 +190,10 @@ export async function searchItems(
   return { rows, next: undefined };
 }
 
-/** The length of the next stretch: at most twice as long as the one before, so that one fast stretch does not make the next one last long. */
+/**
+ * The length of the next stretch: at most twice as long as the one before, so that one fast stretch does not make the
+ * next one last long.
+ */
 function nextStretch(length: number, ms: number): number {
   return Math.round(Math.min(LONGEST_STRETCH, 2 * length, Math.max(FIRST_SEARCHED, (length * STRETCH_MS) / ms)));
 }

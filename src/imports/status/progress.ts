@@ -7,12 +7,12 @@ import { shownState } from '../entries/states.ts';
 import { expireImport } from '../upkeep/rescue.ts';
 
 /**
- * The progress of an import as the API shows it, the list of imports, and how many there are in each state. The counts of
- * an import always sum to its total, and reading it costs the same whatever its size.
+ * The progress of an import as the API shows it, the list of imports, and how many there are in each state. The
+ * counts of an import always sum to its total, and reading it costs the same whatever its size.
  *
  * Guarantee: pending items of a timed-out, cancelled or undone import are shown as timed out or cancelled (derived,
- * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never reported
- * while a commit is in progress.
+ * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never
+ * reported while a commit is in progress.
  */
 
 interface Tallies {

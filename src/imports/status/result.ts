@@ -7,8 +7,8 @@ import { type ExtraColumns, readWithColumns } from './progress.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
 
 /**
- * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first errors and
- * the first successes.
+ * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first
+ * errors and the first successes.
  */
 
 const MAX_ERRORS = 100;

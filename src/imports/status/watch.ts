@@ -12,17 +12,17 @@ import { readAllProgress } from './progress.ts';
  * Tells requests that an import has changed, in two ways that do not replace each other:
  *
  * `ImportSignal` wakes a request at once when an import has ended or an action was taken, in every process, by
- * PostgreSQL's LISTEN/NOTIFY. It reads nothing, so it also serves imports of one user, which no list shows, and costs a
- * waiting request no statement before the end.
+ * PostgreSQL's LISTEN/NOTIFY. It reads nothing, so it also serves imports of one user, which no list shows, and costs
+ * a waiting request no statement before the end.
  *
- * `ProgressWatch` reports the progress in between, of which no notification tells, as batches commit thousands of times
- * a minute. It reads all imports that are watched in this process together, so the load on PostgreSQL depends on the
- * number of imports, not on the number of watchers.
+ * `ProgressWatch` reports the progress in between, of which no notification tells, as batches commit thousands of
+ * times a minute. It reads all imports that are watched in this process together, so the load on PostgreSQL depends
+ * on the number of imports, not on the number of watchers.
  *
  * Guarantee: a wake-up may be late or lost (with a connection), but never gives a wrong answer: the waiting request
  * reads the state from the database after each wake-up, and at least every POLL_MS. While PostgreSQL is unavailable
- * nothing is reported, and the watchers continue when it is back. Thousands of watchers of one import are told in parts,
- * and other requests are answered between two parts.
+ * nothing is reported, and the watchers continue when it is back. Thousands of watchers of one import are told in
+ * parts, and other requests are answered between two parts.
  */
 
 /** The time between the beginnings of two readings. */

@@ -2,11 +2,11 @@ import type { ImportResult } from '../../contract/import-types.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 
 /**
- * The worker processes that run, with what each of them does, which they report themselves; and the roles (WORKER_ROLES)
- * that an import waits for while no live worker has them.
+ * The worker processes that run, with what each of them does, which they report themselves; and the roles
+ * (WORKER_ROLES) that an import waits for while no live worker has them.
  *
- * Guarantee: a worker that died, froze or lost the database is not listed after LIVE_S. All times come
- * from the database, so the clocks of the machines do not matter. The row of a worker that died stays, unlisted, until another
+ * Guarantee: a worker that died, froze or lost the database is not listed after LIVE_S. All times come from the
+ * database, so the clocks of the machines do not matter. The row of a worker that died stays, unlisted, until another
  * worker starts.
  */
 

@@ -79,8 +79,8 @@ export async function expireDue(pool: Pool): Promise<number> {
 
 /**
  * Ends one import if its deadline has passed; returns whether it did. Locks the import's row first, so it waits for a
- * commit in progress and prevents any later one: once TIMED_OUT has been shown, no further user appears. Readers call it
- * too (status/progress.ts), so no process has to be alive at the deadline.
+ * commit in progress and prevents any later one: once TIMED_OUT has been shown, no further user appears. Readers call
+ * it too (status/progress.ts), so no process has to be alive at the deadline.
  */
 export async function expireImport(pool: Pool, importId: string): Promise<boolean> {
   const ran = await transaction(pool, async (db) => {

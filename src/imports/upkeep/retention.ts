@@ -6,16 +6,18 @@ import { forgetFailures } from '../entries/outcome.ts';
 import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
 
 /**
- * Erases the user data that ended imports still hold, removes old imports, and erases peppers that nobody needs any more.
+ * Erases the user data that ended imports still hold, removes old imports, and erases peppers that nobody needs any
+ * more.
  *
  * The data of failed, timed-out and cancelled users is kept for retry, resume and report until a set time after the
- * import's end. After that only ids and outcomes remain. A single import is deleted as a whole. Bulk imports that ended
- * long ago are then removed, with their items, results and mails that were held until then; their users and events stay.
+ * import's end. After that only ids and outcomes remain. A single import is deleted as a whole. Bulk imports that
+ * ended long ago are then removed, with their items, results and mails that were held until then; their users and
+ * events stay.
  *
  * Guarantee: each batch locks the import's row, so it never overlaps a resume: once the first batch has begun, the
  * import can never run again. No item changes its state, so the totals stay the same. A removed import disappears for
- * its readers at once, after its data was erased. Each transaction removes a bounded number of rows. On crash: the next
- * round continues at the cursor.
+ * its readers at once, after its data was erased. Each transaction removes a bounded number of rows. On crash: the
+ * next round continues at the cursor.
  */
 
 const BATCH = 2000;
