@@ -14,7 +14,7 @@ import { type PendingItem, userStateOf } from './item.ts';
  * The short way from a parsed entry to its item, for the most common entry of a migration: known camelCase fields only,
  * strings within their limits, a hash instead of a plain password, no metadata, no links.
  *
- * Guarantee: returns exactly the item that the schema would (`fast-path.property.test.ts` compares the two), or
+ * Guarantee: returns exactly the item that the schema would (`entries/fast-path.property.test.ts` compares the two), or
  * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item.
  */
 

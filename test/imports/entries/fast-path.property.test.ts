@@ -6,7 +6,7 @@ import { fbscrypt } from '../../passwords/bounds.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, SECRETS } from '../../support/imports/imports.ts';
 
-/** The fast path of fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
+/** The fast path of entries/fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
 const mostly = (...usual: unknown[]) =>
