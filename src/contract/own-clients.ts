@@ -56,6 +56,19 @@ export const CONSOLE_CLIENT = 'muster-console';
 /** How long a person stays signed in to the console, in seconds; also the lifetime of its access token. */
 export const CONSOLE_SESSION_S = 8 * 60 * 60;
 
+/** The paths of the authorization server, below the public address. */
+export const OAUTH_PATHS = {
+  authorization: '/oauth/v2/authorize',
+  token: '/oauth/v2/token',
+  introspection: '/oauth/v2/introspect',
+  revocation: '/oauth/v2/revoke',
+  jwks: '/oauth/v2/keys',
+  userinfo: '/oidc/v1/userinfo',
+  end_session: '/oidc/v1/end_session',
+  device_authorization: '/oauth/v2/device_authorization',
+  code_verification: '/ui/device',
+};
+
 /** Addresses of the console that the authorization server leads back to, below the public address. */
 export const CONSOLE_PATHS = { callback: '/console/callback', signedOut: '/console/signed-out' };
 

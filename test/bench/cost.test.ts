@@ -49,7 +49,7 @@ test('cutting a profile gives a profile of that period', () => {
 });
 
 test('a function belongs to the step of its file, a helper to the step of its caller', () => {
-  assert.equal(stepOf(frame('add', 'file:///srv/src/imports/intake/duplicates.ts'), OTHER), 'duplicates');
+  assert.equal(stepOf(frame('add', 'file:///srv/src/imports/entries/duplicate-filter.ts'), OTHER), 'duplicates');
   assert.equal(
     stepOf(frame('write', 'file:///srv/node_modules/pg-protocol/dist/parser.js'), OTHER),
     'PostgreSQL client',

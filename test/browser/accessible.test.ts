@@ -1,3 +1,4 @@
+/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -7,14 +8,6 @@ import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
 import { passwordRules } from '../../src/contract/policies.ts';
 import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
-import {
-  expiredPage,
-  forgotDonePage,
-  forgotForm,
-  newLinkPage,
-  passwordForm,
-  verifyForm,
-} from '../../src/platform/html/forms.ts';
 import { type Page, renderPage } from '../../src/platform/html/layout.ts';
 import {
   deviceCodeForm,
@@ -37,10 +30,16 @@ import {
   pausedPage,
   stopPage,
 } from '../../src/signin/pages/forms.ts';
+import {
+  expiredPage,
+  forgotDonePage,
+  forgotForm,
+  newLinkPage,
+  passwordForm,
+  verifyForm,
+} from '../../src/signin/pages/link-forms.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-
-/** Checks every page with axe-core, on phone and wide screens, in light and dark. */
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';

@@ -1,3 +1,4 @@
+/** The device flow (RFC 8628) through `openid-client` as the device and Chromium as the user's browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import * as oidc from 'openid-client';
@@ -7,8 +8,6 @@ import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { headed, logIn } from './stage.ts';
-
-/** The device flow (RFC 8628) through `openid-client` as the device and Chromium as the user's browser. */
 
 describe('a device without a browser', () => {
   let api: TestApi;

@@ -1,3 +1,4 @@
+/** The setup of the browser tests: an API that sends mail, an organization, an application, Chromium. */
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startMailer } from '../../workers/mailer.ts';
@@ -7,7 +8,6 @@ import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Application, startApplication } from './application.ts';
-/** The setup of the browser tests: an API that sends mail, an organization, an application, Chromium. */
 
 export interface Stage {
   api: TestApi;

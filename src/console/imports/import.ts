@@ -1,5 +1,6 @@
+/** One import: progress, speed, mails, users, organizations, who did what. */
 import { violationsOf } from '../../contract/causes.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import {
   type Counts,
   fieldName,
@@ -12,7 +13,25 @@ import {
   stateOf,
   userPath,
 } from '../shapes.ts';
-import { badge, bar, clock, count, duration, importBadge, percent, time, widths } from '../shell/blocks.ts';
+import {
+  badge,
+  bar,
+  type Choice,
+  clock,
+  count,
+  crumb,
+  duration,
+  importBadge,
+  list,
+  notice,
+  numbers,
+  pages,
+  percent,
+  selectField,
+  table,
+  time,
+  widths,
+} from '../shell/blocks.ts';
 import { type LiveState, liveMark } from '../shell/live.ts';
 import type { At } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
@@ -20,147 +39,110 @@ import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { actionsFor } from './actions.ts';
 
-/**
- * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
- * Live updates replace its points.
- */
-
 const WIDTH = 600;
 const HEIGHT = 120;
-/** The table shows every point of a short import, and evenly chosen ones of a long one. */
+/** The table for screen readers shows every point of a short import, and evenly chosen ones of a long one. */
 const TABLE_ROWS = 30;
-
-export interface Drawing {
-  line: string;
-  area: string;
-  max: number;
-}
-
-/** Points of the line and the area, over the time in which the import ran. */
-export function draw(points: readonly RatePoint[]): Drawing {
-  const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
-  const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
-  let at = 0;
-  const line = points.map(({ seconds, usersPerSecond }) => {
-    at += seconds;
-    return `${round((at / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
-  });
-  const first = line[0]?.split(',')[1] ?? String(HEIGHT);
-  const all = [`0,${first}`, ...line];
-  return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-/** 1, 2 or 5 times a power of ten. */
-function niceMax(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
-}
-
-export function chart(points: readonly RatePoint[]): Html {
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last) return html`<p class="soft">${ONE.noChart}</p>`;
-  const { line, area, max } = draw(points);
-  const label = ONE.chartLabel(count(max), clock(first.at), clock(last.at));
-  return html`<div class="chart">
-<div class="scale small soft" aria-hidden="true"><span data-text="chart.max">${count(max)}</span><span data-text="chart.half">${count(max / 2)}</span><span>0</span></div>
-<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
-<polygon data-points="chart.area" points="${area}"/><polyline data-points="chart.line" points="${line}"/></svg>
-<div class="times small soft" aria-hidden="true"><span>${clock(first.at)}</span><span data-text="chart.end">${clock(last.at)} UTC</span></div>
-</div>
-<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${table(points)}</div></details>`;
-}
-
-function table(points: readonly RatePoint[]): Html {
-  const every = Math.ceil(points.length / TABLE_ROWS);
-  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
-  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
-<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
-${shown.map(
-  (p) => html`<tr><td>${clock(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
-<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
-)}</tbody></table>`;
-}
-
-/** What stands beside the users of an import: organizations, who did what, downloads, warnings. */
-
-export interface ImportEvent {
-  type: string;
-  creationDate: string;
-  actor: { kind: string; id?: string };
-  object?: { type: string; id: string };
-}
 
 /** Organizations that are shown. */
 const MOST = 50;
 
-export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
-  return html`<section class="card"><h2>${ORGANIZATIONS(orgs.length)}</h2><ul class="plain">
-${orgs
-  .slice(0, MOST)
-  .map(
-    ({ orgId, counts }) =>
-      html`<li><div>${names.get(orgId) ?? orgId} <span class="soft small" data-text="${keyOf(orgId)}">${progressOf(counts)}</span></div>${bar(keyOf(orgId), counts)}</li>\n`,
-  )}</ul></section>`;
+export interface OneView {
+  result: Result;
+  points: RatePoint[];
+  items: ItemsView;
+  events: ImportEvent[];
+  names: ReadonlyMap<string, string>;
+  /** The id of the person who looks. */
+  userId: string;
+  /** What was just done. */
+  notice: string | undefined;
 }
 
-/** What changes of the organizations while the import runs. */
-export function organizationsState({ orgs }: Progress): {
-  text: Record<string, string>;
-  bars: Record<string, number[]>;
-} {
-  const shown = orgs.slice(0, MOST);
+export function onePage(at: At, view: OneView): Html {
+  const { result, points } = view;
+  const id = result.importId;
+  return html`${crumb({ href: at('/imports'), text: IMPORTS.title })}
+<div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
+${liveMark(at(`/imports/${id}/live`), oneState(result, points).shape)}
+<div class="buttons" id="actions" data-swap>${
+    result.counts.failed > 0 && !result.dryRun
+      ? html`<a class="button" href="${at(`/imports/${id}/fix`)}">${FIX.button}</a>`
+      : undefined
+  }${actionsFor(result).map(
+    ({ name, button, isDanger }) =>
+      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${at(`/imports/${id}/${name}`)}">${button}</a>\n`,
+  )}</div></div>
+${notice(view.notice)}
+<div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
+${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
+<section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
+${facts(result)}</section>
+<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
+<div class="columns"><div>${itemsSection(at, result, view.items)}</div>
+<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(at, result)}${warnings(result)}</div></div>`;
+}
+
+const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
+const MAILS = ['mailsSent', 'mailsPending', 'mailsHeld', 'mailsFailed'] as const;
+
+function facts(result: Result): Html {
+  const text = textOf(result);
+  const fact = (name: keyof typeof text) =>
+    html`<div><dt>${ONE[name]}</dt><dd data-text="${name}">${text[name]}</dd></div>\n`;
+  const isUndo = ['UNDOING', 'UNDONE'].includes(stateOf(result));
+  return html`<dl class="facts">${FACTS.filter((name) => name !== (isUndo ? 'open' : 'undone')).map(fact)}</dl>
+<dl class="facts minor wide"><div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>
+<div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>
+<h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}</dl>`;
+}
+
+type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline', string>;
+
+function textOf(progress: Progress): Texts {
+  const { counts, mails, usersPerSecond, deadline } = progress;
   return {
-    text: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), progressOf(counts)])),
-    bars: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), widths(counts)])),
+    done: progressOf(counts),
+    left: leftOf(progress),
+    speed: IMPORTS.perSecond(count(Math.round(usersPerSecond))),
+    succeeded: count(counts.succeeded),
+    skipped: count(counts.skipped),
+    failed: count(counts.failed),
+    undone: count(counts.undone),
+    open: count(open(progress)),
+    mailsSent: count(mails.sent),
+    mailsPending: count(mails.pending),
+    mailsHeld: count(mails.held),
+    mailsFailed: count(mails.failed),
+    deadline: `${deadline.slice(0, 10)} ${deadline.slice(11, 16)} UTC`,
   };
 }
 
-/** The name of an organization's text and bar in live updates. */
-function keyOf(orgId: string): string {
-  return `org.${orgId}`;
+/** When it will be done; the rate says nothing about the future while nobody works on the import. */
+function leftOf({ eta, missingRoles = [] }: Progress): string {
+  if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
+  return eta ? duration(Date.parse(eta) - Date.now()) : '–';
 }
 
-function progressOf(counts: Counts): string {
-  return `${percent(settled(counts), counts.total)} of ${count(counts.total)}`;
+/** What changes on the page while the import runs. */
+export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
+  const { line, area, max } = draw(points);
+  const end = points.at(-1)?.at.slice(11, 19);
+  const orgs = organizationsState(progress);
+  return {
+    // The actions, and whether there is a chart.
+    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
+    text: {
+      ...textOf(progress),
+      ...orgs.text,
+      'chart.max': count(max),
+      'chart.half': count(max / 2),
+      ...(end ? { 'chart.end': `${end} UTC` } : {}),
+    },
+    bars: { all: widths(progress.counts), ...orgs.bars },
+    points: { 'chart.line': line, 'chart.area': area },
+  };
 }
-
-const ORGANIZATIONS = (number: number) => (number === 1 ? 'Organization' : `Organizations (${count(number)})`);
-
-export function events(all: readonly ImportEvent[], userId: string): Html {
-  const who = ({ actor }: ImportEvent) =>
-    actor.id === userId ? ONE.you : actor.kind === 'system' ? ONE.system : actor.id;
-  return html`<section class="card"><h2>${ONE.events}</h2>
-${
-  all.length === 0
-    ? html`<p class="soft">${ONE.noEvents}</p>`
-    : html`<ol class="log">${all.map(
-        (event) =>
-          html`<li><span><strong>${who(event)}</strong> ${EVENTS[event.type] ?? event.type}</span>${time(event.creationDate)}</li>\n`,
-      )}</ol>`
-}</section>`;
-}
-
-export function downloads(at: At, { importId }: Result): Html {
-  const href = (format: string) => at(`/api/admin/v1/imports/${importId}/report?format=${format}`);
-  return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
-${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
-}
-
-export function warnings({ warnings: all, webhook }: Result): Html {
-  return html`${
-    all.length === 0
-      ? undefined
-      : html`<section class="card"><h2>${ONE.warnings}</h2><p class="soft">${ONE.fields}</p><ul class="plain">
-${all.map((w) => html`<li><code>${w.path ?? w.field ?? w.message}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}</li>\n`)}</ul></section>`
-  }${webhook && html`<section class="card"><h2>${ONE.webhook}</h2><p>${webhook.state}${webhook.lastError && html`: ${webhook.lastError}`}</p></section>`}`;
-}
-
-/** The users of an import, with filters, page by page. */
 
 export interface ItemsFilter {
   state: string;
@@ -176,39 +158,38 @@ export interface ItemsView {
   filter: ItemsFilter;
 }
 
+/** The users of an import, with filters, page by page. */
 export function itemsSection(at: At, of: Progress, { items, next, filter }: ItemsView): Html {
   const path = `/imports/${of.importId}`;
-  const link = (change: Partial<ItemsFilter>, text: string) =>
-    html`<a href="${at(itemsPath(path, { ...filter, ...change }))}">${text}</a>\n`;
+  const link = (from: string, text: string) => ({ href: at(itemsPath(path, { ...filter, from })), text });
+  const states = Object.entries(ITEM_STATES).map(([state, { name }]): Choice => [state, name]);
   return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
 <form class="filters" method="get" action="${at(path)}#items">
-<div><label for="state">${ONE.outcome}</label><select id="state" name="state"><option value="">${ONE.anyState}</option>
-${Object.entries(ITEM_STATES).map(
-  ([state, { name }]) =>
-    html`<option value="${state}"${state === filter.state ? html` selected` : undefined}>${name}</option>`,
-)}</select></div>
+${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
-<button class="quiet">Filter</button></form>
-${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : table2(at, of, items)}
-${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, items.length === 0 ? ONE.searchOn : ONE.nextItems)}</p>` : undefined}
+<button class="quiet">${IMPORTS.filter}</button></form>
+${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : itemTable(at, of, items)}
+${pages(
+  filter.from ? link('', ONE.firstItems) : undefined,
+  next ? link(next, items.length === 0 ? ONE.searchOn : ONE.nextItems) : undefined,
+)}
 </section>`;
 }
 
 function orgFilter({ orgs }: Progress, { orgId: chosen }: ItemsFilter): Html {
-  return html`<div><label for="orgId">Organization</label><input id="orgId" name="orgId" value="${chosen}" list="orgs" autocomplete="off">
+  return html`<div><label for="orgId">${IMPORTS.organization}</label><input id="orgId" name="orgId" value="${chosen}" list="orgs" autocomplete="off">
 <datalist id="orgs">${orgs.slice(0, 100).map(({ orgId }) => html`<option value="${orgId}"></option>`)}</datalist></div>`;
 }
 
-export function itemsPath(path: string, filter: ItemsFilter): string {
+function itemsPath(path: string, filter: ItemsFilter): string {
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
   return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
 }
 
-function table2(at: At, of: Progress, items: readonly Item[]): Html {
-  return html`<table class="stack items"><caption class="sr">${ONE.items}</caption>
-<thead><tr><th scope="col" class="number">${ONE.row}</th><th scope="col">${ONE.user}</th><th scope="col">${ONE.outcome}</th></tr></thead><tbody>
-${items.map((item) => row(at, of, item))}</tbody></table>`;
+function itemTable(at: At, of: Progress, items: readonly Item[]): Html {
+  const rows = items.map((item) => row(at, of, item));
+  return table(ONE.items, [numbers(ONE.row), ONE.user, ONE.outcome], rows, 'items');
 }
 
 function row(at: At, of: Progress, item: Item): Html {
@@ -237,102 +218,138 @@ function reasons({ error, kept, changed, state }: Item): string[] {
   ];
 }
 
-/** One import: progress, speed, mails, users, organizations, who did what. */
-
-export interface OneView {
-  result: Result;
-  points: RatePoint[];
-  items: ItemsView;
-  events: ImportEvent[];
-  names: ReadonlyMap<string, string>;
-  /** The id of the person who looks. */
-  userId: string;
-  /** What was just done. */
-  notice: string | undefined;
+interface Drawing {
+  line: string;
+  area: string;
+  max: number;
 }
 
-export function onePage(at: At, view: OneView): Html {
-  const { result, points, notice } = view;
-  const id = result.importId;
-  return html`<p class="crumb"><a href="${at('/imports')}">${IMPORTS.title}</a></p>
-<div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
-${liveMark(at(`/imports/${id}/live`), oneState(result, points).shape)}
-<div class="buttons" id="actions" data-swap>${
-    result.counts.failed > 0 && !result.dryRun
-      ? html`<a class="button" href="${at(`/imports/${id}/fix`)}">${FIX.button}</a>`
-      : undefined
-  }${actionsFor(result).map(
-    ({ name, button, isDanger }) =>
-      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${at(`/imports/${id}/${name}`)}">${button}</a>\n`,
-  )}</div></div>
-${notice && html`<p class="notice" role="status">${notice}</p>`}
-<div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
-${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
-<section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
-${facts(result)}</section>
-<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
-<div class="columns"><div>${itemsSection(at, result, view.items)}</div>
-<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(at, result)}${warnings(result)}</div></div>`;
+/** Points of the line and the area, over the time in which the import ran. */
+function draw(points: readonly RatePoint[]): Drawing {
+  const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
+  const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
+  let at = 0;
+  const line = points.map(({ seconds, usersPerSecond }) => {
+    at += seconds;
+    return `${round((at / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
+  });
+  const first = line[0]?.split(',')[1] ?? String(HEIGHT);
+  const all = [`0,${first}`, ...line];
+  return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
 }
 
-const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
-const MAILS = ['mailsSent', 'mailsPending', 'mailsHeld', 'mailsFailed'] as const;
-
-function facts(result: Result): Html {
-  const text = textOf(result);
-  const fact = (name: keyof typeof text) =>
-    html`<div><dt>${ONE[name]}</dt><dd data-text="${name}">${text[name]}</dd></div>\n`;
-  const isUndo = ['UNDOING', 'UNDONE'].includes(stateOf(result));
-  return html`<dl class="facts">${FACTS.filter((name) => name !== (isUndo ? 'open' : 'undone')).map(fact)}</dl>
-<dl class="facts minor wide"><div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>
-<div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>
-<h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}</dl>`;
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
 }
 
-type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline', string>;
-
-function textOf(progress: Progress): Texts {
-  const { counts, mails, usersPerSecond, deadline } = progress;
-  const done = settled(counts);
-  return {
-    done: `${percent(done, counts.total)} of ${count(counts.total)}`,
-    left: leftOf(progress),
-    speed: IMPORTS.perSecond(count(Math.round(usersPerSecond))),
-    succeeded: count(counts.succeeded),
-    skipped: count(counts.skipped),
-    failed: count(counts.failed),
-    undone: count(counts.undone),
-    open: count(open(progress)),
-    mailsSent: count(mails.sent),
-    mailsPending: count(mails.pending),
-    mailsHeld: count(mails.held),
-    mailsFailed: count(mails.failed),
-    deadline: `${deadline.slice(0, 10)} ${deadline.slice(11, 16)} UTC`,
-  };
+/** 1, 2 or 5 times a power of ten. */
+function niceMax(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
-/** Its rate says nothing about the future while nobody works on it. */
-function leftOf({ eta, missingRoles = [] }: Progress): string {
-  if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
-  return eta ? duration(Date.parse(eta) - Date.now()) : '–';
-}
-
-/** What changes on the page while the import runs. */
-export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
+/**
+ * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
+ * Live updates replace its points.
+ */
+function chart(points: readonly RatePoint[]): Html {
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return html`<p class="soft">${ONE.noChart}</p>`;
   const { line, area, max } = draw(points);
-  const end = points.at(-1)?.at.slice(11, 19);
-  const orgs = organizationsState(progress);
+  const label = ONE.chartLabel(count(max), clock(first.at), clock(last.at));
+  return html`<div class="chart">
+<div class="scale small soft" aria-hidden="true"><span data-text="chart.max">${count(max)}</span><span data-text="chart.half">${count(max / 2)}</span><span>0</span></div>
+<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
+<polygon data-points="chart.area" points="${area}"/><polyline data-points="chart.line" points="${line}"/></svg>
+<div class="times small soft" aria-hidden="true"><span>${clock(first.at)}</span><span data-text="chart.end">${clock(last.at)} UTC</span></div>
+</div>
+<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${pointTable(points)}</div></details>`;
+}
+
+function pointTable(points: readonly RatePoint[]): Html {
+  const every = Math.ceil(points.length / TABLE_ROWS);
+  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
+  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
+<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
+${shown.map(
+  (p) => html`<tr><td>${clock(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
+<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
+)}</tbody></table>`;
+}
+
+export interface ImportEvent {
+  type: string;
+  creationDate: string;
+  actor: { kind: string; id?: string };
+  object?: { type: string; id: string };
+}
+
+/** The organizations of an import, with how far each is. */
+export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
+  return html`<section class="card"><h2>${ONE.organizations(orgs.length, count(orgs.length))}</h2>${list(
+    orgs
+      .slice(0, MOST)
+      .map(
+        ({ orgId, counts }) =>
+          html`<div>${names.get(orgId) ?? orgId} <span class="soft small" data-text="${keyOf(orgId)}">${progressOf(counts)}</span></div>${bar(keyOf(orgId), counts)}`,
+      ),
+    'plain',
+  )}</section>`;
+}
+
+/** What changes of the organizations while the import runs. */
+function organizationsState({ orgs }: Progress): {
+  text: Record<string, string>;
+  bars: Record<string, number[]>;
+} {
+  const shown = orgs.slice(0, MOST);
   return {
-    // The actions, and whether there is a chart.
-    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
-    text: {
-      ...textOf(progress),
-      ...orgs.text,
-      'chart.max': count(max),
-      'chart.half': count(max / 2),
-      ...(end ? { 'chart.end': `${end} UTC` } : {}),
-    },
-    bars: { all: widths(progress.counts), ...orgs.bars },
-    points: { 'chart.line': line, 'chart.area': area },
+    text: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), progressOf(counts)])),
+    bars: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), widths(counts)])),
   };
+}
+
+/** The name of an organization's text and bar in live updates. */
+function keyOf(orgId: string): string {
+  return `org.${orgId}`;
+}
+
+function progressOf(counts: Counts): string {
+  return IMPORTS.of(percent(settled(counts), counts.total), count(counts.total));
+}
+
+/** Who did what. */
+function events(all: readonly ImportEvent[], userId: string): Html {
+  const who = ({ actor }: ImportEvent) =>
+    actor.id === userId ? ONE.you : actor.kind === 'system' ? ONE.system : actor.id;
+  return html`<section class="card"><h2>${ONE.events}</h2>
+${
+  all.length === 0
+    ? html`<p class="soft">${ONE.noEvents}</p>`
+    : html`<ol class="log">${all.map(
+        (event) =>
+          html`<li><span><strong>${who(event)}</strong> ${EVENTS[event.type] ?? event.type}</span>${time(event.creationDate)}</li>\n`,
+      )}</ol>`
+}</section>`;
+}
+
+function downloads(at: At, { importId }: Result): Html {
+  const href = (format: string) => at(`/api/admin/v1/imports/${importId}/report?format=${format}`);
+  return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
+${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
+}
+
+function warnings({ warnings: all, webhook }: Result): Html {
+  return html`${
+    all.length === 0
+      ? undefined
+      : html`<section class="card"><h2>${ONE.warnings}</h2><p class="soft">${ONE.fields}</p>${list(
+          all.map(
+            (w) =>
+              html`<code>${w.path ?? w.field ?? w.message}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
+          ),
+          'plain',
+        )}</section>`
+  }${webhook && html`<section class="card"><h2>${ONE.webhook}</h2><p>${webhook.state}${webhook.lastError && html`: ${webhook.lastError}`}</p></section>`}`;
 }

@@ -1,20 +1,18 @@
+/** The routes of a new import: each step has an address; what it reads and changes goes through the API. */
 import { type Request, type Response, Router } from 'express';
 import { orgsFor } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { visitOf } from '../session.ts';
-import type { Draft } from '../shapes.ts';
+import { type Draft, importPath } from '../shapes.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
 import { discardPage } from './decide.ts';
-import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath } from './frame.ts';
-import { draftPath, type Visiting } from './options.ts';
+import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath, type Visiting } from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
 import { ACTS, VIEWS } from './steps.ts';
-
-/** The steps of a new import. Each has an address; what it reads and changes goes through the API. */
 
 const NEW = '/console/imports/new';
 const ONE = `${NEW}/:importId`;
@@ -34,14 +32,14 @@ export function newImportScreens(deps: ScreenDeps): Router {
     res.redirect(303, deps.at(stepPath(importId, stepOf(draft))));
   });
   router.get(`${ONE}/live`, (req, res) =>
-    live.stream(res, `draft ${draftPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(draftPath(req)))),
+    live.stream(res, `draft ${importPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(importPath(req)))),
   );
   router.get(`${ONE}/discard`, async (req, res) => {
     const { importId } = await readDraft(req, res);
     deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.at, importId) });
   });
   router.post(`${ONE}/discard`, async (req, res) => {
-    await visitOf(res).api.send(`${draftPath(req)}/_discard`);
+    await visitOf(res).api.send(`${importPath(req)}/_discard`);
     res.redirect(303, deps.at('/imports'));
   });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
@@ -50,10 +48,10 @@ export function newImportScreens(deps: ScreenDeps): Router {
 }
 
 function readDraft(req: Request, res: Response): Promise<Draft> {
-  return visitOf(res).api.get<Draft>(draftPath(req));
+  return visitOf(res).api.get<Draft>(importPath(req));
 }
 
-/** An import that has started has the same number. */
+/** Whether it has not started; a started import keeps its number. */
 function isDraft({ draft }: Partial<Draft>): boolean {
   return draft !== undefined;
 }
@@ -77,11 +75,7 @@ async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): P
   const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
   const skips: StepName[] = plan?.source && !isMapped(plan.source) ? ['columns'] : [];
   const frame = { at, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt, skips };
-  return {
-    ...{ at, ...deps, req, res, api, caller, result, draft, frame },
-    plan: plan as Visiting['plan'],
-    typed: kept,
-  };
+  return { at, ...deps, req, res, api, caller, result, draft, frame, plan: plan as Visiting['plan'], typed: kept };
 }
 
 async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: ApiError | undefined): Promise<void> {

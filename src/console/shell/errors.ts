@@ -1,20 +1,19 @@
+/**
+ * What a page says about a request: an error page, why a form was refused, what was just done.
+ *
+ * Guarantee: only the public text of an error is shown (`publicError`). A form that comes after the session has ended
+ * keeps its input.
+ */
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import { levelOf, publicError } from '../../platform/http/errors.ts';
+import { errorHandler, ofStatus } from '../../platform/html/errors.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
-import { loggable } from '../../platform/logger.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
-import { clock, duration } from './blocks.ts';
-import { type At, messageBody, type Show } from './show.ts';
-/**
- * Error pages of the console.
- *
- * Guarantee: they show the public text of an error only (`publicError`). A form that comes after the session has ended
- * keeps its input.
- */
+import { clock, duration, messageBody } from './blocks.ts';
+import type { At, Show } from './show.ts';
 
 export interface ErrorPageDeps {
   at: At;
@@ -27,19 +26,11 @@ export interface ErrorPageDeps {
 
 /** Mount it at `/console`, after all its routes. */
 export function consoleErrors(deps: ErrorPageDeps): ErrorRequestHandler {
-  return (error: unknown, req, res, next) => {
-    const shown = publicError(error);
-    res.locals.errorId = shown.id;
-    if (shown.http >= 500) {
-      const line = { requestId: requestIdOf(res), err: loggable(error) };
-      deps.logger[levelOf(shown.http)](line, 'console page failed');
-    }
-    if (res.headersSent) return next(error);
-    if (shown.retryAfterS !== undefined) res.set('Retry-After', String(shown.retryAfterS));
+  return errorHandler(deps.logger, 'console page failed', (shown, req, res) => {
     if (!wantsPage(req)) return void res.status(shown.http).json(shown.toBody());
     if (shown.http === 401) askToSignIn(deps, req, res);
     else showProblem(deps, req, res, shown);
-  };
+  });
 }
 
 /** A browser asks for a page when it opens an address or sends a form. Scripts and event streams get JSON. */
@@ -56,8 +47,7 @@ function askToSignIn({ baseUrl, show, keptForms }: ErrorPageDeps, req: Request, 
 }
 
 function showProblem({ at, show }: ErrorPageDeps, req: Request, res: Response, error: ApiError): void {
-  const known: Partial<Record<number, { heading: string; message: string }>> = ERRORS as object;
-  const { heading, message } = known[error.http] ?? (error.http < 500 ? ERRORS[400] : ERRORS[500]);
+  const { heading, message } = ofStatus<{ heading: string; message: string }>(ERRORS, error.http);
   // What to correct is in the API's own words.
   const own = error.http === 400 || error.http === 409 || error.http === 429 ? error.message : undefined;
   const more = html`${own && html`<p>${error.id === 'PAGE-ORIGIN' ? ERRORS.form : own}</p>`}
@@ -77,7 +67,6 @@ function retryTime(seconds: number | undefined): Html | undefined {
 }
 
 /** Why the API refused a form, for the form to show beside its fields. */
-
 export interface Refusal {
   status: number;
   /** For the notice above the form; undefined if fields say it. */
@@ -105,14 +94,13 @@ function isWithin(path: string, field: string): boolean {
   return path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
 }
 
-/**
- * What was just done, said once: a form leads to `?done=…`, which leads to the same address without it. So a reload or a
- * bookmark does not say it again. The word travels in a cookie of a minute, and only the page that it belongs to takes it.
- */
-
 const KEPT_S = 60;
 
-/** Mount it at `/console`, behind the session. */
+/**
+ * Says once what was just done: a form leads to `?done=…`, which leads to the address without it, so a reload or a
+ * bookmark does not say it again. The word travels in a cookie of a minute, and only the page that it belongs to takes
+ * it. Mount it at `/console`, behind the session.
+ */
 export function sayOnce(cookies: Cookies, at: At): RequestHandler {
   return (req, res, next) => {
     if (req.method !== 'GET') return next();

@@ -1,7 +1,7 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
+import { type Html, html } from '../../platform/html/html.ts';
 import { ONCE } from '../texts/frame.ts';
 import { headline, notice } from './blocks.ts';
-/** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
 
 /** For the buttons that copy. */
 export const ONCE_SCRIPTS: readonly string[] = ['copy-text.ts'];

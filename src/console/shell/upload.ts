@@ -1,9 +1,9 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** Where files are dropped, and how far they are. Its script is `browser/upload-files.ts`. */
+import { type Html, html } from '../../platform/html/html.ts';
 import type { DraftFile } from '../shapes.ts';
 import { UPLOAD } from '../texts/new-import.ts';
 import { percent } from './blocks.ts';
 import type { At } from './show.ts';
-/** Where files are dropped, and how far they are. Its script is `browser/upload-files.ts`. */
 
 /** The scripts of every page with it; those of the steps too, as they are shown in the same document. */
 export const UPLOAD_SCRIPTS = ['upload-files.ts', 'send-form.ts', 'copy-text.ts', 'live.ts'];

@@ -1,13 +1,14 @@
+/** The screens of users: the search, one user, and a page for each action on them. */
 import { type Request, type Response, Router } from 'express';
 import { covers, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
-import { rightsOf } from '../../directory/members.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/layout.ts';
+import { html } from '../../platform/html/html.ts';
+import { orgNames, userFacts } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { visitOf } from '../session.ts';
-import { apiPath, nameOf2 as nameOf, type UserAnswer, userPath } from '../shapes.ts';
-import { notice, orgNames, parameter, queryOf } from '../shell/blocks.ts';
+import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
+import { notice, parameter, queryOf } from '../shell/blocks.ts';
 import { saidOnce } from '../shell/errors.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
@@ -17,14 +18,11 @@ import {
   type Action,
   type ActionName,
   actionsFor,
-  backgroundOf,
   confirmBody,
   isAllowed,
   oneBody,
   type Subject,
 } from './user.ts';
-
-/** The screens of users: the search, one user, and a page for each action on them. */
 
 const ONE = '/console/users/:userId';
 
@@ -45,7 +43,8 @@ async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response)
   const orgIds = orgsFor(caller, 'searchUsers');
   const found = await findUsers(api, filter);
   const shownOrgs = found.page.result.map(({ details }) => details.resourceOwner);
-  const orgName = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
+  const names = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
+  const orgName = (id: string) => names.get(id) ?? id;
   const done = saidOnce(res) === 'delete' ? USER_ACTIONS.delete.done : undefined;
   const body = html`${notice(done)}${listBody(at, { filter, ...found, orgIds, orgName })}`;
   show(req, res, { title: USERS.title, body });
@@ -66,8 +65,7 @@ function filterOf(req: Request): UserFilter {
 async function subjectOf({ pool }: ScreenDeps, req: Request, res: Response): Promise<Subject> {
   const userId = String(req.params.userId);
   const answer = await visitOf(res).api.get<UserAnswer>(apiPath(userId));
-  const [background, rights] = await Promise.all([backgroundOf(pool, userId), rightsOf(pool, userId)]);
-  return { ...answer, background, rights };
+  return { ...answer, ...(await userFacts(pool, userId)) };
 }
 
 async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -76,12 +74,13 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
   const subject = await subjectOf(deps, req, res);
   const { user, details } = subject;
   const path = apiPath(user.userId);
-  const [metadata, links, showsImport, orgName] = await Promise.all([
+  const [metadata, links, showsImport, names] = await Promise.all([
     api.get<{ result: { key: string }[] }>(`${path}/metadata`),
     api.get<{ result: { idpId: string; userId: string; userName: string }[] }>(`${path}/links`),
     showsImportOf(subject, res),
     orgNames(pool, [details.resourceOwner]),
   ]);
+  const orgName = names.get(details.resourceOwner) ?? details.resourceOwner;
   const mayList = may(caller, 'searchUsers', details.resourceOwner);
   const body = oneBody(at, {
     ...subject,
@@ -92,11 +91,11 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     managesCredentials:
       user.machine !== undefined && may(caller, 'listPats', details.resourceOwner) && covers(caller, subject.rights),
     organization: mayList
-      ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
-      : html`${orgName(details.resourceOwner)}`,
+      ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName}</a>`
+      : html`${orgName}`,
   });
   const done = USER_ACTIONS[saidOnce(res) as ActionName]?.done;
-  show(req, res, { title: nameOf(user), body: html`${notice(done)}${body}` });
+  show(req, res, { title: nameOfUser(user), body: html`${notice(done)}${body}` });
 }
 
 /** Whether the link to the import would lead somewhere. */
@@ -158,6 +157,6 @@ function showConfirmation(
 ): void {
   const { user } = shown.subject;
   const isSelf = visitOf(res).caller.userId === user.userId;
-  const title = USER_ACTIONS[shown.action.name].title(nameOf(user));
+  const title = USER_ACTIONS[shown.action.name].title(nameOfUser(user));
   show(req, res, { title, status, body: confirmBody(at, { ...shown, isSelf }) });
 }

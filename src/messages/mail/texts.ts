@@ -6,7 +6,7 @@
  * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
 import type { LinkKind } from '../../contract/link-templates.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 
 export interface MailFacts {
   kind: LinkKind;

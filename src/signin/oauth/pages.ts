@@ -7,18 +7,9 @@
  * cross-site forgery. The code alone does nothing: a user must sign in and confirm, as the device may be somebody
  * else's (section 5.4).
  */
-import {
-  alert,
-  field,
-  type Html,
-  hidden,
-  html,
-  messagePage,
-  type Page,
-  type Problem,
-  problemPage,
-  titled,
-} from '../../platform/html/layout.ts';
+import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { messagePage, type Page, problemPage } from '../../platform/html/layout.ts';
 
 /** What all forms of the device flow share. */
 export interface DeviceFrame {
@@ -30,7 +21,7 @@ export interface DeviceFrame {
 
 /** Asks for the code. @param typed what was entered before */
 export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): Page {
-  const code = { name: 'user_code', label: 'Code', type: 'text', autocomplete: 'off', value: typed } as const;
+  const code = { name: 'user_code', label: 'Code', isCode: true, value: typed };
   return {
     title: titled('Connect a device', problem),
     body: html`<h1>Connect a device</h1>

@@ -18,7 +18,7 @@ import Provider, {
 } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { CLAIMS_BY_SCOPE, CLIENT_SCOPES, MACHINE_SCOPES, SCOPES } from '../../contract/clients.ts';
-import { CLI_LOGIN_METADATA } from '../../contract/own-clients.ts';
+import { CLI_LOGIN_METADATA, OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -103,19 +103,6 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   return { provider, version, answer: provider.callback() };
 }
 
-/** The library's endpoints, relative to the issuer. */
-export const ROUTES = {
-  authorization: '/oauth/v2/authorize',
-  token: '/oauth/v2/token',
-  introspection: '/oauth/v2/introspect',
-  revocation: '/oauth/v2/revoke',
-  jwks: '/oauth/v2/keys',
-  userinfo: '/oidc/v1/userinfo',
-  end_session: '/oidc/v1/end_session',
-  device_authorization: '/oauth/v2/device_authorization',
-  code_verification: '/ui/device',
-};
-
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
 /**
@@ -151,7 +138,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
       long: { ...COOKIE, path: new URL(config.baseUrl).pathname },
       short: COOKIE,
     },
-    routes: ROUTES,
+    routes: OAUTH_PATHS,
     ttl: LIFETIMES,
     features: { ...FEATURES, deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],

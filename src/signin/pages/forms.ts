@@ -2,23 +2,11 @@
  * The pages of a login: its forms, the form to set up a second factor that the organization requires, and the page for a
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
-import {
-  alert,
-  field,
-  type Html,
-  hidden,
-  html,
-  newPasswordFields,
-  type Page,
-  type Problem,
-  problemPage,
-  titled,
-} from '../../platform/html/layout.ts';
+import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { type Page, problemPage } from '../../platform/html/layout.ts';
 
-/**
- * The step that is still required: the code of the second factor, to set one up, or a new password and the reason for
- * it.
- */
+/** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
 
 /** What all pages of one login share. */
@@ -39,17 +27,13 @@ export function loginForm(frame: LoginFrame, loginName: string, problem?: Proble
 <p>to continue to <strong>${frame.clientName}</strong></p>
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, type: 'text', autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 </form>
 <p class="links">${forgot(frame)}</p>
 ${back(frame)}`;
   return { title, body };
-}
-
-function forgotQuery({ uid, orgId }: LoginFrame): string {
-  return String(new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) }));
 }
 
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */
@@ -63,7 +47,7 @@ export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, proble
 <p>Enter the 6-digit code from your authenticator app for <strong>${loginName}</strong>.</p>
 ${alert(problem)}
 ${step(frame, 'code', proof)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
 ${back(frame)}`;
@@ -154,29 +138,6 @@ export function pausedPage(frame: LoginFrame, minutes: number): Page {
   return problemPage('Please wait before you try again', message, links);
 }
 
-function differentUser(frame: LoginFrame): Html {
-  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
-}
-
-function forgot(frame: LoginFrame): Html {
-  return html`<a href="../forgot?${forgotQuery(frame)}">Forgot password?</a>`;
-}
-
-/** The opening of a form that sends a step. */
-export function step(frame: LoginFrame, name: string, proof?: string): Html {
-  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
-  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
-${hidden(values)}`;
-}
-
-export function back(frame: LoginFrame): Html {
-  return html`<div class="aside">
-${step(frame, 'cancel')}
-<button type="submit" class="plain">Back to ${frame.clientName}</button>
-</form>
-</div>`;
-}
-
 /** What the authenticator app needs. */
 export interface FactorKey {
   /** In base32. */
@@ -185,6 +146,7 @@ export interface FactorKey {
   address: string;
 }
 
+/** The page on which a user sets up the second factor that their organization requires. */
 export function factorForm(
   frame: LoginFrame,
   { proof, loginName }: Proven,
@@ -203,21 +165,16 @@ ${alert(problem)}
 <li>Enter the 6-digit code that the app shows.</li>
 </ol>
 ${step(frame, 'setup', proof)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
 ${back(frame)}`;
   return { title: titled(title, problem), body };
 }
 
-/** In groups of four, for people who type it; apps ignore the spaces. */
-function grouped(secret: string): string {
-  return secret.replace(/.{4}(?=.)/g, '$& ');
-}
-
 /**
- * The page for a user who is signed in, where an application may have that only if the user wants it.
- * @param loginName of the user who is signed in
+ * The page for a user who is signed in, where an application may use that only if the user agrees.
+ * @param loginName of the user
  */
 export function continuePage(frame: LoginFrame, loginName: string): Page {
   const title = `Continue to ${frame.clientName}?`;
@@ -233,4 +190,59 @@ ${step(frame, 'different')}
 </div>
 ${back(frame)}`;
   return { title, body };
+}
+
+/**
+ * The two fields of a new password.
+ * @param rules for it, shown before the user types
+ */
+export function newPasswordFields(rules: string, problem: Problem | undefined): Html {
+  const both = { type: 'password', autocomplete: 'new-password', problem } as const;
+  return html`${field({ ...both, name: 'password', label: 'New password', hint: rules, autofocus: true })}
+${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
+}
+
+/** What is wrong with the repetition of a new password; undefined when it is the same. */
+export function repetitionProblem(password: string, repeated: string): Problem | undefined {
+  return password === repeated
+    ? undefined
+    : { message: 'The passwords do not match. Please enter the same one twice.' };
+}
+
+/**
+ * The label of the field for the name, by the names that the organization allows; without an organization, by all.
+ * @param names `userName`, `loginName`, `email`
+ */
+export function nameLabel(names: readonly string[]): string {
+  if (!names.includes('email')) return 'Login name';
+  return names.length === 1 ? 'Email' : 'Login name or email';
+}
+
+function differentUser(frame: LoginFrame): Html {
+  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
+}
+
+function forgot({ uid, orgId }: LoginFrame): Html {
+  const query = new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) });
+  return html`<a href="../forgot?${String(query)}">Forgot password?</a>`;
+}
+
+/** The opening of a form that sends a step. */
+function step(frame: LoginFrame, name: string, proof?: string): Html {
+  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
+  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
+${hidden(values)}`;
+}
+
+function back(frame: LoginFrame): Html {
+  return html`<div class="aside">
+${step(frame, 'cancel')}
+<button type="submit" class="plain">Back to ${frame.clientName}</button>
+</form>
+</div>`;
+}
+
+/** In groups of four, for people who type it; apps ignore the spaces. */
+function grouped(secret: string): string {
+  return secret.replace(/.{4}(?=.)/g, '$& ');
 }

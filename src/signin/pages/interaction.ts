@@ -10,15 +10,15 @@ import { errors, type Provider } from 'oidc-provider';
 import { signInNamesOf } from '../../directory/organizations.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { nameLabel } from '../../platform/html/forms.ts';
-import { formTarget, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
+import type { Problem } from '../../platform/html/forms.ts';
+import { formTarget, type Page, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import type { PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { type LoginFrame, loginForm, type ProofStep, pausedPage, stopPage } from './forms.ts';
+import { type LoginFrame, loginForm, nameLabel, type ProofStep, pausedPage, stopPage } from './forms.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;

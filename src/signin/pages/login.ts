@@ -14,8 +14,8 @@ import { recordSignIn } from '../../directory/sign-in-events.ts';
 import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
-import { readForm, repetitionProblem, text } from '../../platform/html/forms.ts';
-import { type Problem, sendPage } from '../../platform/html/layout.ts';
+import { type Problem, readForm, text } from '../../platform/html/forms.ts';
+import { sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { settleLogin } from '../login/attempts.ts';
 import {
@@ -37,6 +37,7 @@ import {
   factorForm,
   loginForm,
   type ProofStep,
+  repetitionProblem,
 } from './forms.ts';
 import {
   AGAIN,

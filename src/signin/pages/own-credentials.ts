@@ -11,7 +11,7 @@ import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../di
 import { findUser } from '../../directory/users/store.ts';
 import { totpAddress } from '../../passwords/totp-secret.ts';
 import { transaction } from '../../platform/db/pool.ts';
-import type { Problem } from '../../platform/html/layout.ts';
+import type { Problem } from '../../platform/html/forms.ts';
 import { storePassword } from '../credentials/password.ts';
 import { addTotp, verifyTotp } from '../factors/totp.ts';
 import { type PasswordProof, wrongCredentials } from '../login/check.ts';

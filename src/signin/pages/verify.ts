@@ -16,26 +16,23 @@ import { findUser } from '../../directory/users/store.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
+import { type Problem, readForm, text } from '../../platform/html/forms.ts';
+import { messagePage, type Page, sendPage } from '../../platform/html/layout.ts';
+import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
+import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
+import { namedOrganization } from '../oauth/account.ts';
+import { nameLabel, repetitionProblem } from './forms.ts';
 import {
   expiredPage,
   type ForgotOrigin,
   forgotDonePage,
   forgotForm,
   type Link,
-  nameLabel,
   newLinkPage,
   type PasswordForm,
   passwordForm,
-  readForm,
-  repetitionProblem,
-  text,
   verifyForm,
-} from '../../platform/html/forms.ts';
-import { messagePage, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
-import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
-import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
-import { namedOrganization } from '../oauth/account.ts';
-
+} from './link-forms.ts';
 export interface VerifyPageDeps extends ForgottenDeps {
   hasher: Hasher;
 }
