@@ -3,16 +3,20 @@ import type { Fields } from './source.ts';
 /** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';
 
-const SECRET = new RegExp(
-  ['pass(?:word|wd|code|phrase)', 'token', 'secret', 'two_?factor', '2fa', 'recovery_?codes?', 'api_?key', '_key']
-    .concat('(?:^|_)(?:otp|salt|nonce)(?:_|$)')
-    .join('|'),
-  'i',
-);
+/** Words of secrets among the letters of a name, so in any spelling: `passwordHint`, `USER_PASS_WORD`, `totp`. */
+const SECRET_WORD = /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp/;
+/** Words that contain `otp` and are no secret. */
+const NO_OTP = /footp(?:ath|rint)|spotprice/g;
+/** Words of secrets with digits, and words that only the characters around them tell from others: `Nonce`, `api_key`. */
+const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key|(?:^|_)(?:salt|nonce)(?:_|$)/i;
 
-/** Whether a column or field of this name is likely to hold a secret. */
+/**
+ * Whether a column or field of this name is likely to hold a secret. Such columns do not become metadata; a guess and
+ * the report of an import do not show their values.
+ */
 export function isSecretName(name: string): boolean {
-  return SECRET.test(name);
+  const letters = name.toLowerCase().replace(/[^a-z]/g, '');
+  return SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name);
 }
 
 /**

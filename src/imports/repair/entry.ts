@@ -16,7 +16,7 @@ import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_SEAL, PAYLOAD } from '../
 import { noteOmitted } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { forgetFailures } from '../entries/outcome.ts';
-import { dropSecondSpellings, isSecretName, unsealEntry } from '../entries/secrets.ts';
+import { dropSecondSpellings, mayHoldSecret, unsealEntry } from '../entries/secrets.ts';
 import type { ItemState } from '../entries/states.ts';
 import { judgedItem, type Shape, shapeOf, storable } from '../entries/validate.ts';
 import { takePepper } from '../intake/pepper.ts';
@@ -202,7 +202,7 @@ function shownValue(value: unknown, shape: Shape | true): unknown {
 function shownField(name: string, value: unknown, shape: Shape | true): unknown {
   if (value === null || value === undefined) return value;
   if (name === 'hashedPassword') return { scheme: schemeOf(value) };
-  if (isSecretName(name)) return HIDDEN;
+  if (mayHoldSecret(name)) return HIDDEN;
   return shownValue(value, shape);
 }
 
@@ -214,7 +214,7 @@ function schemeOf(hashed: unknown): string {
 function shownMetadata(key: string, value: unknown): Fields {
   const shownKey = shownValue(key, true);
   if (value === undefined) return { key: shownKey };
-  const isPlain = typeof value === 'string' && !isSecretName(key) && !HASH_NAME.test(key) && !holdsHash(value);
+  const isPlain = typeof value === 'string' && !mayHoldSecret(key) && !HASH_NAME.test(key) && !holdsHash(value);
   return { key: shownKey, value: isPlain ? value : HIDDEN };
 }
 
