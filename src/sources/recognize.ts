@@ -4,43 +4,11 @@ import { SOURCES } from './registry.ts';
 import type { Fields, Format, JsonPath, Source } from './source.ts';
 import { mappingFor } from './systems/mapped.ts';
 import { CONTEXT, isFields, objectAt, parseJson } from './values.ts';
-/**
- * phpMyAdmin's JSON exports: a list of a header, a database and its tables, each with its name and its rows.
- * https://docs.phpmyadmin.net/en/latest/import_export.html#json
- */
-
-/** Where the rows are. */
-export const ROWS: JsonPath = ['*', 'data', '*'];
-
-const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
-
-/** @param head the beginning of the file */
-export function isDumpOfTables(head: string): boolean {
-  return BEGINNING.test(head);
-}
 
 /**
- * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
+ * Guesses which system a file comes from, and where its records are; or tells why no system recognizes it, where the file
+ * itself is the reason. The caller shows the guess.
  */
-export function isOfOtherTable(record: Fields, source: Source): boolean {
-  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
-  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
-}
-
-/**
- * Guesses which system a file comes from, and where its records are. The caller shows the guess.
- */
-
-/** Common names for lists of users, where a source defines no paths of its own. */
-const LISTS: readonly JsonPath[] = [
-  ['users', '*'],
-  ['data', '*'],
-  ['results', '*'],
-];
-
-/** How many of the first records are examined. */
-const SAMPLE_RECORDS = 20;
-const PART_BYTES = 2 ** 15;
 
 export interface Layout {
   paths: readonly JsonPath[];
@@ -62,6 +30,9 @@ export interface FileOfSource {
   /** The first record, to show how it is converted. */
   first: Fields | undefined;
 }
+
+/** Many sources look at the same places of a file. Its values are dropped after that, as they may be large. */
+const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
 
 /** The sources that the file may come from, the likeliest first; empty when no source recognizes it. */
 export async function guessSources(file: ExportFile, sources: readonly Source[] = SOURCES): Promise<Guess[]> {
@@ -85,17 +56,55 @@ async function certaintyAt(file: ExportFile, source: Source, layout: Layout): Pr
   return records.reduce((most, record) => Math.max(most, certaintyOfRecord(source, record, format)), 0);
 }
 
+async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]> {
+  return (await firstValues(file, layout)).filter(isFields);
+}
+
+function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {
+  const known = READ.get(file) ?? new Map<string, Promise<unknown[]>>();
+  READ.set(file, known);
+  const key = JSON.stringify([layout.paths, layout.columns]);
+  const values = known.get(key) ?? readFirstValues(file, layout);
+  known.set(key, values);
+  return values;
+}
+
+/**
+ * Where the rows are in a JSON export of phpMyAdmin: a list of a header, a database and its tables, each with its name
+ * and its rows. https://docs.phpmyadmin.net/en/latest/import_export.html#json
+ */
+export const ROWS: JsonPath = ['*', 'data', '*'];
+
+/** How many of the first records are examined. */
+const SAMPLE_RECORDS = 20;
+
+async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
+  const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
+  // Rows of other tables may precede those of the users.
+  const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : SAMPLE_RECORDS;
+  const values: unknown[] = [];
+  try {
+    for await (const group of read(inParts(file.head))) {
+      for (const { value } of group) if (value !== undefined) values.push(value);
+      if (values.length >= most) break;
+    }
+  } catch (error) {
+    // The sample may end in the middle of a record, and a guess may be wrong.
+    if (!(error instanceof FileError)) throw error;
+  }
+  return values.slice(0, most);
+}
+
 function certaintyOfRecord(source: Source, record: Fields, format: Format): number {
   return source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format);
 }
 
-/** How the file is read as one of this source. */
-export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
-  const layout = await layoutOf(file, source);
-  const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
-  READ.delete(file);
-  return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
-}
+/** Common names for lists of users, where a source defines no paths of its own. */
+const LISTS: readonly JsonPath[] = [
+  ['users', '*'],
+  ['data', '*'],
+  ['results', '*'],
+];
 
 /**
  * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
@@ -119,14 +128,6 @@ async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
   return at(isDocument ? [[]] : jsonPaths);
 }
 
-function at(paths: readonly JsonPath[]): Layout {
-  return { paths, columns: undefined };
-}
-
-function startsAs(sign: string, { head }: ExportFile): boolean {
-  return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
-}
-
 /** The column names of a file whose first row is data, not names. */
 function columnsOf(file: ExportFile, source: Source): readonly string[] | undefined {
   if (file.format !== 'csv' || !source.csvColumns) return undefined;
@@ -135,56 +136,41 @@ function columnsOf(file: ExportFile, source: Source): readonly string[] | undefi
   return source.csvColumns.some((name) => names.has(name)) ? undefined : source.csvColumns;
 }
 
-async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]> {
-  return (await firstValues(file, layout)).filter(isFields);
+const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
+
+/** Whether it is a JSON export of phpMyAdmin. @param head the beginning of the file */
+function isDumpOfTables(head: string): boolean {
+  return BEGINNING.test(head);
 }
 
-/** Many sources look at the same places of a file. Its values are dropped after that, as they may be large. */
-const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
-
-function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {
-  const known = READ.get(file) ?? new Map<string, Promise<unknown[]>>();
-  READ.set(file, known);
-  const key = JSON.stringify([layout.paths, layout.columns]);
-  const values = known.get(key) ?? readFirstValues(file, layout);
-  known.set(key, values);
-  return values;
+function at(paths: readonly JsonPath[]): Layout {
+  return { paths, columns: undefined };
 }
 
-async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
-  const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
-  // Rows of other tables may precede those of the users.
-  const most = paths[0] === ROWS ? Number.POSITIVE_INFINITY : SAMPLE_RECORDS;
-  const values: unknown[] = [];
-  try {
-    for await (const group of read(inParts(file.head))) {
-      for (const { value } of group) if (value !== undefined) values.push(value);
-      if (values.length >= most) break;
-    }
-  } catch (error) {
-    // The sample may end in the middle of a record, and a guess may be wrong.
-    if (!(error instanceof FileError)) throw error;
-  }
-  return values.slice(0, most);
+function startsAs(sign: string, { head }: ExportFile): boolean {
+  return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
 }
 
-/** The beginning of a file in small parts, as its first records are in the first of them. */
-export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+/** How the file is read as one of this source. */
+export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
+  const layout = await layoutOf(file, source);
+  const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
+  READ.delete(file);
+  return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
 }
 
-/** Why no system recognizes a file, where the file itself is the reason. */
+/**
+ * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
+ */
+export function isOfOtherTable(record: Fields, source: Source): boolean {
+  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
+  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
+}
 
-/** What an API answers instead of users. */
-const ERROR_FIELDS = new Set(
-  [
-    ...['error', 'errors', 'error_code', 'error_description', 'error_uri', 'message', 'msg', 'detail', 'details'],
-    ...['code', 'status', 'statusCode', 'title', 'type', 'path', 'timestamp', 'success', 'request_id', 'requestId'],
-  ].map((name) => name.toLowerCase()),
-);
-const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
-
-/** A sentence with the file's name, and the line where there is one; undefined if the file could be an export. */
+/**
+ * Why no system recognizes a file, where the file itself is the reason: a sentence with the file's name, and the line
+ * where there is one; undefined if the file could be an export.
+ */
 export async function whyUnrecognized(file: ExportFile): Promise<string | undefined> {
   const { name, head, isWhole } = file;
   if (!isWhole) return undefined;
@@ -195,6 +181,16 @@ export async function whyUnrecognized(file: ExportFile): Promise<string | undefi
   if (file.format !== 'csv' && file.format !== 'ldif') return undefined;
   return ofRecords(file);
 }
+
+/** What an API answers instead of users. */
+const ERROR_FIELDS = new Set(
+  [
+    ...['error', 'errors', 'error_code', 'error_description', 'error_uri', 'message', 'msg', 'detail', 'details'],
+    ...['code', 'status', 'statusCode', 'title', 'type', 'path', 'timestamp', 'success', 'request_id', 'requestId'],
+  ].map((name) => name.toLowerCase()),
+);
+
+const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
 
 function ofJson(name: string, value: unknown): string | undefined {
   if (!isFields(value) && !Array.isArray(value)) return `${name} is a single value, not a list of users.`;
@@ -226,4 +222,11 @@ async function ofRecords(file: ExportFile): Promise<string | undefined> {
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
+}
+
+const PART_BYTES = 2 ** 15;
+
+/** The beginning of a file in small parts, as its first records are in the first of them. */
+export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
 }

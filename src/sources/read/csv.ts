@@ -1,95 +1,17 @@
 import { finished } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
-/**
- * Converts rows of cells to records by column name. Many programs leave out empty cells at the end of a row, so missing
- * cells count as empty, and empty cells beyond the last column as nothing.
- *
- * Guarantee: a row with text beyond the last column is a broken record, as its cells are under the wrong names. So is one
- * with different cells in two columns of the same name, as one of them would be lost. Other
- * rows of another length are read, and marked, as they may lack a cell in the middle.
- */
-
-export type RowReader = (cells: string[], line: number) => FileRecord | undefined;
-
-/**
- * Reads rows one after the other. The first row may decide how many cells a row usually has: in some files every row
- * except the header ends with a delimiter, and files without a header may lack the last columns.
- * @param columns names, from the header or from the caller
- * @param hasHeader whether the names are in the file
- */
-export function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
-  let width: number | undefined;
-  const twice = repeatedOf(columns);
-  return (cells, line) => {
-    // A line of spaces is not a row.
-    if (cells.length === 1 && columns.length > 1 && cells[0]?.trim() === '') return undefined;
-    const unclear = twice.find((places) => new Set(places.map((at) => cells[at] ?? '')).size > 1);
-    if (unclear) {
-      const problem = `has different values in two columns named "${columns[unclear[0] as number]}": rename one`;
-      return { line, value: undefined, problem };
-    }
-    width ??= widthBy(cells, columns, hasHeader);
-    if (cells.length === width) return { line, value: recordOf(cells, columns) };
-    if (isEmptyBeyond(columns.length, cells)) return { line, value: recordOf(cells, columns), isUneven: true };
-    const where = hasHeader ? 'the header' : 'this export';
-    return { line, value: undefined, problem: `has ${cells.length} cells where ${where} has ${columns.length}` };
-  };
-}
-
-/** Like `rowReader`, but accepts rows of any length: for recognizing a file, not for importing it. */
-export function looseRowReader(columns: readonly string[]): RowReader {
-  return (cells, line) => ({ line, value: recordOf(cells, columns) });
-}
-
-/** The places of each name that more than one column has. */
-function repeatedOf(columns: readonly string[]): number[][] {
-  const places = new Map<string, number[]>();
-  for (const [i, name] of columns.entries()) {
-    if (name === '') continue;
-    const known = places.get(name);
-    if (known) known.push(i);
-    else places.set(name, [i]);
-  }
-  return [...places.values()].filter((all) => all.length > 1);
-}
-
-function widthBy(first: readonly string[], columns: readonly string[], hasHeader: boolean): number {
-  if (first.length > columns.length) return isEmptyBeyond(columns.length, first) ? first.length : columns.length;
-  // If only the header ends with a delimiter, its last column has no name.
-  const areNamed = columns.slice(first.length).some((name) => name !== '');
-  return hasHeader && areNamed ? columns.length : first.length;
-}
-
-function isEmptyBeyond(width: number, cells: readonly string[]): boolean {
-  return cells.slice(width).every((cell) => cell.trim() === '');
-}
-
-function recordOf(cells: readonly string[], columns: readonly string[]): Record<string, unknown> {
-  const value: Record<string, unknown> = {};
-  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i] ?? '';
-  return value;
-}
 
 /**
  * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
  * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
  *
- * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error, and so does a
- * row with more cells than MOST_CELLS: the library's limit of a row does not count empty cells.
+ * Guarantee: a row with text beyond the last column is a broken record, as its cells are under the wrong names; so is one
+ * with different cells in two columns of the same name, as one of them would be lost. Many programs leave out empty cells
+ * at the end of a row, so missing cells count as empty; such a row is marked, as it may lack a cell in the middle. An
+ * unclosed quote ends the file with an error, and so does a row with more cells than MOST_CELLS: the library's limit of a
+ * row does not count empty cells.
  */
-
-const DELIMITERS = [',', ';', '\t', '|'];
-const HASH = 0x23;
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-/** The line before the header that tells Excel the delimiter. */
-const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
-/** A byte order mark in UTF-8, and the line `sep=;`. */
-const SEP_BYTES = 12;
-
-const UNCLOSED = 'a quote is opened and never closed';
-class UnclosedQuote extends Error {}
 
 export interface CsvLayout {
   delimiter: string;
@@ -99,15 +21,7 @@ export interface CsvLayout {
   isSample?: boolean;
 }
 
-/** @param head the beginning of the file */
-export function delimiterOf(head: string): string {
-  const named = SEP.exec(head)?.[1];
-  if (named !== undefined) return named;
-  const line = head.split(/\r\n|\n|\r/).find((text) => text.trim() !== '' && !text.startsWith('#')) ?? '';
-  const unquoted = line.replace(/"[^"]*"/g, '');
-  const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length - 1 }));
-  return counted.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
-}
+const UNCLOSED = 'a quote is opened and never closed';
 
 export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
   const { columns: given, isSample = false } = layout;
@@ -157,19 +71,23 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   if (broken) throw broken;
 }
 
-/** How many cells of the row that has not ended yet were read. The library's types do not list its state. */
-function unfinishedCells(parser: object): number {
-  return (parser as { state: { record: string[] } }).state.record.length;
+class UnclosedQuote extends Error {}
+
+/** Line breaks inside cells. */
+function breaksIn(cells: readonly string[]): number {
+  return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
 }
 
 function tooWide(line: number): FileError {
   return new FileError(`The file is not valid CSV: a row has more than ${MOST_CELLS} cells.`, line);
 }
 
-/** Line breaks inside cells. */
-function breaksIn(cells: readonly string[]): number {
-  return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
-}
+const HASH = 0x23;
+const NEWLINE = 0x0a;
+/** The line before the header that tells Excel the delimiter. */
+const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
+/** A byte order mark in UTF-8, and the line `sep=;`. */
+const SEP_BYTES = 12;
 
 /**
  * Comment lines (`#`) and `sep=;` before the header become empty lines, which keeps line numbers right; later on, `#` is
@@ -189,9 +107,7 @@ async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<B
   }
 }
 
-function linesOf(chunk: Buffer): Buffer {
-  return Buffer.from(chunk.map((byte) => (byte === RETURN ? NEWLINE : byte)));
-}
+const RETURN = 0x0d;
 
 /** A CR at the very end may belong to a LF that has not been read yet. */
 function isReturnOnly(chunk: Buffer): boolean {
@@ -199,9 +115,91 @@ function isReturnOnly(chunk: Buffer): boolean {
   return first >= 0 && first < chunk.length - 1 && !chunk.includes(NEWLINE);
 }
 
+function linesOf(chunk: Buffer): Buffer {
+  return Buffer.from(chunk.map((byte) => (byte === RETURN ? NEWLINE : byte)));
+}
+
+/** How many cells of the row that has not ended yet were read. The library's types do not list its state. */
+function unfinishedCells(parser: object): number {
+  return (parser as { state: { record: string[] } }).state.record.length;
+}
+
 /** The library's messages may quote cells, so none of them is shown. */
 function withoutData(error: CsvError): string {
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return UNCLOSED;
   if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
   return 'a quote is in a place where none is allowed';
+}
+
+type RowReader = (cells: string[], line: number) => FileRecord | undefined;
+
+/**
+ * Reads rows one after the other. The first row may decide how many cells a row usually has: in some files every row
+ * except the header ends with a delimiter, and files without a header may lack the last columns.
+ * @param columns names, from the header or from the caller
+ * @param hasHeader whether the names are in the file
+ */
+function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
+  let width: number | undefined;
+  const twice = repeatedOf(columns);
+  return (cells, line) => {
+    // A line of spaces is not a row.
+    if (cells.length === 1 && columns.length > 1 && cells[0]?.trim() === '') return undefined;
+    const unclear = twice.find((places) => new Set(places.map((at) => cells[at] ?? '')).size > 1);
+    if (unclear) {
+      const problem = `has different values in two columns named "${columns[unclear[0] as number]}": rename one`;
+      return { line, value: undefined, problem };
+    }
+    width ??= widthBy(cells, columns, hasHeader);
+    if (cells.length === width) return { line, value: recordOf(cells, columns) };
+    if (isEmptyBeyond(columns.length, cells)) return { line, value: recordOf(cells, columns), isUneven: true };
+    const where = hasHeader ? 'the header' : 'this export';
+    return { line, value: undefined, problem: `has ${cells.length} cells where ${where} has ${columns.length}` };
+  };
+}
+
+/** The places of each name that more than one column has. */
+function repeatedOf(columns: readonly string[]): number[][] {
+  const places = new Map<string, number[]>();
+  for (const [i, name] of columns.entries()) {
+    if (name === '') continue;
+    const known = places.get(name);
+    if (known) known.push(i);
+    else places.set(name, [i]);
+  }
+  return [...places.values()].filter((all) => all.length > 1);
+}
+
+function widthBy(first: readonly string[], columns: readonly string[], hasHeader: boolean): number {
+  if (first.length > columns.length) return isEmptyBeyond(columns.length, first) ? first.length : columns.length;
+  // If only the header ends with a delimiter, its last column has no name.
+  const areNamed = columns.slice(first.length).some((name) => name !== '');
+  return hasHeader && areNamed ? columns.length : first.length;
+}
+
+function isEmptyBeyond(width: number, cells: readonly string[]): boolean {
+  return cells.slice(width).every((cell) => cell.trim() === '');
+}
+
+function recordOf(cells: readonly string[], columns: readonly string[]): Record<string, unknown> {
+  const value: Record<string, unknown> = {};
+  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i] ?? '';
+  return value;
+}
+
+/** Like `rowReader`, but accepts rows of any length: for recognizing a file, not for importing it. */
+function looseRowReader(columns: readonly string[]): RowReader {
+  return (cells, line) => ({ line, value: recordOf(cells, columns) });
+}
+
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/** @param head the beginning of the file */
+export function delimiterOf(head: string): string {
+  const named = SEP.exec(head)?.[1];
+  if (named !== undefined) return named;
+  const line = head.split(/\r\n|\n|\r/).find((text) => text.trim() !== '' && !text.startsWith('#')) ?? '';
+  const unquoted = line.replace(/"[^"]*"/g, '');
+  const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length - 1 }));
+  return counted.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
 }

@@ -2,7 +2,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, CONTEXT, fieldNames, isFields, listAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
 import { type Around, isNull, tableSource } from './table.ts';
 
 /**
@@ -127,11 +127,7 @@ const NO_METADATA = fieldNames(`id username email emailconfirmed passwordhash ph
 /** Keeps the column names as they are in the export. */
 function metadataOf(_row: Fields, _rest: Fields, { record }: Around): Fields {
   const kept = Object.entries(record).filter(
-    ([name, value]) => !NO_METADATA.has(columnName(name)) && !isNull(value) && !isEmpty(value),
+    ([name, value]) => !NO_METADATA.has(columnName(name)) && !isNull(value) && !isEmptyObject(value),
   );
   return Object.fromEntries(kept);
-}
-
-function isEmpty(value: unknown): boolean {
-  return (Array.isArray(value) && value.length === 0) || (isFields(value) && Object.keys(value).length === 0);
 }

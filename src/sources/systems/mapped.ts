@@ -6,10 +6,32 @@ import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.
 import { boolAt, CONTEXT, isFields, objectAt, textAt } from '../values.ts';
 
 /**
- * Maps the columns of a custom file to fields of a person: as `--map` says, else by common names.
+ * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
+ * names. They are recognized only if no system is: any file with a column of email addresses qualifies.
  *
  * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
  */
+
+/** Lower than the certainty of any system. */
+const FALLBACK = 0.05;
+
+function mapped(name: string, title: string, formats: readonly Format[]): Source {
+  return {
+    name,
+    title,
+    formats,
+    recognizes: (record, format) =>
+      formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
+        ? FALLBACK
+        : 0,
+    explain(record, options) {
+      const given = givenMapping(options);
+      const { place } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), isHashGiven(given));
+      return explainMapping(record, given, place);
+    },
+    converter,
+  };
+}
 
 /**
  * Common names, in lower case and without punctuation. `enabled` and similar names are not fields; they give the state.
@@ -43,159 +65,67 @@ const USUAL = {
 
 export type MappedField = keyof typeof USUAL;
 
-const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
-const METADATA = 'metadata.';
-
-export interface Mapping {
+interface Mapping {
   /** Column, or path of NDJSON such as `profile.mail`, by field. */
   columns: Partial<Record<MappedField, string>>;
   /** The same, by metadata key. */
   metadata: Record<string, string>;
 }
 
-/** Parses `--map`. @throws UsageError when it names an unknown field */
-export function givenMapping({ map = {} }: ConvertOptions): Mapping {
-  const mapping: Mapping = { columns: {}, metadata: {} };
-  for (const [field, column] of Object.entries(map)) {
-    if (field.startsWith(METADATA) && field.length > METADATA.length) {
-      mapping.metadata[field.slice(METADATA.length)] = column;
-    } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
-    else
-      throw new UsageError(
-        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
-      );
-  }
-  return mapping;
+/** Whether the caller named a column of plain passwords. */
+function isPlain({ columns }: Mapping): boolean {
+  return columns.password !== undefined;
 }
 
-/** The given mapping, completed by columns with common names. */
-export function mappingFor(record: Fields, given: Mapping): Mapping {
-  const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
-  // The first column of each plain name, as a record may have very many columns.
-  const free = new Map<string, string>();
-  for (const column of Object.keys(record)) {
-    if (taken.has(column)) continue;
-    const name = plain(column);
-    if (!free.has(name)) free.set(name, column);
-  }
-  const columns = { ...given.columns };
-  for (const field of MAPPED_FIELDS) {
-    if (columns[field] !== undefined) continue;
-    const names: readonly string[] = USUAL[field];
-    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
-    if (found !== undefined) columns[field] = found;
-  }
-  return { columns, metadata: given.metadata };
+function isHashGiven({ columns }: Mapping): boolean {
+  return columns.hash !== undefined;
 }
 
-function plain(column: string): string {
-  return column.toLowerCase().replace(/[^a-z0-9]/g, '');
-}
-
-/** The value at a column, or at a path: `profile.mail`. */
-export function valueAt(record: Fields, column: string | undefined): unknown {
-  if (column === undefined) return undefined;
-  if (Object.hasOwn(record, column)) return record[column];
-  let value: unknown = record;
-  for (const name of column.split('.')) value = isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return value;
-}
-
-/**
- * Lines that list the mapped and the unmapped columns.
- * @param hashPlace where a hash was found outside mapped columns
- */
-export function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
-  const { columns: named, metadata } = mappingFor(record, given);
-  const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
-  const fields = [
-    ...Object.entries(columns),
-    ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),
-  ];
-  const pairs = fields.map(([field, column]) => `${field}=${column}`);
-  const used = fields.map(([, column]) => column?.split('.')[0]);
-  const unused = Object.keys(record).filter(
-    (column) => column !== CONTEXT && !Object.values(columns).includes(column) && !used.includes(column),
-  );
-  return [
-    `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,
-    ...(unused.length === 0 ? [] : [`  not taken: ${unused.join(', ')} (--map field=column takes them)`]),
-  ];
-}
-
-/**
- * Finds the password hash in a record of a custom file: in the column of hashes, in a column of passwords, or elsewhere
- * in the record if it is clearly the password's.
- */
-
-export interface MappedHash {
-  hash?: string | undefined;
-  /** Where it was found, if not in a mapped column: `password.value`. */
-  place?: string;
-  /** There is a password, but no clear hash of it. */
-  isUnsaid?: boolean;
-}
-
-/** @param isGiven the caller named the column of hashes, so no other place is searched */
-export function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolean): MappedHash {
-  const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
-  const hash = textAt(values, 'hash');
-  const password = textAt(values, 'password');
-  if (hash !== undefined) return { hash };
-  if (!isGiven && password !== undefined && isWholeHash(password)) return { hash: password };
-  const found = isGiven ? undefined : passwordHashIn(record);
-  if (found) return { hash: found.text, place: placeOf(found) };
-  const isObject = typeof values.password === 'object' && values.password !== null;
-  return { isUnsaid: password !== undefined || isObject };
-}
-
-/** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
-function isWholeHash(text: string): boolean {
-  return namedHash(text) !== undefined && hashProblem(text) === undefined;
-}
-
-/**
- * Custom CSV or NDJSON files, read with a mapping from columns to fields.
- *
- * They are recognized only if no system is: any file with a column of email addresses qualifies.
- */
-
-/** Lower than the certainty of any system. */
-const FALLBACK = 0.05;
-
-const STATE_UNKNOWN: Note = {
-  id: 'STATE-UNKNOWN',
-  message: 'The state is not active, inactive or locked; the user is imported as inactive.',
-};
 const PASSWORD_UNSAID: Note = {
   id: 'PASSWORD-UNSAID',
   message:
     'The password column holds no known hash. Use --map password=COLUMN for plain passwords, --map hash=COLUMN for other hashes.',
 };
+
+const LOCKED = ['locked', 'lockedout', 'userstatelocked'];
+const ACTIVE = ['active', 'enabled', 'confirmed', 'initial', 'userstateactive'];
+
+const INACTIVE = [
+  'inactive',
+  'disabled',
+  'blocked',
+  'suspended',
+  'banned',
+  'deactivated',
+  'deleted',
+  'userstateinactive',
+];
+
+const STATE_UNKNOWN: Note = {
+  id: 'STATE-UNKNOWN',
+  message: 'The state is not active, inactive or locked; the user is imported as inactive.',
+};
+
+const GENDERS: Readonly<Record<string, Person['gender']>> = {
+  f: 'GENDER_FEMALE',
+  female: 'GENDER_FEMALE',
+  m: 'GENDER_MALE',
+  male: 'GENDER_MALE',
+  d: 'GENDER_DIVERSE',
+  x: 'GENDER_DIVERSE',
+  diverse: 'GENDER_DIVERSE',
+};
+
 const GENDER_UNKNOWN: Note = {
   id: 'GENDER-DROPPED',
   message: 'The gender is not female, male or diverse; it is dropped.',
 };
 
-function mapped(name: string, title: string, formats: readonly Format[]): Source {
-  return {
-    name,
-    title,
-    formats,
-    recognizes: (record, format) =>
-      formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
-        ? FALLBACK
-        : 0,
-    explain(record, options) {
-      const given = givenMapping(options);
-      const { place } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), isHashGiven(given));
-      return explainMapping(record, given, place);
-    },
-    converter,
-  };
-}
+const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
+const METADATA = 'metadata.';
 
 export const csv = mapped('csv', 'CSV of your own', ['csv']);
+
 export const ndjson = mapped('ndjson', 'NDJSON of your own', ['ndjson', 'json']);
 
 function converter(options: ConvertOptions): Convert {
@@ -211,14 +141,7 @@ function converter(options: ConvertOptions): Convert {
   };
 }
 
-/** Whether the caller named a column of plain passwords. */
-function isPlain({ columns }: Mapping): boolean {
-  return columns.password !== undefined;
-}
-
-function isHashGiven({ columns }: Mapping): boolean {
-  return columns.hash !== undefined;
-}
+type Secret = Pick<Person, 'password' | 'hash'>;
 
 /** @param given the part of the mapping that the caller named */
 function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
@@ -260,13 +183,14 @@ function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
   }
 }
 
-/** A date is the time of verification, as in Auth.js tables, and counts as true. */
-function isVerified(values: Fields, field: MappedField): boolean | undefined {
-  const text = textAt(values, field);
-  return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);
+/** The value at a column, or at a path: `profile.mail`. */
+function valueAt(record: Fields, column: string | undefined): unknown {
+  if (column === undefined) return undefined;
+  if (Object.hasOwn(record, column)) return record[column];
+  let value: unknown = record;
+  for (const name of column.split('.')) value = isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
 }
-
-type Secret = Pick<Person, 'password' | 'hash'>;
 
 /** A password may begin or end with a space; a hash does not. */
 function plainPassword(values: Fields): Secret {
@@ -277,18 +201,19 @@ function plainPassword(values: Fields): Secret {
   };
 }
 
-const INACTIVE = [
-  'inactive',
-  'disabled',
-  'blocked',
-  'suspended',
-  'banned',
-  'deactivated',
-  'deleted',
-  'userstateinactive',
-];
-const LOCKED = ['locked', 'lockedout', 'userstatelocked'];
-const ACTIVE = ['active', 'enabled', 'confirmed', 'initial', 'userstateactive'];
+/** A date is the time of verification, as in Auth.js tables, and counts as true. */
+function isVerified(values: Fields, field: MappedField): boolean | undefined {
+  const text = textAt(values, field);
+  return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);
+}
+
+function genderOf(text: string | undefined, notes: Note[]): Person['gender'] {
+  if (text === undefined) return undefined;
+  const key = text.toLowerCase().replace(/^gender_/, '');
+  const gender = Object.hasOwn(GENDERS, key) ? GENDERS[key] : undefined;
+  if (!gender && key !== 'unspecified') notes.push(GENDER_UNKNOWN);
+  return gender;
+}
 
 function stateOf(values: Fields, notes: Note[]): Person['state'] {
   const state = textAt(values, 'state')
@@ -301,20 +226,93 @@ function stateOf(values: Fields, notes: Note[]): Person['state'] {
   return 'inactive';
 }
 
-const GENDERS: Readonly<Record<string, Person['gender']>> = {
-  f: 'GENDER_FEMALE',
-  female: 'GENDER_FEMALE',
-  m: 'GENDER_MALE',
-  male: 'GENDER_MALE',
-  d: 'GENDER_DIVERSE',
-  x: 'GENDER_DIVERSE',
-  diverse: 'GENDER_DIVERSE',
-};
+interface MappedHash {
+  hash?: string | undefined;
+  /** Where it was found, if not in a mapped column: `password.value`. */
+  place?: string;
+  /** There is a password, but no clear hash of it. */
+  isUnsaid?: boolean;
+}
 
-function genderOf(text: string | undefined, notes: Note[]): Person['gender'] {
-  if (text === undefined) return undefined;
-  const key = text.toLowerCase().replace(/^gender_/, '');
-  const gender = Object.hasOwn(GENDERS, key) ? GENDERS[key] : undefined;
-  if (!gender && key !== 'unspecified') notes.push(GENDER_UNKNOWN);
-  return gender;
+/**
+ * The password hash of a record: in the column of hashes, in a column of passwords, or elsewhere in the record if it is
+ * clearly the password's.
+ * @param isGiven the caller named the column of hashes, so no other place is searched
+ */
+function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolean): MappedHash {
+  const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
+  const hash = textAt(values, 'hash');
+  const password = textAt(values, 'password');
+  if (hash !== undefined) return { hash };
+  if (!isGiven && password !== undefined && isWholeHash(password)) return { hash: password };
+  const found = isGiven ? undefined : passwordHashIn(record);
+  if (found) return { hash: found.text, place: placeOf(found) };
+  const isObject = typeof values.password === 'object' && values.password !== null;
+  return { isUnsaid: password !== undefined || isObject };
+}
+
+/** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
+function isWholeHash(text: string): boolean {
+  return namedHash(text) !== undefined && hashProblem(text) === undefined;
+}
+
+/** Parses `--map`. @throws UsageError when it names an unknown field */
+export function givenMapping({ map = {} }: ConvertOptions): Mapping {
+  const mapping: Mapping = { columns: {}, metadata: {} };
+  for (const [field, column] of Object.entries(map)) {
+    if (field.startsWith(METADATA) && field.length > METADATA.length) {
+      mapping.metadata[field.slice(METADATA.length)] = column;
+    } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
+    else
+      throw new UsageError(
+        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
+      );
+  }
+  return mapping;
+}
+
+/** The given mapping, completed by columns with common names. */
+export function mappingFor(record: Fields, given: Mapping): Mapping {
+  const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
+  // The first column of each plain name, as a record may have very many columns.
+  const free = new Map<string, string>();
+  for (const column of Object.keys(record)) {
+    if (taken.has(column)) continue;
+    const name = plain(column);
+    if (!free.has(name)) free.set(name, column);
+  }
+  const columns = { ...given.columns };
+  for (const field of MAPPED_FIELDS) {
+    if (columns[field] !== undefined) continue;
+    const names: readonly string[] = USUAL[field];
+    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
+    if (found !== undefined) columns[field] = found;
+  }
+  return { columns, metadata: given.metadata };
+}
+
+function plain(column: string): string {
+  return column.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/**
+ * Lines that list the mapped and the unmapped columns.
+ * @param hashPlace where a hash was found outside mapped columns
+ */
+function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
+  const { columns: named, metadata } = mappingFor(record, given);
+  const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
+  const fields = [
+    ...Object.entries(columns),
+    ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),
+  ];
+  const pairs = fields.map(([field, column]) => `${field}=${column}`);
+  const used = fields.map(([, column]) => column?.split('.')[0]);
+  const unused = Object.keys(record).filter(
+    (column) => column !== CONTEXT && !Object.values(columns).includes(column) && !used.includes(column),
+  );
+  return [
+    `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,
+    ...(unused.length === 0 ? [] : [`  not taken: ${unused.join(', ')} (--map field=column takes them)`]),
+  ];
 }
