@@ -29,7 +29,7 @@ const FIRST_SLOTS = 2 ** 12;
 const FULL = 0.5;
 
 export async function openHashIndex(): Promise<HashIndex> {
-  const spool = await openSpool();
+  const spool = new Spool(await namelessFile());
   let slots = newSlots(FIRST_SLOTS);
   let keyCount = 0;
   let records = 0;
@@ -47,7 +47,7 @@ export async function openHashIndex(): Promise<HashIndex> {
         if (isNew && i === 0) records++;
       }
     },
-    finish: spool.finish,
+    finish: () => spool.finish(),
     find(candidates) {
       for (const key of candidates) {
         const slot = slotOf(slots, fingerprint(key));
@@ -64,7 +64,7 @@ export async function openHashIndex(): Promise<HashIndex> {
       return undefined;
     },
     count: () => ({ records, unused: records - used }),
-    close: spool.close,
+    close: () => spool.close(),
   };
 }
 
@@ -139,19 +139,8 @@ function mix(hash: number): number {
   return second ^ (second >>> 16);
 }
 
-interface Spool {
-  /** Where the next record begins. */
-  readonly size: number;
-  /** Returns how many bytes it has. */
-  add(text: string): Promise<number>;
-  /** Call it once, before the first `read`. */
-  finish(): Promise<void>;
-  read(offset: number, length: number): string;
-  close(): Promise<void>;
-}
-
 const FLUSH_BYTES = 2 ** 20;
-/** Of the window that is read at once. A jump over less than this much counts as near. */
+/** What is read at once. A jump over fewer bytes counts as near. */
 const WINDOW_BYTES = 2 ** 16;
 /** The most bytes of one UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3;
@@ -160,56 +149,64 @@ const MOST_BYTES = 3;
  * Records in an unlinked temporary file. Records that lie near the one before are read together: users and their hashes
  * often come in the same order, or in the opposite one. Any other record costs one small read.
  */
-async function openSpool(): Promise<Spool> {
-  const file = await namelessFile();
-  let size = 0;
-  let pending: Buffer = Buffer.allocUnsafe(FLUSH_BYTES);
-  let filled = 0;
-  let window: Buffer = Buffer.alloc(0);
-  let windowAt = 0;
-  let last = 0;
+class Spool {
+  /** Where the next record begins. */
+  size = 0;
+  private readonly file: FileHandle;
+  private pending: Buffer = Buffer.allocUnsafe(FLUSH_BYTES);
+  private filled = 0;
+  private window: Buffer = Buffer.alloc(0);
+  private windowAt = 0;
+  private last = 0;
 
-  async function flush(): Promise<void> {
-    await file.appendFile(pending.subarray(0, filled));
-    filled = 0;
+  /** @param file empty, and closed by `close` */
+  constructor(file: FileHandle) {
+    this.file = file;
   }
 
-  function take(offset: number, length: number): Buffer {
+  /** Returns how many bytes the record has. */
+  async add(text: string): Promise<number> {
+    const most = text.length * MOST_BYTES;
+    if (this.filled + most > this.pending.length) await this.flush();
+    if (most > this.pending.length) this.pending = Buffer.allocUnsafe(most);
+    const written = this.pending.write(text, this.filled);
+    this.filled += written;
+    this.size += written;
+    return written;
+  }
+
+  /** Call it once, before the first `read`. */
+  async finish(): Promise<void> {
+    await this.flush();
+    this.pending = Buffer.alloc(0);
+  }
+
+  read(offset: number, length: number): string {
+    const isNear = Math.abs(offset - this.last) < WINDOW_BYTES && length <= WINDOW_BYTES / 2;
+    const isForwards = offset >= this.last;
+    this.last = offset;
+    if (offset < this.windowAt || offset + length > this.windowAt + this.window.length) {
+      if (!isNear) return this.take(offset, length).toString('utf8');
+      this.windowAt = isForwards ? offset : Math.max(0, offset + length - WINDOW_BYTES);
+      this.window = this.take(this.windowAt, WINDOW_BYTES);
+    }
+    return this.window.toString('utf8', offset - this.windowAt, offset - this.windowAt + length);
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+
+  private async flush(): Promise<void> {
+    await this.file.appendFile(this.pending.subarray(0, this.filled));
+    this.filled = 0;
+  }
+
+  private take(offset: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     // Mostly served from the system's cache: a promise would cost more than the read.
-    return bytes.subarray(0, readSync(file.fd, bytes, 0, length, offset));
+    return bytes.subarray(0, readSync(this.file.fd, bytes, 0, length, offset));
   }
-
-  return {
-    get size() {
-      return size;
-    },
-    async add(text) {
-      const most = text.length * MOST_BYTES;
-      if (filled + most > pending.length) await flush();
-      if (most > pending.length) pending = Buffer.allocUnsafe(most);
-      const written = pending.write(text, filled);
-      filled += written;
-      size += written;
-      return written;
-    },
-    async finish() {
-      await flush();
-      pending = Buffer.alloc(0);
-    },
-    read(offset, length) {
-      const isNear = Math.abs(offset - last) < WINDOW_BYTES && length <= WINDOW_BYTES / 2;
-      const isForwards = offset >= last;
-      last = offset;
-      if (offset < windowAt || offset + length > windowAt + window.length) {
-        if (!isNear) return take(offset, length).toString('utf8');
-        windowAt = isForwards ? offset : Math.max(0, offset + length - WINDOW_BYTES);
-        window = take(windowAt, WINDOW_BYTES);
-      }
-      return window.toString('utf8', offset - windowAt, offset - windowAt + length);
-    },
-    close: () => file.close(),
-  };
 }
 
 async function namelessFile(): Promise<FileHandle> {

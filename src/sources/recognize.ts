@@ -3,7 +3,7 @@ import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { Fields, Format, JsonPath, Source } from './source.ts';
 import { mappingFor } from './systems/mapped.ts';
-import { CONTEXT, isFields, objectAt, parseJson } from './values.ts';
+import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
 
 /**
  * Guesses which system a file comes from, and where its records are; or tells why no system recognizes it, where the file
@@ -182,13 +182,9 @@ export async function whyUnrecognized(file: ExportFile): Promise<string | undefi
   return ofRecords(file);
 }
 
-/** What an API answers instead of users. */
-const ERROR_FIELDS = new Set(
-  [
-    ...['error', 'errors', 'error_code', 'error_description', 'error_uri', 'message', 'msg', 'detail', 'details'],
-    ...['code', 'status', 'statusCode', 'title', 'type', 'path', 'timestamp', 'success', 'request_id', 'requestId'],
-  ].map((name) => name.toLowerCase()),
-);
+/** What an API answers instead of users, in lower case. */
+const ERROR_FIELDS = fieldNames(`error errors error_code error_description error_uri message msg detail details code
+  status statuscode title type path timestamp success request_id requestid`);
 
 const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
 

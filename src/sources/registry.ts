@@ -39,6 +39,7 @@ import { supertokens } from './systems/supertokens.ts';
 import { wordpress } from './systems/wordpress.ts';
 import { workos } from './systems/workos.ts';
 import { zitadel } from './systems/zitadel.ts';
+
 /** All supported source systems. CONTRIBUTING.md says how to add one. */
 
 export const SOURCES: readonly Source[] = [

@@ -1,4 +1,5 @@
 import type { Person, Skipped } from './entry.ts';
+
 /**
  * The definition of one system's export: how its files are laid out, recognized and converted.
  *

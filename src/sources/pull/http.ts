@@ -47,22 +47,48 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 /** Shorter waits are not worth a line. */
 const TOLD_FROM_MS = 5000;
 
-export function openHttp({ title, signal, note, pause, meaning }: HttpOptions): Http {
-  const rest = pause ?? ((ms: number) => sleep(ms, undefined, { signal }));
-  let readyAt = 0;
+export function openHttp(options: HttpOptions): Http {
+  return new HttpClient(options);
+}
 
-  async function wait(ms: number, why: string): Promise<void> {
-    if (ms >= TOLD_FROM_MS) note(`${title} ${why}: going on in ${Math.ceil(ms / 1000)} s.`);
-    if (ms > 0) await rest(ms);
+interface AskOptions {
+  /** The time limit is for the headers, and fetch limits the pauses of the body; otherwise the limit is for all of it. */
+  isStream: boolean;
+}
+
+class HttpClient implements Http {
+  private readonly options: HttpOptions;
+  /** Milliseconds since 1970: the system wants no request before. */
+  private readyAt = 0;
+
+  constructor(options: HttpOptions) {
+    this.options = options;
   }
 
-  /** @param isStream its headers have the time limit, and its pauses that of fetch; otherwise the whole answer has it */
-  async function ask(url: string, request: HttpRequest, isStream: boolean): Promise<Response> {
+  open(url: string, request: HttpRequest = {}): Promise<Response> {
+    return this.ask(url, request, { isStream: true });
+  }
+
+  async json<T>(url: string, request?: HttpRequest): Promise<Answer<T>> {
+    const headers = { accept: 'application/json', ...request?.headers };
+    const response = await this.ask(url, { ...request, headers }, { isStream: false });
+    const { title, signal } = this.options;
+    const body = await response.json().catch((error: unknown) => {
+      if (signal.aborted) throw signal.reason;
+      const isText = error instanceof SyntaxError;
+      const what = isText ? 'answered something else than JSON' : 'broke off its answer';
+      throw new PullError(isText ? 'failed' : 'unreachable', `${title} ${what}.`, 'Check the address.');
+    });
+    return { body: body as T, headers: response.headers };
+  }
+
+  private async ask(url: string, request: HttpRequest, options: AskOptions): Promise<Response> {
+    const { title, meaning } = this.options;
     for (let tries = 1; ; tries++) {
-      await wait(readyAt - Date.now(), 'asks to wait');
-      const { response, fault } = await sent(url, request, isStream);
+      await this.wait(this.readyAt - Date.now(), 'asks to wait');
+      const { response, fault } = await this.sent(url, request, options);
       if (response?.ok) {
-        readyAt = Date.now() + Math.min(usedUpMs(response.headers, Date.now()) ?? 0, LONGEST_WAIT_MS);
+        this.readyAt = Date.now() + Math.min(usedUpMs(response.headers, Date.now()) ?? 0, LONGEST_WAIT_MS);
         return response;
       }
       const { error, isLimit } = response
@@ -71,15 +97,22 @@ export function openHttp({ title, signal, note, pause, meaning }: HttpOptions): 
       if (tries >= TRIES || error.trouble !== 'unreachable') throw error;
       const asked = response && askedWaitMs(response.headers, Date.now());
       const backoff = FIRST_WAIT_MS * 2 ** (tries - 1);
-      await wait(Math.min(asked ?? backoff, LONGEST_WAIT_MS), isLimit ? 'limits the rate' : 'is away');
+      await this.wait(Math.min(asked ?? backoff, LONGEST_WAIT_MS), isLimit ? 'limits the rate' : 'is away');
     }
   }
 
-  async function sent(
+  private async wait(ms: number, why: string): Promise<void> {
+    const { title, signal, note, pause } = this.options;
+    if (ms >= TOLD_FROM_MS) note(`${title} ${why}: going on in ${Math.ceil(ms / 1000)} s.`);
+    if (ms > 0) await (pause?.(ms) ?? sleep(ms, undefined, { signal }));
+  }
+
+  private async sent(
     url: string,
     { sign, ...request }: HttpRequest,
-    isStream: boolean,
+    { isStream }: AskOptions,
   ): Promise<{ response?: Response; fault?: string }> {
+    const { signal } = this.options;
     signal.throwIfAborted();
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), REQUEST_MS).unref();
@@ -98,24 +131,6 @@ export function openHttp({ title, signal, note, pause, meaning }: HttpOptions): 
       return { fault: cause?.message || cause?.code || message };
     }
   }
-
-  return {
-    open: (url, request = {}) => ask(url, request, true),
-    async json<T>(url: string, request?: HttpRequest) {
-      const response = await ask(
-        url,
-        { ...request, headers: { accept: 'application/json', ...request?.headers } },
-        false,
-      );
-      const body = await response.json().catch((error: unknown) => {
-        if (signal.aborted) throw signal.reason;
-        const isText = error instanceof SyntaxError;
-        const what = isText ? 'answered something else than JSON' : 'broke off its answer';
-        throw new PullError(isText ? 'failed' : 'unreachable', `${title} ${what}.`, 'Check the address.');
-      });
-      return { body: body as T, headers: response.headers };
-    },
-  };
 }
 
 const MAY_PASS = new Set([408, 429, 500, 502, 503, 504]);
@@ -218,7 +233,7 @@ export function usedUpMs(headers: Headers, now: number): number | undefined {
 export interface AwsKeys {
   id: string;
   secret: string;
-  /** Of temporary keys. */
+  /** Only temporary keys have one. */
   sessionToken?: string | undefined;
 }
 

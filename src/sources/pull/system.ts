@@ -1,5 +1,6 @@
 import { UsageError } from '../read/records.ts';
 import type { Fields } from '../source.ts';
+
 /**
  * The definition of a running system that users are read from: its options, its secrets, and how its pages are read.
  *
@@ -95,7 +96,7 @@ export class PullError extends Error {
   override readonly name = 'PullError';
   readonly trouble: Trouble;
   readonly advice: string | undefined;
-  /** Of an answer over HTTP. */
+  /** The status of an answer over HTTP. */
   readonly status: number | undefined;
 
   constructor(trouble: Trouble, message: string, advice?: string, status?: number) {

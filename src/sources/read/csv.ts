@@ -1,5 +1,5 @@
 import { finished } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
 
 /**
@@ -24,34 +24,8 @@ export interface CsvLayout {
 const UNCLOSED = 'a quote is opened and never closed';
 
 export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
-  const { columns: given, isSample = false } = layout;
-  const readerOf = (columns: readonly string[]) =>
-    isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
-  const isTabbed = layout.delimiter === '\t';
-  let read = given && readerOf(given);
-  let group: FileRecord[] = [];
-  let ended = 0;
-  const parser = parse({
-    delimiter: layout.delimiter,
-    bom: true,
-    relax_column_count: true,
-    // Programs that separate by tabs, such as `mysql --batch`, do not quote: a cell of JSON is as it is.
-    relax_quotes: isTabbed,
-    skip_empty_lines: true,
-    max_record_size: MAX_RECORD_BYTES,
-    record_delimiter: ['\r\n', '\n'],
-    // Collected here and not from the stream, which would drop the rows before an error.
-    on_record(cells: string[], { lines }: { lines: number }) {
-      // In text without quotes, a cell that begins with one would take the rows after it.
-      if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
-      const line = lines - breaksIn(cells);
-      if (cells.length > MOST_CELLS) throw tooWide(line);
-      ended = lines;
-      if (!read) read = readerOf(cells.map((name) => name.trim()));
-      else group.push(...[read(cells, line)].filter((record) => record !== undefined));
-      return null;
-    },
-  });
+  const rows = new Rows(layout);
+  const parser = parserOf(layout, rows);
   let broken: Error | undefined;
   parser.on('error', (error) => {
     broken = error;
@@ -60,15 +34,75 @@ export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayo
   for await (const chunk of withoutComments(chunks)) {
     await new Promise<void>((resolve) => parser.write(chunk, () => resolve()));
     if (broken) break;
+    const group = rows.taken();
     if (group.length > 0) yield group;
-    group = [];
-    if (unfinishedCells(parser) > MOST_CELLS) throw tooWide(ended + 1);
+    if (unfinishedCells(parser) > MOST_CELLS) throw tooWide(rows.ended + 1);
   }
   if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
-  if (group.length > 0) yield group;
-  if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, ended + 1);
-  if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, ended + 1);
+  const last = rows.taken();
+  if (last.length > 0) yield last;
+  if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, rows.ended + 1);
+  if (broken instanceof CsvError)
+    throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, rows.ended + 1);
   if (broken) throw broken;
+}
+
+function parserOf({ delimiter }: CsvLayout, rows: Rows): Parser {
+  return parse({
+    delimiter,
+    bom: true,
+    relax_column_count: true,
+    // Programs that separate by tabs, such as `mysql --batch`, do not quote: a cell of JSON is as it is.
+    relax_quotes: delimiter === '\t',
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_BYTES,
+    record_delimiter: ['\r\n', '\n'],
+    // Collected here and not from the stream, which would drop the rows before an error.
+    on_record(cells: string[], { lines }: { lines: number }) {
+      rows.add(cells, lines);
+      return null;
+    },
+  });
+}
+
+/** The rows that were parsed and not yet passed on. */
+class Rows {
+  /** The line where the last row ended. */
+  ended = 0;
+  private readonly layout: CsvLayout;
+  private read: RowReader | undefined;
+  private group: FileRecord[] = [];
+
+  constructor(layout: CsvLayout) {
+    this.layout = layout;
+    this.read = layout.columns && this.readerOf(layout.columns);
+  }
+
+  /** @param lines the number of lines up to the end of the row @throws UnclosedQuote @throws FileError */
+  add(cells: string[], lines: number): void {
+    const isTabbed = this.layout.delimiter === '\t';
+    // In text without quotes, a cell that begins with one would take the rows after it.
+    if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
+    const line = lines - breaksIn(cells);
+    if (cells.length > MOST_CELLS) throw tooWide(line);
+    this.ended = lines;
+    if (!this.read) this.read = this.readerOf(cells.map((name) => name.trim()));
+    else {
+      const record = this.read(cells, line);
+      if (record) this.group.push(record);
+    }
+  }
+
+  taken(): FileRecord[] {
+    const { group } = this;
+    this.group = [];
+    return group;
+  }
+
+  private readerOf(columns: readonly string[]): RowReader {
+    const { columns: given, isSample = false } = this.layout;
+    return isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
+  }
 }
 
 class UnclosedQuote extends Error {}

@@ -103,7 +103,7 @@ function others(contacts: readonly Contact[]): { value: string; verified: boolea
     : rest.map(({ value, isVerified }) => ({ value, verified: isVerified === true }));
 }
 
-/** The same account may be in several of the lists. */
+/** Keeps each account once, as it may be in several of the lists. */
 function linksOf(record: Fields): ProviderLink[] {
   const accounts = ['external_accounts', 'enterprise_accounts', 'saml_accounts'].flatMap((key) =>
     objectsAt(record, key),

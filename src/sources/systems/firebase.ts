@@ -26,9 +26,19 @@ const IN_COLUMNS = [
  * the newer providers.
  */
 export const FIREBASE_COLUMNS: readonly string[] = [
-  ...['localId', 'email', 'emailVerified', 'passwordHash', 'salt', 'displayName', 'photoUrl'],
+  'localId',
+  'email',
+  'emailVerified',
+  'passwordHash',
+  'salt',
+  'displayName',
+  'photoUrl',
   ...columnsOf(IN_COLUMNS[0]),
-  ...['createdAt', 'lastSignedInAt', 'phoneNumber', 'disabled', 'customAttributes'],
+  'createdAt',
+  'lastSignedInAt',
+  'phoneNumber',
+  'disabled',
+  'customAttributes',
   ...columnsOf(IN_COLUMNS[1]),
 ];
 

@@ -107,7 +107,7 @@ interface Address {
   isVerified: boolean;
 }
 
-/** Of several addresses, the one that the traits name, else the first. */
+/** The address that the traits name, else the first one. */
 function addressOf(record: Fields, via: string, usual: string | undefined): Address | undefined {
   const addresses = objectsAt(record, 'verifiable_addresses').flatMap((address) => {
     const value = textAt(address, 'value');

@@ -2,7 +2,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { Fields, Format, Source } from '../source.ts';
-import { numberAt, textAt } from '../values.ts';
+import { fieldNames, numberAt, textAt } from '../values.ts';
 
 /**
  * LDIF: the persons among the entries of a directory, such as OpenLDAP, 389 Directory Server, FreeIPA or Active
@@ -97,15 +97,15 @@ function withoutTaken(entry: Fields): Fields {
   return isPhone ? { ...rest, telephonenumber: valuesOf(entry, 'telephonenumber').slice(1) } : rest;
 }
 
-/** Persons who can sign in, and persons of an address book; Active Directory's contacts are excluded below. */
+/** Persons who can sign in, and persons of an address book; Active Directory's contacts are among OTHER_CLASSES. */
 const PERSON_CLASSES = [
-  ...['person', 'organizationalperson', 'residentialperson', 'inetorgperson', 'pilotperson', 'newpilotperson'],
-  ...['posixaccount', 'user', 'inetuser', 'account'],
+  ...fieldNames(`person organizationalperson residentialperson inetorgperson pilotperson
+  newpilotperson posixaccount user inetuser account`),
 ];
 /** Whatever its other classes, such an entry is not a person who signs in. */
 const OTHER_CLASSES = [
-  ...['computer', 'contact', 'group', 'groupofnames', 'ipahost', 'ipaservice', 'device', 'trusteddomain'],
-  ...['organizationalrole', 'msds-managedserviceaccount', 'msds-groupmanagedserviceaccount'],
+  ...fieldNames(`computer contact group groupofnames ipahost ipaservice device trusteddomain
+  organizationalrole msds-managedserviceaccount msds-groupmanagedserviceaccount`),
 ];
 /** Parts of class names for other things; a directory's own configuration has prefixes. */
 const THINGS =

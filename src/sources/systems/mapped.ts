@@ -26,7 +26,9 @@ function mapped(name: string, title: string, formats: readonly Format[]): Source
         : 0,
     explain(record, options) {
       const given = givenMapping(options);
-      const { place } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), isHashGiven(given));
+      const { place } = isPlain(given)
+        ? {}
+        : mappedHash(record, mappingFor(record, given), { isGiven: isHashGiven(given) });
       return explainMapping(record, given, place);
     },
     converter,
@@ -41,8 +43,17 @@ const USUAL = {
   userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
   email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
   emailVerified: [
-    ...['emailverified', 'isemailverified', 'verifiedemail', 'emailaddressverified', 'emailverifiedat'],
-    ...['emailconfirmed', 'isemailconfirmed', 'emailconfirmedat', 'verified', 'isverified', 'confirmed'],
+    'emailverified',
+    'isemailverified',
+    'verifiedemail',
+    'emailaddressverified',
+    'emailverifiedat',
+    'emailconfirmed',
+    'isemailconfirmed',
+    'emailconfirmedat',
+    'verified',
+    'isverified',
+    'confirmed',
   ],
   firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
   lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
@@ -68,7 +79,7 @@ export type MappedField = keyof typeof USUAL;
 interface Mapping {
   /** Column, or path of NDJSON such as `profile.mail`, by field. */
   columns: Partial<Record<MappedField, string>>;
-  /** The same, by metadata key. */
+  /** Column, or path, by metadata key. */
   metadata: Record<string, string>;
 }
 
@@ -177,7 +188,7 @@ function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
   };
 
   function hashAlone(): Secret {
-    const found = mappedHash(record, mapping, isHashGiven(given));
+    const found = mappedHash(record, mapping, { isGiven: isHashGiven(given) });
     if (found.isUnsaid) notes.push(PASSWORD_UNSAID);
     return { hash: found.hash };
   }
@@ -237,9 +248,9 @@ interface MappedHash {
 /**
  * The password hash of a record: in the column of hashes, in a column of passwords, or elsewhere in the record if it is
  * clearly the password's.
- * @param isGiven the caller named the column of hashes, so no other place is searched
+ * @param options isGiven: the caller named the column of hashes, so no other place is searched
  */
-function mappedHash(record: Fields, { columns }: Mapping, isGiven: boolean): MappedHash {
+function mappedHash(record: Fields, { columns }: Mapping, { isGiven }: { isGiven: boolean }): MappedHash {
   const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
   const hash = textAt(values, 'hash');
   const password = textAt(values, 'password');

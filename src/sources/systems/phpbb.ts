@@ -9,7 +9,7 @@ import { tableSource } from './table.ts';
 
 /** USER_INACTIVE, and USER_IGNORE for bots and the guest. */
 const [INACTIVE, IGNORED] = ['1', '2'];
-/** Of some seventy columns, those that describe a person. */
+/** The columns that describe a person; the table has some seventy. */
 const KEPT = fieldNames(
   'user_timezone user_birthday user_jabber user_website user_from user_occ user_interests group_id',
 );

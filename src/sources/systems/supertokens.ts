@@ -79,7 +79,7 @@ function convert(record: Fields, signerKey: string | undefined): Person {
 }
 
 interface LoginMethod {
-  /** Its user's id in the previous system, if the method has its own. */
+  /** The user's id in the previous system, if the method has its own. */
   externalUserId: string | undefined;
   /** `emailpassword`, `thirdparty`, `passwordless`, `webauthn`. */
   recipe: string | undefined;

@@ -214,7 +214,14 @@ const PROVIDERS = ['apple', 'facebook', 'github', 'gitlab', 'google', 'linkedin'
 const BOOKKEEPING = ['created_at', 'updated_at', 'last_login_at', 'last_login_ip', 'last_seen_at'];
 
 const TAKEN: ReadonlySet<string> = new Set([
-  ...[CONTEXT, 'id', 'email', 'provider', 'deleted_at', ...PROVIDER_IDS, ...PHONE_VERIFIED, ...BOOKKEEPING],
+  CONTEXT,
+  'id',
+  'email',
+  'provider',
+  'deleted_at',
+  ...PROVIDER_IDS,
+  ...PHONE_VERIFIED,
+  ...BOOKKEEPING,
   ...Object.values(USUAL).flat(),
   ...PROVIDERS.map((name) => `${name}_id`),
 ]);

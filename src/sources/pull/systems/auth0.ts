@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { ndjsonRecords } from '../../read/ndjson.ts';
 import type { Fields } from '../../source.ts';
+import { fieldNames } from '../../values.ts';
 import { clientToken, type Http, openHttp } from '../http.ts';
 import {
   baseUrl,
@@ -29,9 +30,8 @@ const LONGEST_PAUSE_MS = 10_000;
 const LONGEST_JOB_MS = 60 * 60_000;
 /** The fields that the source reads; the usual set lacks some of them. */
 const FIELDS = [
-  ...['user_id', 'email', 'email_verified', 'username', 'phone_number', 'phone_verified', 'name', 'given_name'],
-  ...['family_name', 'nickname', 'picture', 'locale', 'gender', 'blocked', 'identities', 'user_metadata'],
-  ...['app_metadata', 'created_at', 'multifactor'],
+  ...fieldNames(`user_id email email_verified username phone_number phone_verified name given_name
+  family_name nickname picture locale gender blocked identities user_metadata app_metadata created_at multifactor`),
 ];
 
 export const auth0: PullSystem = {

@@ -1,4 +1,5 @@
 import type { Fields } from '../../source.ts';
+import { fieldNames } from '../../values.ts';
 import { clientToken, type Http, openHttp } from '../http.ts';
 import {
   baseUrl,
@@ -24,8 +25,8 @@ import {
 
 /** The properties that the source reads. */
 const PROPERTIES = [
-  ...['id', 'accountEnabled', 'displayName', 'givenName', 'surname', 'userPrincipalName', 'mail', 'otherMails'],
-  ...['mobilePhone', 'businessPhones', 'preferredLanguage', 'identities'],
+  ...fieldNames(`id accountEnabled displayName givenName surname userPrincipalName mail otherMails
+  mobilePhone businessPhones preferredLanguage identities`),
 ];
 /** The state of a delta query is too old: everything must be read once more. */
 const GONE = 410;

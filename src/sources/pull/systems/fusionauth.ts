@@ -10,6 +10,7 @@ import {
   requiredOption,
   secretOf,
 } from '../system.ts';
+
 /**
  * FusionAuth: User Search, in the order of the ids. FusionAuth returns no password hashes; they are in its database.
  *

@@ -76,7 +76,7 @@ function filterOf(settings: PullSettings, since: string | undefined): string {
   return `(&${filter}(${requiredOption(settings, 'changed-attribute')}>=${time}))`;
 }
 
-/** Their values are bytes; `ldapts` compares names by case. */
+/** Attributes whose values are bytes; `ldapts` compares names by case. */
 const BYTES = ['objectGUID', 'objectSid', 'jpegPhoto', 'thumbnailPhoto', 'userCertificate'];
 
 async function* pages(client: Client, base: string, filter: string, size: number): AsyncGenerator<Page> {
@@ -116,7 +116,7 @@ function recordOf({ dn, ...attributes }: Entry): Fields {
 
 /** Result codes of RFC 4511 appendix A. */
 const [SIZE_LIMIT, STRONGER_AUTH, INVALID_CREDENTIALS, INSUFFICIENT_ACCESS] = [4, 8, 49, 50];
-/** Of OpenSSL, by way of Node.js. */
+/** Codes of OpenSSL, as Node.js passes them on. */
 const UNTRUSTED = /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_)/;
 
 function asPullError(error: Error & { code?: number | string }): Error {

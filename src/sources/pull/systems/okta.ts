@@ -10,6 +10,7 @@ import {
   type Start,
   secretOf,
 } from '../system.ts';
+
 /**
  * Okta: List Users, page by page as the `Link` header says. Okta returns no password hashes.
  *
