@@ -123,6 +123,10 @@ export function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
+/** What was found out about names: the records of a file have the same ones. */
+const ANSWERS = new Map<string, boolean>();
+const MOST_ANSWERS = 1000;
+const LONGEST_ANSWERED = 100;
 /** Words of secrets among the letters of a name, so in any spelling: `passwordHint`, `USER_PASS_WORD`, `totp`. */
 const SECRET_WORD = /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp/;
 /** Words that contain `otp` and are no secret. */
@@ -135,6 +139,11 @@ const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key|(?:^|_)(?:sa
  * the report of an import do not show their values.
  */
 export function isSecretName(name: string): boolean {
+  const known = ANSWERS.get(name);
+  if (known !== undefined) return known;
   const letters = name.toLowerCase().replace(/[^a-z]/g, '');
-  return SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name);
+  const isSecret = SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name);
+  if (ANSWERS.size >= MOST_ANSWERS) ANSWERS.clear();
+  if (name.length <= LONGEST_ANSWERED) ANSWERS.set(name, isSecret);
+  return isSecret;
 }

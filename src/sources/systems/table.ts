@@ -97,6 +97,7 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
   const { row: rowOf = isDatabase ? filledCells : (record: Fields) => record } = table;
   const parts = typeof table.parts === 'function' ? table.parts(options) : (table.parts ?? []);
   const known = knownColumns(table);
+  const readers = readersOf(table.columns);
   return (record) => {
     const row = rowOf(record);
     const around = { record, usual: hasUsualColumns ? usualColumns(row) : {} };
@@ -105,8 +106,7 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     const made = parts.map((part) => part(row, around));
     const rest = isDatabase ? otherColumns(row, known) : restOf(row, known);
     const linked = typeof links === 'function' ? links(row, around) : links && linksOf(row, links);
-    return Object.assign({}, around.usual, fieldsOf(row, table.columns, around), ...made, {
-      ...(linked && { links: linked }),
+    return Object.assign({}, around.usual, fieldsOf(row, readers, around), ...made, linked && { links: linked }, {
       metadata:
         table.metadata?.(row, rest, around) ?? Object.assign({}, ...spread.map((column) => jsonAt(row, column)), rest),
       notes: made.flatMap(({ notes = [] }) => notes),
@@ -130,23 +130,31 @@ function headOf(column: string): string {
 
 const FLAGS = ['emailVerified', 'phoneVerified', 'passwordChangeRequired'];
 
-function fieldsOf(row: Fields, columns: Columns, around: Around): Fields {
-  const read = ([field, column]: [string, Column<unknown>]) => {
-    if (typeof column === 'function') return [field, column(row, around)];
-    const names = typeof column === 'string' ? [column] : column;
-    return [field, firstAt<unknown>(row, names, FLAGS.includes(field) ? boolAt : textAt)];
-  };
-  return Object.fromEntries(Object.entries(columns).map(read));
+type Readers = readonly (readonly [field: string, read: Read<unknown>])[];
+
+/** Made once for all rows. */
+function readersOf(columns: Columns): Readers {
+  return Object.entries(columns).map(([field, column]: [string, Column<unknown>]) => {
+    if (typeof column === 'function') return [field, column] as const;
+    return [field, readerOf([column].flat(), FLAGS.includes(field) ? boolAt : textAt)] as const;
+  });
 }
 
-function firstAt<T>(row: Fields, names: readonly string[], read: (record: Fields, key: string) => T): T | undefined {
-  for (const name of names) {
-    const path = name.split('.');
-    const last = path.pop() as string;
-    const value = read(path.reduce(jsonAt, row), last);
-    if (value !== undefined) return value;
-  }
-  return undefined;
+function readerOf(names: readonly string[], read: (record: Fields, key: string) => unknown): Read<unknown> {
+  const paths = names.map((name) => name.split('.')).map((path) => ({ above: path, last: path.pop() as string }));
+  return (row) => {
+    for (const { above, last } of paths) {
+      const value = read(above.reduce(jsonAt, row), last);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  };
+}
+
+function fieldsOf(row: Fields, readers: Readers, around: Around): Fields {
+  const fields: Fields = {};
+  for (const [field, read] of readers) fields[field] = read(row, around);
+  return fields;
 }
 
 function linksOf(row: Fields, { list, provider, id, own }: Accounts): ProviderLink[] {
@@ -226,10 +234,12 @@ const TAKEN: ReadonlySet<string> = new Set([
   ...PROVIDERS.map((name) => `${name}_id`),
 ]);
 
+const USUAL_READERS = readersOf({ ...USUAL, userId: 'id', email: 'email' });
+
 function usualColumns(row: Fields): Person {
   const phoneDate = PHONE_VERIFIED.find((column) => Object.hasOwn(row, column));
   return {
-    ...fieldsOf(row, { ...USUAL, userId: 'id', email: 'email' }, { record: row, usual: {} }),
+    ...fieldsOf(row, USUAL_READERS, { record: row, usual: {} }),
     phoneVerified: phoneDate === undefined ? undefined : isDated(row, phoneDate),
     state: isBlocked(row) ? 'inactive' : undefined,
     links: usualLinks(row),
