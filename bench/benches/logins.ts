@@ -31,7 +31,7 @@ const THREADS = 2;
 const LOGIN_CALLERS = 2 * THREADS;
 const CALLERS = 4;
 const COST = 10;
-/** The number of different passwords (load.ts). */
+/** The number of different passwords (bench/testbed/load.ts). */
 const PASSWORDS = 6;
 const TARGET_RATIO = 0.95;
 /** All calls come from one address; they are still counted. */

@@ -1,7 +1,7 @@
 /**
  * Draws a flame graph of a CPU profile: one self-contained SVG, coloured by step, for light and dark pages.
  *
- *   node bench/measure/flame.ts cost-worker.cpuprofile docs/performance-worker.svg "One worker, 100,000 users"
+ *   node bench/measure/flame.ts cost-worker.cpuprofile bench/results/worker.svg "One worker, 100,000 users"
  *
  * A box is a function on top of its caller, as wide as its share of the main thread's working time. Boxes narrower than
  * 0.3 % are left out, with everything that they call. Point at a box to see its name and place.

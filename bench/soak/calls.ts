@@ -11,7 +11,7 @@ import { Meter } from './meter.ts';
 
 /** Users who log in and get reset codes. */
 const PEOPLE = 200;
-/** The number of different passwords (load.ts). */
+/** The number of different passwords (bench/testbed/load.ts). */
 const PASSWORDS = 6;
 /** On average. It varies: callers that stay in step for minutes, or drift apart, would change the times of all of them. */
 const PAUSE_MS = 1000;

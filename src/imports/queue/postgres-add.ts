@@ -10,7 +10,7 @@ import { type Addition, type AddJobs, areSimple, chunksOf, hasKnownFunctions } f
  * Unlike BullMQ, it stores a job's id only as its id, not as an option `jobId` too, and gives all jobs of a statement the
  * time of the first: so the options of all jobs are the same, and are sent once.
  * Guarantee: the jobs are in the queue when this resolves. Adding an id that exists changes nothing. The function of the
- * database that this replaces must be the one that Muster knows (bullmq-scripts.ts).
+ * database that this replaces must be the one that Muster knows (`hasKnownFunctions`).
  */
 
 const TEXT = readFileSync(new URL('postgres-add.sql', import.meta.url), 'utf8');

@@ -9,7 +9,7 @@ import { COMPLETE, complete } from './postgres-complete.ts';
 export const CLAIM = 'move_to_active(';
 
 const TEXT = readFileSync(new URL('postgres-claim.sql', import.meta.url), 'utf8');
-/** Positions of the parameters: see move_to_active.sql in BullMQ. */
+/** Positions of the parameters: see `move_to_active` of BullMQ. */
 const [QUEUE, TOKEN, LOCK_MS, NOW, WORKER, LIMITER_MAX] = [0, 1, 2, 3, 4, 5] as const;
 
 /** Settles every call. A single one is sent as it is. */
@@ -49,7 +49,7 @@ async function claimTogether(run: RunQuery, calls: Call[]): Promise<boolean> {
  * Patches `query` of one pool of pg 8.23, and recognises the statements by their text: BullMQ has no interface for batched
  * calls. The tests of this folder fail when BullMQ no longer sends these statements.
  * Guarantee: a call that is alone in its turn is sent as it is. One bad job fails alone (postgres-complete.ts). Functions
- * that Muster does not know are never batched (bullmq-scripts.ts).
+ * that Muster does not know are never batched (`hasKnownFunctions`).
  * On crash: the jobs' locks expire, as they do without batching.
  */
 

@@ -26,7 +26,7 @@ from ready, unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::bigint[]
   lateral move_to_completed_fetch(
     case when ready.jobs >= 0 then c.a end, c.b, c.c, c.d, c.e, c.f, c.g, c.h, c.i, c.j, c.k, c.l, c.m) as j`;
 const PARAMETERS = 13;
-/** Positions of the parameters: see move_to_completed_fetch.sql in BullMQ. */
+/** Positions of the parameters: see `move_to_completed_fetch` of BullMQ. */
 const [QUEUE, ID, TOKEN, RESULT, REMOVE_ALL, LOCK_MS, NOW, WORKER, LIMITER_MAX] = [
   0, 1, 2, 3, 5, 8, 9, 10, 11,
 ] as const;

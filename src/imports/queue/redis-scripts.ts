@@ -6,7 +6,7 @@ import { isKnownScript } from './batching.ts';
  *
  * BullMQ loads its scripts by `defineCommand` of ioredis 6.0, which is replaced here, so that a script's text is known. The
  * tests of this folder fail when BullMQ no longer loads them this way.
- * Guarantee: a script that Muster does not know is never replaced (bullmq-scripts.ts).
+ * Guarantee: a script that Muster does not know is never replaced (`isKnownScript`).
  */
 
 /** By BullMQ's name of the script whose work they do; `keys` is their number of keys. */
