@@ -10,10 +10,10 @@ import { ApiError } from '../platform/errors.ts';
 import { hidden, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import { headline, notice, state, table, time } from './shell/blocks.ts';
 import { saidOnce } from './shell/errors.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { ACCOUNT } from './texts/account.ts';
 
 const SAID: Readonly<Record<string, string>> = {
@@ -23,21 +23,21 @@ const SAID: Readonly<Record<string, string>> = {
 };
 
 /** Mount it behind the session, but before roles are required. */
-export function accountScreens({ show, at, config }: ScreenDeps): Router {
+export function accountScreens({ show, consoleUrl, config }: ScreenDeps): Router {
   const router = Router();
   router.get('/console/account', async (req, res) => {
-    const { result } = await visitOf(res).api.get<{ result: Login[] }>(loginsOf(res));
+    const { result } = await sessionOf(res).api.get<{ result: Login[] }>(loginsOf(res));
     show(req, res, {
       title: ACCOUNT.title,
-      body: accountBody({ at, baseUrl: config.baseUrl }, result, SAID[saidOnce(res)]),
+      body: accountBody({ consoleUrl, baseUrl: config.baseUrl }, result, SAID[saidOnce(res)]),
     });
   });
   router.post('/console/account/end', async (req, res) => {
     const path = `${loginsOf(res)}/${encodeURIComponent(loginId(req))}`;
-    await after(res, () => visitOf(res).api.send(path, {}, { method: 'DELETE' }), 'ended');
+    await after(res, () => sessionOf(res).api.send(path, {}, { method: 'DELETE' }), 'ended');
   });
   router.post('/console/account/end-others', async (_req, res) => {
-    const end = () => visitOf(res).api.send(loginsOf(res), { keepCurrent: true }, { method: 'DELETE' });
+    const end = () => sessionOf(res).api.send(loginsOf(res), { keepCurrent: true }, { method: 'DELETE' });
     await after(res, end, 'others');
   });
   return router;
@@ -47,18 +47,18 @@ export function accountScreens({ show, at, config }: ScreenDeps): Router {
       await end();
     } catch (error) {
       const id = error instanceof ApiError ? error.id : '';
-      if (id === 'AUTH-SIGN-IN-AGAIN') return res.redirect(303, at(`/sign-in?${AGAIN}`));
+      if (id === 'AUTH-SIGN-IN-AGAIN') return res.redirect(303, consoleUrl(`/sign-in?${AGAIN}`));
       // Somebody else was faster.
       if (id !== 'LOGIN-NOT-FOUND') throw error;
     }
-    res.redirect(303, at(`/account?done=${done}`));
+    res.redirect(303, consoleUrl(`/account?done=${done}`));
   }
 }
 
 const AGAIN = new URLSearchParams({ again: 'yes', to: '/console/account?done=again' });
 
 function loginsOf(res: Response): string {
-  return `/v2beta/users/${encodeURIComponent(visitOf(res).caller.userId)}/logins`;
+  return `/v2beta/users/${encodeURIComponent(sessionOf(res).caller.userId)}/logins`;
 }
 
 /** Never empty: without an id, the call would end all logins. */
@@ -87,49 +87,49 @@ const MOST_LISTED = 100;
 
 /** @param said what has just happened */
 function accountBody(
-  { at, baseUrl }: { at: At; baseUrl: string },
+  { consoleUrl, baseUrl }: { consoleUrl: ConsoleUrl; baseUrl: string },
   logins: readonly Login[],
-  said: string | undefined,
+  flashMessage: string | undefined,
 ): Html {
   const isApplication = ({ type }: Login) => type === 'LOGIN_TYPE_APPLICATION';
   const [places, applications] = [logins.filter((login) => !isApplication(login)), logins.filter(isApplication)];
   return html`${headline(ACCOUNT.title)}
-${notice(said)}
+${notice(flashMessage)}
 <p class="soft">${ACCOUNT.intro} <a href="${baseUrl}/ui/forgot">${ACCOUNT.password}</a></p>
-${section(at, ACCOUNT.browsers, places, ACCOUNT.noBrowsers)}
-${section(at, ACCOUNT.applications, applications, ACCOUNT.noApplications, ACCOUNT.applicationsHint)}
-${logins.some(({ isCurrent }) => !isCurrent) ? endOthers(at, logins.length === MOST_LISTED) : undefined}`;
+${section(consoleUrl, ACCOUNT.browsers, places, ACCOUNT.noBrowsers)}
+${section(consoleUrl, ACCOUNT.applications, applications, ACCOUNT.noApplications, ACCOUNT.applicationsHint)}
+${logins.some(({ isCurrent }) => !isCurrent) ? endOthers(consoleUrl, logins.length === MOST_LISTED) : undefined}`;
 }
 
-function section(at: At, title: string, logins: readonly Login[], none: string, hint?: string): Html {
-  const content = logins.length > 0 ? loginTable(at, title, logins) : html`<p class="inset soft">${none}</p>`;
+function section(consoleUrl: ConsoleUrl, title: string, logins: readonly Login[], none: string, hint?: string): Html {
+  const content = logins.length > 0 ? loginTable(consoleUrl, title, logins) : html`<p class="inset soft">${none}</p>`;
   return html`<h2>${title}</h2>
 ${hint && html`<p class="soft">${hint}</p>`}
 <section class="card flush">${content}</section>`;
 }
 
-function loginTable(at: At, title: string, logins: readonly Login[]): Html {
+function loginTable(consoleUrl: ConsoleUrl, title: string, logins: readonly Login[]): Html {
   const columns = [ACCOUNT.name, ACCOUNT.signedIn, ACCOUNT.lastUsed, ACCOUNT.address, ACCOUNT.ends, ACCOUNT.action];
-  const rows = logins.map((login) => row(at, login));
+  const rows = logins.map((login) => row(consoleUrl, login));
   return table(title, columns, rows);
 }
 
-function row(at: At, login: Login): Html {
+function row(consoleUrl: ConsoleUrl, login: Login): Html {
   return html`<tr><th scope="row">${nameOf(login)}</th>
 <td data-label="${ACCOUNT.signedIn}">${time(login.creationDate)}</td>
 <td data-label="${ACCOUNT.lastUsed}">${time(login.lastUseDate) ?? ACCOUNT.unknown}</td>
 <td data-label="${ACCOUNT.address}">${login.address ?? ACCOUNT.unknown}</td>
 <td data-label="${ACCOUNT.ends}">${time(login.expirationDate)}</td>
-<td data-label="${ACCOUNT.action}">${login.isCurrent ? state({ name: ACCOUNT.current, look: 'good' }) : end(at, login)}</td></tr>
+<td data-label="${ACCOUNT.action}">${login.isCurrent ? state({ name: ACCOUNT.current, look: 'good' }) : end(consoleUrl, login)}</td></tr>
 `;
 }
 
-function end(at: At, login: Login): Html {
-  return html`<form method="post" action="${at('/account/end')}">${hidden({ loginId: login.id })}<button type="submit" class="quiet small">${ACCOUNT.end}<span class="sr"> ${nameOf(login)}, ${login.address}</span></button></form>`;
+function end(consoleUrl: ConsoleUrl, login: Login): Html {
+  return html`<form method="post" action="${consoleUrl('/account/end')}">${hidden({ loginId: login.id })}<button type="submit" class="quiet small">${ACCOUNT.end}<span class="sr"> ${nameOf(login)}, ${login.address}</span></button></form>`;
 }
 
-function endOthers(at: At, isMore: boolean): Html {
-  return html`<form class="card confirm" method="post" action="${at('/account/end-others')}">
+function endOthers(consoleUrl: ConsoleUrl, isMore: boolean): Html {
+  return html`<form class="card confirm" method="post" action="${consoleUrl('/account/end-others')}">
 <p id="others">${ACCOUNT.endOthersHint}${isMore ? ` ${ACCOUNT.most}` : ''}</p>
 <div class="buttons"><button type="submit" class="danger" aria-describedby="others">${ACCOUNT.endOthers}</button></div></form>`;
 }

@@ -4,11 +4,11 @@ import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { type Page, userPath } from './shapes.ts';
+import { sessionOf } from './session.ts';
+import { type ResultPage, userPath } from './shapes.ts';
 import { formPage, headline, list, notice, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
 import { SYSTEM } from './texts/system.ts';
 import { userNames } from './users/list.ts';
@@ -27,12 +27,17 @@ export function administratorScreens(deps: ScreenDeps): Router {
   return router;
 }
 
-async function showAll({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api, caller, kept } = visitOf(res);
-  const { details, result } = await api.send<Page<Administrator>>(`${API}/_search`, { query: { limit: MOST } });
+async function showAll(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api, caller, kept } = sessionOf(res);
+  const { details, result } = await api.send<ResultPage<Administrator>>(`${API}/_search`, { query: { limit: MOST } });
   const ids = result.map(({ userId }) => userId);
   const body = listBody(
-    at,
+    consoleUrl,
     {
       administrators: result,
       total: Number(details.totalResult),
@@ -51,26 +56,31 @@ async function showAll({ at, show }: ScreenDeps, req: Request, res: Response, re
 }
 
 async function add(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  requirePermission(visitOf(res).caller, 'addInstanceMember');
+  requirePermission(sessionOf(res).caller, 'addInstanceMember');
   try {
-    await visitOf(res).api.send(API, { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER'] });
-    res.redirect(303, deps.at(`${PATH}?done=added`));
+    await sessionOf(res).api.send(API, { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER'] });
+    res.redirect(303, deps.consoleUrl(`${PATH}?done=added`));
   } catch (error) {
     await showAll(deps, req, res, refusalOf(error, ['userId']));
   }
 }
 
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api, caller } = visitOf(res);
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api, caller } = sessionOf(res);
   requirePermission(caller, 'removeInstanceMember');
   const userId = String(req.params.userId);
   const name = (await userNames(api, [userId]))(userId);
   const title = ADMINISTRATORS.removeTitle(name);
   const body = formPage({
     title,
-    above: { href: at(PATH), text: ADMINISTRATORS.title },
+    above: { href: consoleUrl(PATH), text: ADMINISTRATORS.title },
     problem: refusal?.message,
-    action: at(removePath(userId)),
+    action: consoleUrl(removePath(userId)),
     content: html`${list([ADMINISTRATORS.removeEffect, ADMINISTRATORS.removeStays])}
 ${userId === caller.userId ? notice(ADMINISTRATORS.removeSelf, 'warn') : undefined}`,
     button: ADMINISTRATORS.remove,
@@ -81,7 +91,7 @@ ${userId === caller.userId ? notice(ADMINISTRATORS.removeSelf, 'warn') : undefin
 
 /** The API keeps the last administrator who can sign in. */
 async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const userId = String(req.params.userId);
   try {
     await api.send(`${API}/${encodeURIComponent(userId)}`, {}, { method: 'DELETE' });
@@ -89,7 +99,7 @@ async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<vo
     return showRemoval(deps, req, res, refusalOf(error));
   }
   // A person who removed themselves may no longer see the list.
-  res.redirect(303, deps.at(userId === caller.userId ? '/' : `${PATH}?done=removed`));
+  res.redirect(303, deps.consoleUrl(userId === caller.userId ? '/' : `${PATH}?done=removed`));
 }
 
 interface Administrator {
@@ -108,28 +118,28 @@ interface AdministratorsPage {
   userId: string;
 }
 
-function listBody(at: At, page: AdministratorsPage, refusal?: Refusal): Html {
+function listBody(consoleUrl: ConsoleUrl, page: AdministratorsPage, refusal?: Refusal): Html {
   const { administrators, total } = page;
   const more = total > administrators.length ? ADMINISTRATORS.more(administrators.length, total) : '';
-  return html`${headline(ADMINISTRATORS.title, { href: at('/system'), text: SYSTEM.title })}
+  return html`${headline(ADMINISTRATORS.title, { href: consoleUrl('/system'), text: SYSTEM.title })}
 <p>${ADMINISTRATORS.intro}</p>
-<section class="card flush">${administratorTable(at, page)}${more && html`<p class="inset soft">${more}</p>`}</section>
+<section class="card flush">${administratorTable(consoleUrl, page)}${more && html`<p class="inset soft">${more}</p>`}</section>
 <section class="card confirm"><h2>${ADMINISTRATORS.add}</h2>${notice(refusal?.message, 'bad')}
-<form method="post" action="${at(PATH)}">
+<form method="post" action="${consoleUrl(PATH)}">
 ${field({ name: 'userId', label: ADMINISTRATORS.userId, value: page.userId, hint: ADMINISTRATORS.userIdHint, wrong: refusal?.wrong('userId') })}
 ${list([ADMINISTRATORS.addEffect])}
 <div class="buttons"><button type="submit">${ADMINISTRATORS.add}</button></div></form></section>`;
 }
 
-function administratorTable(at: At, { administrators, nameOf, self }: AdministratorsPage): Html {
+function administratorTable(consoleUrl: ConsoleUrl, { administrators, nameOf, self }: AdministratorsPage): Html {
   const columns = [ADMINISTRATORS.user, ADMINISTRATORS.userId, ADMINISTRATORS.since, ADMINISTRATORS.action];
   const rows = administrators.map(
-    ({ userId, details }) => html`<tr><th scope="row"><a href="${at(userPath(userId))}">${nameOf(userId)}</a>${
+    ({ userId, details }) => html`<tr><th scope="row"><a href="${consoleUrl(userPath(userId))}">${nameOf(userId)}</a>${
       userId === self ? html` <span class="soft small">${ADMINISTRATORS.you}</span>` : undefined
     }</th>
 <td data-label="${ADMINISTRATORS.userId}"><code>${userId}</code></td>
 <td data-label="${ADMINISTRATORS.since}">${time(details.creationDate)}</td>
-<td data-label="${ADMINISTRATORS.action}"><a href="${at(removePath(userId))}">${ADMINISTRATORS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
+<td data-label="${ADMINISTRATORS.action}"><a href="${consoleUrl(removePath(userId))}">${ADMINISTRATORS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
   );
   return table(ADMINISTRATORS.title, columns, rows);
 }

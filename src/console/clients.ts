@@ -5,11 +5,11 @@ import { ApiError } from '../platform/errors.ts';
 import { described, field, remarks, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import { empty, formPage, headline, list, selectField, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
-import { ONCE_SCRIPTS, onceBody } from './shell/once.ts';
-import type { At } from './shell/show.ts';
+import { ONCE_SCRIPTS, secretShownOnce } from './shell/once.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { CLIENTS } from './texts/clients.ts';
 import { ONCE } from './texts/frame.ts';
 
@@ -25,10 +25,10 @@ const FIELDS = ['name', 'kind', 'redirectUris', 'postLogoutRedirectUris'] as con
 const API = '/admin/v1/clients';
 
 export function clientScreens(deps: ScreenDeps): Router {
-  const { at, show } = deps;
+  const { consoleUrl, show } = deps;
   const router = Router();
   router.get('/console/clients', async (req, res) => {
-    show(req, res, { title: CLIENTS.title, body: listBody(at, await readClients(res)) });
+    show(req, res, { title: CLIENTS.title, body: listBody(consoleUrl, await readClients(res)) });
   });
   router.get('/console/clients/new', (req, res) => showNew(deps, req, res));
   router.post('/console/clients/new', (req, res) => create(deps, req, res));
@@ -38,14 +38,18 @@ export function clientScreens(deps: ScreenDeps): Router {
 }
 
 async function readClients(res: Response): Promise<Client[]> {
-  return (await visitOf(res).api.get<{ result: Client[] }>(API)).result;
+  return (await sessionOf(res).api.get<{ result: Client[] }>(API)).result;
 }
 
-function showNew({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
-  const { caller, kept } = visitOf(res);
+function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
+  const { caller, kept } = sessionOf(res);
   requirePermission(caller, 'addClient');
   const values = Object.fromEntries(FIELDS.map((name) => [name, text(req.body, name) || kept[name] || '']));
-  show(req, res, { title: CLIENTS.create, status: refusal?.status ?? 200, body: createBody(at, values, refusal) });
+  show(req, res, {
+    title: CLIENTS.create,
+    status: refusal?.status ?? 200,
+    body: createBody(consoleUrl, values, refusal),
+  });
 }
 
 async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -56,34 +60,39 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
       .split(/\s+/)
       .filter((line) => line !== '');
   try {
-    const made = await visitOf(res).api.send<{ clientId: string; clientSecret?: string }>(API, {
+    const made = await sessionOf(res).api.send<{ clientId: string; clientSecret?: string }>(API, {
       name: text(req.body, 'name').trim(),
       redirectUris: lines('redirectUris'),
       postLogoutRedirectUris: lines('postLogoutRedirectUris'),
       grantTypes,
       authMethod,
     });
-    if (made.clientSecret === undefined) return res.redirect(303, deps.at('/clients'));
+    if (made.clientSecret === undefined) return res.redirect(303, deps.consoleUrl('/clients'));
     const values: [string, string][] = [
       [CLIENTS.id, made.clientId],
       [CLIENTS.secret, made.clientSecret],
     ];
-    const back = { href: deps.at('/clients'), text: CLIENTS.title };
-    deps.show(req, res, { title: ONCE.title, body: onceBody(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
+    const back = { href: deps.consoleUrl('/clients'), text: CLIENTS.title };
+    deps.show(req, res, { title: ONCE.title, body: secretShownOnce(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, FIELDS));
   }
 }
 
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
   const client = (await readClients(res)).find(({ clientId }) => clientId === req.params.clientId);
   if (!client) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
   const title = CLIENTS.removeTitle(client.name);
   const body = formPage({
     title,
-    above: { href: at('/clients'), text: CLIENTS.title },
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
     problem: refusal?.message,
-    action: at(removePath(client.clientId)),
+    action: consoleUrl(removePath(client.clientId)),
     content: list(CLIENTS.removeEffects),
     button: CLIENTS.remove,
     back: CLIENTS.back,
@@ -93,11 +102,15 @@ async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response
 
 async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   try {
-    await visitOf(res).api.send(`${API}/${encodeURIComponent(String(req.params.clientId))}`, {}, { method: 'DELETE' });
+    await sessionOf(res).api.send(
+      `${API}/${encodeURIComponent(String(req.params.clientId))}`,
+      {},
+      { method: 'DELETE' },
+    );
   } catch (error) {
     return showRemoval(deps, req, res, refusalOf(error));
   }
-  res.redirect(303, deps.at('/clients'));
+  res.redirect(303, deps.consoleUrl('/clients'));
 }
 
 interface Client {
@@ -109,13 +122,13 @@ interface Client {
   details: { creationDate: string };
 }
 
-function listBody(at: At, clients: readonly Client[]): Html {
-  const create = html`<a class="button" href="${at('/clients/new')}">${CLIENTS.create}</a>`;
+function listBody(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
+  const create = html`<a class="button" href="${consoleUrl('/clients/new')}">${CLIENTS.create}</a>`;
   return html`${headline(CLIENTS.title, undefined, create)}
-${clients.length === 0 ? empty(CLIENTS.none, CLIENTS.noneHint) : clientTable(at, clients)}`;
+${clients.length === 0 ? empty(CLIENTS.none, CLIENTS.noneHint) : clientTable(consoleUrl, clients)}`;
 }
 
-function clientTable(at: At, clients: readonly Client[]): Html {
+function clientTable(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
   const { title, name, id, kind, kinds, redirectUris, created, action, remove } = CLIENTS;
   const rows = clients.map(
     (client) => html`<tr><th scope="row">${client.name}</th>
@@ -123,7 +136,7 @@ function clientTable(at: At, clients: readonly Client[]): Html {
 <td data-label="${kind}">${kinds[kindOf(client)]}</td>
 <td data-label="${redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
 <td data-label="${created}">${time(client.details.creationDate)}</td>
-<td data-label="${action}"><a href="${at(removePath(client.clientId))}">${remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
+<td data-label="${action}"><a href="${consoleUrl(removePath(client.clientId))}">${remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
   );
   return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, action], rows)}</section>`;
 }
@@ -137,13 +150,13 @@ function removePath(clientId: string): string {
   return `/clients/${encodeURIComponent(clientId)}/remove`;
 }
 
-function createBody(at: At, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
   const kinds = Object.entries(CLIENTS.kinds);
   return formPage({
     title: CLIENTS.create,
-    above: { href: at('/clients'), text: CLIENTS.title },
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
     problem: refusal?.message,
-    action: at('/clients/new'),
+    action: consoleUrl('/clients/new'),
     content: html`${field({ name: 'name', label: CLIENTS.name, value: values.name, hint: CLIENTS.nameHint, wrong: refusal?.wrong('name') })}
 <div class="field">${selectField(CLIENTS.kind, 'kind', kinds, values.kind || 'web')}</div>
 ${lines('redirectUris', CLIENTS.redirectUris, values, refusal)}

@@ -4,12 +4,12 @@ import { permissionDenied } from '../contract/permissions.ts';
 import { text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import { apiPath, nameOfUser, type User, type UserAnswer, userPath } from './shapes.ts';
 import { type Choice, formPage, headline, list, notice, selectField, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
-import { ONCE_SCRIPTS, onceBody } from './shell/once.ts';
-import type { At } from './shell/show.ts';
+import { ONCE_SCRIPTS, secretShownOnce } from './shell/once.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { KEYS, TOKENS } from './texts/credentials.ts';
 import { ONCE } from './texts/frame.ts';
 
@@ -64,7 +64,7 @@ interface Found {
 
 /** The machine user. @throws ApiError 403 as the API answers; also for a person, who has neither tokens nor keys */
 async function read({ kind, req, res }: Call): Promise<Found> {
-  const { api } = visitOf(res);
+  const { api } = sessionOf(res);
   const userId = String(req.params.userId);
   const path = `/management/v1/users/${encodeURIComponent(userId)}/${kind.api}`;
   const { user } = await api.get<UserAnswer>(apiPath(userId));
@@ -74,37 +74,37 @@ async function read({ kind, req, res }: Call): Promise<Found> {
 }
 
 async function showAll(call: Call, refusal?: Refusal): Promise<void> {
-  const { at, show, kind, req, res } = call;
+  const { consoleUrl, show, kind, req, res } = call;
   const { user, credentials } = await read(call);
-  const days = text(req.body, 'days') || (visitOf(res).kept.days ?? '90');
-  const body = listBody(at, { kind, user, credentials, days }, refusal);
+  const days = text(req.body, 'days') || (sessionOf(res).kept.days ?? '90');
+  const body = listBody(consoleUrl, { kind, user, credentials, days }, refusal);
   show(req, res, { title: kind.texts.title, status: refusal?.status ?? 200, body });
 }
 
 async function add(call: Call): Promise<void> {
-  const { at, show, kind, req, res } = call;
+  const { consoleUrl, show, kind, req, res } = call;
   const { user, path } = await read(call);
   const days = Number(LIFETIMES.find((one) => one === text(req.body, 'days')) ?? LIFETIMES[0]);
   const expirationDate = new Date(Date.now() + days * DAY_MS).toISOString();
   try {
-    const made = await visitOf(res).api.send<Record<string, string>>(path, days > 0 ? { expirationDate } : {});
-    const back = { href: at(credentialsPath(kind, user.userId)), text: kind.texts.title };
+    const made = await sessionOf(res).api.send<Record<string, string>>(path, days > 0 ? { expirationDate } : {});
+    const back = { href: consoleUrl(credentialsPath(kind, user.userId)), text: kind.texts.title };
     const values: [string, string][] = [
       [kind.texts.secret, kind.secretOf(made)],
       [kind.texts.id, made.tokenId ?? made.keyId ?? ''],
     ];
-    show(req, res, { title: ONCE.title, body: onceBody(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
+    show(req, res, { title: ONCE.title, body: secretShownOnce(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
   } catch (error) {
     await showAll(call, refusalOf(error));
   }
 }
 
 async function showRemoval(call: Call, refusal?: Refusal): Promise<void> {
-  const { at, show, kind, req, res } = call;
+  const { consoleUrl, show, kind, req, res } = call;
   const { user } = await read(call);
   const { texts } = kind;
   const id = String(req.params.credentialId);
-  const page = at(credentialsPath(kind, user.userId));
+  const page = consoleUrl(credentialsPath(kind, user.userId));
   const body = formPage({
     title: texts.removeTitle,
     above: { href: page, text: texts.title },
@@ -118,15 +118,15 @@ async function showRemoval(call: Call, refusal?: Refusal): Promise<void> {
 }
 
 async function remove(call: Call): Promise<void> {
-  const { at, kind, req, res } = call;
+  const { consoleUrl, kind, req, res } = call;
   const { user, path } = await read(call);
   try {
     const one = `${path}/${encodeURIComponent(String(req.params.credentialId))}`;
-    await visitOf(res).api.send(one, {}, { method: 'DELETE' });
+    await sessionOf(res).api.send(one, {}, { method: 'DELETE' });
   } catch (error) {
     return showRemoval(call, refusalOf(error));
   }
-  res.redirect(303, at(credentialsPath(kind, user.userId)));
+  res.redirect(303, consoleUrl(credentialsPath(kind, user.userId)));
 }
 
 interface Credential {
@@ -159,12 +159,12 @@ interface ListPage {
 }
 
 /** The page of a machine user's tokens or keys. */
-function listBody(at: At, { kind, user, credentials, days }: ListPage, refusal?: Refusal): Html {
+function listBody(consoleUrl: ConsoleUrl, { kind, user, credentials, days }: ListPage, refusal?: Refusal): Html {
   const { texts } = kind;
-  const page = at(credentialsPath(kind, user.userId));
+  const page = consoleUrl(credentialsPath(kind, user.userId));
   const lifetimes = LIFETIMES.map((days): Choice => [days, days ? texts.days(days) : texts.forever]);
   const effects = [...texts.effects(nameOfUser(user)), texts.onceHint];
-  return html`${headline(texts.title, { href: at(userPath(user.userId)), text: nameOfUser(user) })}
+  return html`${headline(texts.title, { href: consoleUrl(userPath(user.userId)), text: nameOfUser(user) })}
 ${notice(refusal?.message, 'bad')}
 <section class="card flush">${credentials.length === 0 ? html`<p class="inset soft">${texts.none}</p>` : credentialTable(page, kind, credentials)}</section>
 <section class="card confirm"><h2>${texts.add}</h2>

@@ -5,7 +5,7 @@ import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import type { Channel } from './api.ts';
-import type { At, Show } from './shell/show.ts';
+import type { ConsoleUrl, Show } from './shell/show.ts';
 
 export interface ConsoleDeps {
   pool: Db;
@@ -20,6 +20,6 @@ export interface ConsoleDeps {
 
 /** What the routes of a screen get. */
 export interface ScreenDeps extends ConsoleDeps {
-  at: At;
+  consoleUrl: ConsoleUrl;
   show: Show;
 }

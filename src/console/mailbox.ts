@@ -13,9 +13,9 @@ import { ApiError } from '../platform/errors.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import { openSlots } from '../platform/http/slots.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import { empty, facts, headline, list, pages, parameter, queryOf, table, time } from './shell/blocks.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { MAILBOX } from './texts/mailbox.ts';
 
 const PAGE = 50;
@@ -32,14 +32,14 @@ const MAIL_HEADERS = {
 };
 
 export function mailboxScreens(deps: ScreenDeps): Router {
-  const { at, show } = deps;
+  const { consoleUrl, show } = deps;
   const folder = mailboxFolder(deps.config);
   const router = Router();
 
   /** @throws ApiError 403 */
   function requireMailbox(res: Response): void {
     // A person who reads mails can become any user: the same as giving roles on the instance.
-    requirePermission(visitOf(res).caller, 'addInstanceMember');
+    requirePermission(sessionOf(res).caller, 'addInstanceMember');
     if (!hasMailbox(deps)) throw new ApiError('PERMISSION_DENIED', 'CONSOLE-MAILBOX-OFF', MAILBOX.off);
   }
 
@@ -53,13 +53,13 @@ export function mailboxScreens(deps: ScreenDeps): Router {
   router.get('/console/mailbox', async (req, res) => {
     requireMailbox(res);
     const before = /^\d{1,15}$/.exec(parameter(req, 'before'))?.[0];
-    const release = listings.take(visitOf(res).caller);
+    const release = listings.take(sessionOf(res).caller);
     const page = await listMailbox(folder, PAGE, before === undefined ? undefined : Number(before)).finally(release);
-    show(req, res, { title: MAILBOX.title, body: listBody(at, page, before === undefined) });
+    show(req, res, { title: MAILBOX.title, body: listBody(consoleUrl, page, before === undefined) });
   });
   router.get('/console/mailbox/:name', async (req, res) => {
     const entry = await entryOf(req, res);
-    show(req, res, { title: titleOf(entry), body: oneBody(at, entry), frames: true });
+    show(req, res, { title: titleOf(entry), body: oneBody(consoleUrl, entry), frames: true });
   });
   router.get('/console/mailbox/:name/html', async (req, res) => {
     const { html } = await entryOf(req, res);
@@ -75,19 +75,21 @@ export function hasMailbox({ config }: Pick<ScreenDeps, 'config'>): boolean {
 }
 
 /** The list of kept mails. @param isFirst whether the page begins with the newest mail */
-function listBody(at: At, { entries, next }: MailboxPage, isFirst: boolean): Html {
+function listBody(consoleUrl: ConsoleUrl, { entries, next }: MailboxPage, isFirst: boolean): Html {
   return html`${headline(MAILBOX.title)}
 <p class="soft">${MAILBOX.about}</p>
-${entries.length === 0 ? empty(MAILBOX.emptyHeading, MAILBOX.empty) : mailTable(at, entries)}
+${entries.length === 0 ? empty(MAILBOX.emptyHeading, MAILBOX.empty) : mailTable(consoleUrl, entries)}
 ${pages(
-  isFirst ? undefined : { href: at('/mailbox'), text: MAILBOX.first },
-  next === undefined ? undefined : { href: at(`/mailbox${queryOf({ before: String(next) })}`), text: MAILBOX.next },
+  isFirst ? undefined : { href: consoleUrl('/mailbox'), text: MAILBOX.first },
+  next === undefined
+    ? undefined
+    : { href: consoleUrl(`/mailbox${queryOf({ before: String(next) })}`), text: MAILBOX.next },
 )}`;
 }
 
-function mailTable(at: At, entries: readonly MailboxEntry[]): Html {
+function mailTable(consoleUrl: ConsoleUrl, entries: readonly MailboxEntry[]): Html {
   const rows = entries.map(
-    (entry) => html`<tr><th scope="row"><a href="${at(`/mailbox/${entry.name}`)}">${titleOf(entry)}</a></th>
+    (entry) => html`<tr><th scope="row"><a href="${consoleUrl(`/mailbox/${entry.name}`)}">${titleOf(entry)}</a></th>
 <td data-label="${MAILBOX.to}">${entry.to}</td><td data-label="${MAILBOX.sent}" class="soft small">${time(entry.at)}</td></tr>\n`,
   );
   return html`<section class="card flush">${table(MAILBOX.caption, [MAILBOX.subject, MAILBOX.to, MAILBOX.sent], rows)}</section>`;
@@ -98,9 +100,9 @@ function titleOf({ subject, html: markup }: MailboxEntry): string {
 }
 
 /** The HTML of the mail is a document of its own, in a frame that runs nothing: see MAIL_HEADERS. */
-function oneBody(at: At, entry: MailboxEntry): Html {
+function oneBody(consoleUrl: ConsoleUrl, entry: MailboxEntry): Html {
   const { name, to, at: written, text, html: markup } = entry;
-  return html`${headline(titleOf(entry), { href: at('/mailbox'), text: MAILBOX.title })}
+  return html`${headline(titleOf(entry), { href: consoleUrl('/mailbox'), text: MAILBOX.title })}
 <section class="card">${facts([
     [MAILBOX.to, to],
     [MAILBOX.sent, time(written)],
@@ -111,7 +113,7 @@ ${
   markup === undefined
     ? undefined
     : html`<section class="card"><h2>${MAILBOX.asHtml}</h2>
-<iframe class="mail" title="${MAILBOX.asHtml}" src="${at(`/mailbox/${name}/html`)}" sandbox="allow-popups allow-popups-to-escape-sandbox" loading="lazy"></iframe></section>`
+<iframe class="mail" title="${MAILBOX.asHtml}" src="${consoleUrl(`/mailbox/${name}/html`)}" sandbox="allow-popups allow-popups-to-escape-sandbox" loading="lazy"></iframe></section>`
 }`;
 }
 

@@ -5,8 +5,8 @@ import { ApiError } from '../platform/errors.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { type Page, userPath } from './shapes.ts';
+import { sessionOf } from './session.ts';
+import { type ResultPage, userPath } from './shapes.ts';
 import {
   type Choice,
   count,
@@ -24,7 +24,7 @@ import {
   time,
 } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { MEMBERS, ORGS } from './texts/organizations.ts';
 import { userNames } from './users/list.ts';
 
@@ -46,8 +46,8 @@ export function organizationScreens(deps: ScreenDeps): Router {
   return router;
 }
 
-async function showAll({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { caller } = visitOf(res);
+async function showAll({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { caller } = sessionOf(res);
   const maySearch = may(caller, 'searchOrgs');
   const query = parameter(req, 'q');
   const offset = Math.max(0, Number.parseInt(parameter(req, 'from'), 10) || 0);
@@ -59,7 +59,7 @@ async function showAll({ at, show }: ScreenDeps, req: Request, res: Response): P
     maySearch,
     mayCreate: may(caller, 'createOrg'),
   };
-  show(req, res, { title: ORGS.title, body: listBody(at, page) });
+  show(req, res, { title: ORGS.title, body: listBody(consoleUrl, page) });
 }
 
 /** All organizations; with a text, those whose id, domain or name it is: the first of these that finds one. */
@@ -68,7 +68,7 @@ async function findOrgs(res: Response, query: string, offset: number): Promise<{
     ? [{ idQuery: { id: query } }, { domainQuery: { domain: query } }, { nameQuery: { name: query } }].map((q) => [q])
     : [[]];
   for (const queries of tries) {
-    const { details, result } = await visitOf(res).api.send<Page<OrgView>>('/admin/v1/orgs/_search', {
+    const { details, result } = await sessionOf(res).api.send<ResultPage<OrgView>>('/admin/v1/orgs/_search', {
       query: { limit: PAGE, offset },
       queries,
     });
@@ -79,24 +79,24 @@ async function findOrgs(res: Response, query: string, offset: number): Promise<{
 
 /** The organizations whose members the person may see. */
 async function ownOrgs(res: Response): Promise<{ orgs: OrgView[]; total: number }> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const me = await api.get<{ organizations: OrgView[] }>('/management/v1/me');
   const orgs = me.organizations.filter(({ id }) => may(caller, 'searchOrgMembers', id));
   return { orgs, total: orgs.length };
 }
 
-function showNew({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
-  requirePermission(visitOf(res).caller, 'createOrg');
+function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
+  requirePermission(sessionOf(res).caller, 'createOrg');
   const values = valuesOf(req, res, ['name', 'domain']);
-  show(req, res, { title: ORGS.create, status: refusal?.status ?? 200, body: createBody(at, values, refusal) });
+  show(req, res, { title: ORGS.create, status: refusal?.status ?? 200, body: createBody(consoleUrl, values, refusal) });
 }
 
 async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { name, domain } = valuesOf(req, res, ['name', 'domain']);
   try {
     const body = { name, ...(domain ? { domain } : {}) };
-    const { id } = await visitOf(res).api.send<{ id: string }>('/management/v1/orgs', body);
-    res.redirect(303, deps.at(`${orgPath(id)}?done=created`));
+    const { id } = await sessionOf(res).api.send<{ id: string }>('/management/v1/orgs', body);
+    res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=created`));
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, ['name', 'domain']));
   }
@@ -104,16 +104,21 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
 
 /** @throws ApiError 403 unless the person may manage the organization */
 async function orgOf(req: Request, res: Response): Promise<OrgView> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const orgId = String(req.params.orgId);
   requirePermission(caller, 'searchOrgMembers', orgId);
   return (await api.get<{ org: OrgView }>('/management/v1/orgs/me', { orgId })).org;
 }
 
-async function showOne({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api } = visitOf(res);
+async function showOne(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api } = sessionOf(res);
   const org = await orgOf(req, res);
-  const found = await api.send<Page<Member>>(
+  const found = await api.send<ResultPage<Member>>(
     '/management/v1/orgs/me/members/_search',
     { query: { limit: MOST_MEMBERS } },
     { orgId: org.id },
@@ -124,18 +129,18 @@ async function showOne({ at, show }: ScreenDeps, req: Request, res: Response, re
   );
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
-  const body = oneBody(at, { org, members: found.result, total, nameOf: names, values, refusal });
+  const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal });
   const done = ORGS.done[saidOnce(res) as keyof typeof ORGS.done];
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
 
 async function addMember(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api } = visitOf(res);
+  const { api } = sessionOf(res);
   const org = await orgOf(req, res);
   const { userId, role } = valuesOf(req, res, ['userId', 'role']);
   try {
     await api.send('/management/v1/orgs/me/members', { userId, roles: [role] }, { orgId: org.id });
-    res.redirect(303, deps.at(`${orgPath(org.id)}?done=added`));
+    res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=added`));
   } catch (error) {
     await showOne(deps, req, res, unknownUser(error) ?? refusalOf(error, ['userId']));
   }
@@ -148,17 +153,22 @@ function unknownUser(error: unknown): Refusal | undefined {
   return { status: 403, message: undefined, wrong };
 }
 
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
   const org = await orgOf(req, res);
   const userId = String(req.params.userId);
-  const name = (await userNames(visitOf(res).api, [userId]))(userId);
-  const isSelf = visitOf(res).caller.userId === userId;
+  const name = (await userNames(sessionOf(res).api, [userId]))(userId);
+  const isSelf = sessionOf(res).caller.userId === userId;
   const title = MEMBERS.removeTitle(name);
   const body = formPage({
     title,
-    above: { href: at(orgPath(org.id)), text: org.name },
+    above: { href: consoleUrl(orgPath(org.id)), text: org.name },
     problem: refusal?.message,
-    action: at(removePath(org.id, userId)),
+    action: consoleUrl(removePath(org.id, userId)),
     content: html`${list([MEMBERS.removeEffect(org.name), MEMBERS.removeStays])}
 ${isSelf ? notice(MEMBERS.removeSelf, 'warn') : undefined}`,
     button: MEMBERS.remove,
@@ -171,8 +181,8 @@ async function removeMember(deps: ScreenDeps, req: Request, res: Response): Prom
   const org = await orgOf(req, res);
   const path = `/management/v1/orgs/me/members/${encodeURIComponent(String(req.params.userId))}`;
   try {
-    await visitOf(res).api.send(path, {}, { method: 'DELETE', orgId: org.id });
-    res.redirect(303, deps.at(`${orgPath(org.id)}?done=removed`));
+    await sessionOf(res).api.send(path, {}, { method: 'DELETE', orgId: org.id });
+    res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=removed`));
   } catch (error) {
     await showRemoval(deps, req, res, refusalOf(error));
   }
@@ -180,9 +190,14 @@ async function removeMember(deps: ScreenDeps, req: Request, res: Response): Prom
 
 const MACHINE = ['userName', 'name', 'description'] as const;
 
-async function showMachine({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
+async function showMachine(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
   const org = await orgOf(req, res);
-  const body = machineBody(at, org, valuesOf(req, res, MACHINE), refusal);
+  const body = machineBody(consoleUrl, org, valuesOf(req, res, MACHINE), refusal);
   show(req, res, { title: ORGS.newMachine, status: refusal?.status ?? 200, body });
 }
 
@@ -191,8 +206,8 @@ async function addMachine(deps: ScreenDeps, req: Request, res: Response): Promis
   const path = '/management/v1/users/machine';
   try {
     const body = valuesOf(req, res, MACHINE);
-    const { userId } = await visitOf(res).api.send<{ userId: string }>(path, body, { orgId: org.id });
-    res.redirect(303, deps.at(userPath(userId)));
+    const { userId } = await sessionOf(res).api.send<{ userId: string }>(path, body, { orgId: org.id });
+    res.redirect(303, deps.consoleUrl(userPath(userId)));
   } catch (error) {
     await showMachine(deps, req, res, refusalOf(error, MACHINE));
   }
@@ -200,7 +215,7 @@ async function addMachine(deps: ScreenDeps, req: Request, res: Response): Promis
 
 /** What was sent, or what the person typed before their session ended. */
 function valuesOf<N extends string>(req: Request, res: Response, names: readonly N[]): Record<N, string> {
-  const { kept } = visitOf(res);
+  const { kept } = sessionOf(res);
   const values = names.map((name) => [name, text(req.body, name).trim() || kept[name] || '']);
   return Object.fromEntries(values) as Record<N, string>;
 }
@@ -225,41 +240,43 @@ function orgPath(id: string): string {
   return `/organizations/${encodeURIComponent(id)}`;
 }
 
-function listBody(at: At, { orgs, total, offset, text, maySearch, mayCreate }: OrgList): Html {
-  const create = mayCreate ? html`<a class="button" href="${at('/organizations/new')}">${ORGS.create}</a>` : undefined;
+function listBody(consoleUrl: ConsoleUrl, { orgs, total, offset, text, maySearch, mayCreate }: OrgList): Html {
+  const create = mayCreate
+    ? html`<a class="button" href="${consoleUrl('/organizations/new')}">${ORGS.create}</a>`
+    : undefined;
   const page = (from: number, name: string) => ({
-    href: at(`/organizations${queryOf({ q: text, from: from > 0 ? String(from) : '' })}`),
+    href: consoleUrl(`/organizations${queryOf({ q: text, from: from > 0 ? String(from) : '' })}`),
     text: name,
   });
   const before = offset > 0 ? page(offset - PAGE, ORGS.before) : undefined;
   const next = offset + PAGE < total ? page(offset + PAGE, ORGS.next) : undefined;
   return html`${headline(ORGS.title, undefined, create)}
-${maySearch ? searchForm(at, text) : undefined}
-${orgs.length === 0 ? empty(ORGS.none, ORGS.noneHint) : orgTable(at, orgs, total)}
+${maySearch ? searchForm(consoleUrl, text) : undefined}
+${orgs.length === 0 ? empty(ORGS.none, ORGS.noneHint) : orgTable(consoleUrl, orgs, total)}
 ${pages(before, next)}`;
 }
 
-function searchForm(at: At, text: string): Html {
-  return html`<form class="filters" role="search" method="get" action="${at('/organizations')}">
+function searchForm(consoleUrl: ConsoleUrl, text: string): Html {
+  return html`<form class="filters" role="search" method="get" action="${consoleUrl('/organizations')}">
 <div><label for="q">${ORGS.search}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="200"></div>
 <button type="submit">${ORGS.find}</button></form>`;
 }
 
-function orgTable(at: At, orgs: readonly OrgView[], total: number): Html {
+function orgTable(consoleUrl: ConsoleUrl, orgs: readonly OrgView[], total: number): Html {
   const rows = orgs.map(
-    ({ id, name, primaryDomain }) => html`<tr><th scope="row"><a href="${at(orgPath(id))}">${name}</a></th>
+    ({ id, name, primaryDomain }) => html`<tr><th scope="row"><a href="${consoleUrl(orgPath(id))}">${name}</a></th>
 <td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td></tr>\n`,
   );
   return html`<p class="soft">${ORGS.found(count(total), total === 1)}</p>
 <section class="card flush">${table(ORGS.title, [ORGS.name, ORGS.domain, ORGS.id], rows)}</section>`;
 }
 
-function createBody(at: At, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
   return formPage({
     title: ORGS.create,
-    above: { href: at('/organizations'), text: ORGS.title },
+    above: { href: consoleUrl('/organizations'), text: ORGS.title },
     problem: refusal?.message,
-    action: at('/organizations/new'),
+    action: consoleUrl('/organizations/new'),
     content: html`${field({ name: 'name', label: ORGS.name, value: values.name, wrong: refusal?.wrong('name') })}
 ${field({ name: 'domain', label: ORGS.domain, value: values.domain, hint: ORGS.domainHint, isOptional: true, wrong: refusal?.wrong('domain') })}
 <p>${ORGS.createEffect}</p>`,
@@ -284,22 +301,22 @@ interface OrgPage {
   refusal?: Refusal | undefined;
 }
 
-function oneBody(at: At, page: OrgPage): Html {
+function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
   const { org } = page;
-  const users = at(`/users${queryOf({ org: org.id })}`);
+  const users = consoleUrl(`/users${queryOf({ org: org.id })}`);
   const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
-<a class="button quiet" href="${at(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>`;
+<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>`;
   const about = facts([
     [ORGS.id, html`<code>${org.id}</code>`],
     [ORGS.domain, org.primaryDomain],
   ]);
-  return html`${headline(org.name, { href: at('/organizations'), text: ORGS.title }, buttons)}
+  return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
-<section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(at, page)}</section>
-${addForm(at, page)}`;
+<section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
+${addForm(consoleUrl, page)}`;
 }
 
-function membersOf(at: At, { org, members, total, nameOf }: OrgPage): Html {
+function membersOf(consoleUrl: ConsoleUrl, { org, members, total, nameOf }: OrgPage): Html {
   if (members.length === 0) return html`<p class="inset soft">${MEMBERS.none}</p>`;
   const more =
     total > members.length ? html`<p class="inset soft">${MEMBERS.more(members.length, total)}</p>` : undefined;
@@ -308,18 +325,18 @@ function membersOf(at: At, { org, members, total, nameOf }: OrgPage): Html {
       userId,
       roles,
       details,
-    }) => html`<tr><th scope="row"><a href="${at(userPath(userId))}">${nameOf(userId)}</a></th>
+    }) => html`<tr><th scope="row"><a href="${consoleUrl(userPath(userId))}">${nameOf(userId)}</a></th>
 <td data-label="${MEMBERS.roles}">${roles.map((role) => MEMBERS.names[role] ?? role).join(', ')}</td>
 <td data-label="${MEMBERS.since}">${time(details.creationDate)}</td>
-<td data-label="${MEMBERS.action}"><a href="${at(removePath(org.id, userId))}">${MEMBERS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
+<td data-label="${MEMBERS.action}"><a href="${consoleUrl(removePath(org.id, userId))}">${MEMBERS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
   );
   return html`${table(MEMBERS.title, [MEMBERS.user, MEMBERS.roles, MEMBERS.since, MEMBERS.action], rows)}${more}`;
 }
 
-function addForm(at: At, { org, values, refusal }: OrgPage): Html {
+function addForm(consoleUrl: ConsoleUrl, { org, values, refusal }: OrgPage): Html {
   const roles = ORG_ROLES.map((role): Choice => [role, MEMBERS.names[role] ?? role]);
   return html`<section class="card confirm"><h2>${MEMBERS.add}</h2>${notice(refusal?.message, 'bad')}
-<form method="post" action="${at(orgPath(org.id))}">
+<form method="post" action="${consoleUrl(orgPath(org.id))}">
 ${field({ name: 'userId', label: MEMBERS.userId, value: values.userId, hint: MEMBERS.userIdHint, wrong: refusal?.wrong('userId') })}
 <div class="field">${selectField(MEMBERS.role, 'role', roles, values.role ?? 'ORG_OWNER')}</div>
 ${list(ORG_ROLES.map((role) => MEMBERS.effects[role]))}
@@ -330,13 +347,18 @@ function removePath(orgId: string, userId: string): string {
   return `${orgPath(orgId)}/members/${encodeURIComponent(userId)}/remove`;
 }
 
-function machineBody(at: At, org: OrgView, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+function machineBody(
+  consoleUrl: ConsoleUrl,
+  org: OrgView,
+  values: Readonly<Record<string, string>>,
+  refusal?: Refusal,
+): Html {
   const typed = (name: string, label: string) => ({ name, label, value: values[name], wrong: refusal?.wrong(name) });
   return formPage({
     title: ORGS.newMachine,
-    above: { href: at(orgPath(org.id)), text: org.name },
+    above: { href: consoleUrl(orgPath(org.id)), text: org.name },
     problem: refusal?.message,
-    action: at(`${orgPath(org.id)}/machines/new`),
+    action: consoleUrl(`${orgPath(org.id)}/machines/new`),
     content: html`<p>${ORGS.machineEffect}</p>
 ${field(typed('userName', ORGS.userName))}${field(typed('name', ORGS.name))}${field({ ...typed('description', ORGS.description), isOptional: true })}`,
     button: ORGS.newMachine,

@@ -15,7 +15,7 @@ import { type Api, type Channel, openApi } from './api.ts';
 import { findSession, type Tokens } from './session-store.ts';
 
 /** A request of a person who is signed in: who it is, and the API in their name. */
-export interface Visit {
+export interface ConsoleSession {
   caller: Caller;
   tokens: Tokens;
   api: Api;
@@ -23,17 +23,17 @@ export interface Visit {
   kept: Readonly<Record<string, string>>;
 }
 
-/** The visit that `requireVisit` stored. */
-export function visitOf(res: Response): Visit {
-  return res.locals.visit as Visit;
+/** The session that `requireSession` stored. */
+export function sessionOf(res: Response): ConsoleSession {
+  return res.locals.session as ConsoleSession;
 }
 
-/** The visit of this request; undefined without a session, or when its token is no longer valid. */
-export async function findVisit(
+/** The session of this request; undefined without a session, or when its token is no longer valid. */
+export async function findConsoleSession(
   deps: { pool: Db; api: Channel; cookies: Cookies },
   req: Request,
   res: Response,
-): Promise<Visit | undefined> {
+): Promise<ConsoleSession | undefined> {
   const cookie = deps.cookies.read(req, 'console');
   const tokens = cookie === undefined ? undefined : await findSession(deps.pool, cookie);
   const caller = tokens && (await callerOfToken(deps.pool, tokens.accessToken));
@@ -88,10 +88,10 @@ export function openCookies(baseUrl: string): Cookies {
 /** Values are base64url or sealed text, which `res.cookie` percent-encodes. */
 function cookieValue(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
-    const at = pair.indexOf('=');
-    if (pair.slice(0, at).trim() !== name) continue;
+    const consoleUrl = pair.indexOf('=');
+    if (pair.slice(0, consoleUrl).trim() !== name) continue;
     try {
-      return decodeURIComponent(pair.slice(at + 1).trim());
+      return decodeURIComponent(pair.slice(consoleUrl + 1).trim());
     } catch {
       return undefined; // not a value of ours
     }

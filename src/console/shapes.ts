@@ -43,7 +43,7 @@ export interface UserAnswer {
 }
 
 /** What a search answers. */
-export interface Page<T> {
+export interface ResultPage<T> {
   details: { totalResult: string; totalIsEstimate?: true };
   result: T[];
   nextPageToken?: string;
@@ -107,7 +107,7 @@ export interface DraftFile {
   offset: number;
 }
 
-export interface Place {
+export interface SourceLocation {
   file: string;
   line: number;
 }
@@ -116,7 +116,7 @@ export interface Group {
   id: string;
   message: string;
   count: number;
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
 /** What reading the files of a draft found. */

@@ -61,8 +61,10 @@ async function callback(deps: SignInDeps, authorization: Authorization, req: Req
   const { cookies, secrets, config, pool, show } = deps;
   const sealed = cookies.read(req, 'console_login');
   const login = sealed === undefined ? undefined : opened<Login>(secrets, sealed, PURPOSE);
-  const at = req.originalUrl.indexOf('?');
-  const tokens = login && (await authorization.finish(at < 0 ? '' : req.originalUrl.slice(at), login).catch(orRefused));
+  const consoleUrl = req.originalUrl.indexOf('?');
+  const tokens =
+    login &&
+    (await authorization.finish(consoleUrl < 0 ? '' : req.originalUrl.slice(consoleUrl), login).catch(orRefused));
   if (!tokens) {
     const body = messageBody({ ...SIGN_IN.failed, link: again(deps) });
     return show(req, res, { title: SIGN_IN.failedTitle, body, status: 400 });

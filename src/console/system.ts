@@ -3,28 +3,34 @@ import { Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
 import type { Diagnostics, WorkerView } from '../operate/diagnostics.ts';
 import { type Finding, number, size } from '../operate/finding.ts';
-import { judge } from '../operate/findings.ts';
+import { checkService } from '../operate/findings.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import { type WebhookFacts, webhookFacts } from './database.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
+import { sessionOf } from './session.ts';
 import { duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
 import { FINDING_STATES, SYSTEM } from './texts/system.ts';
 
-export function systemScreens({ at, pool, show }: ScreenDeps): Router {
+export function systemScreens({ consoleUrl, pool, show }: ScreenDeps): Router {
   const router = Router();
   router.get('/console/system', async (req, res) => {
-    const { api, caller } = visitOf(res);
+    const { api, caller } = sessionOf(res);
     requirePermission(caller, 'getDiagnostics');
     const [diagnostics, workers, webhooks] = await Promise.all([
       api.get<Diagnostics>('/admin/v1/diagnostics'),
       api.get<{ result: WorkerView[] }>('/admin/v1/workers'),
       webhookFacts(pool),
     ]);
-    const page = { diagnostics, findings: judge(diagnostics), workers: workers.result, webhooks, readAt: new Date() };
-    show(req, res, { title: SYSTEM.title, body: systemBody(at, page) });
+    const page = {
+      diagnostics,
+      findings: checkService(diagnostics),
+      workers: workers.result,
+      webhooks,
+      readAt: new Date(),
+    };
+    show(req, res, { title: SYSTEM.title, body: systemBody(consoleUrl, page) });
   });
   return router;
 }
@@ -39,12 +45,12 @@ interface SystemPage {
 }
 
 /** What to do about problems first, then the facts behind it. */
-function systemBody(at: At, page: SystemPage): Html {
+function systemBody(consoleUrl: ConsoleUrl, page: SystemPage): Html {
   return html`${headline(
     SYSTEM.title,
     undefined,
     html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
-<a class="button quiet" href="${at('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
+<a class="button quiet" href="${consoleUrl('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
   )}
 <section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>
 <section class="card flush"><h2 class="inset">${SYSTEM.workers}</h2>${workersOf(page)}</section>

@@ -10,7 +10,7 @@ import type { Caller, Rights } from '../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
-import type { Page } from '../platform/http/answers.ts';
+import type { ResultPage } from '../platform/http/answers.ts';
 
 /** The owner of resources that belong to no organization. */
 export const INSTANCE = 'instance';
@@ -57,7 +57,11 @@ export async function removeMember(db: Db, scope: Scope, userId: string, editor:
 }
 
 /** Members in the order of their user ids, and their total number. */
-export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ total: string; members: Member[] }> {
+export async function listMembers(
+  db: Db,
+  scope: Scope,
+  page: ResultPage,
+): Promise<{ total: string; members: Member[] }> {
   const all = tableOf(scope, 1);
   const count = `select count(*) as total from ${all.table} where ${all.inScope}`;
   const { rows: counted } = await db.query<{ total: string }>(count, all.last);

@@ -13,7 +13,7 @@ import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { nameKey } from '../platform/fields.ts';
-import type { Page } from '../platform/http/answers.ts';
+import type { ResultPage } from '../platform/http/answers.ts';
 
 export interface Org {
   id: string;
@@ -105,7 +105,11 @@ export function orgNotFound(): ApiError {
 }
 
 /** Organizations that match all queries, in the order of their ids, and their total number. */
-export async function searchOrgs(db: Db, queries: OrgQuery[], page: Page): Promise<{ total: string; orgs: Org[] }> {
+export async function searchOrgs(
+  db: Db,
+  queries: OrgQuery[],
+  page: ResultPage,
+): Promise<{ total: string; orgs: Org[] }> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const where = `where ${['true', ...queries.map((query) => condition(query, parameter))].join(' and ')}`;

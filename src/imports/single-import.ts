@@ -180,8 +180,8 @@ async function enqueue({ queues, pool }: ImportDeps, importId: string): Promise<
 }
 
 function onlyJob(importId: string) {
-  const { id, data, lane } = pointerJob(importId, 0);
-  return { id, data: { ...data, only: true as const }, lane, urgent: true };
+  const { id, data, shardNumber } = pointerJob(importId, 0);
+  return { id, data: { ...data, only: true as const }, shardNumber, urgent: true };
 }
 
 /**

@@ -12,7 +12,7 @@ import { type Caller, callerOf, namedOrg, type OperationId, orgsFor, requireReac
 import { type Checks, endLoginBody, endLoginsBody, newSession } from '../contract/sessions.ts';
 import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { reachForChange, type User } from '../directory/users/store.ts';
+import { accessForChange, type User } from '../directory/users/store.ts';
 import type { Config } from '../platform/config.ts';
 import { appendEvent, details } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
@@ -157,7 +157,7 @@ export function loginsRoutes(deps: LoginsDeps): Router {
   const router = Router();
   router.get('/v2beta/users/:userId/logins', async (req, res) => {
     const caller = callerOf(res);
-    const { user } = await reachForChange(pool, caller, 'listLogins', pathId(req, 'userId'));
+    const { user } = await accessForChange(pool, caller, 'listLogins', pathId(req, 'userId'));
     const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
     res.json({ result: logins.map((login) => loginView(login, isCurrent(login, caller.login))) });
   });
@@ -181,7 +181,7 @@ async function proven<T extends { currentPassword?: string | undefined }>(
   res: Response,
 ): Promise<T> {
   const caller = callerOf(res);
-  const { user } = await reachForChange(deps.pool, caller, operation, pathId(req, 'userId'));
+  const { user } = await accessForChange(deps.pool, caller, operation, pathId(req, 'userId'));
   const body = parseBody(schema, await readJson(req, res), 'LOGIN-INVALID');
   if (body.currentPassword !== undefined) await countTry(req, res);
   await requireOwnerProof(deps, caller, user, originOfCall(req, res), body.currentPassword);
@@ -212,7 +212,7 @@ async function end(
 ): Promise<void> {
   const caller = callerOf(res);
   const { user, event } = await transaction(pool, async (db) => {
-    const { user } = await reachForChange(db, caller, operation, pathId(req, 'userId'), 'for update');
+    const { user } = await accessForChange(db, caller, operation, pathId(req, 'userId'), 'for update');
     const ended = await work(db, user);
     if (ended === undefined) throw new ApiError('NOT_FOUND', 'LOGIN-NOT-FOUND', 'The user has no such login.');
     const event = await appendEvent(db, {

@@ -4,7 +4,7 @@ import { type HashIndex, openHashIndex } from './join.ts';
 import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
-import type { Convert, ConvertOptions, Fields, Format, HashFile, Source } from './source.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format, HashFile } from './source.ts';
 import { isFields } from './values.ts';
 
 /**
@@ -17,7 +17,7 @@ import { isFields } from './values.ts';
  */
 
 export interface ConvertJob {
-  source: Source;
+  source: ExportFormat;
   files: readonly FileOfSource[];
   options: ConvertOptions;
   /** The organization of all users; undefined: each user's own, as the export says. */
@@ -128,7 +128,7 @@ type Converted = Omit<Outcome, 'file' | 'line'>;
 
 function converted(
   value: Fields,
-  source: Source,
+  source: ExportFormat,
   { orgId, idPrefix = '' }: Pick<ConvertJob, 'orgId' | 'idPrefix'>,
   { convert, hashes }: Tools,
 ): Converted {
@@ -163,7 +163,7 @@ export function recordConverter({ source, options, ...ids }: RecordJob): (value:
 export interface Contradiction {
   file: ExportFile;
   /** The system that the file seems to come from. */
-  other?: Source | undefined;
+  other?: ExportFormat | undefined;
   /** The named system has no exports of this format. */
   isOtherFormat: boolean;
 }
@@ -175,7 +175,7 @@ export interface Contradiction {
  * when another system is nearly certain, or when the named system does not export its format. The generic sources
  * contradict no other source; if one of them is named, a fitting system is only hinted at.
  */
-export async function contradictionsTo(source: Source, files: readonly ExportFile[]): Promise<Contradiction[]> {
+export async function contradictionsTo(source: ExportFormat, files: readonly ExportFile[]): Promise<Contradiction[]> {
   const found: Contradiction[] = [];
   for (const file of files) found.push(...contradictionOf(source, file, await guessSources(file)));
   return found;
@@ -185,7 +185,7 @@ export async function contradictionsTo(source: Source, files: readonly ExportFil
 const CERTAIN = 0.8;
 
 /** As `contradictionsTo`, for one file. @param guesses what `guessSources` returned for it */
-export function contradictionOf(source: Source, file: ExportFile, guesses: readonly Guess[]): Contradiction[] {
+export function contradictionOf(source: ExportFormat, file: ExportFile, guesses: readonly Guess[]): Contradiction[] {
   const isEmpty = file.isWhole && file.head.toString('latin1').trim() === '';
   if (isEmpty || (!isAnybodys(source) && guesses.some((guess) => guess.source === source))) return [];
   const best = guesses.find((guess) => !isAnybodys(guess.source) && guess.certainty >= CERTAIN);
@@ -194,7 +194,7 @@ export function contradictionOf(source: Source, file: ExportFile, guesses: reado
 }
 
 /** A JSON file can hold the same records as an NDJSON file. */
-function hasFormat({ formats }: Source, format: Format): boolean {
+function hasFormat({ formats }: ExportFormat, format: Format): boolean {
   return formats.includes(format) || (format === 'json' && formats.includes('ndjson'));
 }
 
@@ -202,6 +202,6 @@ function hasFormat({ formats }: Source, format: Format): boolean {
 const ANYBODYS = ['csv', 'ndjson'];
 
 /** Whether the source accepts any file of its format. */
-export function isAnybodys(source: Source): boolean {
+export function isAnybodys(source: ExportFormat): boolean {
   return ANYBODYS.includes(source.name);
 }

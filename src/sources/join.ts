@@ -29,7 +29,7 @@ const FIRST_SLOTS = 2 ** 12;
 const FULL = 0.5;
 
 export async function openHashIndex(): Promise<HashIndex> {
-  const spool = new Spool(await namelessFile());
+  const tempJoin = new TempJoin(await namelessFile());
   let slots = newSlots(FIRST_SLOTS);
   let keyCount = 0;
   let records = 0;
@@ -37,8 +37,8 @@ export async function openHashIndex(): Promise<HashIndex> {
 
   return {
     async add(keys, record) {
-      const offset = spool.size;
-      const length = await spool.add(JSON.stringify([keys, record]));
+      const offset = tempJoin.size;
+      const length = await tempJoin.add(JSON.stringify([keys, record]));
       for (const [i, key] of keys.entries()) {
         if (keyCount >= slots.low.length * FULL) slots = grown(slots);
         // Two keys share a fingerprint with a chance of 1 in 2^64; `find` compares the record's own keys.
@@ -47,13 +47,13 @@ export async function openHashIndex(): Promise<HashIndex> {
         if (isNew && i === 0) records++;
       }
     },
-    finish: () => spool.finish(),
+    finish: () => tempJoin.finish(),
     find(candidates) {
       for (const key of candidates) {
         const slot = slotOf(slots, fingerprint(key));
         const length = slots.length[slot] as number;
         if (length === 0) continue;
-        const text = spool.read(slots.offset[slot] as number, length);
+        const text = tempJoin.read(slots.offset[slot] as number, length);
         const [keys, record] = JSON.parse(text) as [keys: string[], record: Fields];
         if (!keys.includes(key)) continue;
         const first = slotOf(slots, fingerprint(keys[0] as string));
@@ -64,7 +64,7 @@ export async function openHashIndex(): Promise<HashIndex> {
       return undefined;
     },
     count: () => ({ records, unused: records - used }),
-    close: () => spool.close(),
+    close: () => tempJoin.close(),
   };
 }
 
@@ -149,7 +149,7 @@ const MOST_BYTES = 3;
  * Records in an unlinked temporary file. Records that lie near the one before are read together: users and their hashes
  * often come in the same order, or in the opposite one. Any other record costs one small read.
  */
-class Spool {
+class TempJoin {
   /** Where the next record begins. */
   size = 0;
   private readonly file: FileHandle;

@@ -1,7 +1,7 @@
 import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
-import type { Fields, Format, JsonPath, Source } from './source.ts';
+import type { ExportFormat, Fields, Format, JsonPath } from './source.ts';
 import { mappingFor } from './systems/mapped.ts';
 import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
 
@@ -16,7 +16,7 @@ export interface Layout {
 }
 
 export interface Guess {
-  source: Source;
+  source: ExportFormat;
   /** 0 to 1. */
   certainty: number;
 }
@@ -35,7 +35,7 @@ export interface FileOfSource {
 const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
 
 /** The sources that the file may come from, the likeliest first; empty when no source recognizes it. */
-export async function guessSources(file: ExportFile, sources: readonly Source[] = SOURCES): Promise<Guess[]> {
+export async function guessSources(file: ExportFile, sources: readonly ExportFormat[] = SOURCES): Promise<Guess[]> {
   const guesses: Guess[] = [];
   for (const source of sources) {
     const certainty = await certaintyOf(source, file);
@@ -45,12 +45,12 @@ export async function guessSources(file: ExportFile, sources: readonly Source[] 
   return guesses.sort((a, b) => b.certainty - a.certainty);
 }
 
-async function certaintyOf(source: Source, file: ExportFile): Promise<number> {
+async function certaintyOf(source: ExportFormat, file: ExportFile): Promise<number> {
   if (!source.formats.includes(file.format) && !(file.format === 'json' && source.formats.includes('ndjson'))) return 0;
   return certaintyAt(file, source, await layoutOf(file, source));
 }
 
-async function certaintyAt(file: ExportFile, source: Source, layout: Layout): Promise<number> {
+async function certaintyAt(file: ExportFile, source: ExportFormat, layout: Layout): Promise<number> {
   const records = await firstRecords(file, layout);
   const format = file.format === 'json' && !source.formats.includes('json') ? 'ndjson' : file.format;
   return records.reduce((most, record) => Math.max(most, certaintyOfRecord(source, record, format)), 0);
@@ -95,7 +95,7 @@ async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Pr
   return values.slice(0, most);
 }
 
-function certaintyOfRecord(source: Source, record: Fields, format: Format): number {
+function certaintyOfRecord(source: ExportFormat, record: Fields, format: Format): number {
   return source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format);
 }
 
@@ -109,7 +109,7 @@ const LISTS: readonly JsonPath[] = [
 /**
  * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
  */
-async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
+async function layoutOf(file: ExportFile, source: ExportFormat): Promise<Layout> {
   if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
   if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
   const { jsonPaths = LISTS } = source;
@@ -129,7 +129,7 @@ async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
 }
 
 /** The column names of a file whose first row is data, not names. */
-function columnsOf(file: ExportFile, source: Source): readonly string[] | undefined {
+function columnsOf(file: ExportFile, source: ExportFormat): readonly string[] | undefined {
   if (file.format !== 'csv' || !source.csvColumns) return undefined;
   const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
   const names = new Set(first.split(file.delimiter, MOST_CELLS));
@@ -152,7 +152,7 @@ function startsAs(sign: string, { head }: ExportFile): boolean {
 }
 
 /** How the file is read as one of this source. */
-export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
+export async function asFileOf(source: ExportFormat, file: ExportFile): Promise<FileOfSource> {
   const layout = await layoutOf(file, source);
   const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
   READ.delete(file);
@@ -162,7 +162,7 @@ export async function asFileOf(source: Source, file: ExportFile): Promise<FileOf
 /**
  * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
  */
-export function isOfOtherTable(record: Fields, source: Source): boolean {
+export function isOfOtherTable(record: Fields, source: ExportFormat): boolean {
   if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
   return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
 }

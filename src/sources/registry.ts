@@ -1,4 +1,4 @@
-import type { Source } from './source.ts';
+import type { ExportFormat } from './source.ts';
 import { akamai } from './systems/akamai.ts';
 import { appwrite } from './systems/appwrite.ts';
 import { aspnet } from './systems/aspnet.ts';
@@ -42,7 +42,7 @@ import { zitadel } from './systems/zitadel.ts';
 
 /** All supported source systems. CONTRIBUTING.md says how to add one. */
 
-export const SOURCES: readonly Source[] = [
+export const SOURCES: readonly ExportFormat[] = [
   akamai,
   appwrite,
   aspnet,

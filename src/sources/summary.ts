@@ -10,7 +10,7 @@ import type { Entry } from './entry.ts';
  */
 
 /** A place in the files. */
-export interface Place {
+export interface SourceLocation {
   file: string;
   line: number;
 }
@@ -21,7 +21,7 @@ export interface Group {
   message: string;
   count: number;
   /** The first of them. */
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
 export interface HashGroup {
@@ -31,7 +31,7 @@ export interface HashGroup {
   count: number;
   /** Why it will not verify. */
   problem?: string;
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
 /** The outcome for the records of one file. */
@@ -146,7 +146,7 @@ class SummaryCounter {
     };
   }
 
-  private addEntry(entry: Entry, place: Place): void {
+  private addEntry(entry: Entry, place: SourceLocation): void {
     const { numbers, due, atSource } = this;
     numbers.users++;
     count(this.orgs, entry.orgId);
@@ -167,7 +167,7 @@ class SummaryCounter {
     else if (!entry.user.email.isEmailVerified) due.verification++;
   }
 
-  private addWithoutEmail({ user }: Entry, place: Place, { hasPassword }: { hasPassword: boolean }): void {
+  private addWithoutEmail({ user }: Entry, place: SourceLocation, { hasPassword }: { hasPassword: boolean }): void {
     this.withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
     if (user.userName === undefined) this.withoutName.add('NAME-MISSING', 'The user has no user name.', place);
     else if (!hasPassword) this.numbers.unreachable++;
@@ -179,7 +179,7 @@ function needsUserName({ user: { userName, email } }: Entry): boolean {
   return !email.isEmailVerified && userName !== undefined && userName.toLowerCase() !== email.email?.toLowerCase();
 }
 
-function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): boolean {
+function addHash(groups: Map<string, HashGroup>, hash: string, place: SourceLocation): boolean {
   const problem = hashProblem(hash);
   const scheme = schemeSeen(hash);
   const key = `${scheme} ${problem ?? ''}`;
@@ -201,7 +201,7 @@ function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): bo
 }
 
 export interface Groups {
-  add(id: string, message: string, place: Place): void;
+  add(id: string, message: string, place: SourceLocation): void;
   /** The largest first. */
   list(): Group[];
 }

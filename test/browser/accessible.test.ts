@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
 import { passwordRules } from '../../src/contract/policies.ts';
 import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
-import { type Page, renderPage } from '../../src/platform/html/layout.ts';
+import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
 import {
   deviceCodeForm,
   deviceConfirmPage,
@@ -52,7 +52,7 @@ const rules = passwordRules({ minLength: 8, maxLength: 200 });
 const problem = { message: 'The passwords do not match. Please enter the same one twice.' };
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
-const pages: Record<string, Page | undefined> = {
+const pages: Record<string, HtmlPage | undefined> = {
   'log-in': loginForm({ ...frame, clientName: 'Acme' }, ''),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
   continue: continuePage(frame, proven.loginName),

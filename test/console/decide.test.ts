@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { type DecideView, decideStep } from '../../src/console/new-import/decide.ts';
 
 const FRAME = {
-  at: (path: string) => `/console${path}`,
+  consoleUrl: (path: string) => `/console${path}`,
   ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
 };
 

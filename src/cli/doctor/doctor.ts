@@ -1,7 +1,7 @@
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Diagnostics } from '../../operate/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../operate/finding.ts';
-import { judge as judgeOfRemote, judgeVersions } from '../../operate/findings.ts';
+import { checkVersions, checkService as judgeOfRemote } from '../../operate/findings.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
 import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
@@ -32,7 +32,7 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
   });
   if (facts instanceof Failure)
     return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  return [judgeVersions(facts, version), ...judgeOfRemote(facts)];
+  return [checkVersions(facts, version), ...judgeOfRemote(facts)];
 }
 
 const PATIENCE_MS = 5000;
@@ -133,8 +133,8 @@ function checkClock(response: Response, started: number, ms: number): Finding {
   const seconds = Math.max(0, Math.round(apart - 0.5));
   if (seconds < CLOCK.warning) return ok('clock', seconds === 0 ? 'in sync with the service' : `${seconds} s apart`);
   const message = `the clocks of the service and of this machine are ${seconds} s apart`;
-  const judge = seconds < CLOCK.problem ? warning : problem;
-  return judge('clock', message, 'Synchronize both with a time server (NTP).');
+  const checkRights = seconds < CLOCK.problem ? warning : problem;
+  return checkRights('clock', message, 'Synchronize both with a time server (NTP).');
 }
 
 async function checkIssuer(url: string): Promise<Finding[]> {

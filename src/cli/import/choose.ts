@@ -3,7 +3,7 @@ import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
 import type { Encoding } from '../../sources/read/records.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources, whyUnrecognized } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
+import type { ConvertOptions, ExportFormat, Format } from '../../sources/source.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
@@ -29,7 +29,7 @@ export interface FileChoice {
 }
 
 export interface Chosen {
-  source: Source;
+  source: ExportFormat;
   files: FileOfSource[];
   isGuess: boolean;
   close(): Promise<void>;
@@ -57,18 +57,18 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
   }
 }
 
-function named(name: string): Source {
+function named(name: string): ExportFormat {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
   throw wrongUsage(`Unknown source "${name}".`, `Use one of ${names(SOURCES)}.`);
 }
 
-function names(sources: readonly Source[]): string {
+function names(sources: readonly ExportFormat[]): string {
   return sources.map((source) => source.name).join(', ');
 }
 
 /** The one source that all files match. */
-async function guessed(files: readonly ExportFile[]): Promise<Source> {
+async function guessed(files: readonly ExportFile[]): Promise<ExportFormat> {
   const guesses: Guess[][] = [];
   for (const file of files) {
     const found = await guessSources(file);
@@ -149,7 +149,7 @@ export async function confirmSource(
   throw wrongUsage(what.join('\n'), adviceFor(source, found));
 }
 
-function sentence(source: Source, { file, other }: Contradiction): string {
+function sentence(source: ExportFormat, { file, other }: Contradiction): string {
   const name = file.name === STDIN ? 'standard input' : printable(file.name);
   if (isAnybodys(source))
     return `${name} looks like an export of ${other?.title}; --from ${other?.name} knows all of its fields.`;
@@ -158,7 +158,7 @@ function sentence(source: Source, { file, other }: Contradiction): string {
   return `${name} is ${FORMAT_NAMES[file.format]}; exports of ${source.title} are ${formats}.`;
 }
 
-function adviceFor(source: Source, found: readonly Contradiction[]): string {
+function adviceFor(source: ExportFormat, found: readonly Contradiction[]): string {
   const others = [...new Set(found.flatMap(({ other }) => other?.name ?? []))];
   const use = others.length === 1 ? `Use --from ${others[0]}` : 'Check --from';
   return `${use}. If the files are from ${source.title} after all, add --trust-from.`;

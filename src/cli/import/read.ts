@@ -1,5 +1,5 @@
 import type { Conversion } from '../../sources/convert.ts';
-import { type Group, openCounter, openGroups, type Place, type Summary } from '../../sources/summary.ts';
+import { type Group, openCounter, openGroups, type SourceLocation, type Summary } from '../../sources/summary.ts';
 import { type Item, itemPages } from '../follow/pages.ts';
 import { type Api, detailsOf } from '../service/api.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
@@ -127,7 +127,7 @@ const FIRST = 4096;
 export interface Places {
   /** Adds the place of the next user. */
   push(file: string, line: number): void;
-  at(index: number): Place | undefined;
+  at(index: number): SourceLocation | undefined;
   clear(): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Conversion, Outcome } from '../../sources/convert.ts';
 import { HASH_NOT_USED } from '../../sources/hashes.ts';
-import { type Group, openCounter, type Place, type Summary } from '../../sources/summary.ts';
+import { type Group, openCounter, type SourceLocation, type Summary } from '../../sources/summary.ts';
 import { number } from '../follow/progress.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
@@ -133,7 +133,7 @@ function text({ message, examples }: Group): string {
 }
 
 /** `users.json line 4, 17; more.json line 2` */
-export function places(examples: readonly Place[]): string {
+export function places(examples: readonly SourceLocation[]): string {
   const files = [...new Set(examples.map(({ file }) => file))];
   const parts = files.map((file) => {
     const lines = examples.filter((place) => place.file === file).map(({ line }) => line);

@@ -2,7 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import type { RecordJob } from '../../sources/convert.ts';
 import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { Fields, Source } from '../../sources/source.ts';
+import type { ExportFormat, Fields } from '../../sources/source.ts';
 import { type Counter, openCounter, type Summary } from '../../sources/summary.ts';
 import { counted, countsText } from '../follow/progress.ts';
 import { convertOptions } from '../import/options.ts';
@@ -160,7 +160,7 @@ function queryOf(options: PullOptions, isFirst: boolean): Record<string, string 
   };
 }
 
-function sourceOf({ system, options }: PullJob): Source {
+function sourceOf({ system, options }: PullJob): ExportFormat {
   const name = system.source ?? options.from;
   const source = SOURCES.find((one) => one.name === name);
   if (source) return source;

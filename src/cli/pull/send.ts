@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Conversion, type Outcome, type RecordJob, recordConverter } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
-import type { Page } from '../../sources/pull/system.ts';
+import type { RecordPage } from '../../sources/pull/system.ts';
 import { type Group, openGroups } from '../../sources/summary.ts';
 import { follow } from '../follow/follow.ts';
 import { type Counts, counted, countsText } from '../follow/progress.ts';
@@ -115,7 +115,7 @@ export interface Batch {
 
 export interface Collector {
   /** Adds a page; `seen` gets every outcome, also of users that have not changed. */
-  add(page: Page, seen: (outcome: Outcome) => void): void;
+  add(page: RecordPage, seen: (outcome: Outcome) => void): void;
   readonly size: number;
   /** The batch so far; the next one begins. */
   take(): Batch;

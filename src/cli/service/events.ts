@@ -41,7 +41,7 @@ function detailsOf({ object, payload = {}, count }: AuditEvent): string {
 const OVERLAP_MS = 30_000;
 const PAGE = 1000;
 
-interface Page {
+interface EventPage {
   result: AuditEvent[];
   nextPageToken: string;
 }
@@ -63,7 +63,7 @@ export function followEvents(api: Pick<Api, 'call'>, filter: object, signal?: Ab
   let from: string | undefined;
 
   const search = (body: object) =>
-    api.call<Page>('POST', '/admin/v1/events/_search', { body: { ...filter, ...body }, signal });
+    api.call<EventPage>('POST', '/admin/v1/events/_search', { body: { ...filter, ...body }, signal });
 
   /** All events of the overlap and after it. */
   async function recent(): Promise<AuditEvent[]> {

@@ -6,7 +6,7 @@ import { field, type Problem } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { KEPT } from '../texts/imports.ts';
@@ -65,22 +65,22 @@ export interface ActionView {
   problem: ActionProblem | undefined;
 }
 
-export function actionPage(at: At, view: ActionView): Html {
+export function actionPage(consoleUrl: ConsoleUrl, view: ActionView): Html {
   const { name, progress, problem } = view;
   const { importId: id } = progress;
   const { title, button } = ACTIONS[name];
   const isPossible = FITS[name](progress, stateOf(progress));
-  return html`${crumb({ href: at(`/imports/${id}`), text: ONE.title(id) })}
+  return html`${crumb({ href: consoleUrl(`/imports/${id}`), text: ONE.title(id) })}
 <section class="message"><h1>${title}</h1>
 ${notice(problem?.message, 'bad', 'problem')}
 ${
   isPossible
     ? html`${list(sentences(view), 'does')}${reasons(view.preview)}
-<form method="post" action="${at(`/imports/${id}/${name}`)}">
+<form method="post" action="${consoleUrl(`/imports/${id}/${name}`)}">
 ${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}
 <div class="buttons"><button${DANGEROUS.has(name) ? html` class="danger"` : undefined}>${button}</button>
-<a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
-    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
+<a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
+    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
 }</section>`;
 }
 

@@ -7,10 +7,10 @@ import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { visitOf } from '../session.ts';
+import { sessionOf } from '../session.ts';
 import { type Draft, editableField, fieldName, importPath, nameOfCause, patchOf, textIn } from '../shapes.ts';
 import { count, crumb, list, notice, numbers, state, table } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
 
@@ -20,13 +20,13 @@ const PAGES = 10;
 const PAGE_SIZE = 1000;
 
 export function fixScreens(deps: ScreenDeps): Router {
-  const { show, at } = deps;
+  const { show, consoleUrl } = deps;
   const router = Router();
   router.get('/console/imports/:importId/fix', async (req, res) => {
     const id = String(req.params.importId);
-    const { api } = visitOf(res);
+    const { api } = sessionOf(res);
     const [causes, { isDraft }] = await Promise.all([readCauses(api, req), readOutcomes(api, req)]);
-    show(req, res, { title: FIX.title(id), body: causesPage(at, id, causes, isDraft) });
+    show(req, res, { title: FIX.title(id), body: causesPage(consoleUrl, id, causes, isDraft) });
   });
   router.get('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
   router.post('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
@@ -58,11 +58,11 @@ function listPath(req: Request): string {
 }
 
 /** Saves what was typed, if the request is a form, and shows the users; users who were just corrected stay in view. */
-async function showCells({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, kept } = visitOf(res);
+async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, kept } = sessionOf(res);
   const before = await readCauses(api, req);
   const cause = causeOf(before, req);
-  if (!cause) return res.redirect(303, at(listPath(req)));
+  if (!cause) return res.redirect(303, consoleUrl(listPath(req)));
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
@@ -78,7 +78,7 @@ async function showCells({ at, show }: ScreenDeps, req: Request, res: Response):
     rows.push({ index, userName, userId, value, ...(isNew ? await save(api, req, index, field, value) : {}) });
   }
   const { corrected } = req.method === 'POST' ? await readCauses(api, req) : before;
-  const body = cellsPage(at, {
+  const body = cellsPage(consoleUrl, {
     importId: String(req.params.importId),
     cause,
     field,
@@ -128,10 +128,10 @@ async function itemsOf(
   return { items, next: token === '' ? undefined : Number(token) };
 }
 
-async function showRemedy({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, kept } = visitOf(res);
+async function showRemedy({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, kept } = sessionOf(res);
   const cause = causeOf(await readCauses(api, req), req);
-  if (!cause) return res.redirect(303, at(listPath(req)));
+  if (!cause) return res.redirect(303, consoleUrl(listPath(req)));
   const remedy = String(req.params.remedy);
   const domain = text(req.query, 'domain') || (kept.domain ?? '');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
@@ -144,13 +144,20 @@ async function showRemedy({ at, show }: ScreenDeps, req: Request, res: Response)
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     problem = error.message;
   }
-  const body = remedyPage(at, { importId: String(req.params.importId), cause, remedy, domain, preview, problem });
+  const body = remedyPage(consoleUrl, {
+    importId: String(req.params.importId),
+    cause,
+    remedy,
+    domain,
+    preview,
+    problem,
+  });
   show(req, res, { title: FIX.title(String(req.params.importId)), body, status: problem ? 400 : 200 });
 }
 
 /** Applies a remedy: one call of the API works for some seconds at most, and the next continues where it ended. */
-async function apply({ at }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api } = visitOf(res);
+async function apply({ consoleUrl }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api } = sessionOf(res);
   const domain = text(req.body, 'domain');
   const body = { cause: req.params.cause, remedy: req.params.remedy, ...(domain ? { domain } : {}) };
   let next: number | null = 0;
@@ -161,38 +168,38 @@ async function apply({ at }: ScreenDeps, req: Request, res: Response): Promise<v
     });
     next = done.next;
   }
-  res.redirect(303, at(listPath(req)));
+  res.redirect(303, consoleUrl(listPath(req)));
 }
 
 /** Why users of an import failed, with what can be done about each cause. */
-function causesPage(at: At, importId: string, causes: Causes, isDraft: boolean): Html {
+function causesPage(consoleUrl: ConsoleUrl, importId: string, causes: Causes, isDraft: boolean): Html {
   const path = `/imports/${importId}`;
-  return html`${crumb({ href: at(path), text: ONE.title(importId) })}
-<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(at, importId, causes.corrected, isDraft)}</div>
-${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : causeTable(at, path, causes)}
+  return html`${crumb({ href: consoleUrl(path), text: ONE.title(importId) })}
+<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(consoleUrl, importId, causes.corrected, isDraft)}</div>
+${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : causeTable(consoleUrl, path, causes)}
 ${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
 }
 
 /** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
-function sendAgain(at: At, importId: string, corrected: number, isDraft: boolean): Html | undefined {
+function sendAgain(consoleUrl: ConsoleUrl, importId: string, corrected: number, isDraft: boolean): Html | undefined {
   if (corrected === 0) return undefined;
   const [path, text] = isDraft
     ? [`/imports/new/${importId}/decide`, FIX.decide]
     : [`/imports/${importId}/retry`, FIX.send(count(corrected))];
   return html`${state({ name: FIX.corrected(count(corrected)), look: 'good' })}
-<div class="buttons"><a class="button" href="${at(path)}">${text}</a></div>`;
+<div class="buttons"><a class="button" href="${consoleUrl(path)}">${text}</a></div>`;
 }
 
-function causeTable(at: At, path: string, { causes }: Causes): Html {
-  const rows = causes.map((cause) => causeRow(at, path, cause));
+function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): Html {
+  const rows = causes.map((cause) => causeRow(consoleUrl, path, cause));
   return html`<div class="card flush">${table(FIX.heading, [numbers(FIX.users), FIX.cause, FIX.remedies], rows)}</div>`;
 }
 
-function causeRow(at: At, path: string, cause: CountedCause): Html {
+function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Html {
   const rows = cause.first.map(({ index }) => count(index + 1)).join(', ');
   return html`<tr><td class="number" data-label="${FIX.users}">${count(cause.count)}</td>
 <td data-label="${FIX.cause}"><div><strong>${nameOfCause(cause)}</strong><div class="soft small">${FIX.rows} ${rows}</div></div></td>
-<td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(at(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
+<td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
 }
 
 /** What can be done about a cause. @param href its page */
@@ -225,20 +232,20 @@ interface CellsView {
 }
 
 /** The users of a cause with a cell each for the invalid value. With scripts, a cell is saved when it is left. */
-function cellsPage(at: At, view: CellsView): Html {
+function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
   const { importId, cause, field, cells, next, corrected, isDraft } = view;
   const path = `/imports/${importId}/fix`;
   const name = fieldName(field);
   const rows = cells.map((cell) => cellRow(cell, name));
-  return html`${crumb({ href: at(path), text: FIX.heading })}
-<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
+  return html`${crumb({ href: consoleUrl(path), text: FIX.heading })}
+<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, corrected, isDraft)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
-    : html`<fix-cells src="${at(`/api/admin/v1/imports/${importId}/items`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
-<form method="post" action="${at(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
+    : html`<fix-cells src="${consoleUrl(`/api/admin/v1/imports/${importId}/items`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
+<form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
 <div class="buttons"><button>${FIX.save}</button>
-${next === undefined ? undefined : html`<a class="button quiet" href="${at(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
+${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
 }`;
 }
 
@@ -266,9 +273,9 @@ interface RemedyView {
 const LEAVES_OUT: ReadonlySet<string> = new Set(['keep-first', 'leave-out']);
 
 /** What one remedy would do to all users of a cause, and the button that does it. */
-export function remedyPage(at: At, view: RemedyView): Html {
+export function remedyPage(consoleUrl: ConsoleUrl, view: RemedyView): Html {
   const { importId, cause, remedy, domain, preview, problem } = view;
-  const causes = at(`/imports/${importId}/fix`);
+  const causes = consoleUrl(`/imports/${importId}/fix`);
   const path = `${causes}/${cause.cause}/${remedy}`;
   return html`${crumb({ href: causes, text: FIX.heading })}
 <section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOfCause(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>

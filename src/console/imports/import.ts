@@ -33,7 +33,7 @@ import {
   widths,
 } from '../shell/blocks.ts';
 import { type LiveState, liveMark } from '../shell/live.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
@@ -59,19 +59,19 @@ export interface OneView {
   notice: string | undefined;
 }
 
-export function onePage(at: At, view: OneView): Html {
+export function onePage(consoleUrl: ConsoleUrl, view: OneView): Html {
   const { result, points } = view;
   const id = result.importId;
-  return html`${crumb({ href: at('/imports'), text: IMPORTS.title })}
+  return html`${crumb({ href: consoleUrl('/imports'), text: IMPORTS.title })}
 <div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
-${liveMark(at(`/imports/${id}/live`), oneState(result, points).shape)}
+${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
 <div class="buttons" id="actions" data-swap>${
     result.counts.failed > 0 && !result.dryRun
-      ? html`<a class="button" href="${at(`/imports/${id}/fix`)}">${FIX.button}</a>`
+      ? html`<a class="button" href="${consoleUrl(`/imports/${id}/fix`)}">${FIX.button}</a>`
       : undefined
   }${actionsFor(result).map(
     ({ name, button, isDanger }) =>
-      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${at(`/imports/${id}/${name}`)}">${button}</a>\n`,
+      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
   )}</div></div>
 ${notice(view.notice)}
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
@@ -79,8 +79,8 @@ ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.m
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
 ${facts(result)}</section>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
-<div class="columns"><div>${itemsSection(at, result, view.items)}</div>
-<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(at, result)}${warnings(result)}</div></div>`;
+<div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
+<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
 }
 
 const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
@@ -159,17 +159,17 @@ export interface ItemsView {
 }
 
 /** The users of an import, with filters, page by page. */
-export function itemsSection(at: At, of: Progress, { items, next, filter }: ItemsView): Html {
+export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next, filter }: ItemsView): Html {
   const path = `/imports/${of.importId}`;
-  const link = (from: string, text: string) => ({ href: at(itemsPath(path, { ...filter, from })), text });
+  const link = (from: string, text: string) => ({ href: consoleUrl(itemsPath(path, { ...filter, from })), text });
   const states = Object.entries(ITEM_STATES).map(([state, { name }]): Choice => [state, name]);
   return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
-<form class="filters" method="get" action="${at(path)}#items">
+<form class="filters" method="get" action="${consoleUrl(path)}#items">
 ${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">${IMPORTS.filter}</button></form>
-${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : itemTable(at, of, items)}
+${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : itemTable(consoleUrl, of, items)}
 ${pages(
   filter.from ? link('', ONE.firstItems) : undefined,
   next ? link(next, items.length === 0 ? ONE.searchOn : ONE.nextItems) : undefined,
@@ -187,22 +187,22 @@ function itemsPath(path: string, filter: ItemsFilter): string {
   return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
 }
 
-function itemTable(at: At, of: Progress, items: readonly Item[]): Html {
-  const rows = items.map((item) => row(at, of, item));
+function itemTable(consoleUrl: ConsoleUrl, of: Progress, items: readonly Item[]): Html {
+  const rows = items.map((item) => row(consoleUrl, of, item));
   return table(ONE.items, [numbers(ONE.row), ONE.user, ONE.outcome], rows, 'items');
 }
 
-function row(at: At, of: Progress, item: Item): Html {
+function row(consoleUrl: ConsoleUrl, of: Progress, item: Item): Html {
   const where = of.orgs.length > 1 ? ` · ${item.orgId}` : '';
   return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
-<td data-label="${ONE.user}"><div>${name(at, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
+<td data-label="${ONE.user}"><div>${name(consoleUrl, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
 <td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
 }
 
 /** The user name; of a user who was written, it leads to the page of the user. */
-function name(at: At, { dryRun }: Progress, { userName, userId, state }: Item): Html {
+function name(consoleUrl: ConsoleUrl, { dryRun }: Progress, { userName, userId, state }: Item): Html {
   if (dryRun || stateOf({ state }) !== 'SUCCEEDED') return html`${userName || '–'}`;
-  return html`<a href="${at(userPath(userId))}">${userName || userId}</a>`;
+  return html`<a href="${consoleUrl(userPath(userId))}">${userName || userId}</a>`;
 }
 
 /** Why the user failed, was kept, or what was changed. */
@@ -228,10 +228,10 @@ interface Drawing {
 function draw(points: readonly RatePoint[]): Drawing {
   const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
   const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
-  let at = 0;
+  let consoleUrl = 0;
   const line = points.map(({ seconds, usersPerSecond }) => {
-    at += seconds;
-    return `${round((at / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
+    consoleUrl += seconds;
+    return `${round((consoleUrl / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
   });
   const first = line[0]?.split(',')[1] ?? String(HEIGHT);
   const all = [`0,${first}`, ...line];
@@ -334,8 +334,8 @@ ${
 }</section>`;
 }
 
-function downloads(at: At, { importId }: Result): Html {
-  const href = (format: string) => at(`/api/admin/v1/imports/${importId}/report?format=${format}`);
+function downloads(consoleUrl: ConsoleUrl, { importId }: Result): Html {
+  const href = (format: string) => consoleUrl(`/api/admin/v1/imports/${importId}/report?format=${format}`);
   return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
 ${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
 }

@@ -93,7 +93,7 @@ function login({ names, draft }: DecideView): Html {
 <p class="soft small">${typed > 0 ? DECIDE.typeUserName(typed, count(typed)) : DECIDE.sameAsToday}</p>`;
 }
 
-function failures({ at, importId }: Frame, { causes }: DecideView): Html | undefined {
+function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html | undefined {
   const failing = count(failingOf(causes));
   if (causes.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
   const rows = causes.causes.map(
@@ -101,7 +101,7 @@ function failures({ at, importId }: Frame, { causes }: DecideView): Html | undef
       cause,
     ) => html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOfCause(cause)}</strong></td>
 <td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(({ index, userName, userId }) => `${userName || userId || '–'} (${DECIDE.line(count(index + 1))})`).join(' · ')}</span></td>
-<td data-label="${DECIDE.remedies}"><div class="buttons">${remedyLinks(at(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
+<td data-label="${DECIDE.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
   );
   const columns = [numbers(DECIDE.users), DECIDE.cause, DECIDE.examples, DECIDE.remedies];
   return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
@@ -128,7 +128,7 @@ function startForm(frame: Frame, view: DecideView): Html {
   const { plan, check, draft, causes } = view;
   const broken = (draft.summary?.broken ?? []).reduce((sum, group) => sum + group.count, 0);
   const leave = html`<div class="field"><label><input type="checkbox" name="skipBroken" value="1" required>${DECIDE.broken(count(broken))}</label></div>`;
-  const discard = html`<a class="button danger" href="${frame.at(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`;
+  const discard = html`<a class="button danger" href="${frame.consoleUrl(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`;
   return html`<form method="post" action="${hrefOf(frame, 'decide')}">${mails(view)}${broken > 0 ? leave : undefined}
 ${check.counts.succeeded + causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
 ${buttons(frame, html`${startButtons(frame, view)}\n${discard}`)}</form>`;
@@ -152,10 +152,10 @@ ${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, pla
 }
 
 /** They say how many will be imported: who passed the check, and who was corrected since. */
-function startButtons({ at, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
+function startButtons({ consoleUrl, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
   const users = counts.succeeded + causes.corrected;
   if (users > 0) return html`<button>${DECIDE.start(users, count(users), count(counts.total))}</button>`;
-  const fix = html`<a class="button" href="${at(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
+  const fix = html`<a class="button" href="${consoleUrl(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
   return html`${counts.failed > 0 ? fix : undefined}<button class="quiet">${DECIDE.startAnyway}</button>`;
 }
 
@@ -187,8 +187,8 @@ export function pepperHeaders(body: unknown): Record<string, string> | undefined
 }
 
 /** Asks before a draft is discarded. */
-export function discardPage(at: Frame['at'], importId: string): Html {
+export function discardPage(consoleUrl: Frame['consoleUrl'], importId: string): Html {
   return html`<section class="message" data-steps><h1>${DECIDE.discardTitle}</h1><p>${DECIDE.discardDoes}</p>
-<form method="post" action="${at(`/imports/new/${importId}/discard`)}"><div class="buttons"><button class="danger">${DECIDE.discard}</button>
-<a class="button quiet" href="${at(`/imports/new/${importId}`)}">${DECIDE.keepIt}</a></div></form></section>`;
+<form method="post" action="${consoleUrl(`/imports/new/${importId}/discard`)}"><div class="buttons"><button class="danger">${DECIDE.discard}</button>
+<a class="button quiet" href="${consoleUrl(`/imports/new/${importId}`)}">${DECIDE.keepIt}</a></div></form></section>`;
 }

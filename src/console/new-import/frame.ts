@@ -7,7 +7,7 @@ import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { type Draft, type DraftFile, type Guess, importPath, isRecognizable, type ShownDraft } from '../shapes.ts';
 import { crumb, time } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { STEPS } from '../texts/new-import.ts';
@@ -17,7 +17,7 @@ export const STEP_NAMES = ['files', 'source', 'columns', 'options', 'check', 'de
 export type StepName = (typeof STEP_NAMES)[number];
 
 export interface Frame {
-  at: At;
+  consoleUrl: ConsoleUrl;
   /** Empty before the first file. */
   importId: string;
   step: StepName;
@@ -36,17 +36,17 @@ export function stepPath(importId: string, step: StepName, query = ''): string {
 }
 
 /** The address of a step of this draft, with what was chosen. */
-export function hrefOf({ at, importId, query }: Frame, step: StepName): string {
-  return at(stepPath(importId, step, query));
+export function hrefOf({ consoleUrl, importId, query }: Frame, step: StepName): string {
+  return consoleUrl(stepPath(importId, step, query));
 }
 
 export function stepPage(frame: Frame, content: Html | undefined): Html {
-  const { at, importId, step, files, expiresAt } = frame;
+  const { consoleUrl, importId, step, files, expiresAt } = frame;
   const hasZone = step === 'files';
-  return html`<div data-steps>${crumb({ href: at('/imports'), text: IMPORTS.title })}
+  return html`<div data-steps>${crumb({ href: consoleUrl('/imports'), text: IMPORTS.title })}
 <div class="headline"><h1>${STEPS.title}</h1></div>
 <nav class="steps" aria-label="${STEPS.steps}"><ol>${STEP_NAMES.map((name) => entry(frame, name))}</ol></nav>
-${hasZone || files.some(({ size, offset }) => offset < size) ? uploadFiles(at, { importId, files, hasZone }) : undefined}
+${hasZone || files.some(({ size, offset }) => offset < size) ? uploadFiles(consoleUrl, { importId, files, hasZone }) : undefined}
 ${content}
 <p class="soft small">${STEPS.nothing}${expiresAt && html` ${STEPS.expires} ${time(expiresAt)}.`}</p></div>`;
 }
@@ -70,7 +70,7 @@ ${more}</div>`;
 }
 
 /** One request for a step: the draft, what was chosen, and who asks. */
-export interface Visiting extends Omit<ScreenDeps, 'api'> {
+export interface WizardStep extends Omit<ScreenDeps, 'api'> {
   req: Request;
   res: Response;
   api: Api;
@@ -86,7 +86,7 @@ export interface Visiting extends Omit<ScreenDeps, 'api'> {
 }
 
 /** What the files look like; undefined while they have not begun to arrive, or why they cannot be recognized. */
-export async function readGuess({ api, req, draft }: Visiting): Promise<Guess | string | undefined> {
+export async function readGuess({ api, req, draft }: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
     return await api.get<Guess>(`${importPath(req)}/guess`);

@@ -6,7 +6,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { activeSources, orgNames, type PasswordSource } from '../database.ts';
 import { type Choice, choices, notice, options } from '../shell/blocks.ts';
 import { OPTIONS } from '../texts/new-import.ts';
-import { type Frame, stepForm, type Visiting } from './frame.ts';
+import { type Frame, stepForm, type WizardStep } from './frame.ts';
 import type { Plan } from './plan.ts';
 
 export interface Organization {
@@ -67,7 +67,7 @@ ${options([['', OPTIONS.noSource], ...names], plan.passwordSource)}</select>${re
 const MOST_ORGS = 200;
 
 /** Organizations that the person may import into. */
-export async function organizationsOf({ api, caller, pool }: Visiting): Promise<Organization[]> {
+export async function organizationsOf({ api, caller, pool }: WizardStep): Promise<Organization[]> {
   if (!caller.isIamOwner) {
     const ids = [...caller.orgRoles.keys()].filter((id) => may(caller, 'createImport', id));
     return [...(await orgNames(pool, ids))].map(([id, name]) => ({ id, name }));
@@ -87,7 +87,7 @@ export function likelyOrg(organizations: readonly Organization[], mayCreate: boo
 
 /** The password sources to choose from; none for users that came in a request, which has named one or not. */
 export async function sourcesOf(
-  { caller, draft, pool }: Visiting,
+  { caller, draft, pool }: WizardStep,
   of: readonly Organization[],
 ): Promise<PasswordSource[]> {
   if (draft.files.length === 0) return [];
@@ -96,7 +96,7 @@ export async function sourcesOf(
 }
 
 /** @throws ApiError 400 when the users go to another organization than the source belongs to */
-export async function requireSourceOf(on: Visiting, { orgId, passwordSource }: Plan, isNew: boolean): Promise<void> {
+export async function requireSourceOf(on: WizardStep, { orgId, passwordSource }: Plan, isNew: boolean): Promise<void> {
   if (passwordSource === '' || (orgId === '' && !isNew)) return;
   const sources = isNew ? [] : await sourcesOf(on, [{ id: orgId, name: '' }]);
   if (sources.some(({ id }) => id === passwordSource)) return;
@@ -105,7 +105,7 @@ export async function requireSourceOf(on: Visiting, { orgId, passwordSource }: P
 }
 
 /** The name of the source that the draft was converted with, or its id if it has ended. */
-export async function sourceName({ plan, pool, result }: Visiting): Promise<string | undefined> {
+export async function sourceName({ plan, pool, result }: WizardStep): Promise<string | undefined> {
   const { passwordSource } = plan;
   if (!passwordSource) return undefined;
   const ids = result.orgs.map(({ orgId }) => orgId);

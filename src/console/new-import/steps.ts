@@ -11,7 +11,7 @@ import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
 import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
 import { type DryRun, decideStep, pepperHeaders } from './decide.ts';
-import { buttons, hrefOf, readGuess, type StepName, stepPath, type Visiting } from './frame.ts';
+import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
 import { likelyOrg, optionsStep, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './options.ts';
 import {
   commandFor,
@@ -24,9 +24,9 @@ import {
   queryOfPlan,
 } from './plan.ts';
 
-type View = (on: Visiting) => Promise<Html | undefined>;
+type View = (on: WizardStep) => Promise<Html | undefined>;
 /** Returns where to go next. */
-type Act = (on: Visiting) => Promise<string>;
+type Act = (on: WizardStep) => Promise<string>;
 
 const EXAMPLES = 5;
 
@@ -158,16 +158,16 @@ export const ACTS: Record<StepName, Act> = {
   },
 };
 
-function to({ draft, frame }: Visiting, step: StepName, plan: Plan): string {
+function to({ draft, frame }: WizardStep, step: StepName, plan: Plan): string {
   return stepPath(frame.importId, step, queryOfPlan(plan, draft));
 }
 
-function redirect({ res, frame }: Visiting, step: StepName): undefined {
+function redirect({ res, frame }: WizardStep, step: StepName): undefined {
   res.redirect(303, hrefOf(frame, step));
 }
 
-function liveOf({ at, frame, result }: Visiting): { href: string; shape: string } {
-  return { href: at(`/imports/new/${frame.importId}/live`), shape: draftState(result).shape };
+function liveOf({ consoleUrl, frame, result }: WizardStep): { href: string; shape: string } {
+  return { href: consoleUrl(`/imports/new/${frame.importId}/live`), shape: draftState(result).shape };
 }
 
 function typedPlan(plan: Plan, body: unknown): Plan {

@@ -13,10 +13,10 @@ import { requestIdOf } from '../../platform/http/requests.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
 import { clock, duration, messageBody } from './blocks.ts';
-import type { At, Show } from './show.ts';
+import type { ConsoleUrl, Show } from './show.ts';
 
 export interface ErrorPageDeps {
-  at: At;
+  consoleUrl: ConsoleUrl;
   /** The public address, at which sign-ins begin. */
   baseUrl: string;
   show: Show;
@@ -46,7 +46,7 @@ function askToSignIn({ baseUrl, show, keptForms }: ErrorPageDeps, req: Request, 
   show(req, res, { title: ERRORS[401].heading, status: 401, body: messageBody({ ...ERRORS[401], more, link }) });
 }
 
-function showProblem({ at, show }: ErrorPageDeps, req: Request, res: Response, error: ApiError): void {
+function showProblem({ consoleUrl, show }: ErrorPageDeps, req: Request, res: Response, error: ApiError): void {
   const { heading, message } = ofStatus<{ heading: string; message: string }>(ERRORS, error.http);
   // What to correct is in the API's own words.
   const own = error.http === 400 || error.http === 409 || error.http === 429 ? error.message : undefined;
@@ -54,16 +54,16 @@ function showProblem({ at, show }: ErrorPageDeps, req: Request, res: Response, e
 ${retryTime(error.retryAfterS)}<p class="soft">${ERRORS.reference}: <code>${requestIdOf(res)}</code></p>`;
   const again = error.http === 429 || error.http === 503;
   const link = again
-    ? { href: at(req.originalUrl.slice('/console'.length)), text: ERRORS.retry }
-    : { href: at(''), text: ERRORS.back };
+    ? { href: consoleUrl(req.originalUrl.slice('/console'.length)), text: ERRORS.retry }
+    : { href: consoleUrl(''), text: ERRORS.back };
   show(req, res, { title: heading, status: error.http, body: messageBody({ heading, message, more, link }) });
 }
 
 /** When to try again: the time stays true while the page is open. */
 function retryTime(seconds: number | undefined): Html | undefined {
   if (seconds === undefined) return undefined;
-  const at = new Date(Date.now() + seconds * 1000).toISOString();
-  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${at}">${clock(at)} UTC</time>.</p>\n`;
+  const consoleUrl = new Date(Date.now() + seconds * 1000).toISOString();
+  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${consoleUrl}">${clock(consoleUrl)} UTC</time>.</p>\n`;
 }
 
 /** Why the API refused a form, for the form to show beside its fields. */
@@ -101,13 +101,13 @@ const KEPT_S = 60;
  * bookmark does not say it again. The word travels in a cookie of a minute, and only the page that it belongs to takes
  * it. Mount it at `/console`, behind the session.
  */
-export function sayOnce(cookies: Cookies, at: At): RequestHandler {
+export function sayOnce(cookies: Cookies, consoleUrl: ConsoleUrl): RequestHandler {
   return (req, res, next) => {
     if (req.method !== 'GET') return next();
     const { done } = req.query;
     if (typeof done === 'string') {
       cookies.set(res, 'console_done', `${req.path} ${done}`, KEPT_S);
-      return res.redirect(303, at(req.path.replace(/^\/$/, '') + withoutDone(req)));
+      return res.redirect(303, consoleUrl(req.path.replace(/^\/$/, '') + withoutDone(req)));
     }
     const [path, word] = (cookies.read(req, 'console_done') ?? '').split(' ');
     if (path === req.path && word !== undefined) {

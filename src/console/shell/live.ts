@@ -10,7 +10,7 @@ import type { Response } from 'express';
 import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { openSlots } from '../../platform/http/slots.ts';
-import { type Visit, visitOf } from '../session.ts';
+import { type ConsoleSession, sessionOf } from '../session.ts';
 import { LIVE } from '../texts/frame.ts';
 
 export interface LiveState {
@@ -50,7 +50,7 @@ export interface Live {
    * @param name of what is read; the same for all pages that show it
    * @throws ApiError as the first reading
    */
-  stream(res: Response, name: string, read: (visit: Visit) => Promise<LiveState>): Promise<void>;
+  stream(res: Response, name: string, read: (session: ConsoleSession) => Promise<LiveState>): Promise<void>;
 }
 
 export function openLive(): Live {
@@ -71,11 +71,11 @@ export function openLive(): Live {
 
   return {
     async stream(res, name, read) {
-      const visit = visitOf(res);
-      const key = `${visit.tokens.accessToken} ${name}`;
-      const first = await firstOf(key, () => read(visit));
+      const session = sessionOf(res);
+      const key = `${session.tokens.accessToken} ${name}`;
+      const first = await firstOf(key, () => read(session));
       if (res.closed) return;
-      const release = slots.take(visit.caller);
+      const release = slots.take(session.caller);
       res.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
@@ -91,7 +91,7 @@ export function openLive(): Live {
         release();
       });
       const ended = () => feeds.delete(key);
-      if (!known) void keepReading(feed, () => read(visit), ended);
+      if (!known) void keepReading(feed, () => read(session), ended);
     },
   };
 }

@@ -7,7 +7,7 @@ import { headline, notice } from './blocks.ts';
 export const ONCE_SCRIPTS: readonly string[] = ['copy-text.ts'];
 
 /** @param values names with what to copy, the secret among them @param back where to go on */
-export function onceBody(
+export function secretShownOnce(
   title: string,
   values: readonly [string, string][],
   back: { href: string; text: string },

@@ -12,7 +12,7 @@ import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
-import { visitOf } from '../session.ts';
+import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
 
 export interface ConsolePage {
@@ -37,7 +37,7 @@ export interface NavigationEntry {
 
 export interface FrameOptions {
   assets: Assets;
-  at: At;
+  consoleUrl: ConsoleUrl;
   /** The entries that this person sees; none without a session. */
   navigation: (res: Response) => readonly NavigationEntry[];
 }
@@ -55,11 +55,11 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export function openShow({ assets, at, navigation }: FrameOptions): Show {
+export function openShow({ assets, consoleUrl, navigation }: FrameOptions): Show {
   const css = html`<link rel="icon" type="image/svg+xml" href="${assets.url('logo.svg')}">
 <link rel="stylesheet" href="${assets.url('console.css')}">`;
   return (req, res, { title, body, status = 200, scripts = [], frames = false }) => {
-    const name = visitOf(res)?.tokens.name;
+    const name = sessionOf(res)?.tokens.name;
     const head = html`${css}
 ${scripts.map((file) => html`<script type="module" src="${assets.url(file)}"></script>\n`)}`;
     const { markup } = document(
@@ -67,8 +67,8 @@ ${scripts.map((file) => html`<script type="module" src="${assets.url(file)}"></s
       head,
       html`<a class="skip" href="#main">${FRAME.skip}</a>
 <header class="top">
-<a class="brand" href="${at('')}">${LOGO}<span>${FRAME.product}</span></a>
-${name === undefined ? undefined : bar(req, at, navigation(res), name)}
+<a class="brand" href="${consoleUrl('')}">${LOGO}<span>${FRAME.product}</span></a>
+${name === undefined ? undefined : bar(req, consoleUrl, navigation(res), name)}
 </header>
 <main id="main" tabindex="-1">
 ${body}
@@ -80,24 +80,24 @@ ${body}
 }
 
 /** The navigation, and who is signed in. */
-function bar(req: Request, at: At, entries: readonly NavigationEntry[], name: string): Html {
+function bar(req: Request, consoleUrl: ConsoleUrl, entries: readonly NavigationEntry[], name: string): Html {
   const isHere = (path: string) => req.path === `/console${path}` || req.path.startsWith(`/console${path}/`);
   return html`<nav aria-label="${FRAME.navigation}">
 ${entries.map(
   (entry) =>
-    html`<a href="${at(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
+    html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
 )}</nav>
-<form class="who" method="post" action="${at('/sign-out')}"><a class="name" href="${at('/account')}"${
+<form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${consoleUrl('/account')}"${
     isHere('/account') ? html` aria-current="page"` : undefined
   }><span class="sr">${FRAME.account} </span>${name}</a>
 <button type="submit" class="quiet small">${FRAME.signOut}</button></form>`;
 }
 
 /** The address of a path of the console, such as `/imports`: the public address may have a path of its own. */
-export type At = (path: string) => string;
+export type ConsoleUrl = (path: string) => string;
 
 /** @param baseUrl the public address */
-export function openAt(baseUrl: string): At {
+export function openAt(baseUrl: string): ConsoleUrl {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, '');
   return (path) => `${prefix}/console${path}`;
 }
@@ -131,7 +131,7 @@ let loaded: { files: Map<string, Asset>; hash: string } | undefined;
  * its types. All have one hash in their address, made of all of them, so relative imports between scripts work unchanged
  * and browsers may keep every file for good.
  */
-export function openAssets(at: At): Assets {
+export function openAssets(consoleUrl: ConsoleUrl): Assets {
   loaded ??= load();
   const { files, hash } = loaded;
   const router = Router();
@@ -151,7 +151,7 @@ export function openAssets(at: At): Assets {
     routes: router,
     url(file) {
       if (!files.has(file)) throw new Error(`There is no file ${file} in src/console/browser.`);
-      return at(`/assets/${hash}/${file}`);
+      return consoleUrl(`/assets/${hash}/${file}`);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The search of users: what it asks the API for, and its page. */
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
-import { type FoundUser, nameOfUser, type Page, userPath } from '../shapes.ts';
+import { type FoundUser, nameOfUser, type ResultPage, userPath } from '../shapes.ts';
 import {
   type Choice,
   count,
@@ -14,14 +14,14 @@ import {
   table,
   time,
 } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
 
 export interface ListPage {
   filter: UserFilter;
   /** The kind of the text that found the users. */
   kind: Kind | '';
-  page: Page<FoundUser>;
+  page: ResultPage<FoundUser>;
   /** The organizations to choose from; undefined: the person may see all, and names one by its id. */
   orgIds: readonly string[] | undefined;
   orgName(id: string): string;
@@ -30,15 +30,15 @@ export interface ListPage {
 type OrgName = ListPage['orgName'];
 
 /** The search of users: the form, and the users that it found. */
-export function listBody(at: At, { filter, kind, page, orgIds, orgName }: ListPage): Html {
+export function listBody(consoleUrl: ConsoleUrl, { filter, kind, page, orgIds, orgName }: ListPage): Html {
   const { result: users, nextPageToken } = page;
   const link = (text: string, after?: string) => ({
-    href: at(`/users${queryOf({ ...parametersOf(filter, kind), after })}`),
+    href: consoleUrl(`/users${queryOf({ ...parametersOf(filter, kind), after })}`),
     text,
   });
   return html`${headline(USERS.title)}
-${form(at, filter, orgIds, orgName)}
-${users.length === 0 ? nobody(at, filter) : html`${summary(at, filter, kind, page)}${userTable(at, users, orgName)}`}
+${form(consoleUrl, filter, orgIds, orgName)}
+${users.length === 0 ? nobody(consoleUrl, filter) : html`${summary(consoleUrl, filter, kind, page)}${userTable(consoleUrl, users, orgName)}`}
 ${pages(filter.after ? link(USERS.first) : undefined, nextPageToken ? link(USERS.next, nextPageToken) : undefined)}`;
 }
 
@@ -47,7 +47,7 @@ function parametersOf({ text, state, orgId }: UserFilter, kind: Kind | ''): Reco
 }
 
 function form(
-  at: At,
+  consoleUrl: ConsoleUrl,
   { text, kind, state, orgId }: UserFilter,
   orgIds: readonly string[] | undefined,
   orgName: OrgName,
@@ -55,7 +55,7 @@ function form(
   const kinds = KINDS.map((one): Choice => [one, USERS.kinds[one]]);
   const states = Object.entries(USER_STATES).map(([name, shown]): Choice => [name, shown.name]);
   const orgs = orgIds?.map((id): Choice => [id, orgName(id)]);
-  return html`<form class="filters" role="search" method="get" action="${at('/users')}">
+  return html`<form class="filters" role="search" method="get" action="${consoleUrl('/users')}">
 <div><label for="q">${USERS.text}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="500"></div>
 ${selectField(USERS.by, 'by', [['', USERS.anyKind], ...kinds], kind)}
 ${selectField(USERS.state, 'state', [['', USERS.anyState], ...states], state)}
@@ -70,34 +70,39 @@ ${
 </form>`;
 }
 
-function summary(at: At, filter: UserFilter, kind: Kind | '', { details }: Page<FoundUser>): Html {
+function summary(
+  consoleUrl: ConsoleUrl,
+  filter: UserFilter,
+  kind: Kind | '',
+  { details }: ResultPage<FoundUser>,
+): Html {
   const total = count(Number(details.totalResult));
   const said = USERS.found(details.totalIsEstimate ? USERS.about(total) : total, total === '1');
   // An exact match may hide the users whose names begin with the same text.
   const more = kind && kind !== 'name' && !filter.kind;
-  const names = at(`/users${queryOf(parametersOf(filter, 'name'))}`);
+  const names = consoleUrl(`/users${queryOf(parametersOf(filter, 'name'))}`);
   return html`<p class="soft">${said}${kind && ` ${USERS.matching[kind]}`}.
 ${more ? html`<a href="${names}">${USERS.beginning(filter.text)}</a>` : undefined}</p>`;
 }
 
-function nobody(at: At, { text, state, orgId, after }: UserFilter): Html {
+function nobody(consoleUrl: ConsoleUrl, { text, state, orgId, after }: UserFilter): Html {
   const isFiltered = [text, state, orgId, after].some((value) => value !== '');
   if (!isFiltered) {
     return empty(USERS.emptyHeading, USERS.empty);
   }
-  return empty(USERS.noneHeading, USERS.none, html`<p><a href="${at('/users')}">${USERS.showAll}</a></p>`);
+  return empty(USERS.noneHeading, USERS.none, html`<p><a href="${consoleUrl('/users')}">${USERS.showAll}</a></p>`);
 }
 
-function userTable(at: At, users: readonly FoundUser[], orgName: OrgName): Html {
+function userTable(consoleUrl: ConsoleUrl, users: readonly FoundUser[], orgName: OrgName): Html {
   const columns = [USERS.name, USERS.loginName, USERS.email, USERS.state, USERS.organization, USERS.changed];
-  const rows = users.map((user) => row(at, user, orgName));
+  const rows = users.map((user) => row(consoleUrl, user, orgName));
   return html`<section class="card flush">${table(USERS.caption, columns, rows)}</section>`;
 }
 
-function row(at: At, user: FoundUser, orgName: OrgName): Html {
+function row(consoleUrl: ConsoleUrl, user: FoundUser, orgName: OrgName): Html {
   const { email } = user.human ?? {};
   return html`<tr>
-<th scope="row"><a href="${at(userPath(user.userId))}">${nameOfUser(user)}</a></th>
+<th scope="row"><a href="${consoleUrl(userPath(user.userId))}">${nameOfUser(user)}</a></th>
 <td data-label="${USERS.loginName}">${user.preferredLoginName}</td>
 <td data-label="${USERS.email}">${email?.email && html`<span>${email.email}${email.isVerified ? undefined : html` <span class="soft">(${USERS.unverified})</span>`}</span>`}</td>
 <td data-label="${USERS.state}">${stateBadge(user)}</td>
@@ -141,7 +146,10 @@ const QUERIES: Record<Kind, (text: string) => object> = {
 const ORDER: readonly Kind[] = ['id', 'login', 'email', 'name'];
 
 /** @returns the page, and the kind of the text that found it */
-export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: Kind | ''; page: Page<FoundUser> }> {
+export async function findUsers(
+  api: Api,
+  filter: UserFilter,
+): Promise<{ kind: Kind | ''; page: ResultPage<FoundUser> }> {
   const { text } = filter;
   const kinds: readonly (Kind | '')[] = text === '' ? [''] : filter.kind ? [filter.kind] : ORDER;
   for (const kind of kinds.slice(0, -1)) {
@@ -152,7 +160,7 @@ export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: K
   return { kind, page: await search(api, filter, kind) };
 }
 
-function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<Page<FoundUser>> {
+function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<ResultPage<FoundUser>> {
   const queries = [
     ...(kind ? [QUERIES[kind](text)] : []),
     ...(state ? [{ stateQuery: { state: `USER_STATE_${state}` } }] : []),
@@ -165,7 +173,7 @@ function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind 
 export async function userNames(api: Api, userIds: readonly string[]): Promise<(userId: string) => string> {
   const search = { query: { limit: userIds.length }, queries: [{ inUserIdsQuery: { userIds } }] };
   const { result } =
-    userIds.length > 0 ? await api.send<Page<FoundUser>>('/v2beta/users', search) : { result: [] as FoundUser[] };
+    userIds.length > 0 ? await api.send<ResultPage<FoundUser>>('/v2beta/users', search) : { result: [] as FoundUser[] };
   const names = new Map(result.map((user) => [user.userId, nameOfUser(user)]));
   return (userId) => names.get(userId) ?? userId;
 }

@@ -11,7 +11,7 @@ import type { Api } from '../api.ts';
 import type { UserFacts } from '../database.ts';
 import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
 import { type Fact, facts, headline, list, notice, state, time } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
 import { USERS } from '../texts/users.ts';
 import { stateBadge } from './list.ts';
@@ -28,9 +28,9 @@ export interface OnePage extends Subject {
 }
 
 /** The page of one user. */
-export function oneBody(at: At, page: OnePage): Html {
+export function oneBody(consoleUrl: ConsoleUrl, page: OnePage): Html {
   const { user, actions } = page;
-  const to = (name: string) => at(`${userPath(user.userId)}/${name}`);
+  const to = (name: string) => consoleUrl(`${userPath(user.userId)}/${name}`);
   const buttons = actions.map(
     ({ name, isFinal }) =>
       html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
@@ -39,11 +39,11 @@ export function oneBody(at: At, page: OnePage): Html {
     ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>
 <a class="button small quiet" href="${to('keys')}">${USER.keys}</a>`
     : undefined;
-  return html`${headline(nameOfUser(user), { href: at('/users'), text: USERS.title })}
+  return html`${headline(nameOfUser(user), { href: consoleUrl('/users'), text: USERS.title })}
 <p>${stateBadge(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
 ${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${credentials}${buttons}</div>` : undefined}
 <div class="columns"><div>
-<section class="card"><h2>${USER.account}</h2>${facts(account(at, page))}</section>
+<section class="card"><h2>${USER.account}</h2>${facts(account(consoleUrl, page))}</section>
 </div><div>
 <section class="card"><h2>${USER.names}</h2>${list(user.loginNames, 'plain')}</section>
 <section class="card"><h2>${USER.links}</h2>${linksOf(page)}</section>
@@ -51,7 +51,7 @@ ${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${
 </div></div>`;
 }
 
-function account(at: At, page: OnePage): Fact[] {
+function account(consoleUrl: ConsoleUrl, page: OnePage): Fact[] {
   const { user, details, background, organization } = page;
   const { human, machine } = user;
   const { profile } = human ?? {};
@@ -70,12 +70,12 @@ function account(at: At, page: OnePage): Fact[] {
     [USER.lastLogin, background && (timeOf(background.lastLoginAt) ?? USER.never)],
     [USER.created, background && timeOf(background.createdAt)],
     [USERS.changed, time(details.changeDate)],
-    [USER.import, importOf(at, page)],
+    [USER.import, importOf(consoleUrl, page)],
   ];
 }
 
-function timeOf(at: Date | null): Html | undefined {
-  return time(at?.toISOString());
+function timeOf(consoleUrl: Date | null): Html | undefined {
+  return time(consoleUrl?.toISOString());
 }
 
 function contact(value: string, isVerified: boolean): Html {
@@ -88,10 +88,10 @@ function passwordOf({ user, background }: OnePage): string | undefined {
 }
 
 /** An import may belong to somebody else, or be deleted by now: then its number alone is shown. */
-function importOf(at: At, { background, showsImport }: OnePage): Html | string {
+function importOf(consoleUrl: ConsoleUrl, { background, showsImport }: OnePage): Html | string {
   if (!background?.importId) return USER.notImported;
   const name = USER.importNumber(background.importId);
-  return showsImport ? html`<a href="${at(`/imports/${background.importId}`)}">${name}</a>` : name;
+  return showsImport ? html`<a href="${consoleUrl(`/imports/${background.importId}`)}">${name}</a>` : name;
 }
 
 function linksOf({ links }: OnePage): Html {
@@ -124,9 +124,9 @@ export interface Confirmation {
 }
 
 /** The page that says what an action on a user will do, with the form that does it. */
-export function confirmBody(at: At, { subject, action, isSelf, problem, typed }: Confirmation): Html {
+export function confirmBody(consoleUrl: ConsoleUrl, { subject, action, isSelf, problem, typed }: Confirmation): Html {
   const { user } = subject;
-  const page = at(userPath(user.userId));
+  const page = consoleUrl(userPath(user.userId));
   const texts = USER_ACTIONS[action.name];
   const isStop = ['lock', 'deactivate', 'delete'].includes(action.name);
   return html`${headline(texts.title(nameOfUser(user)), { href: page, text: nameOfUser(user) })}
@@ -135,7 +135,7 @@ ${notice(problem, 'bad')}
 <p><strong>${user.preferredLoginName}</strong></p>
 ${list(action.effects(subject))}
 ${isSelf && isStop ? notice(USER_CONFIRM.self, 'warn') : undefined}
-<form method="post" action="${at(`${userPath(user.userId)}/${action.name}`)}">
+<form method="post" action="${consoleUrl(`${userPath(user.userId)}/${action.name}`)}">
 ${action.isFinal && nameToType(user.username, typed)}
 <div class="buttons"><button type="submit"${action.isFinal ? html` class="danger"` : undefined}>${texts.button}</button>
 <a class="button quiet" href="${page}">${USER_CONFIRM.back}</a></div>

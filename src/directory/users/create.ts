@@ -9,7 +9,7 @@ import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import type { NewHuman } from '../../contract/humans.ts';
 import { issueCode, mailRequested } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -53,7 +53,7 @@ export async function createHuman(
     const { sequence, createdAt } = await insertUser(db, user, editor);
     if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
     if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
-    if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_SEAL));
+    if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_PURPOSE));
     const codes = await makeCodes({ ...deps, db }, user.id, body, editor);
     return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
   });

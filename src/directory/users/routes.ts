@@ -33,7 +33,7 @@ import { createHuman, type HumanDeps } from './create.ts';
 import { linksOf, metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
 import { changeState, type StateChange, TRANSITIONS } from './states.ts';
-import { deleteUser, findUser, insertUser, reachForChange, type User, userNotFound } from './store.ts';
+import { accessForChange, deleteUser, findUser, insertUser, type User, userNotFound } from './store.ts';
 
 /** Routes that read one user by id, their metadata and links. */
 export function readRoutes({ pool }: { pool: Pool }): Router {
@@ -180,7 +180,7 @@ async function act(pool: Pool, operation: OperationId, req: Request, res: Respon
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
   const answer = await transaction(pool, async (db) => {
-    const { user } = await reachForChange(db, caller, operation, userId, 'for update');
+    const { user } = await accessForChange(db, caller, operation, userId, 'for update');
     const { sequence, createdAt } = await action(db, user, caller.userId);
     return details({ sequence, changedAt: createdAt, resourceOwner: user.orgId });
   });

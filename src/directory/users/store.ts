@@ -183,11 +183,11 @@ export async function deleteUser(db: Db, user: { id: string; orgId: string }, ed
 }
 
 /** How a caller reaches a user. `manager`: by a role on the user's organization, which may also be the caller's own. */
-export type Standing = 'self' | 'manager';
+export type Relation = 'self' | 'manager';
 
 export interface Reached {
   user: User;
-  standing: Standing;
+  relation: Relation;
 }
 
 /**
@@ -195,7 +195,7 @@ export interface Reached {
  * the caller could take over their rights by changing them, or get rid of them.
  * @throws ApiError 403, or 404 to an IAM_OWNER
  */
-export async function reachForChange(
+export async function accessForChange(
   db: Db,
   caller: Caller,
   operation: OperationId,
@@ -204,7 +204,7 @@ export async function reachForChange(
 ): Promise<Reached> {
   const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
   if (user.id !== caller.userId && !covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
-  return { user, standing: may(caller, operation, user.orgId) ? 'manager' : 'self' };
+  return { user, relation: may(caller, operation, user.orgId) ? 'manager' : 'self' };
 }
 
 function userEvent(db: Db, user: { id: string; orgId: string }, type: string, editor: string): Promise<AppendedEvent> {

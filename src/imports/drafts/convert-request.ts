@@ -9,7 +9,7 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { Source } from '../../sources/source.ts';
+import type { ExportFormat } from '../../sources/source.ts';
 import { requireState } from '../entries/states.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
 import { requireKnown } from '../intake/requirements.ts';
@@ -116,7 +116,7 @@ export async function hashParameters({ pool, secrets }: ExportDeps, draft: Draft
 }
 
 /** @throws UsageError */
-export function sourceNamed(name: string): Source {
+export function sourceNamed(name: string): ExportFormat {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
   throw new UsageError(`source must be one of ${SOURCES.map((source) => source.name).join(', ')}.`);

@@ -5,7 +5,7 @@ import type { FileKind } from '../../contract/import-results.ts';
 import { type Db, isShared, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
-import { FILE_KEY_SEAL } from '../entries/item.ts';
+import { FILE_KEY_PURPOSE } from '../entries/item.ts';
 import { requireState } from '../entries/states.ts';
 import { lockDraft } from './draft.ts';
 
@@ -212,11 +212,11 @@ export interface Sealer {
 
 /** A new key, as it is stored. */
 export function newFileKey(secrets: Secrets): string {
-  return secrets.seal(randomBytes(32).toString('base64'), FILE_KEY_SEAL);
+  return secrets.seal(randomBytes(32).toString('base64'), FILE_KEY_PURPOSE);
 }
 
 export function openFileKey(secrets: Secrets, sealed: string, fileId: string): FileKey {
-  const key = createSecretKey(Buffer.from(secrets.unseal(sealed, FILE_KEY_SEAL), 'base64'));
+  const key = createSecretKey(Buffer.from(secrets.unseal(sealed, FILE_KEY_PURPOSE), 'base64'));
   const about = (position: number) => Buffer.from(`${fileId}:${position}`);
   return {
     sealer(target, position) {

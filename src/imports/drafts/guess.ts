@@ -10,7 +10,7 @@ import {
   inParts,
   whyUnrecognized,
 } from '../../sources/recognize.ts';
-import type { Fields, Format, Source } from '../../sources/source.ts';
+import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
 import { givenMapping, mappingFor } from '../../sources/systems/mapped.ts';
 import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
@@ -105,7 +105,7 @@ export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<Dra
 }
 
 /** The files as exports of a source, and the first user. No record of the other files is kept, as it may be large. */
-async function readAs(source: Source, exports: readonly DraftExport[]) {
+async function readAs(source: ExportFormat, exports: readonly DraftExport[]) {
   const files: FileOfSource[] = [];
   let first: Fields | undefined;
   for (const one of exports) {
@@ -121,7 +121,7 @@ function candidate({ source, certainty }: Guess) {
 }
 
 /** The sources of custom files map columns; all others know their fields. */
-function mappingOf(source: Source | undefined, first: Fields | undefined): Record<string, string> {
+function mappingOf(source: ExportFormat | undefined, first: Fields | undefined): Record<string, string> {
   if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
   return mappingFor(first, givenMapping({})).columns as Record<string, string>;
 }
@@ -224,18 +224,18 @@ export async function guessesOf(exports: readonly DraftExport[]): Promise<Guess[
 }
 
 /** The likeliest source, unless another one is as likely. */
-export function certainGuess([first, second]: readonly Guess[]): Source | undefined {
+export function certainGuess([first, second]: readonly Guess[]): ExportFormat | undefined {
   return first && first.certainty > (second?.certainty ?? 0) ? first.source : undefined;
 }
 
 /** How a file is read as an export of a source. */
-async function fileOf(source: Source, { file, kind }: DraftExport): Promise<FileOfSource> {
+async function fileOf(source: ExportFormat, { file, kind }: DraftExport): Promise<FileOfSource> {
   const known = await asFileOf(source, file);
   return { ...known, isHashes: known.isHashes || kind === 'hashes' };
 }
 
 /** How the files are read as exports of a source, without their first records, which may be large. */
-export async function filesOf(source: Source, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
+export async function filesOf(source: ExportFormat, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
   const files: FileOfSource[] = [];
   for (const one of exports) files.push({ ...(await fileOf(source, one)), first: undefined });
   return files;

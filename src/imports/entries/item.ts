@@ -196,11 +196,11 @@ function between(first: string, last: string): string {
 }
 
 /** Purpose of encryption of a plain password, until a worker has hashed it. */
-export const PASSWORD_SEAL = 'import-password';
+export const PASSWORD_PURPOSE = 'import-password';
 /** Purpose of encryption of an invalid entry as a whole, until it is corrected or erased. */
-export const ENTRY_SEAL = 'import-entry';
+export const ENTRY_PURPOSE = 'import-entry';
 /** Purpose of encryption of the key of an uploaded file's pieces, until the draft is started or erased. */
-export const FILE_KEY_SEAL = 'import-file-key';
+export const FILE_KEY_PURPOSE = 'import-file-key';
 
 /** Imports that have their own batch writer: `onExisting=skip`, `onExisting=update`, and dry runs. */
 export type Special = 'skip' | 'update' | 'dry';

@@ -2,7 +2,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import { isSecretName } from '../../sources/values.ts';
-import { ENTRY_SEAL } from './item.ts';
+import { ENTRY_PURPOSE } from './item.ts';
 
 /**
  * Stores invalid entries, so that the report can return them to be corrected, and removes their secrets before it does.
@@ -22,11 +22,11 @@ const HARMLESS_NAME = /hash|changerequired|passwordless|passwordsource/;
 
 /** @param entry anything JSON can hold */
 export function sealEntry(entry: unknown, secrets: Secrets): string {
-  return secrets.seal(JSON.stringify(entry), ENTRY_SEAL);
+  return secrets.seal(JSON.stringify(entry), ENTRY_PURPOSE);
 }
 
 export function unsealEntry(sealed: string, secrets: Secrets): unknown {
-  return JSON.parse(secrets.unseal(sealed, ENTRY_SEAL));
+  return JSON.parse(secrets.unseal(sealed, ENTRY_PURPOSE));
 }
 
 /**

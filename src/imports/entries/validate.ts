@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { entryWithoutEmail, type ImportEntry, importEntry, MAX_ELEMENTS } from '../../contract/import-entry.ts';
 import { markOf } from '../../passwords/marks.ts';
 import { hashProblem, longestHash } from '../../passwords/registry.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { errorBody, type FieldViolation } from '../../platform/errors.ts';
 import { displayNameOf, GENDERS, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
 import { camelCase, fieldPath } from '../../platform/text/names.ts';
 import { fastPathItem } from './fast-path.ts';
-import { type Item, PASSWORD_SEAL, USER_STATES } from './item.ts';
+import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
 
 /**
@@ -49,11 +49,11 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = { isVerified: ['isE
  * @param plain no string of the entry was written with an escape
  */
 export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules, plain = false): Item {
-  return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, rules);
+  return fastPathItem(entry, plain) ?? validateEntry(entry, secrets, warnings, rules);
 }
 
 /** `toItem` without the fast path: the schema validates. */
-export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules): Item {
+export function validateEntry(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules): Item {
   const { strict, withoutEmail } = rules;
   const violations: FieldViolation[] = [];
   renameFields(entry, ENTRY_SHAPE, '', (path) => {
@@ -92,8 +92,8 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
     passwordHash: user.hashedPassword?.value ?? sourceMark(user),
-    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_SEAL),
-    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_SEAL),
+    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_PURPOSE),
+    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
     error: null,

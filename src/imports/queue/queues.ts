@@ -24,7 +24,7 @@ export interface JobToAdd<T> {
   /** Runs before all waiting jobs. */
   urgent?: boolean;
   /** For `imports`: jobs with successive whole numbers go to successive shards. Default: 0. */
-  lane?: number;
+  shardNumber?: number;
 }
 
 export interface WorkerSettings {
@@ -160,7 +160,7 @@ async function addTo<T>(opened: Opened, name: QueueName, shard: number, jobs: Jo
 function byShard<T>(jobs: JobToAdd<T>[], shards: number): JobToAdd<T>[][] {
   if (shards === 1) return [jobs];
   const groups: JobToAdd<T>[][] = Array.from({ length: shards }, () => []);
-  for (const job of jobs) groups[(job.lane ?? 0) % shards]?.push(job);
+  for (const job of jobs) groups[(job.shardNumber ?? 0) % shards]?.push(job);
   return groups;
 }
 

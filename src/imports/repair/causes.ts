@@ -190,7 +190,7 @@ export async function* errorGroups(pool: Pool, importId: string): AsyncGenerator
 async function* groupsOf(pool: Pool, importId: string): AsyncGenerator<Group> {
   let page = PAGE.first;
   for (let after = -1; ; ) {
-    const { rows } = await pool.query<Page>({
+    const { rows } = await pool.query<CausePage>({
       name: 'errors-page',
       text: PAGE_OF_ERRORS,
       values: [importId, after, page],
@@ -206,4 +206,4 @@ async function* groupsOf(pool: Pool, importId: string): AsyncGenerator<Group> {
   }
 }
 
-type Page = Group & { read: number; last: number };
+type CausePage = Group & { read: number; last: number };

@@ -1,7 +1,7 @@
 import { FIXED_ID, violationsOf } from '../../contract/causes.ts';
 import { importEntry } from '../../contract/import-entry.ts';
 import { schemeSeen } from '../../passwords/registry.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import {
@@ -12,13 +12,13 @@ import {
   invalidArgument,
 } from '../../platform/errors.ts';
 import { camelCase } from '../../platform/text/names.ts';
-import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_SEAL, PAYLOAD } from '../entries/item.ts';
+import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_PURPOSE, PAYLOAD } from '../entries/item.ts';
 import { noteOmitted } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { dropSecondSpellings, mayHoldSecret, unsealEntry } from '../entries/secrets.ts';
 import type { ItemState } from '../entries/states.ts';
-import { judgedItem, type Shape, shapeOf, storable } from '../entries/validate.ts';
+import { type Shape, shapeOf, storable, validateEntry } from '../entries/validate.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';
@@ -79,8 +79,8 @@ export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
     return entry;
   }
   const entry = entryFromColumns(row, row.password_hash);
-  if (row.password_sealed !== null) entry.user.password = secrets.unseal(row.password_sealed, PASSWORD_SEAL);
-  if (row.totp_sealed !== null) entry.user.otpCode = secrets.unseal(row.totp_sealed, TOTP_SEAL);
+  if (row.password_sealed !== null) entry.user.password = secrets.unseal(row.password_sealed, PASSWORD_PURPOSE);
+  if (row.totp_sealed !== null) entry.user.otpCode = secrets.unseal(row.totp_sealed, TOTP_PURPOSE);
   return entry;
 }
 
@@ -107,7 +107,7 @@ export async function fixRules(pool: Pool, importId: string): Promise<FixRules> 
 export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets: Secrets): Item {
   const strict = violationsOf(row.error).some(({ description }) => description === 'is not a known field');
   const { withoutEmail, onExisting, passwordSource, peppered } = rules;
-  const item = judgedItem(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
+  const item = validateEntry(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
   bodySources(passwordSource ?? undefined).take(row.org_index, item);
   if (peppered !== null) takePepper(item, peppered);
   if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item);

@@ -1,6 +1,6 @@
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { publishBatch } from '../entries/outcome.ts';
-import { judge, loadCandidates, loadReach, type Verdict } from './existing-users.ts';
+import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
 
 /**
@@ -17,8 +17,8 @@ import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { open, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items');
-    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
-    const verdicts = judge(candidates, reach);
+    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = decideOutcomes(candidates, access);
     const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
     const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));
     await addBelongings(db, importId, judged);

@@ -47,7 +47,7 @@ export interface CandidateItem extends Columns {
   org_id: string;
   user_id: string;
   user_state: 'active' | 'inactive' | 'locked';
-  unsaid: OmittedField[];
+  omitted: OmittedField[];
   /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
@@ -88,8 +88,8 @@ type CandidateLock = 'items' | 'items and users';
  * Which users the caller of an import may not change: those with more rights than the caller, by the roles of both at
  * the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
  */
-export interface Reach {
-  mayDoMore: ReadonlySet<string>;
+export interface Access {
+  outranksCaller: ReadonlySet<string>;
   iamOwners: ReadonlySet<string>;
 }
 
@@ -109,7 +109,7 @@ export interface Difference {
   /** Whether sessions and grants end. */
   endsLogins: boolean;
   /** Whether a deactivated or locked user may log in again, with all attempts. */
-  letsIn: boolean;
+  reactivates: boolean;
   /** The mail to send because of the change. */
   mail: 'verify_email' | 'initialise' | undefined;
 }
@@ -147,7 +147,7 @@ const FIELDS: [name: string, column: keyof Columns][] = [
 ];
 
 /** Decides the outcomes of the items. @param reach the rights of the users, for an import that updates them */
-export function judge(candidates: Candidates, reach: Reach): Verdict[] {
+export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
   const updated = new Set<string>();
   return candidates.items.map((item): Verdict => {
     const id = targetId(item, candidates.names);
@@ -157,7 +157,7 @@ export function judge(candidates: Candidates, reach: Reach): Verdict[] {
     if (error) return { item, state: 'failed', error };
     updated.add(user.id);
     const found = difference(item, user);
-    const problem = changeProblem(candidates, item, found, reach);
+    const problem = changeProblem(candidates, item, found, access);
     return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
   });
 }
@@ -173,7 +173,7 @@ function withoutUpdate(
   item: CandidateItem,
   user: CandidateUser | undefined,
 ): Decision {
-  const sentId = !item.unsaid.includes('userId');
+  const sentId = !item.omitted.includes('userId');
   if (sentId && user) {
     const error = refusal(item, user);
     return rule === 'skip' && !error ? { state: 'skipped', userId: user.id } : failed(error ?? ERRORS.idTaken);
@@ -193,16 +193,16 @@ function failed(error: ErrorBody): Decision {
 /** Why this user is not a valid target for the item. */
 function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
   if (user.org_id === item.org_id && user.kind === 'human') return undefined;
-  return item.unsaid.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
+  return item.omitted.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
 }
 
 function changeProblem(
   { names }: Candidates,
   item: CandidateItem,
   { user, next }: Difference,
-  { mayDoMore, iamOwners }: Reach,
+  { outranksCaller, iamOwners }: Access,
 ): ErrorBody | undefined {
-  if (mayDoMore.has(user.id)) return ERRORS.mayDoMore;
+  if (outranksCaller.has(user.id)) return ERRORS.outranksCaller;
   const isStopped = next.state !== user.state && (next.state === 'inactive' || next.state === 'locked');
   if (isStopped && iamOwners.has(user.id)) return ERRORS.stopsOwner;
   const holder = names.get(nameOf(item.org_id, next.user_name_key));
@@ -220,7 +220,7 @@ export async function loadCandidates(
   const rules = await loadRules(db, importId);
   const { rows: items } = await db.query<CandidateItem>(
     `select i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
-       coalesce(i.extras -> 'unsaid', '[]') as unsaid, i.password_sealed is not null as is_sealed,
+       coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
        i.totp_sealed is not null as has_totp
      from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.state = 'pending'
@@ -240,7 +240,7 @@ function nameOf(orgId: string, userNameKey: string): string {
 
 /** The id of the item's target user: the id that was sent or, without one, the id of the user with the item's name. */
 function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): string | undefined {
-  return item.unsaid.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
+  return item.omitted.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
 }
 
 async function loadRules(db: Db, importId: string): Promise<ImportRules> {
@@ -277,22 +277,22 @@ async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<stri
 }
 
 /** @param createdBy user id of the caller */
-export async function loadReach(db: Db, createdBy: string, userIds: string[]): Promise<Reach> {
+export async function loadAccess(db: Db, createdBy: string, userIds: string[]): Promise<Access> {
   const { rows: members } = await db.query<{ user_id: string }>(
     `select user_id from instance_members where user_id = any($1::text[])
      union select user_id from org_members where user_id = any($1::text[])`,
     [userIds],
   );
-  const mayDoMore = new Set<string>();
+  const outranksCaller = new Set<string>();
   const iamOwners = new Set<string>();
-  if (members.length === 0) return { mayDoMore, iamOwners };
+  if (members.length === 0) return { outranksCaller: outranksCaller, iamOwners };
   const caller = { userId: createdBy, orgId: '', ...(await rightsOf(db, createdBy)) };
   for (const { user_id: userId } of members) {
     const rights = await rightsOf(db, userId);
     if (rights.isIamOwner) iamOwners.add(userId);
-    if (userId !== createdBy && !covers(caller, rights)) mayDoMore.add(userId);
+    if (userId !== createdBy && !covers(caller, rights)) outranksCaller.add(userId);
   }
-  return { mayDoMore, iamOwners };
+  return { outranksCaller: outranksCaller, iamOwners };
 }
 
 function difference(item: CandidateItem, user: CandidateUser): Difference {
@@ -300,20 +300,20 @@ function difference(item: CandidateItem, user: CandidateUser): Difference {
   const setsPassword = columns.password_hash !== user.password_hash;
   const next = { ...columns, state: nextState(item, user, columns.password_hash) };
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
-  if (next.state !== user.state && !item.unsaid.includes('state')) changed.push('state');
+  if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword) };
 }
 
 function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
   /** The source of a column: the entry if it has the field, else the user. */
-  const from = (field: CandidateItem['unsaid'][number]): Columns => (item.unsaid.includes(field) ? user : item);
+  const from = (field: CandidateItem['omitted'][number]): Columns => (item.omitted.includes(field) ? user : item);
   return {
     user_name: from('userName').user_name,
     user_name_key: from('userName').user_name_key,
     given_name: item.given_name,
     family_name: item.family_name,
     nick_name: from('nickName').nick_name,
-    display_name: item.unsaid.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
+    display_name: item.omitted.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
     preferred_language: from('preferredLanguage').preferred_language,
     gender: from('gender').gender,
     ...nextEmail(item, user),
@@ -324,16 +324,16 @@ function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
 }
 
 function nextEmail(item: CandidateItem, user: CandidateUser): Pick<Columns, 'email' | 'email_key' | 'email_verified'> {
-  const { email, email_key } = item.unsaid.includes('email') ? user : item;
+  const { email, email_key } = item.omitted.includes('email') ? user : item;
   const isSame = email === user.email;
-  const email_verified = item.unsaid.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
+  const email_verified = item.omitted.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
   return { email, email_key, email_verified };
 }
 
 function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'phone' | 'phone_verified'> {
-  if (item.unsaid.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
+  if (item.omitted.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
   const isSame = item.phone === user.phone;
-  const phone_verified = item.unsaid.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
+  const phone_verified = item.omitted.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
   return { phone: item.phone, phone_verified };
 }
 
@@ -355,14 +355,14 @@ function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUs
 /** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */
 function nextState(item: CandidateItem, user: CandidateUser, hash: string | null): UserState {
   const isStopped = STOPPED.includes(user.state);
-  if (!item.unsaid.includes('state')) {
+  if (!item.omitted.includes('state')) {
     if (item.user_state !== 'active') return item.user_state;
     if (isStopped) return hash === null ? 'initial' : 'active';
   }
   return user.state === 'initial' && hash !== null ? 'active' : user.state;
 }
 
-type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'letsIn' | 'mail'>;
+type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'reactivates' | 'mail'>;
 
 function consequences(user: CandidateUser, next: Difference['next'], setsPassword: boolean): Consequences {
   const movesEmail = next.email !== user.email;
@@ -382,7 +382,7 @@ function consequences(user: CandidateUser, next: Difference['next'], setsPasswor
   return {
     endsCodes: [...ended],
     endsLogins: setsPassword || isStopped,
-    letsIn: isLetIn,
+    reactivates: isLetIn,
     mail,
   };
 }

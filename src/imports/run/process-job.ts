@@ -2,7 +2,7 @@ import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
 import { inImport } from '../../platform/telemetry.ts';
-import { type ItemPointer, PASSWORD_SEAL, type Special } from '../entries/item.ts';
+import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
 import { HandBack } from '../queue/worker.ts';
 import { BatchFault, type BatchWriter } from './batch-writer.ts';
 import type { FairSlots } from './fair-slots.ts';
@@ -92,7 +92,7 @@ export async function hashItem(deps: HashDeps, importId: string, ordinal: number
   );
   const sealed = rows[0]?.password_sealed;
   if (!sealed) return rows[0]?.password_hash ?? null;
-  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_SEAL));
+  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_PURPOSE));
   const { rowCount } = await deps.pool.query(
     `update import_items set password_hash = $3, password_sealed = null
      where import_id = $1 and ordinal = $2 and password_sealed = $4`,

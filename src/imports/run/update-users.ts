@@ -4,7 +4,7 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { PAYLOAD, withinBatch } from '../entries/item.ts';
 import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
-import { type Difference, judge, loadCandidates, loadReach, type Verdict } from './existing-users.ts';
+import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 
 /**
  * Updates existing users from the items of a batch: the second half of `onExisting=update`, for the items that
@@ -136,8 +136,8 @@ export async function updateBatch(
     const candidates = await loadCandidates(db, importId, ordinals, 'items and users');
     const sealed = candidates.items.filter((item) => item.is_sealed).map((item) => item.ordinal);
     const ready = candidates.items.filter((item) => !item.is_sealed);
-    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
-    const verdicts = judge({ ...candidates, items: ready }, reach);
+    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = decideOutcomes({ ...candidates, items: ready }, access);
     const updates = verdicts.filter((v) => v.state === 'update');
     const pairs = pairsOf(updates);
     const belongings = await newBelongings(db, importId, pairs);
@@ -223,12 +223,12 @@ async function addEvents(
 }
 
 async function updateRows(db: Db, differences: Difference[], sequences: Map<string, string>): Promise<void> {
-  const rows = differences.map(({ user, next, setsPassword, letsIn }) => ({
+  const rows = differences.map(({ user, next, setsPassword, reactivates }) => ({
     ...next,
     id: user.id,
     sequence: sequences.get(user.id),
     sets_password: setsPassword,
-    lets_in: letsIn,
+    reactivates,
   }));
   await db.query(
     `update users u set
@@ -240,10 +240,10 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
        phone = n.phone, phone_verified = n.phone_verified,
        password_hash = n.password_hash, password_change_required = n.password_change_required,
        password_changed_at = case when n.sets_password then now() else u.password_changed_at end,
-       attempts_since = case when n.lets_in then now() else u.attempts_since end,
+       attempts_since = case when n.reactivates then now() else u.attempts_since end,
        rehashed_from = case when n.sets_password then null else u.rehashed_from end
      from jsonb_to_recordset($1) as n (
-       id text, sequence bigint, state user_state, sets_password boolean, lets_in boolean, user_name text, user_name_key text,
+       id text, sequence bigint, state user_state, sets_password boolean, reactivates boolean, user_name text, user_name_key text,
        given_name text, family_name text, nick_name text, display_name text, preferred_language text, gender smallint,
        email text, email_key text, email_verified boolean, phone text, phone_verified boolean, password_hash text,
        password_change_required boolean)

@@ -100,7 +100,7 @@ export const ERRORS = {
     'A user with this user name already exists in the organization.',
   ),
   twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This user appears earlier in this import.'),
-  mayDoMore: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
+  outranksCaller: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
   stopsOwner: errorBody('FAILED_PRECONDITION', 'IMPORT-IAM-OWNER', 'An import cannot lock or deactivate an IAM_OWNER.'),
 } as const;
 

@@ -38,9 +38,9 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 ];
 
 /** Times are those of `performance.now()`. */
-export interface Doubts {
+export interface RedeliveryRisk {
   /** Whether a mail that was loaded then may be in other hands. */
-  about(loadedAt: number): boolean;
+  existsFor(loadedAt: number): boolean;
   /** Whether a new doubt has arisen since then. */
   since(then: number): boolean;
 }
@@ -54,7 +54,7 @@ export interface DeliverDeps {
   settler: BatchCommitter;
   loader: MailLoader;
   logger: Logger;
-  doubts: Doubts;
+  risk: RedeliveryRisk;
   retryDelaysMs?: readonly number[];
 }
 
@@ -108,14 +108,14 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
 type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
 
 /** Asks the database only in doubt, and again if a doubt arises during the question. */
-async function isStillOurs({ pool, doubts }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
+async function isStillOurs({ pool, risk }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
   let { until } = held;
-  for (let inDoubt = doubts.about(held.loadedAt); inDoubt; ) {
+  for (let inDoubt = risk.existsFor(held.loadedAt); inDoubt; ) {
     const asked = performance.now();
     const renewed = await renewClaim(pool, { ...mail, claimed_until: until });
     if (renewed === undefined) return false;
     until = renewed;
-    inDoubt = doubts.since(asked);
+    inDoubt = risk.since(asked);
   }
   return true;
 }

@@ -86,7 +86,7 @@ export interface RateLimiter {
   stop(): void;
 }
 
-interface Turn {
+interface RateSlot {
   resolve(may: boolean): void;
   reject(error: unknown): void;
 }
@@ -96,9 +96,9 @@ const MOST_AHEAD = '60 seconds';
 
 /** Opens the limit of mails. @param rate mails a second over all processes */
 export function openRateLimiter(db: Db, rate: number): RateLimiter {
-  let asking: Turn[] = [];
+  let asking: RateSlot[] = [];
   let isStopped = false;
-  const waiting = new Map<NodeJS.Timeout, Turn>();
+  const waiting = new Map<NodeJS.Timeout, RateSlot>();
 
   async function take(): Promise<void> {
     const turns = asking;
@@ -110,7 +110,7 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
       for (const { reject } of turns) reject(error);
     }
   }
-  function wait(turn: Turn, ms: number): void {
+  function wait(turn: RateSlot, ms: number): void {
     if (isStopped) {
       turn.resolve(false);
       return;
@@ -134,7 +134,7 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
   };
 }
 
-function giveUp(waiting: Map<NodeJS.Timeout, Turn>): void {
+function giveUp(waiting: Map<NodeJS.Timeout, RateSlot>): void {
   for (const [timer, turn] of waiting) {
     clearTimeout(timer);
     turn.resolve(false);
@@ -169,7 +169,7 @@ export interface MailOutcome {
  * Writes the outcomes of many mails at once. A mail that was sent counts as sent regardless of other attempts; a
  * failure counts only for its own attempt. Each mail settles, and is counted on its import, once.
  */
-export async function settleMails(pool: Pool, outcomes: MailOutcome[]): Promise<void> {
+export async function recordDeliveries(pool: Pool, outcomes: MailOutcome[]): Promise<void> {
   await transaction(pool, async (db) => {
     // Locks imports before mails, as an undo does, whose deletes reach the mails: the two cannot deadlock.
     const imports = outcomes.flatMap((o) => (o.importId && o.state !== 'pending' ? [o.importId] : []));

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import type { Response } from 'express';
 import { type Html, html } from './html.ts';
 
-export interface Page {
+export interface HtmlPage {
   title: string;
   body: Html;
 }
@@ -24,13 +24,13 @@ export interface PageOptions {
 }
 
 /** Sends a page as the response. */
-export function sendPage(res: Response, status: number, page: Page, options?: PageOptions): void {
+export function sendPage(res: Response, status: number, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
   res.status(status).set(headers).send(markup);
 }
 
 /** A page's headers and markup, for callers that do not use Express. */
-export function renderPage(page: Page, { formTargets = [], script }: PageOptions = {}) {
+export function renderPage(page: HtmlPage, { formTargets = [], script }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
   const formAction = ["'self'", ...formTargets].join(' ');
   const scripts = script ? ` script-src 'nonce-${nonce}';` : '';
@@ -64,7 +64,7 @@ export function formTarget(uri: string): string {
   return NAMED.test(origin) ? origin : protocol;
 }
 
-function card({ title, body }: Page, nonce: string, script?: string): Html {
+function card({ title, body }: HtmlPage, nonce: string, script?: string): Html {
   return document(
     title,
     html`<style nonce="${nonce}">${{ markup: STYLE }}</style>`,
@@ -104,12 +104,12 @@ ${body}
 export const LOGO = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 20V6.2C3 4.6 4.9 3.8 6 5l6 6.6L18 5c1.1-1.2 3-.4 3 1.2V20h-4v-8.3l-3.5 3.9a2 2 0 0 1-3 0L7 11.7V20z"/></svg>`;
 
 /** A page with a message and no form. */
-export function messagePage(title: string, message: string, more?: Html): Page {
+export function messagePage(title: string, message: string, more?: Html): HtmlPage {
   return { title, body: said(DONE, title, message, more) };
 }
 
 /** A page about a problem that no input can fix. */
-export function problemPage(title: string, message: string, more?: Html): Page {
+export function problemPage(title: string, message: string, more?: Html): HtmlPage {
   return { title: `Problem: ${title}`, body: said(STOPPED, title, message, more) };
 }
 

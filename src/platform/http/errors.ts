@@ -88,11 +88,12 @@ function wrongMethod(res: Response, allowed: string[]): ApiError {
 
 /** Aborted when the connection is closed before the response is complete, so that nothing more is computed for it. */
 export function goneSignal(res: Response): AbortSignal {
-  const gone = new AbortController();
+  const clientAborted = new AbortController();
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
+    if (!res.writableFinished)
+      clientAborted.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
   });
-  return gone.signal;
+  return clientAborted.signal;
 }
 
 /** Whether the cause of `error` is a database that is unreachable or cannot serve right now, as opposed to a bug. */

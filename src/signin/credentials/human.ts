@@ -14,10 +14,10 @@ import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
 import { userDetails } from '../../directory/users/read.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import {
+  accessForChange,
   findUser,
   nameClash,
-  reachForChange,
-  type Standing,
+  type Relation,
   type User,
   userNotFound,
 } from '../../directory/users/store.ts';
@@ -50,47 +50,47 @@ export function humanChangeRoutes(deps: ChangeDeps): Router {
 async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
+  const { user, relation } = await accessForChange(deps.pool, caller, 'updateHumanUser', userId);
   const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
-  if (isTry(standing, body)) await countTry(req, res);
-  requireAllowed(standing, user, body);
+  if (isTry(relation, body)) await countTry(req, res);
+  requireAllowed(relation, user, body);
   await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
   const origin = originOfCall(req, res);
-  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
-  res.json(await changeHuman(deps, caller, { userId, standing, origin }, body));
+  if (needsProof(user, relation, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+  res.json(await changeHuman(deps, caller, { userId, relation, origin }, body));
 }
 
 /** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
-function isTry(standing: Standing, { email, phone, password, currentPassword }: HumanChange): boolean {
-  if (standing === 'self') return Boolean(email ?? phone ?? password);
+function isTry(relation: Relation, { email, phone, password, currentPassword }: HumanChange): boolean {
+  if (relation === 'self') return Boolean(email ?? phone ?? password);
   if (currentPassword !== undefined) return true;
   return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
 }
 
 /** `changeHuman` itself checks a password or a code that comes with a new password. */
-function needsProof(user: User, standing: Standing, { email, phone, password }: HumanChange): boolean {
+function needsProof(user: User, relation: Relation, { email, phone, password }: HumanChange): boolean {
   if (password?.currentPassword !== undefined) return false;
-  const setsOwn = standing === 'manager' && password !== undefined && password.verificationCode === undefined;
+  const setsOwn = relation === 'manager' && password !== undefined && password.verificationCode === undefined;
   return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
 }
 
 /**
  * Changes the user.
- * @param standing of the caller before the body was read; checked again with the user's row locked
+ * @param relation of the caller before the body was read; checked again with the user's row locked
  * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-POLICY, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if
  *   the name is taken
  */
 export async function changeHuman(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
+  { userId, relation, origin }: { userId: string; relation: Relation; origin: Origin },
   body: HumanChange,
 ): Promise<ChangedHuman> {
-  const writePassword = await prepareWriter(deps, caller, { userId, standing, origin }, body);
+  const writePassword = await prepareWriter(deps, caller, { userId, relation, origin }, body);
   return transaction(deps.pool, async (db) => {
-    const { user, standing } = await reachForChange(db, caller, 'updateHumanUser', userId, 'for update');
+    const { user, relation } = await accessForChange(db, caller, 'updateHumanUser', userId, 'for update');
     requireHuman(user, 'USER');
-    requireAllowed(standing, user, body);
+    requireAllowed(relation, user, body);
     return apply({ ...deps, db }, user, { ...body, writePassword }, caller.userId);
   });
 }
@@ -147,18 +147,18 @@ function detailsAfter(user: User, last: AppendedEvent | undefined): Details {
 }
 
 /** @throws ApiError 403 for what users may not do to themselves */
-export function requireAllowed(standing: Standing, user: User, { username, email, phone }: HumanChange): void {
-  if (standing === 'manager') return;
+export function requireAllowed(relation: Relation, user: User, { username, email, phone }: HumanChange): void {
+  if (relation === 'manager') return;
   if (username !== undefined && username !== user.userName) throw permissionDenied();
-  if (email) requireVouching(standing, email);
-  if (phone) requireVouching(standing, phone);
+  if (email) requireVouching(relation, email);
+  if (phone) requireVouching(relation, phone);
 }
 
 /** Users must prove that they may change the password; their managers need not. */
 async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
+  { userId, relation, origin }: { userId: string; relation: Relation; origin: Origin },
   { password: change, username, email }: HumanChange,
 ): Promise<PasswordWriter | undefined> {
   if (!change) return undefined;
@@ -167,9 +167,9 @@ async function prepareWriter(
   const next = password ? { ...password, field: 'password.password', names } : hashedPassword;
   if (!next) throw required('password.password');
   const editor = caller.userId;
-  if (standing === 'self' && hashedPassword) throw permissionDenied();
+  if (relation === 'self' && hashedPassword) throw permissionDenied();
   if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor }, next);
-  if (standing === 'self' && currentPassword === undefined) throw required('password.currentPassword');
+  if (relation === 'self' && currentPassword === undefined) throw required('password.currentPassword');
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
   return preparePassword(deps, { userId, editor, current }, next);
 }

@@ -18,7 +18,7 @@ import { type PasswordResetInput, passwordBody, passwordResetBody } from '../../
 import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
 import { ANYBODY, issueCode, MAIL_LIMIT, mailRequested } from '../../messages/mail/codes.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -54,15 +54,15 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   if (body.holdsCode) return setByCode(deps, req, res, body.value);
   const caller = requireCaller(res);
   const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
+  const { user, relation } = await accessForChange(deps.pool, caller, 'setPassword', userId);
   if (body.problem) throw body.problem;
   const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
-  if (standing === 'self' && currentPassword === undefined) {
+  if (relation === 'self' && currentPassword === undefined) {
     throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
   }
   const origin = originOfCall(req, res);
   if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
-  const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
+  const lock = async (db: Db) => (await accessForChange(db, caller, 'setPassword', userId, 'for update')).user;
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
   const by = { userId, editor: caller.userId, current, endSessions, lock };
   res.json({ details: await setPassword(deps, by, newPassword) });
@@ -79,14 +79,14 @@ async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: 
 async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
   const caller = requireCaller(res);
   const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'resetPassword', userId);
+  const { user, relation } = await accessForChange(deps.pool, caller, 'resetPassword', userId);
   const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
-  requireVouching(standing, input);
+  requireVouching(relation, input);
   await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
   const answer = await transaction(deps.pool, async (db) => {
-    const { user, standing } = await reachForChange(db, caller, 'resetPassword', userId, 'for update');
+    const { user, relation } = await accessForChange(db, caller, 'resetPassword', userId, 'for update');
     requireHuman(user, 'PASSWORD');
-    requireVouching(standing, input);
+    requireVouching(relation, input);
     return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
   });
   res.json(answer);

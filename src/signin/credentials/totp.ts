@@ -10,7 +10,7 @@ import { removeTotpBody, verifyTotpBody } from '../../contract/credentials.ts';
 import { callerOf, type OperationId } from '../../contract/permissions.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
-import { loginNames, reachForChange, type User } from '../../directory/users/store.ts';
+import { accessForChange, loginNames, type User } from '../../directory/users/store.ts';
 import { totpAddress } from '../../passwords/totp-secret.ts';
 import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
 import { transaction } from '../../platform/db/pool.ts';
@@ -33,7 +33,7 @@ async function add(deps: LoginDeps, req: Request, res: Response): Promise<void> 
   const { pool, secrets } = deps;
   const { caller, userId } = await proven(deps, 'addTotp', req, res);
   const { user, added, issuer } = await transaction(pool, async (db) => {
-    const { user } = await reachForChange(db, caller, 'addTotp', userId, 'for update');
+    const { user } = await accessForChange(db, caller, 'addTotp', userId, 'for update');
     const added = await addTotp({ db, secrets }, user, caller.userId);
     return { user, added, issuer: (await requireOrg(db, user.orgId)).name };
   });
@@ -45,10 +45,10 @@ async function add(deps: LoginDeps, req: Request, res: Response): Promise<void> 
 async function verify({ pool, secrets, config }: LoginDeps, req: Request, res: Response): Promise<void> {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
-  await reachForChange(pool, caller, 'verifyTotp', userId);
+  await accessForChange(pool, caller, 'verifyTotp', userId);
   const { code, endSessions } = parseBody(verifyTotpBody, await readJson(req, res), 'TOTP-VERIFY');
   const { user, event } = await transaction(pool, async (db) => {
-    const { user } = await reachForChange(db, caller, 'verifyTotp', userId, 'for update');
+    const { user } = await accessForChange(db, caller, 'verifyTotp', userId, 'for update');
     const event = await verifyTotp({ db, secrets, config }, user, code, caller.userId);
     if (endSessions) await revokeLogins(db, userId);
     return { user, event };
@@ -59,7 +59,7 @@ async function verify({ pool, secrets, config }: LoginDeps, req: Request, res: R
 async function remove(deps: LoginDeps, req: Request, res: Response): Promise<void> {
   const { caller, userId, endSessions } = await proven(deps, 'removeTotp', req, res);
   const { user, event } = await transaction(deps.pool, async (db) => {
-    const { user } = await reachForChange(db, caller, 'removeTotp', userId, 'for update');
+    const { user } = await accessForChange(db, caller, 'removeTotp', userId, 'for update');
     const event = await dropTotp(db, user, caller.userId);
     if (endSessions) await revokeLogins(db, userId);
     return { user, event };
@@ -71,7 +71,7 @@ async function remove(deps: LoginDeps, req: Request, res: Response): Promise<voi
 async function proven(deps: LoginDeps, operation: OperationId, req: Request, res: Response) {
   const caller = callerOf(res);
   const userId = pathId(req, 'userId');
-  const { user } = await reachForChange(deps.pool, caller, operation, userId);
+  const { user } = await accessForChange(deps.pool, caller, operation, userId);
   const { currentPassword, endSessions } = parseBody(removeTotpBody, await readJson(req, res), 'TOTP-INVALID');
   if (currentPassword !== undefined) await countTry(req, res);
   await requireOwnerProof(deps, caller, user, originOfCall(req, res), currentPassword);

@@ -18,7 +18,7 @@ import { ownerProof } from '../../contract/shapes.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
 import { type Code, isOpen, isOpenCode, PASSWORD_CODES, tryCode, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -92,18 +92,18 @@ function change<S extends z.ZodType<Input>>(
   return async (req: Request, res: Response): Promise<void> => {
     const caller = callerOf(res);
     const userId = pathId(req, 'userId');
-    const { user, standing } = await reachForChange(deps.pool, caller, operation, userId);
+    const { user, relation } = await accessForChange(deps.pool, caller, operation, userId);
     // Without the limit, users could make us send to any address or number as often as they like.
     if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
     const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
-    requireVouching(standing, input);
+    requireVouching(relation, input);
     await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
     const origin = originOfCall(req, res);
     if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
     const answer = await transaction(deps.pool, async (db) => {
-      const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
+      const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
       requireHuman(user, area);
-      requireVouching(standing, input);
+      requireVouching(relation, input);
       return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
     });
     res.json(answer);
@@ -119,7 +119,7 @@ function verify(
   return async (req: Request, res: Response): Promise<void> => {
     const caller = callerOf(res);
     const userId = pathId(req, 'userId');
-    await reachForChange(deps.pool, caller, operation, userId);
+    await accessForChange(deps.pool, caller, operation, userId);
     const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
     res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
   };

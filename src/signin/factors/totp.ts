@@ -12,7 +12,7 @@
  * factor that was not confirmed is pending, and adding another replaces it.
  */
 import { confirm, findTotp, putPending, removeTotp, spendTry, useStep } from '../../directory/users/second-factors.ts';
-import { newTotpSecret, stepOfCode, TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -32,7 +32,7 @@ export async function checkTotp(
 ): Promise<boolean> {
   const sealed = await spendTry(pool, userId);
   if (sealed === undefined) return false;
-  const step = stepOfCode(secrets.unseal(sealed, TOTP_SEAL), code, now, config.TOTP_WINDOW);
+  const step = stepOfCode(secrets.unseal(sealed, TOTP_PURPOSE), code, now, config.TOTP_WINDOW);
   return step !== undefined && useStep(pool, userId, sealed, step);
 }
 
@@ -56,7 +56,7 @@ export async function addTotp(
   secret: string = newTotpSecret(),
 ): Promise<{ event: AppendedEvent; secret: string }> {
   if (user.kind !== 'human') throw notHuman();
-  if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_SEAL)))) throw alreadyActive();
+  if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_PURPOSE)))) throw alreadyActive();
   return { event: await totpEvent(db, user, 'added', editor), secret };
 }
 
@@ -73,7 +73,7 @@ export async function verifyTotp(
   const totp = await findTotp(db, user.id);
   if (!totp) throw notFound();
   if (totp.active) throw alreadyActive();
-  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_SEAL), code, Date.now(), config.TOTP_WINDOW);
+  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_PURPOSE), code, Date.now(), config.TOTP_WINDOW);
   if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
   return totpEvent(db, user, 'verified', editor);
 }

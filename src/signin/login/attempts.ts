@@ -21,16 +21,16 @@ import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import {
+  type AttemptCount,
   type AttemptKeys,
   attemptKeys,
+  countAttempt,
   countsOf,
   isLocking,
   LONGEST_DELAY_MS,
   lessWith,
-  type Place,
   rememberWith,
   takeBack,
-  takePlace,
   type UserKeys,
   userKeys,
 } from './delays.ts';
@@ -45,16 +45,16 @@ export interface Attempt extends Origin {
 export interface Counted {
   login: Login | undefined;
   /** Runs one check of the user's password at a time. */
-  alone<T>(check: () => Promise<T>): Promise<T>;
+  checkSingly<T>(check: () => Promise<T>): Promise<T>;
   /**
    * The attempt has failed; returns when it is time to say so, and the audit event is stored.
    * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
    */
   failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
   /**
-   * All secrets of the user were right: the result of `settleLogin`. If it is `active`, failures before are forgotten.
+   * All secrets of the user were right: the result of `recordLogin`. If it is `active`, failures before are forgotten.
    */
-  passed(login: Login, hasCode?: boolean): ReturnType<typeof settleLogin>;
+  passed(login: Login, hasCode?: boolean): ReturnType<typeof recordLogin>;
 }
 
 /**
@@ -72,18 +72,18 @@ export async function countedAttempt<T>(
     const begun = await begin(deps, attempt, keys);
     const { login } = begun;
     const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
-    const alone: Counted['alone'] = (work) => inTurn(key, work, attempt.gone);
-    const passed: Counted['passed'] = (found, hasCode) => settleLogin(deps.pool, found, hasCode, begun);
-    return settle(deps, attempt, begun, (failed) => check({ login, alone, failed, passed }));
+    const alone: Counted['checkSingly'] = (work) => queueByKey(key, work, attempt.clientAborted);
+    const passed: Counted['passed'] = (found, hasCode) => recordLogin(deps.pool, found, hasCode, begun);
+    return finishAttempt(deps, attempt, begun, (failed) => check({ login, checkSingly: alone, failed, passed }));
   };
-  return inTurn(`attempt ${keys.here}`, run, attempt.gone);
+  return queueByKey(`attempt ${keys.here}`, run, attempt.clientAborted);
 }
 
 interface Begun {
   keys: AttemptKeys;
   login: Login | undefined;
   user: UserKeys;
-  place: Place;
+  count: AttemptCount;
   /** When the user was looked up, by the clock. */
   began: number;
 }
@@ -98,21 +98,21 @@ async function begin(
     const began = clock.now();
     const login = await findLogin(pool, attempt.user);
     const user = userKeys(secrets, login?.id, attempt);
-    const place = await takePlace(pool, config, keys, user);
-    if (place.waitMs === 0) return { keys, login, user, place, began };
-    if (place.waitMs > LONGEST_DELAY_MS) {
+    const count = await countAttempt(pool, config, keys, user);
+    if (count.waitMs === 0) return { keys, login, user, count: count, began };
+    if (count.waitMs > LONGEST_DELAY_MS) {
       await recordLocked(pool, { user: attempt.user, login });
-      throw tooManyFailures(place.waitMs);
+      throw tooManyFailures(count.waitMs);
     }
-    await clock.sleep(place.waitMs);
-    attempt.gone?.throwIfAborted();
+    await clock.sleep(count.waitMs);
+    attempt.clientAborted?.throwIfAborted();
   }
 }
 
-async function settle<T>(
+async function finishAttempt<T>(
   deps: LoginDeps,
   attempt: Attempt,
-  { keys, login, place, began }: Begun,
+  { keys, login, count, began }: Begun,
   check: (failed: Counted['failed']) => Promise<T>,
 ): Promise<T> {
   const { pool, config, logger } = deps;
@@ -121,14 +121,14 @@ async function settle<T>(
   try {
     return await check(async (wrong, waitedMs) => {
       hasFailed = true;
-      const locks = isLocking(place, config);
+      const locks = isLocking(count, config);
       // One line in some seconds, with the number of locks since (src/platform/logger.ts).
       if (locks) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
       const recorded = recordFailed(pool, tried, wrong, locks);
       await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
     });
   } catch (error) {
-    if (!hasFailed) await takeBack(pool, keys, place);
+    if (!hasFailed) await takeBack(pool, keys, count);
     if (!hasFailed) await recordRefused(pool, tried, error);
     throw error;
   }
@@ -190,13 +190,13 @@ const lines = new Map<string, Line>();
  * @param gone aborted when the caller has gone; `work` then does not run
  * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
  */
-export async function inTurn<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+export async function queueByKey<T>(key: string, work: () => Promise<T>, clientAborted?: AbortSignal): Promise<T> {
   const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
   if (line.waiting > MOST_WAITING) throw tooMany();
   lines.set(key, line);
   line.waiting++;
   const result = line.last.then(() => {
-    gone?.throwIfAborted();
+    clientAborted?.throwIfAborted();
     return work();
   });
   line.last = result.catch(() => {}); // its caller gets the error
@@ -216,14 +216,14 @@ function tooMany(): ApiError {
 /** An attempt that was counted as failed before its check. */
 export interface CountedAttempt {
   keys: AttemptKeys;
-  place: Place;
+  count: AttemptCount;
   user: UserKeys;
 }
 
 export type SettledState = UserState | 'code_missing' | 'factor_missing';
 
 /** Two steps of a `with`, from the numbers of the parameters. */
-function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
+function loginRecord({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
   return `now as (
       select id, case when not $${hasCode}::boolean
           and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
@@ -239,9 +239,9 @@ function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode
 }
 
 const RESULT = 'select state from now';
-const SETTLE = `with ${settleWith({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
+const RECORD_LOGIN = `with ${loginRecord({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
 // One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
-const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
+const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9 })},
   ${lessWith(`exists (select from now where state = 'active')`)},
   ${rememberWith(`(select id from now where state = 'active')`, 6)} ${RESULT}`;
 
@@ -253,7 +253,7 @@ const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
  * so it waits for a transaction that removes the user.
  * @param counted if the user is active, its failures are forgotten (`lessWith`), and its network is remembered
  */
-export async function settleLogin(
+export async function recordLogin(
   db: Db,
   login: Pick<Login, 'id' | 'passwordSetAt'>,
   hasCode = true,
@@ -261,15 +261,15 @@ export async function settleLogin(
 ): Promise<SettledState | undefined> {
   const { id, passwordSetAt } = login;
   const query = counted
-    ? prepared(SETTLE_COUNTED, [
-        ...countsOf(counted.keys, counted.place),
+    ? prepared(RECORD_COUNTED_LOGIN, [
+        ...countsOf(counted.keys, counted.count),
         counted.user.user,
         id,
         counted.user.network,
         passwordSetAt,
         hasCode,
       ])
-    : prepared(SETTLE, [id, passwordSetAt, hasCode]);
+    : prepared(RECORD_LOGIN, [id, passwordSetAt, hasCode]);
   const { rows } = await db.query<{ state: SettledState }>(query);
   return rows[0]?.state;
 }

@@ -62,7 +62,7 @@ export async function checkLogin(
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async (counted) => {
-    const { login, alone, failed } = counted;
+    const { login, checkSingly: alone, failed } = counted;
     const checked = await alone(() => checkPassword(deps, login, password, attempt));
     const { ok, rehash, mustChange, waitedMs } = checked;
     if (!login || !ok) {
@@ -72,7 +72,7 @@ export async function checkLogin(
     proven?.(login);
     requireActive(login.state);
     if (rehash) await renewHash(deps, login, { password, mustChange });
-    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
+    return finishCheck(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
   });
 }
 
@@ -91,7 +91,7 @@ export async function checkAfterPassword(
     const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return settle(deps, login, totp, counted);
+    return finishCheck(deps, login, totp, counted);
   });
 }
 
@@ -114,7 +114,7 @@ export async function checkWithNewFactor(
   });
 }
 
-async function settle(
+async function finishCheck(
   deps: LoginDeps,
   login: Login,
   totp: string | undefined,
@@ -145,7 +145,7 @@ export async function verifyOwnPassword(
   origin: Origin,
 ): Promise<boolean> {
   const attempt: Attempt = { ...origin, user: { userId } };
-  return countedAttempt(deps, attempt, async ({ login, alone, failed, passed }) => {
+  return countedAttempt(deps, attempt, async ({ login, checkSingly: alone, failed, passed }) => {
     const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt));
     const isRight = login !== undefined && ok && (await passed(login)) === 'active';
     if (!isRight) await failed('password', waitedMs);
@@ -217,7 +217,7 @@ export async function checkPassword(
   deps: LoginDeps,
   login: Login | undefined,
   password: string,
-  { user: tried, gone }: Pick<Attempt, 'user' | 'gone'>,
+  { user: tried, clientAborted }: Pick<Attempt, 'user' | 'clientAborted'>,
 ): Promise<CheckedPassword> {
   const { hasher, pool, clock = CLOCK } = deps;
   const asked = clock.now();
@@ -227,17 +227,17 @@ export async function checkPassword(
   };
   const sourceId = sourceOf(login?.passwordHash);
   if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
-    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, gone, started);
+    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, clientAborted, started);
     if (verified) return { ...verified, rehash: verified.ok, waitedMs };
   }
   if (!login?.passwordHash || sourceId !== undefined) {
-    await hasher.verifyNothing(password, gone, started);
+    await hasher.verifyNothing(password, clientAborted, started);
     return { ok: false, rehash: false, waitedMs };
   }
   const peppered = pepperedOf(login.passwordHash);
   const checked = peppered
-    ? await checkPeppered(deps, peppered, password, gone, started)
-    : await hasher.verify(login.passwordHash, password, gone, started);
+    ? await checkPeppered(deps, peppered, password, clientAborted, started)
+    : await hasher.verify(login.passwordHash, password, clientAborted, started);
   if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
   return { ...checked, waitedMs };
 }
@@ -268,16 +268,16 @@ export async function checkPeppered(
   deps: PepperDeps,
   { importId, hash }: { importId: string; hash: string },
   password: string,
-  gone: AbortSignal | undefined,
+  clientAborted: AbortSignal | undefined,
   started: () => void,
 ): Promise<{ ok: boolean; rehash: boolean }> {
   const pepper = await findPepper(deps, importId);
   if (!pepper) {
     deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
-    await deps.hasher.verifyNothing(password, gone, started);
+    await deps.hasher.verifyNothing(password, clientAborted, started);
     return { ok: false, rehash: false };
   }
-  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), gone, started);
+  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), clientAborted, started);
   return { ok, rehash: ok && seesAllPeppered(hash, pepper, password) };
 }
 

@@ -42,7 +42,7 @@ export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
 
 export type DelayConfig = Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES'>;
 
-export interface Place {
+export interface AttemptCount {
   /** Milliseconds until an attempt may be checked; 0: this one is counted, and may be checked now. */
   waitMs: number;
   /** Failures in a row with this one, of what was entered from the network; null if it was not counted. */
@@ -96,15 +96,20 @@ function openAt(bucket: string, failures: string): string {
 }
 
 /** Counts an attempt as failed, unless it must wait. */
-export async function takePlace(db: Db, config: DelayConfig, keys: AttemptKeys, user: UserKeys): Promise<Place> {
+export async function countAttempt(
+  db: Db,
+  config: DelayConfig,
+  keys: AttemptKeys,
+  user: UserKeys,
+): Promise<AttemptCount> {
   const { LOCK_AFTER_FAILURES, LOGIN_DELAY_MS } = config;
   const values = [keys.here, keys.everywhere, user.id ?? null, user.network, user.user];
-  const { rows } = await db.query<Place>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
-  return rows[0] as Place;
+  const { rows } = await db.query<AttemptCount>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
+  return rows[0] as AttemptCount;
 }
 
 /** Whether the failure of this attempt locks further ones. */
-export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: limit }: DelayConfig): boolean {
+export function isLocking({ here, everywhere }: AttemptCount, { LOCK_AFTER_FAILURES: limit }: DelayConfig): boolean {
   return limit > 0 && (Number(here) >= limit || Number(everywhere) >= EVERYWHERE_FACTOR * limit);
 }
 
@@ -112,12 +117,12 @@ export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: li
  * Takes the attempt back: it was neither right nor wrong, as nothing was checked or a step is missing. A later attempt
  * that was counted meanwhile keeps its delay.
  */
-export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise<void> {
+export async function takeBack(db: Db, keys: AttemptKeys, place: AttemptCount): Promise<void> {
   await db.query(prepared(LESS, [...countsOf(keys, place), null]));
 }
 
 /** The first four parameters of `lessWith`. */
-export function countsOf(keys: AttemptKeys, place: Place): (number | null)[] {
+export function countsOf(keys: AttemptKeys, place: AttemptCount): (number | null)[] {
   return [keys.here, place.here, keys.everywhere, place.everywhere];
 }
 
@@ -127,7 +132,7 @@ export function countsOf(keys: AttemptKeys, place: Place): (number | null)[] {
  * log in as a user of the same name in another organization after every few guesses. Those from all networks are not
  * forgotten, or each login of the user would give attackers new attempts.
  *
- * Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
+ * Locks in the order of `countAttempt`, so two attempts cannot deadlock. A count that is null was not added.
  * @param when a further condition
  */
 export function lessWith(when = 'true'): string {

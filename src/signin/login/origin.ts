@@ -17,12 +17,12 @@ export interface Origin {
   /** User id of the program that sends it for the person; undefined if people send it themselves. Counted apart. */
   through?: string | undefined;
   /** Aborted when the caller has gone: an attempt that has not begun is dropped. */
-  gone?: AbortSignal | undefined;
+  clientAborted?: AbortSignal | undefined;
 }
 
 /** The origin of a form that people send themselves. */
 export function originOfForm(req: Request, res: Response): Origin {
-  return { network: networkOf(req.ip), gone: goneSignal(res) };
+  return { network: networkOf(req.ip), clientAborted: goneSignal(res) };
 }
 
 /**
@@ -30,7 +30,7 @@ export function originOfForm(req: Request, res: Response): Origin {
  * @param address of the person whom the caller logs in, if the caller names it
  */
 export function originOfCall(req: Request, res: Response, address?: string): Origin {
-  return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, gone: goneSignal(res) };
+  return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, clientAborted: goneSignal(res) };
 }
 
 /** An internet provider gives a customer a /56 or more of IPv6, so one address says little; see RFC 6177. */

@@ -19,7 +19,7 @@ import {
 import { findUser, loginNames, type User } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS, idProblem, isEmailAddress } from '../../platform/fields.ts';
-import { formTarget, type Page, type PageOptions, renderPage } from '../../platform/html/layout.ts';
+import { formTarget, type HtmlPage, type PageOptions, renderPage } from '../../platform/html/layout.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './pages.ts';
 
 /** The account, if the user exists and is active. */
@@ -122,7 +122,7 @@ export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout']
   },
 };
 
-function show(ctx: KoaContextWithOIDC, page: Page, options?: PageOptions): void {
+function show(ctx: KoaContextWithOIDC, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
   ctx.set(headers);
   ctx.body = markup;

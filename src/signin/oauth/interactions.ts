@@ -19,7 +19,7 @@ import {
 import { isClaimable, requireKnownScope } from '../../contract/clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { PAGES } from '../../platform/html/errors.ts';
-import { type Page, renderPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, renderPage } from '../../platform/html/layout.ts';
 import { mustHaveFactor } from '../login/store.ts';
 import {
   type DeviceFrame,
@@ -133,7 +133,7 @@ export const DEVICE_FLOW: DeviceFlow = {
 };
 
 /** Asks for the code, says what is wrong with the one entered, or says that the flow has ended. */
-function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): Page {
+function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): HtmlPage {
   const frame = frameOf(ctx);
   if (!error) return deviceCodeForm(frame, '');
   if (error.name === 'AbortedError') return deviceStoppedPage(frame.action);
@@ -153,7 +153,7 @@ function frameOf(ctx: KoaContextWithOIDC): DeviceFrame {
   return { action: ctx.oidc.urlFor('code_verification'), xsrf: state?.secret ?? '' };
 }
 
-function show(ctx: KoaContextWithOIDC, page: Page, status?: number | undefined): void {
+function show(ctx: KoaContextWithOIDC, page: HtmlPage, status?: number | undefined): void {
   const { headers, markup } = renderPage(page);
   if (status) ctx.status = status;
   ctx.set(headers);

@@ -22,7 +22,7 @@ const PUBLISHED_AHEAD = '6 hours';
 /** An ID token may be sent at logout for as long as the browser session lasts (`tokens.ts`). */
 const KEPT = '15 days';
 /** The purpose that private keys are encrypted for. */
-export const SIGNING_KEY_SEAL = 'signing-key';
+export const SIGNING_KEY_PURPOSE = 'signing-key';
 /** A key as strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
 const MODULUS_BITS = 3072;
 
@@ -93,7 +93,7 @@ async function addKey({ pool, secrets, config }: SigningKeyDeps): Promise<void> 
       `insert into signing_keys (id, sealed_jwk, signs_from)
        select $1, $2, case when max(signs_from) is null then now()
          else greatest(max(signs_from) + $3 * interval '1 day', now() + $4::interval) end from signing_keys`,
-      [id, secrets.seal(JSON.stringify(jwk), SIGNING_KEY_SEAL), config.SIGNING_KEY_ROTATE_DAYS, PUBLISHED_AHEAD],
+      [id, secrets.seal(JSON.stringify(jwk), SIGNING_KEY_PURPOSE), config.SIGNING_KEY_ROTATE_DAYS, PUBLISHED_AHEAD],
     );
     await db.query(DROP, [KEPT]);
   });
@@ -101,7 +101,7 @@ async function addKey({ pool, secrets, config }: SigningKeyDeps): Promise<void> 
 
 function unsealed(secrets: Secrets, id: string, sealed: string): JWK {
   try {
-    return JSON.parse(secrets.unseal(sealed, SIGNING_KEY_SEAL)) as JWK;
+    return JSON.parse(secrets.unseal(sealed, SIGNING_KEY_PURPOSE)) as JWK;
   } catch (cause) {
     throw new StartError(
       `Signing key ${id} cannot be decrypted: neither ENCRYPTION_KEY nor DECRYPTION_KEYS has the key it was encrypted with.`,

@@ -9,7 +9,7 @@
  */
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { messagePage, type Page, problemPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
 
 /** What all forms of the device flow share. */
 export interface DeviceFrame {
@@ -20,7 +20,7 @@ export interface DeviceFrame {
 }
 
 /** Asks for the code. @param typed what was entered before */
-export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): Page {
+export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): HtmlPage {
   const code = { name: 'user_code', label: 'Code', isCode: true, value: typed };
   return {
     title: titled('Connect a device', problem),
@@ -35,7 +35,7 @@ ${hidden({ xsrf })}${field({ ...code, problem, autofocus: true })}
 }
 
 /** Shows the code again, as it may come from a link that somebody else sent. */
-export function deviceConfirmPage({ action, xsrf }: DeviceFrame, clientName: string, userCode: string): Page {
+export function deviceConfirmPage({ action, xsrf }: DeviceFrame, clientName: string, userCode: string): HtmlPage {
   const title = 'Is this your device?';
   return {
     title,
@@ -53,7 +53,7 @@ ${hidden({ xsrf, user_code: userCode })}<div class="buttons">
 }
 
 /** The page after the confirmation. */
-export function deviceDonePage(clientName: string): Page {
+export function deviceDonePage(clientName: string): HtmlPage {
   return messagePage(
     'Your device is connected',
     `${clientName} is signed in. You can close this page and return to your device.`,
@@ -61,12 +61,12 @@ export function deviceDonePage(clientName: string): Page {
 }
 
 /** The page after a cancellation. @param again address of the form for the code */
-export function deviceStoppedPage(again: string): Page {
+export function deviceStoppedPage(again: string): HtmlPage {
   return problemPage('Sign-in cancelled', 'The device has no access. You can close this page.', anotherCode(again));
 }
 
 /** The page for a form that is too old, or whose token belongs to the session of another browser. */
-export function deviceFormGonePage(again: string): Page {
+export function deviceFormGonePage(again: string): HtmlPage {
   return problemPage('This form has expired', 'Please enter the code from your device again.', anotherCode(again));
 }
 
@@ -78,7 +78,7 @@ function anotherCode(address: string): Html {
  * Asks whether to sign out.
  * @param form the authorization server's own form (`op.logoutForm`) as markup: it holds the hidden fields
  */
-export function logoutPage(form: string): Page {
+export function logoutPage(form: string): HtmlPage {
   return {
     title: 'Sign out',
     body: html`<h1>Sign out?</h1>
@@ -92,7 +92,7 @@ ${{ markup: form }}
 }
 
 /** @param isStill whether the user chose to stay signed in */
-export function signedOutPage({ isStill = false }: { isStill?: boolean } = {}): Page {
+export function signedOutPage({ isStill = false }: { isStill?: boolean } = {}): HtmlPage {
   return isStill
     ? messagePage('You are still signed in', 'Nothing has changed. You can close this page.')
     : messagePage('You are signed out', 'You can close this page.');
@@ -105,7 +105,7 @@ export interface OauthError {
 }
 
 /** The page for a request whose error cannot be returned to the application that sent it. */
-export function oauthErrorPage({ error, error_description: description }: OauthError): Page {
+export function oauthErrorPage({ error, error_description: description }: OauthError): HtmlPage {
   if (error === 'server_error') {
     return problemPage('Something went wrong', 'This is an error on our side. Please try again later.');
   }
@@ -120,7 +120,7 @@ export function oauthErrorPage({ error, error_description: description }: OauthE
 }
 
 /** The page for a login that is complete, was not started in this browser, or took too long (`SessionNotFound`). */
-export function loginGonePage(): Page {
+export function loginGonePage(): HtmlPage {
   return problemPage(
     'This sign-in has expired',
     'It took too long, is already complete, or was started in another browser. Please go back to the application and sign in from there.',

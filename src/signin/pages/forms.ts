@@ -4,7 +4,7 @@
  */
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { type Page, problemPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 
 /** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
@@ -21,7 +21,7 @@ export interface LoginFrame {
   nameLabel: string;
 }
 
-export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): Page {
+export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
   const title = titled('Sign in', problem);
   const body = html`<h1>Sign in</h1>
 <p>to continue to <strong>${frame.clientName}</strong></p>
@@ -42,7 +42,7 @@ export interface Proven {
   loginName: string;
 }
 
-export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): Page {
+export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): HtmlPage {
   const body = html`<h1>Enter your code</h1>
 <p>Enter the 6-digit code from your authenticator app for <strong>${loginName}</strong>.</p>
 ${alert(problem)}
@@ -75,7 +75,7 @@ export function changeForm(
   { proof, loginName }: Proven,
   { reason, rules }: { reason: ChangeReason; rules: string },
   problem?: Problem,
-): Page {
+): HtmlPage {
   const { title, why } = REASONS[reason];
   const body = html`<h1>${title}</h1>
 <p>${why}</p>
@@ -90,7 +90,7 @@ ${back(frame)}`;
 }
 
 /** @param days whole days left */
-export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): Page {
+export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): HtmlPage {
   const title = `Your password expires ${days === 0 ? 'today' : days === 1 ? 'tomorrow' : `in ${days} days`}`;
   const body = html`<h1>${title}</h1>
 <p id="why">Once it has expired, you must choose a new one to sign in. You can also change it now.</p>
@@ -121,7 +121,7 @@ const STOPS: Record<string, { title: string; message: string }> = {
 };
 
 /** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
-export function stopPage(frame: LoginFrame, errorId: string | undefined): Page | undefined {
+export function stopPage(frame: LoginFrame, errorId: string | undefined): HtmlPage | undefined {
   const stop = STOPS[errorId ?? ''];
   if (!stop) return undefined;
   return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
@@ -131,7 +131,7 @@ export function stopPage(frame: LoginFrame, errorId: string | undefined): Page |
  * The page after too many failed attempts, the same for right and wrong passwords and for known and unknown users.
  * @param minutes until the next attempt
  */
-export function pausedPage(frame: LoginFrame, minutes: number): Page {
+export function pausedPage(frame: LoginFrame, minutes: number): HtmlPage {
   const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
   const message = `There were too many failed attempts to sign in with this login name. Please try again in ${wait}.`;
   const links = html`<p class="links">${forgot(frame)}</p>\n${differentUser(frame)}\n${back(frame)}`;
@@ -152,7 +152,7 @@ export function factorForm(
   { proof, loginName }: Proven,
   { secret, address }: FactorKey,
   problem?: Problem,
-): Page {
+): HtmlPage {
   const title = 'Set up a second factor';
   const body = html`<h1>${title}</h1>
 <p>Your organization requires a code from an authenticator app whenever you sign in as <strong>${loginName}</strong>.</p>
@@ -176,7 +176,7 @@ ${back(frame)}`;
  * The page for a user who is signed in, where an application may use that only if the user agrees.
  * @param loginName of the user
  */
-export function continuePage(frame: LoginFrame, loginName: string): Page {
+export function continuePage(frame: LoginFrame, loginName: string): HtmlPage {
   const title = `Continue to ${frame.clientName}?`;
   const body = html`<h1>${title}</h1>
 <p id="why">You are signed in as <strong>${loginName}</strong>. Continue only if you started this yourself.</p>

@@ -11,7 +11,7 @@ import { signInNamesOf } from '../../directory/organizations.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Problem } from '../../platform/html/forms.ts';
-import { formTarget, type Page, sendPage } from '../../platform/html/layout.ts';
+import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import type { PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
@@ -24,7 +24,7 @@ export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
 }
 
-export interface Visit {
+export interface LoginInteraction {
   frame: LoginFrame;
   /**
    * The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose.
@@ -37,15 +37,19 @@ export interface Visit {
 }
 
 /** One request of a login. */
-export interface Turn {
+export interface LoginRequest {
   deps: LoginPageDeps;
-  visit: Visit;
+  interaction: LoginInteraction;
   req: Request;
   res: Response;
 }
 
 /** The login of this address in this browser; undefined when it has ended or belongs to another browser. */
-export async function findVisit(deps: LoginPageDeps, req: Request, res: Response): Promise<Visit | undefined> {
+export async function findInteraction(
+  deps: LoginPageDeps,
+  req: Request,
+  res: Response,
+): Promise<LoginInteraction | undefined> {
   const provider = deps.oauth.current();
   const interaction = await interactionOf(provider, req, res);
   if (!interaction || interaction.uid !== req.params.uid) return undefined;
@@ -79,18 +83,22 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
 const MOST_TARGETS = 20;
 
 /** Sends a page of the login. */
-export function show({ res, visit }: Turn, status: number, page: Page): void {
-  sendPage(res, status, page, visit);
+export function show({ res, interaction }: LoginRequest, status: number, page: HtmlPage): void {
+  sendPage(res, status, page, interaction);
 }
 
 /** A proof for the next step. */
-export function prove({ deps, visit }: Turn, proof: LoginProof): { proof: string; loginName: string } {
-  return { proof: sealProof(deps.secrets, visit.frame.uid, proof), loginName: proof.loginName };
+export function prove({ deps, interaction }: LoginRequest, proof: LoginProof): { proof: string; loginName: string } {
+  return { proof: sealProof(deps.secrets, interaction.frame.uid, proof), loginName: proof.loginName };
 }
 
 /** The proof in the form, if it is valid for one of these steps. */
-export function proofOf({ deps, visit }: Turn, sealed: string, steps: readonly ProofStep[]): LoginProof | undefined {
-  return openProof(deps.secrets, visit.frame.uid, sealed, steps);
+export function proofOf(
+  { deps, interaction }: LoginRequest,
+  sealed: string,
+  steps: readonly ProofStep[],
+): LoginProof | undefined {
+  return openProof(deps.secrets, interaction.frame.uid, sealed, steps);
 }
 
 async function interactionOf(provider: Provider, req: Request, res: Response) {
@@ -122,36 +130,36 @@ export const AGAIN: Problem = {
 };
 
 /** Shows the page for an error of a check; rethrows other errors. */
-export function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
+export function refuse(loginRequest: LoginRequest, error: unknown, loginName: string, problem: Problem = WRONG): void {
   const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
-  const { frame } = turn.visit;
+  const { frame } = loginRequest.interaction;
   const stop = stopPage(frame, id);
-  if (stop) show(turn, 400, stop);
-  else if (id === 'SESSION-CREDENTIALS') show(turn, 400, loginForm(frame, loginName, problem));
-  else if (id === 'SESSION-FAILURES') pause(turn, retryAfterS);
-  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(turn, loginName, retryAfterS);
+  if (stop) show(loginRequest, 400, stop);
+  else if (id === 'SESSION-CREDENTIALS') show(loginRequest, 400, loginForm(frame, loginName, problem));
+  else if (id === 'SESSION-FAILURES') pause(loginRequest, retryAfterS);
+  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(loginRequest, loginName, retryAfterS);
   else throw error;
 }
 
-function pause(turn: Turn, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 429, pausedPage(turn.visit.frame, Math.ceil(retryAfterS / 60)));
+function pause(loginRequest: LoginRequest, retryAfterS = 0): void {
+  loginRequest.res.set('Retry-After', String(retryAfterS));
+  show(loginRequest, 429, pausedPage(loginRequest.interaction.frame, Math.ceil(retryAfterS / 60)));
 }
 
 /** Nothing is known about the password, so the page says nothing about it. */
-function tryLater(turn: Turn, loginName: string, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 503, loginForm(turn.visit.frame, loginName, LATER));
+function tryLater(loginRequest: LoginRequest, loginName: string, retryAfterS = 0): void {
+  loginRequest.res.set('Retry-After', String(retryAfterS));
+  show(loginRequest, 503, loginForm(loginRequest.interaction.frame, loginName, LATER));
 }
 
 /** The page for an unknown user and for a wrong password. */
-export function wrong(turn: Turn, loginName: string): void {
-  show(turn, 400, loginForm(turn.visit.frame, loginName, WRONG));
+export function wrong(loginRequest: LoginRequest, loginName: string): void {
+  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginName, WRONG));
 }
 
 /** The page for a form that is too old, or whose user has changed since. */
-export function startAgain(turn: Turn): void {
-  show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
+export function startAgain(loginRequest: LoginRequest): void {
+  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginRequest.interaction.loginName, AGAIN));
 }
 
 /** Whether an error of a check has this id. */

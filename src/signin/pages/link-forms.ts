@@ -4,7 +4,7 @@
  */
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { messagePage, type Page, problemPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
 import { newPasswordFields } from './forms.ts';
 
 /** The parameters of the link, which the form sends too. */
@@ -13,7 +13,7 @@ export interface Link {
   code: string;
 }
 
-export function verifyForm(link: Link): Page {
+export function verifyForm(link: Link): HtmlPage {
   return {
     title: 'Confirm your email address',
     body: html`<h1>Confirm your email address</h1>
@@ -40,7 +40,7 @@ const WORDS: Record<PasswordForm, { title: string; why: string }> = {
 };
 
 /** @param rules for the new password */
-export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): Page {
+export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): HtmlPage {
   const { title, why } = WORDS[action];
   return {
     title: titled(title, problem),
@@ -58,7 +58,7 @@ ${hidden({ ...link })}${newPasswordFields(rules, problem)}
  * Instead of a form whose link is no longer good: one button asks for a new link.
  * @param action the form that the link belonged to
  */
-export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): Page {
+export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): HtmlPage {
   const more = html`<form method="post" action="new-link">
 ${hidden({ userId, action })}
 <button type="submit">Send a new one</button>
@@ -67,7 +67,7 @@ ${hidden({ userId, action })}
 }
 
 /** Shown for every user, known or not. */
-export function newLinkPage(): Page {
+export function newLinkPage(): HtmlPage {
   const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
   return messagePage(
     'Check your email',
@@ -94,7 +94,7 @@ export function forgotForm(
   { login, organization }: ForgotOrigin,
   { label, loginName }: ForgotNames,
   problem?: Problem,
-): Page {
+): HtmlPage {
   const names = { name: 'loginName', label, autocomplete: 'username' } as const;
   return {
     title: titled('Forgot password?', problem),
@@ -110,7 +110,7 @@ ${backToLogin(login)}`,
 }
 
 /** Shown for every login name, known or not. */
-export function forgotDonePage(login: string): Page {
+export function forgotDonePage(login: string): HtmlPage {
   const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
 ${backToLogin(login)}`;
   return messagePage(

@@ -17,7 +17,7 @@ import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
-import { messagePage, type Page, sendPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
 import { namedOrganization } from '../oauth/account.ts';
@@ -38,7 +38,7 @@ export interface VerifyPageDeps extends ForgottenDeps {
 }
 
 /** The pages after success. */
-const DONE: Record<PasswordForm, Page> = {
+const DONE: Record<PasswordForm, HtmlPage> = {
   init: messagePage('Your password is set', 'Your account is ready. You can now sign in.'),
   reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
 };

@@ -63,7 +63,7 @@ export async function checkCognito(
   };
   const url = endpoint ?? `https://cognito-idp.${region}.amazonaws.com/`;
   const answer = await ask(url, headers, body, options);
-  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : answerOf(answer.status, answer.json);
 }
 
 /** What Cognito asks of a client with a secret: an HMAC of the user name and the client id. */
@@ -71,8 +71,8 @@ export function secretHash(clientSecret: string, name: string, clientId: string)
   return createHmac('sha256', clientSecret).update(`${name}${clientId}`).digest('base64');
 }
 
-function judge(status: number, json: Record<string, unknown>): SourceAnswer {
-  if (status === 200) return judgeSuccess(json);
+function answerOf(status: number, json: Record<string, unknown>): SourceAnswer {
+  if (status === 200) return answerOfSuccess(json);
   // `com.amazonaws…#NotAuthorizedException` in some versions of the protocol
   const type = String(json.__type ?? '').replace(/^.*#/, '');
   if (type === 'UserNotFoundException') return NO;
@@ -82,7 +82,7 @@ function judge(status: number, json: Record<string, unknown>): SourceAnswer {
   return notTold(status, codeOf(type));
 }
 
-function judgeSuccess(json: Record<string, unknown>): SourceAnswer {
+function answerOfSuccess(json: Record<string, unknown>): SourceAnswer {
   if (typeof json.AuthenticationResult === 'object' && json.AuthenticationResult !== null) return YES;
   if (json.ChallengeName === 'NEW_PASSWORD_REQUIRED') return YES_MUST_CHANGE;
   if (SECOND_STEP.includes(String(json.ChallengeName))) return YES;

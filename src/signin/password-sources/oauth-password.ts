@@ -63,7 +63,7 @@ export async function checkOauthPassword(
     ...(isBasic ? { authorization: basic(clientId, clientSecret) } : {}),
   };
   const answer = await ask(tokenUrl, headers, String(form), options);
-  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : answerOf(answer.status, answer.json);
 }
 
 /** RFC 6749, section 2.3.1: both parts are form-encoded first. */
@@ -72,7 +72,7 @@ function basic(clientId: string, clientSecret: string): string {
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
 }
 
-function judge(status: number, json: Record<string, unknown>): SourceAnswer {
+function answerOf(status: number, json: Record<string, unknown>): SourceAnswer {
   if (status === 200) {
     const hasToken = typeof json.access_token === 'string' || typeof json.id_token === 'string';
     return hasToken ? YES : unavailable('answered 200 without a token');

@@ -38,9 +38,9 @@ import {
   IS_ACTIVE,
   listSources,
   migratedPerDay,
+  type PasswordVerifier,
   remaining,
   removeSource,
-  type Source,
   sealSecrets,
   secretSettings,
   sourceEvent,
@@ -139,7 +139,7 @@ async function test(deps: AskDeps, req: Request, res: Response): Promise<void> {
   });
 }
 
-type Change = (db: Db, source: Source, editor: string) => Promise<{ sequence: string; createdAt: Date }>;
+type Change = (db: Db, source: PasswordVerifier, editor: string) => Promise<{ sequence: string; createdAt: Date }>;
 
 async function change(
   { pool }: AskDeps,
@@ -162,7 +162,7 @@ async function reachable(
   req: Request,
   res: Response,
   lock?: 'for update',
-): Promise<Source> {
+): Promise<PasswordVerifier> {
   const found = await findSource(db, pathId(req, 'sourceId'), lock);
   return requireReach(callerOf(res), operation, found, sourceNotFound);
 }
@@ -171,12 +171,12 @@ function sourceNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'PASSWORD-SOURCE-NOT-FOUND', 'The password source does not exist.');
 }
 
-function stateOf({ endedAt, until }: Source): string {
+function stateOf({ endedAt, until }: PasswordVerifier): string {
   const hasEnded = endedAt !== null || (until !== null && until.getTime() <= Date.now());
   return hasEnded ? 'PASSWORD_SOURCE_STATE_ENDED' : 'PASSWORD_SOURCE_STATE_ACTIVE';
 }
 
-function sourceView(source: Source): Record<string, unknown> {
+function sourceView(source: PasswordVerifier): Record<string, unknown> {
   const { id, name, kind, settings, userName, timeoutMs, checksPerSecond, until, endedAt } = source;
   return {
     sourceId: id,
@@ -200,7 +200,7 @@ const ADDRESSES = ['url', 'tokenUrl', 'endpoint', 'region'];
  * The body with the secrets that stay.
  * @throws ApiError 400 PASSWORD-SOURCE-INVALID
  */
-export function changeOf(secrets: Secrets, source: Source, body: unknown): ChangedSource {
+export function changeOf(secrets: Secrets, source: PasswordVerifier, body: unknown): ChangedSource {
   const given = settingsOf(body);
   const stored = secretSettings(secrets, source);
   const isElsewhere = ADDRESSES.some((name) => source.settings[name] !== given[name]);
@@ -240,7 +240,7 @@ function settingsOf(body: unknown): Record<string, unknown> {
 export async function changeSource(
   db: Db,
   secrets: Secrets,
-  source: Source,
+  source: PasswordVerifier,
   change: ChangedSource,
   editor: string,
 ): Promise<{ secret: string | undefined; event: AppendedEvent }> {

@@ -23,7 +23,7 @@ import { newId } from '../../platform/ids.ts';
 export const MOST_SOURCES = 50;
 
 /** A stored source. */
-export interface Source {
+export interface PasswordVerifier {
   id: string;
   orgId: string;
   name: string;
@@ -118,18 +118,18 @@ function tooMany(): ApiError {
 }
 
 /** All settings of a source, with the secret ones. */
-export function allSettings(secrets: Secrets, source: Source): Record<string, unknown> {
+export function allSettings(secrets: Secrets, source: PasswordVerifier): Record<string, unknown> {
   return { ...source.settings, ...secretSettings(secrets, source) };
 }
 
 /** What is stored encrypted: secret settings, or what signs the requests of the kind `http`. */
-export function secretSettings(secrets: Secrets, { id, secretSealed }: Source): Record<string, string> {
+export function secretSettings(secrets: Secrets, { id, secretSealed }: PasswordVerifier): Record<string, string> {
   return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
 }
 
 /** The sources of an organization, the oldest first. */
-export async function listSources(db: Db, orgId: string): Promise<Source[]> {
-  const { rows } = await db.query<Source>(
+export async function listSources(db: Db, orgId: string): Promise<PasswordVerifier[]> {
+  const { rows } = await db.query<PasswordVerifier>(
     `select ${SOURCE_COLUMNS} from password_sources s where s.org_id = $1 order by s.created_at, s.id`,
     [orgId],
   );
@@ -137,8 +137,8 @@ export async function listSources(db: Db, orgId: string): Promise<Source[]> {
 }
 
 /** One source; with `lock`, locked until the transaction ends. */
-export async function findSource(db: Db, id: string, lock?: 'for update'): Promise<Source | undefined> {
-  const { rows } = await db.query<Source>(
+export async function findSource(db: Db, id: string, lock?: 'for update'): Promise<PasswordVerifier | undefined> {
+  const { rows } = await db.query<PasswordVerifier>(
     `select ${SOURCE_COLUMNS} from password_sources s where s.id = $1 ${lock ?? ''}`,
     [id],
   );
@@ -148,7 +148,7 @@ export async function findSource(db: Db, id: string, lock?: 'for update'): Promi
 /** Users are no longer verified at the source; does nothing if it has ended. The source's row is locked. */
 export async function endSource(
   db: Db,
-  source: Source,
+  source: PasswordVerifier,
   editor: string,
 ): Promise<Pick<AppendedEvent, 'sequence' | 'createdAt'>> {
   if (source.endedAt !== null) return { sequence: source.sequence, createdAt: source.changedAt };
@@ -166,7 +166,7 @@ export async function endSource(
  * those of an ended source.
  * @throws ApiError 400 PASSWORD-SOURCE-IN-USE
  */
-export async function removeSource(db: Db, source: Source, editor: string): Promise<AppendedEvent> {
+export async function removeSource(db: Db, source: PasswordVerifier, editor: string): Promise<AppendedEvent> {
   if ((await remaining(db, source.id)) > 0) throw inUse();
   await db.query('delete from password_sources where id = $1', [source.id]);
   return sourceEvent(db, source, 'removed', editor);
@@ -203,7 +203,7 @@ export async function migratedPerDay(db: Db, id: string): Promise<Day[]> {
 /** Appends the event of a change. @param fields names of what changed */
 export function sourceEvent(
   db: Db,
-  { id, orgId, name }: Pick<Source, 'id' | 'orgId' | 'name'>,
+  { id, orgId, name }: Pick<PasswordVerifier, 'id' | 'orgId' | 'name'>,
   change: 'added' | 'changed' | 'ended' | 'removed',
   editor: string,
   fields?: string[],

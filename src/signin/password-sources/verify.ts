@@ -26,7 +26,7 @@ import { type CognitoSecrets, type CognitoSettings, checkCognito } from './cogni
 import { checkHttp, type HttpSecrets, type HttpSettings } from './http.ts';
 import { checkLdap, type LdapSecrets, type LdapSettings } from './ldap.ts';
 import { checkOauthPassword, type OauthPasswordSecrets, type OauthPasswordSettings } from './oauth-password.ts';
-import { allSettings, IS_ACTIVE, SOURCE_COLUMNS, type Source } from './store.ts';
+import { allSettings, IS_ACTIVE, type PasswordVerifier, SOURCE_COLUMNS } from './store.ts';
 
 const RETRY_AFTER_S = 15;
 /** Each `UserPlaceholder` in braces. */
@@ -53,11 +53,11 @@ type SignInDeps = AskDeps & { logger: Logger; clock?: { now(): number } };
 export async function verifyAtSource(
   deps: SignInDeps,
   { userId, sourceId, password }: { userId: string; sourceId: string; password: string },
-  gone: AbortSignal | undefined,
+  clientAborted: AbortSignal | undefined,
   started: () => void,
 ): Promise<Verified | undefined> {
   if (password === '') return undefined;
-  const { rows } = await deps.pool.query<Source & { names: UserNames }>(
+  const { rows } = await deps.pool.query<PasswordVerifier & { names: UserNames }>(
     `select ${SOURCE_COLUMNS}, json_build_object('userName', u.user_name, 'email', u.email, 'userId', u.id,
        'loginName', u.user_name || '@' || o.primary_domain) as names
      from users u join organizations o on o.id = u.org_id
@@ -73,7 +73,7 @@ export async function verifyAtSource(
   const check = { name, password, user: { id: userId, email: names.email ?? undefined } };
   const { clock = performance } = deps;
   let since = clock.now();
-  const answer = await askSource(deps, source, check, gone, () => {
+  const answer = await askSource(deps, source, check, clientAborted, () => {
     since = clock.now();
     started();
   });
@@ -87,7 +87,7 @@ export async function verifyAtSource(
 }
 
 /** The user's name at the source. Placeholders in the user's own names stay as they are. */
-function nameAt({ userName }: Source, names: UserNames): string {
+function nameAt({ userName }: PasswordVerifier, names: UserNames): string {
   return userName.replace(PLACEHOLDER, (_, name: keyof UserNames) => names[name] ?? '');
 }
 
@@ -177,9 +177,9 @@ function gateOf(pool: Pool, id: string): Gate {
  */
 export async function askSource(
   deps: AskDeps,
-  source: Source,
+  source: PasswordVerifier,
   check: Check,
-  gone?: AbortSignal,
+  clientAborted?: AbortSignal,
   started: () => void = () => {},
 ): Promise<SourceAnswer> {
   const { lane, breaker } = gateOf(deps.pool, source.id);
@@ -189,14 +189,14 @@ export async function askSource(
       started();
       return breaker.run(() => askKind(deps, source, check));
     },
-    { ms: USUAL_MS, signal: gone },
+    { ms: USUAL_MS, signal: clientAborted },
   );
   publish('passwordSource', answer.result);
   return answer;
 }
 
 /** Waits until the source's rate allows a check; false if that is too long. */
-async function takeTurn(pool: Pool, { id, checksPerSecond }: Source): Promise<boolean> {
+async function takeTurn(pool: Pool, { id, checksPerSecond }: PasswordVerifier): Promise<boolean> {
   // What was not used of the last second may be used now.
   const { rows } = await pool.query<{ waitMs: number }>(
     `update password_sources set free_at = greatest(free_at, now() - interval '1 second') + interval '1 second' / $2::float8
@@ -209,7 +209,7 @@ async function takeTurn(pool: Pool, { id, checksPerSecond }: Source): Promise<bo
   return row !== undefined;
 }
 
-function askKind({ secrets, config }: AskDeps, source: Source, check: Check): Promise<SourceAnswer> {
+function askKind({ secrets, config }: AskDeps, source: PasswordVerifier, check: Check): Promise<SourceAnswer> {
   const settings: unknown = allSettings(secrets, source);
   const options: CheckOptions = {
     timeoutMs: source.timeoutMs,

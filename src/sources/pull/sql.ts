@@ -1,6 +1,6 @@
 import { UsageError } from '../read/records.ts';
 import type { Fields } from '../source.ts';
-import { type Page, PullError } from './system.ts';
+import { PullError, type RecordPage } from './system.ts';
 
 /**
  * A database that users are read from, whichever driver speaks to it, and the pages of a query.
@@ -91,7 +91,7 @@ export async function* keysetPages(
   database: Database,
   { query, key, size }: Keyset,
   { cursor, since }: { cursor: string | undefined; since: string | undefined },
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   let after: unknown = cursor === undefined ? undefined : JSON.parse(cursor);
   for (;;) {
     // One row more than the page, to see whether its key repeats the last one of the page.

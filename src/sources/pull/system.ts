@@ -49,7 +49,7 @@ export interface Start {
   since: string | undefined;
 }
 
-export interface Page {
+export interface RecordPage {
   records: Fields[];
   /** The next page begins here; reading from it gives the users that follow those of this page. */
   cursor: string;
@@ -63,7 +63,7 @@ export interface OldSystem {
   /** The parameters of all hashes, where the system tells them; as the file of `--hash-config`. */
   readonly hashConfig?: string | undefined;
   /** Ends after the last user. @throws PullError */
-  pages(start: Start): AsyncGenerator<Page>;
+  pages(start: Start): AsyncGenerator<RecordPage>;
   close(): Promise<void>;
 }
 

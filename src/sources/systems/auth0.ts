@@ -10,7 +10,7 @@ import {
   scryptText,
   unsupported,
 } from '../hashes.ts';
-import type { Fields, HashFile, Source } from '../source.ts';
+import type { ExportFormat, Fields, HashFile } from '../source.ts';
 import { boolAt, CONTEXT, genderOf, isEmptyObject, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -42,7 +42,7 @@ const auth0HashFile: HashFile = {
   },
 };
 
-export const auth0: Source = {
+export const auth0: ExportFormat = {
   name: 'auth0',
   title: 'Auth0',
   formats: ['json', 'ndjson', 'csv'],

@@ -1,6 +1,6 @@
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -12,7 +12,7 @@ import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '..
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
 
-export const clerk: Source = {
+export const clerk: ExportFormat = {
   name: 'clerk',
   title: 'Clerk',
   formats: ['json', 'ndjson', 'csv'],

@@ -2,7 +2,7 @@ import { decodeBase64 } from '../../passwords/scheme.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
-import type { Fields, Format, Source } from '../source.ts';
+import type { ExportFormat, Fields, Format } from '../source.ts';
 import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -42,7 +42,7 @@ export const FIREBASE_COLUMNS: readonly string[] = [
   ...columnsOf(IN_COLUMNS[1]),
 ];
 
-export const firebase: Source = {
+export const firebase: ExportFormat = {
   name: 'firebase',
   title: 'Firebase Authentication',
   formats: ['json', 'csv', 'ndjson'],

@@ -3,7 +3,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -14,7 +14,7 @@ import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../value
  * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
  */
 
-export const fusionauth: Source = {
+export const fusionauth: ExportFormat = {
   name: 'fusionauth',
   title: 'FusionAuth',
   formats: ['json', 'ndjson'],

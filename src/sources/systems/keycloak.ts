@@ -2,7 +2,7 @@ import { Secret } from 'otpauth';
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -14,7 +14,7 @@ import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textA
  * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile, …#hashalgorithm, …#one-time-password-otp-policies
  */
 
-export const keycloak: Source = {
+export const keycloak: ExportFormat = {
   name: 'keycloak',
   title: 'Keycloak',
   formats: ['json', 'ndjson'],

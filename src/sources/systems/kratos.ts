@@ -10,7 +10,7 @@ import {
   scryptText,
   unsupported,
 } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -24,7 +24,7 @@ import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, tex
  * https://github.com/ory/kratos (hash/hash_comparator.go)
  */
 
-export const kratos: Source = {
+export const kratos: ExportFormat = {
   name: 'kratos',
   title: 'Ory Kratos',
   formats: ['json', 'ndjson'],

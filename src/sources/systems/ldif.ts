@@ -1,7 +1,7 @@
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { Fields, Format, Source } from '../source.ts';
+import type { ExportFormat, Fields, Format } from '../source.ts';
 import { fieldNames, numberAt, textAt } from '../values.ts';
 
 /**
@@ -15,7 +15,7 @@ import { fieldNames, numberAt, textAt } from '../values.ts';
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
 
-export const ldif: Source = {
+export const ldif: ExportFormat = {
   name: 'ldif',
   title: 'LDIF (LDAP, Active Directory, FreeIPA)',
   formats: ['ldif'],

@@ -2,7 +2,7 @@ import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person } from '../entry.ts';
 import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
-import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { boolAt, CONTEXT, isFields, objectAt, textAt } from '../values.ts';
 
 /**
@@ -15,7 +15,7 @@ import { boolAt, CONTEXT, isFields, objectAt, textAt } from '../values.ts';
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
 
-function mapped(name: string, title: string, formats: readonly Format[]): Source {
+function mapped(name: string, title: string, formats: readonly Format[]): ExportFormat {
   return {
     name,
     title,

@@ -1,6 +1,6 @@
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -15,7 +15,7 @@ import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
  */
 
-export const okta: Source = {
+export const okta: ExportFormat = {
   name: 'okta',
   title: 'Okta',
   formats: ['json', 'ndjson', 'csv'],

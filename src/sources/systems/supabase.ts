@@ -1,7 +1,7 @@
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 
 /**
@@ -24,7 +24,7 @@ const OWN_COLUMNS = [
 ];
 const HASH = 'encrypted_password';
 
-export const supabase: Source = {
+export const supabase: ExportFormat = {
   name: 'supabase',
   title: 'Supabase Auth',
   formats: ['csv', 'json', 'ndjson'],

@@ -2,7 +2,7 @@ import { decodeBase64 } from '../../passwords/scheme.ts';
 import type { Note, Person } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -19,7 +19,7 @@ const SIGNER_KEY_HELP =
   'Users that came from Firebase need the signer key (firebase_password_hashing_signer_key of the Core): a file with ' +
   'the key in base64, alone or as {"signerKey":"…"}.';
 
-export const supertokens: Source = {
+export const supertokens: ExportFormat = {
   name: 'supertokens',
   title: 'SuperTokens',
   formats: ['json', 'ndjson', 'csv'],

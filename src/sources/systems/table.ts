@@ -1,6 +1,6 @@
 import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Convert, ConvertOptions, Fields, Format, Source } from '../source.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import {
   boolAt,
   CONTEXT,
@@ -47,7 +47,7 @@ interface Accounts {
   own?: string;
 }
 
-export interface Table extends Omit<Source, 'formats' | 'recognizes' | 'explain' | 'converter'> {
+export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'explain' | 'converter'> {
   readonly formats?: readonly Format[];
   /** Columns that only this system has together; or how certain it is, from 0 to 1. */
   readonly recognizes: readonly string[] | ((record: Fields, format: Format) => number | boolean);
@@ -71,7 +71,7 @@ export interface Table extends Omit<Source, 'formats' | 'recognizes' | 'explain'
   readonly metadata?: (row: Fields, rest: Fields, around: Around) => Fields;
 }
 
-export function tableSource(table: Table): Source {
+export function tableSource(table: Table): ExportFormat {
   const { recognizes } = table;
   const { name, title, formats = ALL, jsonPaths, csvColumns, hashFile, hashConfig } = table;
   return {

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../passwords/scheme.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import type { Fields, JsonPath, Source } from '../source.ts';
+import type { ExportFormat, Fields, JsonPath } from '../source.ts';
 import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -20,7 +20,7 @@ const ORGS: JsonPath[] = [
   ['orgs', '*'],
 ];
 
-export const zitadel: Source = {
+export const zitadel: ExportFormat = {
   name: 'zitadel',
   title: 'ZITADEL',
   formats: ['json', 'ndjson'],

@@ -10,7 +10,7 @@ import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { checkLogin } from '../../../src/signin/login/check.ts';
 import { attemptKeys } from '../../../src/signin/login/delays.ts';
-import { allSettings, findSource, type Source } from '../../../src/signin/password-sources/store.ts';
+import { allSettings, findSource, type PasswordVerifier } from '../../../src/signin/password-sources/store.ts';
 import { sample, scrape } from '../../operate/served.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
@@ -166,7 +166,7 @@ describe('password sources', () => {
     // What the body leaves out gets its default, and the secret is replaced on request only.
     const again = await api.call('PUT', `${PATH}/${sourceId}`, { ...change, until: undefined, newSecret: true });
     assert.match(again.body.secret, /^whsec_/);
-    const stored = (await findSource(api.deps.pool, sourceId)) as Source;
+    const stored = (await findSource(api.deps.pool, sourceId)) as PasswordVerifier;
     assert.equal(stored.until, null);
     assert.equal(allSettings(api.deps.secrets, stored).secret, again.body.secret);
   });
@@ -182,7 +182,7 @@ describe('password sources', () => {
     const put = (change: object, more: object = {}) =>
       api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'ldap', settings: { ...settings, ...change }, ...more });
     const password = async () =>
-      allSettings(api.deps.secrets, (await findSource(api.deps.pool, id)) as Source).bindPassword;
+      allSettings(api.deps.secrets, (await findSource(api.deps.pool, id)) as PasswordVerifier).bindPassword;
     assert.equal((await put({ searchBase: 'dc=b' })).status, 200);
     assert.equal(await password(), 'first');
     const moved = await put({ url: 'ldaps://evil.example' });

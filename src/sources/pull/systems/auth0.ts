@@ -8,10 +8,10 @@ import { clientToken, type Http, openHttp } from '../http.ts';
 import {
   baseUrl,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -77,7 +77,7 @@ async function* exported(
   base: string,
   token: () => Promise<string>,
   settings: PullSettings,
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const location = await locationOf(http, base, token, settings);
   // The file is on another host, which the address itself admits: the token stays here.
   const response = await http.open(location);

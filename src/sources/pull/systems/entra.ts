@@ -5,10 +5,10 @@ import {
   baseUrl,
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -106,7 +106,7 @@ async function* pages(
   base: string,
   from: string,
   settings: PullSettings,
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const prefer = `odata.maxpagesize=${requiredOption(settings, 'page-size')}`;
   for (let url = from, read = 0; ; ) {
     const headers = { authorization: `Bearer ${await token()}`, prefer };

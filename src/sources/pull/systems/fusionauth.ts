@@ -4,9 +4,9 @@ import {
   baseUrl,
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -63,7 +63,7 @@ async function* pages(
   headers: Record<string, string>,
   size: number,
   cursor = '0',
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const all = { queryString: '*', sortFields: [{ name: 'id', order: 'asc' }] };
   for (let place = cursor; ; ) {
     const isOffset = /^\d+$/.test(place);

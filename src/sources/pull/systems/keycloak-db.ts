@@ -2,7 +2,14 @@ import { UsageError } from '../../read/records.ts';
 import type { Fields } from '../../source.ts';
 import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
 import type { Database } from '../sql.ts';
-import { numberOption, type Page, PullError, type PullSettings, type PullSystem, requiredOption } from '../system.ts';
+import {
+  numberOption,
+  PullError,
+  type PullSettings,
+  type PullSystem,
+  type RecordPage,
+  requiredOption,
+} from '../system.ts';
 
 /**
  * Keycloak's own PostgreSQL database, read-only: the only way to read password hashes from a running Keycloak, as its
@@ -127,7 +134,7 @@ const USERS = `
   order by u.id
   limit $3`;
 
-async function* pages(database: Database, realmId: string, from: string, size: number): AsyncGenerator<Page> {
+async function* pages(database: Database, realmId: string, from: string, size: number): AsyncGenerator<RecordPage> {
   const rows = (await database.query(GROUPS, [realmId]).catch(notKeycloak)) as unknown as GroupRow[];
   const groups = groupPaths(rows);
   for (let cursor = from; ; ) {

@@ -9,10 +9,10 @@ import { driverOf } from '../sql.ts';
 import {
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
   type Trouble,
@@ -79,7 +79,7 @@ function filterOf(settings: PullSettings, since: string | undefined): string {
 /** Attributes whose values are bytes; `ldapts` compares names by case. */
 const BYTES = ['objectGUID', 'objectSid', 'jpegPhoto', 'thumbnailPhoto', 'userCertificate'];
 
-async function* pages(client: Client, base: string, filter: string, size: number): AsyncGenerator<Page> {
+async function* pages(client: Client, base: string, filter: string, size: number): AsyncGenerator<RecordPage> {
   const search = client.searchPaginated(base, {
     scope: 'sub',
     filter,
