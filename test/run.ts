@@ -78,7 +78,7 @@ function chosenPaths(): string[] {
   return onDistribution ? PIPELINE : ['test'];
 }
 
-/** By its use of `onEachBackend` (service.ts). */
+/** By its use of `onEachBackend` (support/processes/service.ts). */
 function isOnEachQueue(file: string): boolean {
   return readFileSync(file, 'utf8').includes('onEachBackend(');
 }

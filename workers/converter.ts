@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { convertRound } from '../src/imports/drafts/convert-round.ts';
 import type { ImportDeps } from '../src/imports/entries/options.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
-import { type Look, openLook, startLoop } from './loop.ts';
+import { openWorkPoller, startLoop, type WorkPoller } from './loop.ts';
 
 /**
  * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/. Any
@@ -18,15 +18,15 @@ const AT_ONCE = 3;
 /** The place that is reserved. */
 const RESERVED = 2;
 
-export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition; look?: Look };
+export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition; poller?: WorkPoller };
 
 export function startConverter(deps: ConverterDeps): { stop(): Promise<unknown> } {
-  const { logger, condition, look = openLook(deps.pool) } = deps;
+  const { logger, condition, poller = openWorkPoller(deps.pool) } = deps;
   const stopping = new AbortController();
   const loops = Array.from({ length: AT_ONCE }, (_, n) => {
     const holder = `${hostname()}:${process.pid}:${randomUUID()}`;
     const round = async () =>
-      (await convertRound(deps, holder, stopping.signal, n === RESERVED)) ? 0 : look.until('convert');
+      (await convertRound(deps, holder, stopping.signal, n === RESERVED)) ? 0 : poller.until('convert');
     return startLoop(`converter ${n + 1}`, logger, round, { condition });
   });
   return {

@@ -6,7 +6,7 @@ import type { Config } from '../src/platform/config.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { loggable } from '../src/platform/logger.ts';
-import { type Look, openDuty, openLook, type Pause, RENEW_MS, startLoop } from './loop.ts';
+import { openDuty, openWorkPoller, type Pause, RENEW_MS, startLoop, type WorkPoller } from './loop.ts';
 
 /** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 
@@ -23,11 +23,11 @@ export function startDispatcher(deps: {
   queues: Queues;
   logger: Logger;
   condition?: Condition;
-  look?: Look;
+  poller?: WorkPoller;
 }): {
   stop(): Promise<void>;
 } {
-  const { pool, config, queues, logger, condition, look = openLook(pool) } = deps;
+  const { pool, config, queues, logger, condition, poller = openWorkPoller(pool) } = deps;
   const settings = { window: config.DISPATCH_WINDOW, slice: Math.min(SLICE, config.DISPATCH_WINDOW) };
   const duty = openDuty('dispatcher', { pool, logger, condition });
 
@@ -45,7 +45,7 @@ export function startDispatcher(deps: {
   async function round(): Promise<Pause> {
     await sample();
     const { open, added } = await dispatchRound({ pool, queues }, settings);
-    if (open === 0) return look.until('dispatch', { withinMs: RENEW_MS });
+    if (open === 0) return poller.until('dispatch', { withinMs: RENEW_MS });
     return added > 0 ? BUSY_MS : FULL_MS;
   }
   const loop = startLoop('dispatcher', logger, () => duty.round(round));

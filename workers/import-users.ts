@@ -7,9 +7,9 @@ import {
   type BatchWriterSettings,
   createBatchWriter,
 } from '../src/imports/run/batch-writer.ts';
-import { specialStores } from '../src/imports/run/dry-run.ts';
 import { createFairSlots } from '../src/imports/run/fair-slots.ts';
-import { batchStore, processItem } from '../src/imports/run/process-job.ts';
+import { processItem } from '../src/imports/run/process-job.ts';
+import { batchStore, specialStores } from '../src/imports/run/stores.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Config } from '../src/platform/config.ts';
@@ -47,7 +47,7 @@ export interface ImportWorkerDeps {
 }
 
 /** How many jobs a worker process has in progress: its share of the queue, or one at a time while it cannot write. */
-export interface Share {
+export interface ConcurrencyShare {
   /** Sets how many processes take jobs from the queue. */
   among(processes: number): void;
   /** Returns the same store, whose outcomes from now on decide whether the database is unavailable. */
@@ -70,7 +70,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
   });
-  const share = openShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
+  const share = openConcurrencyShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
   const { writer, special } = openWriters(writerPool, config, share, logger);
   const slots = createFairSlots(2 * config.HASH_THREADS); // for each thread, one in progress and one ready
   const onFault = reporter(logger, 'a password was not hashed');
@@ -100,7 +100,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
 }
 
 /** The writers of batches: for imports of new users, and for each kind of import that does something else. */
-function openWriters(pool: Pool, config: Config, share: Share, logger: Logger) {
+function openWriters(pool: Pool, config: Config, share: ConcurrencyShare, logger: Logger) {
   const settings: BatchWriterSettings = {
     maxBatch: 1000,
     maxFlushes: MAX_FLUSHES,
@@ -143,7 +143,7 @@ function timed(store: BatchStore): BatchStore {
 }
 
 /** @param limit sets how many jobs are in progress at once */
-export function openShare(concurrency: number, limit: (jobs: number) => void): Share {
+export function openConcurrencyShare(concurrency: number, limit: (jobs: number) => void): ConcurrencyShare {
   let share = concurrency;
   let isAway = false;
 

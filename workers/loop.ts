@@ -83,7 +83,7 @@ export interface WaitLimits {
   withinMs?: number;
 }
 
-export interface Look {
+export interface WorkPoller {
   /** A pause of a loop that ends when there may be work of this kind. */
   until(work: Work, limits?: WaitLimits): Pause;
 }
@@ -237,13 +237,13 @@ function openOwnLease(pool: Pool, name: string, holder: string) {
  * look that began after the loop began to wait. When a look fails, all loops start: their own statements then fail too,
  * and say so.
  */
-export function openLook(db: Db): Look {
+export function openWorkPoller(db: Db): WorkPoller {
   const waiting = new Set<Waiter>();
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
   let lookedAt = Number.NEGATIVE_INFINITY;
 
-  async function look(): Promise<void> {
+  async function poller(): Promise<void> {
     isLooking = true;
     const asking = [...waiting].filter(({ from }) => from <= performance.now());
     const found = await findWork(db).catch(() => undefined); // the loops will say so
@@ -257,7 +257,7 @@ export function openLook(db: Db): Look {
     clearTimeout(timer);
     if (isLooking || waiting.size === 0) return;
     const first = Math.min(...Array.from(waiting, ({ from }) => from));
-    timer = setTimeout(look, Math.max(0, Math.max(first, lookedAt + LOOK_MS) - performance.now()));
+    timer = setTimeout(poller, Math.max(0, Math.max(first, lookedAt + LOOK_MS) - performance.now()));
   }
 
   return {

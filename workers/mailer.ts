@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Queues } from '../src/imports/queue/queues.ts';
-import { type Doubts, deliverMail, openBatchCommitter, openBatchLoader } from '../src/messages/mail/deliver.ts';
+import { deliverMail, openBatchCommitter, openBatchLoader, type RedeliveryRisk } from '../src/messages/mail/deliver.ts';
 import type { Transport } from '../src/messages/mail/message.ts';
 import { openTextTransport, openTransport } from '../src/messages/mail/open-transport.ts';
 import { CLAIM_MS, type MailPointer, releaseClaim } from '../src/messages/mail/outbox.ts';
@@ -8,8 +8,8 @@ import {
   type MailQueue,
   openRateLimiter,
   type RelayOptions,
+  recordDeliveries,
   relayOnce,
-  settleMails,
 } from '../src/messages/mail/relay.ts';
 import { SMTP_CONNECTIONS } from '../src/messages/mail/smtp.ts';
 import type { Config } from '../src/platform/config.ts';
@@ -18,7 +18,7 @@ import type { Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { type FreezeWatch, watchFreezes } from '../src/platform/timeouts.ts';
-import { LOOK_MS, type Look, openLook, type Pause, startLoop } from './loop.ts';
+import { LOOK_MS, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
 
 /**
  * The role `mail`: relays the outbox into the queue and processes the queue. Any number of processes may run it.
@@ -51,7 +51,7 @@ export interface MailerDeps {
   queues: Queues;
   logger: Logger;
   condition?: Condition;
-  look?: Look;
+  poller?: WorkPoller;
   /** For tests: another transport, other delays. */
   transport?: Transport;
   retryDelaysMs?: readonly number[];
@@ -72,7 +72,7 @@ export interface Mailer {
  *   that is still being run: Redis writes its file once a second, and the queue's commits in PostgreSQL do not wait for
  *   the disk.
  */
-export interface MailDoubts extends Doubts {
+export interface MailRedeliveryRisk extends RedeliveryRisk {
   /** Call it when the store of the queue fails. */
   storeFailed(): void;
 }
@@ -83,18 +83,18 @@ export function startMailer(deps: MailerDeps): Mailer {
   let stopped: Promise<void> | undefined;
   const patience = { ms: PATIENCE_MS, isStopping: () => stopped !== undefined };
   const freezes = watchFreezes();
-  const doubts = openDoubts(freezes);
+  const risk = openRedeliveryRisk(freezes);
   const rateLimiter = config.MAIL_RATE > 0 ? openRateLimiter(pool, config.MAIL_RATE) : undefined;
-  const deliver = openDelivery(deps, { transport, doubts, rateLimiter, patience });
+  const deliver = openDelivery(deps, { transport, risk, rateLimiter, patience });
   // A worker that froze may still send the mail of a job that was taken from it. If it died, the mail is due again when
   // its claim expires.
   const worker = queues.work<MailPointer>('mails', async (job) => (job.isTakenOver ? undefined : deliver(job.data)), {
     concurrency: concurrencyOf(config),
     lockMs: config.JOB_LOCK_MS,
     onError: (error) => logger.warn({ reason: error.message }, 'mail queue'),
-    onStoreFault: doubts.storeFailed,
+    onStoreFault: risk.storeFailed,
   });
-  const relayed = relayRound(pool, queues, deps.look ?? openLook(pool), {
+  const relayed = relayRound(pool, queues, deps.poller ?? openWorkPoller(pool), {
     window: windowOf(config),
     perImportRate: config.MAIL_RATE_PER_IMPORT,
     codeTtlMs: config.CODE_TTL_MS,
@@ -125,21 +125,21 @@ function openDelivery(
   deps: MailerDeps,
   {
     transport,
-    doubts,
+    risk,
     rateLimiter,
     patience,
   }: {
     transport: Transport;
-    doubts: MailDoubts;
+    risk: MailRedeliveryRisk;
     rateLimiter: ReturnType<typeof openRateLimiter> | undefined;
     patience: Patience;
   },
 ): (pointer: MailPointer) => Promise<void> {
   const { pool, config } = deps;
   // Retried here and below: better to record a sent mail late than to send it again.
-  const settler = openBatchCommitter((group) => retryWhileUnavailable(() => settleMails(pool, group), patience));
+  const settler = openBatchCommitter((group) => retryWhileUnavailable(() => recordDeliveries(pool, group), patience));
   const texts = openTextTransport(config);
-  const delivery = { ...deps, transport, texts, settler, loader: openBatchLoader(pool), doubts };
+  const delivery = { ...deps, transport, texts, settler, loader: openBatchLoader(pool), risk };
   return async (pointer) => {
     const may = !rateLimiter || (await retryWhileUnavailable(() => rateLimiter.turn(), patience));
     if (may) await retryWhileUnavailable(() => deliverMail(delivery, pointer), patience);
@@ -147,11 +147,11 @@ function openDelivery(
   };
 }
 
-export function openDoubts(freezes: Pick<FreezeWatch, 'since'>): MailDoubts {
+export function openRedeliveryRisk(freezes: Pick<FreezeWatch, 'since'>): MailRedeliveryRisk {
   let failedAt = Number.NEGATIVE_INFINITY;
   const since = (then: number) => freezes.since(then) || failedAt > then;
   return {
-    about: (loadedAt) => freezes.since(loadedAt) || failedAt > loadedAt - LINGER_MS,
+    existsFor: (loadedAt) => freezes.since(loadedAt) || failedAt > loadedAt - LINGER_MS,
     since,
     storeFailed() {
       failedAt = performance.now();
@@ -167,7 +167,7 @@ function concurrencyOf({ MAIL_RATE }: Config): number {
   return MAIL_RATE > 0 ? Math.min(CONCURRENCY, Math.max(SMTP_CONNECTIONS, MAIL_RATE)) : CONCURRENCY;
 }
 
-function relayRound(pool: Pool, queues: Queues, look: Look, options: RelayOptions): () => Promise<Pause> {
+function relayRound(pool: Pool, queues: Queues, poller: WorkPoller, options: RelayOptions): () => Promise<Pause> {
   const queue: MailQueue = {
     depth: () => queues.depth('mails'),
     add: (jobs) => queues.add('mails', jobs),
@@ -175,7 +175,7 @@ function relayRound(pool: Pool, queues: Queues, look: Look, options: RelayOption
   return async () => {
     const handed = await relayOnce({ pool, queue }, options);
     if (options.perImportRate) return RATED_MS;
-    return handed > 0 ? 0 : look.until('mail', { afterMs: IDLE_MS - LOOK_MS });
+    return handed > 0 ? 0 : poller.until('mail', { afterMs: IDLE_MS - LOOK_MS });
   };
 }
 

@@ -7,7 +7,7 @@ import type { Pool } from '../src/platform/db/pool.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { publish } from '../src/platform/telemetry.ts';
 import { withTimeout } from '../src/platform/timeouts.ts';
-import { type Look, openDuty, openLook, type Pause, startLoop } from './loop.ts';
+import { openDuty, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
 
 /**
  * The role `rescue`: ends imports at their deadline, restarts stuck ones, removes interrupted uploads
@@ -25,12 +25,12 @@ export interface RescuerDeps {
   queues: Pick<Queues, 'depth'>;
   logger: Logger;
   condition?: Condition;
-  look?: Look;
+  poller?: WorkPoller;
 }
 
 /** Runs the rescue in rounds. */
 export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
-  const { pool, config, queues, logger, condition, look = openLook(pool) } = deps;
+  const { pool, config, queues, logger, condition, poller = openWorkPoller(pool) } = deps;
   const settings = {
     rescueAfterMs: config.RESCUE_AFTER_MS,
     abandonedAfterMs: config.ABANDONED_AFTER_MS,
@@ -46,7 +46,7 @@ export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
     publish('uploadsRemoved', swept);
     if (redispatched.length > 0) logger.warn({ imports: redispatched }, 'stuck imports are dispatched again');
     if (swept > 0) logger.info({ swept }, 'interrupted uploads are removed');
-    return look.until('rescue', { afterMs: interval });
+    return poller.until('rescue', { afterMs: interval });
   }
   return startLoop('rescuer', logger, rescue, { condition });
 }
@@ -55,11 +55,13 @@ export interface UndoerDeps {
   pool: Pool;
   logger: Logger;
   condition?: Condition;
-  look?: Look;
+  poller?: WorkPoller;
 }
 
 /** Undoes imports while this process has the duty. */
-export function startUndoer({ pool, logger, condition, look = openLook(pool) }: UndoerDeps): { stop(): Promise<void> } {
+export function startUndoer({ pool, logger, condition, poller = openWorkPoller(pool) }: UndoerDeps): {
+  stop(): Promise<void>;
+} {
   const duty = openDuty('undoer', { pool, logger, condition });
 
   async function round(): Promise<number> {
@@ -67,7 +69,7 @@ export function startUndoer({ pool, logger, condition, look = openLook(pool) }: 
     return 0;
   }
   const loop = startLoop('undoer', logger, async () =>
-    (await isAnyUndoing(pool)) ? duty.round(round) : look.until('undo'),
+    (await isAnyUndoing(pool)) ? duty.round(round) : poller.until('undo'),
   );
   return {
     async stop() {

@@ -12,7 +12,7 @@ import { waitForSchema } from '../src/start/schema.ts';
 import { startConverter } from './converter.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startImportWorker } from './import-users.ts';
-import { openLook } from './loop.ts';
+import { openWorkPoller } from './loop.ts';
 import { startMailer } from './mailer.ts';
 import { startMaintenance } from './maintenance.ts';
 import { type JobCounts, startPresence } from './presence.ts';
@@ -37,7 +37,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
   const hasher = openHasher({ threads: config.HASH_THREADS, logger });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
-  const deps = { pool, config, secrets, hasher, queues, logger, condition, look: openLook(pool) };
+  const deps = { pool, config, secrets, hasher, queues, logger, condition, poller: openWorkPoller(pool) };
   // Loaded only on demand: most workers do not listen, and start faster without it.
   const health = config.HEALTH_PORT > 0 ? await import('./health.ts') : undefined;
   const keys = { check: () => requireKeys(pool, secrets) };

@@ -7,7 +7,7 @@ import type { Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { loggable } from '../src/platform/logger.ts';
-import { either, type Look, openLook, type Pause, startLoop } from './loop.ts';
+import { either, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
 /**
  * Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts.
  */
@@ -18,7 +18,7 @@ export interface WebhookSenderDeps {
   secrets: Secrets;
   logger: Logger;
   condition?: Condition;
-  look?: Look;
+  poller?: WorkPoller;
   /** For tests: other delays, another time limit. */
   retryDelaysMs?: readonly number[];
   attemptMs?: number;
@@ -26,7 +26,7 @@ export interface WebhookSenderDeps {
 
 /** `stop` does not wait for receivers: an aborted webhook is due again at once, in another process. */
 export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<void> } {
-  const { config, condition, look = openLook(all.pool), attemptMs, ...deps } = all;
+  const { config, condition, poller = openWorkPoller(all.pool), attemptMs, ...deps } = all;
   const stopping = new AbortController();
   const places = openWebhookPlaces({
     ...deps,
@@ -35,7 +35,7 @@ export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<vo
   });
   async function round(): Promise<Pause> {
     await places.fill();
-    return places.areTaken() ? places.untilFree : either(places.untilFree, look.until('webhook'));
+    return places.areTaken() ? places.untilFree : either(places.untilFree, poller.until('webhook'));
   }
   const loop = startLoop('webhooks', deps.logger, round, { condition });
   return {

@@ -134,7 +134,7 @@ async function apiDelay(baseUrl: string): Promise<LoopDelay> {
   return toHundredths(readLag(text));
 }
 
-/** prom-client measures with the same resolution as loop-delay.ts. @throws Error when the figures are missing */
+/** prom-client measures with the same resolution as machine/loop-delay.ts. @throws Error when the figures are missing */
 export function readLag(metrics: string): LoopDelay {
   const figure = (name: string) => {
     const seconds = new RegExp(`^nodejs_eventloop_lag_${name}_seconds (\\S+)$`, 'm').exec(metrics)?.[1];

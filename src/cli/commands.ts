@@ -4,7 +4,7 @@ import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
 import { importCommand } from './commands/import.ts';
-import { cancel, discard, pause, resume, retry, sendMails, start, undo } from './commands/import-actions.ts';
+import { importActions } from './commands/import-actions.ts';
 import { causes, fix } from './commands/import-fixes.ts';
 import { items, report, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
@@ -15,39 +15,27 @@ import { pull } from './commands/pull.ts';
 import { tokens } from './commands/tokens.ts';
 import { users } from './commands/users.ts';
 import { workers } from './commands/workers.ts';
+
 /** Every command of `muster`, in the order of the help. A new one needs a file in `commands/`, an import, an entry. */
-
 export const COMMANDS: readonly CommandModule[] = [
-  entry(importCommand),
-  entry(pull),
-  entry(convertCommand),
-  entry(status),
-  entry(items),
-  entry(causes),
-  entry(fix),
-  entry(report),
-  entry(start),
-  entry(discard),
-  entry(pause),
-  entry(resume),
-  entry(cancel),
-  entry(retry),
-  entry(undo),
-  entry(sendMails),
-  entry(users),
-  entry(orgs),
-  entry(passwordSources),
-  entry(tokens),
-  entry(clients),
-  entry(events),
-  entry(doctor),
-  entry(workers),
-  entry(keys),
-  entry(login),
-  entry(logout),
+  importCommand,
+  pull,
+  convertCommand,
+  status,
+  items,
+  causes,
+  fix,
+  report,
+  ...importActions,
+  users,
+  orgs,
+  passwordSources,
+  tokens,
+  clients,
+  events,
+  doctor,
+  workers,
+  keys,
+  login,
+  logout,
 ];
-
-/** Each command has its own option type, known only to its builder and handler; the cast erases it. */
-function entry<Given, Options>(command: CommandModule<Given, Options>): CommandModule {
-  return command as unknown as CommandModule;
-}

@@ -7,6 +7,7 @@ import type { Session } from './service/session.ts';
 import { Interrupted, untilInterrupted } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
 import { saveTo } from './terminal/save.ts';
+
 /** Streams a report or an export to a file or to standard output. */
 
 export const OUTPUT = {

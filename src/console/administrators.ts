@@ -1,103 +1,43 @@
+/** The screens of the administrators of the service (IAM_OWNER), who may do everything. Only they see it. */
 import { type Request, type Response, Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
-import { text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/layout.ts';
+import { field, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { type Page, userPath } from './shapes.ts';
-import { headline, notice, textField, time } from './shell/blocks.ts';
+import { sessionOf } from './session.ts';
+import { type ResultPage, userPath } from './shapes.ts';
+import { formPage, headline, list, notice, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
 import { SYSTEM } from './texts/system.ts';
 import { userNames } from './users/list.ts';
-/** The page of the administrators of the service (IAM_OWNER), and the one that removes one of them. */
 
-export const PATH = '/system/administrators';
-
-export interface Administrator {
-  userId: string;
-  details: { creationDate: string };
-}
-
-export interface AdministratorsPage {
-  administrators: readonly Administrator[];
-  /** Of all, of whom the page shows the first. */
-  total: number;
-  nameOf(userId: string): string;
-  /** The person who is signed in. */
-  self: string;
-  /** What was typed into the form. */
-  userId: string;
-}
-
-export function listBody(at: At, page: AdministratorsPage, refusal?: Refusal): Html {
-  const { administrators, total } = page;
-  const more = total > administrators.length ? ADMINISTRATORS.more(administrators.length, total) : '';
-  return html`${headline(ADMINISTRATORS.title, { href: at('/system'), text: SYSTEM.title })}
-<p>${ADMINISTRATORS.intro}</p>
-<section class="card flush">${table(at, page)}${more && html`<p class="inset soft">${more}</p>`}</section>
-<section class="card confirm"><h2>${ADMINISTRATORS.add}</h2>${notice(refusal?.message, 'bad')}
-<form method="post" action="${at(PATH)}">
-${textField({ name: 'userId', label: ADMINISTRATORS.userId, value: page.userId, hint: ADMINISTRATORS.userIdHint, isRequired: true, wrong: refusal?.wrong('userId') })}
-<ul><li>${ADMINISTRATORS.addEffect}</li></ul>
-<div class="buttons"><button type="submit">${ADMINISTRATORS.add}</button></div></form></section>`;
-}
-
-function table(at: At, { administrators, nameOf, self }: AdministratorsPage): Html {
-  return html`<table class="stack"><caption class="sr">${ADMINISTRATORS.title}</caption>
-<thead><tr><th scope="col">${ADMINISTRATORS.user}</th><th scope="col">${ADMINISTRATORS.userId}</th><th scope="col">${ADMINISTRATORS.since}</th><th scope="col">${ADMINISTRATORS.action}</th></tr></thead>
-<tbody>${administrators.map(
-    ({
-      userId,
-      details,
-    }) => html`<tr><th scope="row"><a href="${at(userPath(userId))}">${nameOf(userId)}</a>${userId === self ? html` <span class="soft small">${ADMINISTRATORS.you}</span>` : undefined}</th>
-<td data-label="${ADMINISTRATORS.userId}"><code>${userId}</code></td>
-<td data-label="${ADMINISTRATORS.since}">${time(details.creationDate)}</td>
-<td data-label="${ADMINISTRATORS.action}"><a href="${at(removePath(userId))}">${ADMINISTRATORS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
-  )}</tbody></table>`;
-}
-
-function removePath(userId: string): string {
-  return `${PATH}/${encodeURIComponent(userId)}/remove`;
-}
-
-export interface Removal {
-  userId: string;
-  name: string;
-  isSelf: boolean;
-}
-
-export function removeBody(at: At, { userId, name, isSelf }: Removal, refusal?: Refusal): Html {
-  return html`${headline(ADMINISTRATORS.removeTitle(name), { href: at(PATH), text: ADMINISTRATORS.title })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at(removePath(userId))}">
-<ul><li>${ADMINISTRATORS.removeEffect}</li><li>${ADMINISTRATORS.removeStays}</li></ul>
-${isSelf ? notice(ADMINISTRATORS.removeSelf, 'warn') : undefined}
-<div class="buttons"><button class="danger" type="submit">${ADMINISTRATORS.remove}</button><a class="button quiet" href="${at(PATH)}">${ADMINISTRATORS.back}</a></div></form>`;
-}
-
-/** The screens of the administrators of the service: who may do everything. Only they see it. */
-
+const PATH = '/system/administrators';
 const ALL = `/console${PATH}`;
 const API = '/admin/v1/members';
 const MOST = 200;
 
 export function administratorScreens(deps: ScreenDeps): Router {
   const router = Router();
-  router.get(ALL, (req, res) => list(deps, req, res));
+  router.get(ALL, (req, res) => showAll(deps, req, res));
   router.post(ALL, (req, res) => add(deps, req, res));
   router.get(`${ALL}/:userId/remove`, (req, res) => showRemoval(deps, req, res));
   router.post(`${ALL}/:userId/remove`, (req, res) => remove(deps, req, res));
   return router;
 }
 
-async function list({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api, caller, kept } = visitOf(res);
-  const { details, result } = await api.send<Page<Administrator>>(`${API}/_search`, { query: { limit: MOST } });
+async function showAll(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api, caller, kept } = sessionOf(res);
+  const { details, result } = await api.send<ResultPage<Administrator>>(`${API}/_search`, { query: { limit: MOST } });
   const ids = result.map(({ userId }) => userId);
   const body = listBody(
-    at,
+    consoleUrl,
     {
       administrators: result,
       total: Number(details.totalResult),
@@ -116,33 +56,94 @@ async function list({ at, show }: ScreenDeps, req: Request, res: Response, refus
 }
 
 async function add(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  requirePermission(visitOf(res).caller, 'addInstanceMember');
+  requirePermission(sessionOf(res).caller, 'addInstanceMember');
   try {
-    await visitOf(res).api.send(API, { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER'] });
-    res.redirect(303, deps.at(`${PATH}?done=added`));
+    await sessionOf(res).api.send(API, { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER'] });
+    res.redirect(303, deps.consoleUrl(`${PATH}?done=added`));
   } catch (error) {
-    await list(deps, req, res, refusalOf(error, ['userId']));
+    await showAll(deps, req, res, refusalOf(error, ['userId']));
   }
 }
 
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api, caller } = visitOf(res);
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api, caller } = sessionOf(res);
   requirePermission(caller, 'removeInstanceMember');
   const userId = String(req.params.userId);
   const name = (await userNames(api, [userId]))(userId);
-  const body = removeBody(at, { userId, name, isSelf: userId === caller.userId }, refusal);
-  show(req, res, { title: ADMINISTRATORS.removeTitle(name), status: refusal?.status ?? 200, body });
+  const title = ADMINISTRATORS.removeTitle(name);
+  const body = formPage({
+    title,
+    above: { href: consoleUrl(PATH), text: ADMINISTRATORS.title },
+    problem: refusal?.message,
+    action: consoleUrl(removePath(userId)),
+    content: html`${list([ADMINISTRATORS.removeEffect, ADMINISTRATORS.removeStays])}
+${userId === caller.userId ? notice(ADMINISTRATORS.removeSelf, 'warn') : undefined}`,
+    button: ADMINISTRATORS.remove,
+    back: ADMINISTRATORS.back,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
 }
 
 /** The API keeps the last administrator who can sign in. */
 async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const userId = String(req.params.userId);
   try {
     await api.send(`${API}/${encodeURIComponent(userId)}`, {}, { method: 'DELETE' });
   } catch (error) {
     return showRemoval(deps, req, res, refusalOf(error));
   }
-  // Those who removed themselves may no longer see the list.
-  res.redirect(303, deps.at(userId === caller.userId ? '/' : `${PATH}?done=removed`));
+  // A person who removed themselves may no longer see the list.
+  res.redirect(303, deps.consoleUrl(userId === caller.userId ? '/' : `${PATH}?done=removed`));
+}
+
+interface Administrator {
+  userId: string;
+  details: { creationDate: string };
+}
+
+interface AdministratorsPage {
+  administrators: readonly Administrator[];
+  /** The number of all administrators; the page shows the first of them. */
+  total: number;
+  nameOf(userId: string): string;
+  /** The person who is signed in. */
+  self: string;
+  /** What was typed into the form. */
+  userId: string;
+}
+
+function listBody(consoleUrl: ConsoleUrl, page: AdministratorsPage, refusal?: Refusal): Html {
+  const { administrators, total } = page;
+  const more = total > administrators.length ? ADMINISTRATORS.more(administrators.length, total) : '';
+  return html`${headline(ADMINISTRATORS.title, { href: consoleUrl('/system'), text: SYSTEM.title })}
+<p>${ADMINISTRATORS.intro}</p>
+<section class="card flush">${administratorTable(consoleUrl, page)}${more && html`<p class="inset soft">${more}</p>`}</section>
+<section class="card confirm"><h2>${ADMINISTRATORS.add}</h2>${notice(refusal?.message, 'bad')}
+<form method="post" action="${consoleUrl(PATH)}">
+${field({ name: 'userId', label: ADMINISTRATORS.userId, value: page.userId, hint: ADMINISTRATORS.userIdHint, wrong: refusal?.wrong('userId') })}
+${list([ADMINISTRATORS.addEffect])}
+<div class="buttons"><button type="submit">${ADMINISTRATORS.add}</button></div></form></section>`;
+}
+
+function administratorTable(consoleUrl: ConsoleUrl, { administrators, nameOf, self }: AdministratorsPage): Html {
+  const columns = [ADMINISTRATORS.user, ADMINISTRATORS.userId, ADMINISTRATORS.since, ADMINISTRATORS.action];
+  const rows = administrators.map(
+    ({ userId, details }) => html`<tr><th scope="row"><a href="${consoleUrl(userPath(userId))}">${nameOf(userId)}</a>${
+      userId === self ? html` <span class="soft small">${ADMINISTRATORS.you}</span>` : undefined
+    }</th>
+<td data-label="${ADMINISTRATORS.userId}"><code>${userId}</code></td>
+<td data-label="${ADMINISTRATORS.since}">${time(details.creationDate)}</td>
+<td data-label="${ADMINISTRATORS.action}"><a href="${consoleUrl(removePath(userId))}">${ADMINISTRATORS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
+  );
+  return table(ADMINISTRATORS.title, columns, rows);
+}
+
+function removePath(userId: string): string {
+  return `${PATH}/${encodeURIComponent(userId)}/remove`;
 }

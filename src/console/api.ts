@@ -1,71 +1,15 @@
+/**
+ * The API, as the screens use it: in this process, with the token of the person who is signed in.
+ *
+ * Guarantee: a screen shows and does only what the API lets this person see and do; what no call of the API answers is
+ * in `database.ts`. Each call checks the token and the roles again.
+ */
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Request } from 'express';
 import { ApiError, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
-
-/**
- * HTTP requests to a handler of this process, over a connection in memory.
- *
- * The console calls the API and the token endpoint this way. It needs no port, and works where the server cannot reach
- * its own public address: behind a proxy, with another name inside, with a certificate that it does not trust.
- * Guarantee: a call ends within LIMIT_MS.
- */
-
-const LIMIT_MS = 30_000;
-
-export interface ChannelRequest {
-  method?: string | undefined;
-  headers?: Record<string, string>;
-  body?: string | undefined;
-}
-
-/** Sends a request to a path of the handler; returns the response with its body. */
-export type Channel = (path: string, options?: ChannelRequest) => Promise<Response>;
-
-export function openChannel(handler: RequestListener): Channel {
-  const server = createServer(handler);
-  return async (path, { method = 'GET', headers = {}, body } = {}) => {
-    const [ours, theirs] = duplexPair();
-    server.emit('connection', theirs);
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const signal = AbortSignal.timeout(LIMIT_MS);
-    try {
-      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-        const sent = request({
-          // Any Duplex will do.
-          createConnection: () => ours as unknown as Socket,
-          headers: { host: 'localhost', connection: 'close', ...headers, ...length },
-          path,
-          method,
-          signal,
-        });
-        sent.on('response', resolve).on('error', reject).end(body);
-      });
-      return toResponse(answer, await buffer(answer));
-    } finally {
-      ours.destroy();
-      theirs.destroy();
-    }
-  };
-}
-
-function toResponse({ statusCode = 500, rawHeaders }: IncomingMessage, body: Buffer): Response {
-  const headers = new Headers();
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    headers.append(rawHeaders[i] as string, rawHeaders[i + 1] as string);
-  }
-  const isEmpty = statusCode === 204 || statusCode === 304;
-  return new Response(isEmpty ? null : new Uint8Array(body), { status: statusCode, headers });
-}
-
-/**
- * The API, as the screens use it: with the token of the person who is signed in.
- *
- * Guarantee: a screen shows and does only what the API lets this person see and do, as it has no other way to read or
- * change anything. Each call checks the token and the roles again.
- */
 
 interface SendOptions {
   method?: string;
@@ -113,6 +57,7 @@ function onOrg(orgId: string | undefined): Record<string, string> {
   return orgId ? { 'x-service-orgid': Buffer.from(orgId).toString('latin1') } : {};
 }
 
+/** The API's answer to a request that failed. */
 interface Problem {
   message?: string;
   code?: number;
@@ -128,4 +73,56 @@ function toError(answer: Response, body: unknown): ApiError {
     violations: details.flatMap(({ fieldViolations }) => fieldViolations ?? []),
     ...(retryAfterS === undefined ? {} : { retryAfterS }),
   });
+}
+
+const LIMIT_MS = 30_000;
+
+export interface ChannelRequest {
+  method?: string | undefined;
+  headers?: Record<string, string>;
+  body?: string | undefined;
+}
+
+/** Sends a request to a path of the handler; returns the response with its body. */
+export type Channel = (path: string, options?: ChannelRequest) => Promise<Response>;
+
+/**
+ * HTTP requests to a handler of this process, over a connection in memory. They need no port, and work where the server
+ * cannot reach its own public address: behind a proxy, with another name inside, with a certificate that it does not
+ * trust. A call ends within LIMIT_MS.
+ */
+export function openChannel(handler: RequestListener): Channel {
+  const server = createServer(handler);
+  return async (path, { method = 'GET', headers = {}, body } = {}) => {
+    const [ours, theirs] = duplexPair();
+    server.emit('connection', theirs);
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    try {
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request({
+          // Any Duplex will do.
+          createConnection: () => ours as unknown as Socket,
+          headers: { host: 'localhost', connection: 'close', ...headers, ...length },
+          path,
+          method,
+          signal,
+        });
+        sent.on('response', resolve).on('error', reject).end(body);
+      });
+      return toResponse(answer, await buffer(answer));
+    } finally {
+      ours.destroy();
+      theirs.destroy();
+    }
+  };
+}
+
+function toResponse({ statusCode = 500, rawHeaders }: IncomingMessage, body: Buffer): Response {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    headers.append(rawHeaders[i] as string, rawHeaders[i + 1] as string);
+  }
+  const isEmpty = statusCode === 204 || statusCode === 304;
+  return new Response(isEmpty ? null : new Uint8Array(body), { status: statusCode, headers });
 }

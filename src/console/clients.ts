@@ -1,19 +1,119 @@
+/** The screens of OAuth clients, for an IAM_OWNER. A secret is shown once, in the answer to the form. */
 import { type Request, type Response, Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
-import { text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/layout.ts';
+import { described, field, remarks, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { headline, notice, selectField, textField, time } from './shell/blocks.ts';
+import { sessionOf } from './session.ts';
+import { empty, formPage, headline, list, selectField, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
-import { ONCE_SCRIPTS, onceBody } from './shell/once.ts';
-import type { At } from './shell/show.ts';
+import { ONCE_SCRIPTS, secretShownOnce } from './shell/once.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { CLIENTS } from './texts/clients.ts';
 import { ONCE } from './texts/frame.ts';
-/** The pages of OAuth clients: the list, a new one, removing one. */
 
-export interface Client {
+/** What an application is, by the way in which it can keep a secret. */
+const KINDS = {
+  web: { grantTypes: ['authorization_code', 'refresh_token'], authMethod: 'client_secret_basic' },
+  native: { grantTypes: ['authorization_code', 'refresh_token'], authMethod: 'none' },
+  service: { grantTypes: ['client_credentials'], authMethod: 'client_secret_basic' },
+} as const;
+type Kind = keyof typeof KINDS;
+
+const FIELDS = ['name', 'kind', 'redirectUris', 'postLogoutRedirectUris'] as const;
+const API = '/admin/v1/clients';
+
+export function clientScreens(deps: ScreenDeps): Router {
+  const { consoleUrl, show } = deps;
+  const router = Router();
+  router.get('/console/clients', async (req, res) => {
+    show(req, res, { title: CLIENTS.title, body: listBody(consoleUrl, await readClients(res)) });
+  });
+  router.get('/console/clients/new', (req, res) => showNew(deps, req, res));
+  router.post('/console/clients/new', (req, res) => create(deps, req, res));
+  router.get('/console/clients/:clientId/remove', (req, res) => showRemoval(deps, req, res));
+  router.post('/console/clients/:clientId/remove', (req, res) => remove(deps, req, res));
+  return router;
+}
+
+async function readClients(res: Response): Promise<Client[]> {
+  return (await sessionOf(res).api.get<{ result: Client[] }>(API)).result;
+}
+
+function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
+  const { caller, kept } = sessionOf(res);
+  requirePermission(caller, 'addClient');
+  const values = Object.fromEntries(FIELDS.map((name) => [name, text(req.body, name) || kept[name] || '']));
+  show(req, res, {
+    title: CLIENTS.create,
+    status: refusal?.status ?? 200,
+    body: createBody(consoleUrl, values, refusal),
+  });
+}
+
+async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const kind = text(req.body, 'kind');
+  const { grantTypes, authMethod } = KINDS[kind in KINDS ? (kind as Kind) : 'web'];
+  const lines = (name: string) =>
+    text(req.body, name)
+      .split(/\s+/)
+      .filter((line) => line !== '');
+  try {
+    const made = await sessionOf(res).api.send<{ clientId: string; clientSecret?: string }>(API, {
+      name: text(req.body, 'name').trim(),
+      redirectUris: lines('redirectUris'),
+      postLogoutRedirectUris: lines('postLogoutRedirectUris'),
+      grantTypes,
+      authMethod,
+    });
+    if (made.clientSecret === undefined) return res.redirect(303, deps.consoleUrl('/clients'));
+    const values: [string, string][] = [
+      [CLIENTS.id, made.clientId],
+      [CLIENTS.secret, made.clientSecret],
+    ];
+    const back = { href: deps.consoleUrl('/clients'), text: CLIENTS.title };
+    deps.show(req, res, { title: ONCE.title, body: secretShownOnce(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
+  } catch (error) {
+    showNew(deps, req, res, refusalOf(error, FIELDS));
+  }
+}
+
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const client = (await readClients(res)).find(({ clientId }) => clientId === req.params.clientId);
+  if (!client) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
+  const title = CLIENTS.removeTitle(client.name);
+  const body = formPage({
+    title,
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
+    problem: refusal?.message,
+    action: consoleUrl(removePath(client.clientId)),
+    content: list(CLIENTS.removeEffects),
+    button: CLIENTS.remove,
+    back: CLIENTS.back,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
+}
+
+async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  try {
+    await sessionOf(res).api.send(
+      `${API}/${encodeURIComponent(String(req.params.clientId))}`,
+      {},
+      { method: 'DELETE' },
+    );
+  } catch (error) {
+    return showRemoval(deps, req, res, refusalOf(error));
+  }
+  res.redirect(303, deps.consoleUrl('/clients'));
+}
+
+interface Client {
   clientId: string;
   name: string;
   redirectUris: string[];
@@ -22,32 +122,23 @@ export interface Client {
   details: { creationDate: string };
 }
 
-/** What an application is, by the way in which it can keep a secret. */
-export const KINDS = {
-  web: { grantTypes: ['authorization_code', 'refresh_token'], authMethod: 'client_secret_basic' },
-  native: { grantTypes: ['authorization_code', 'refresh_token'], authMethod: 'none' },
-  service: { grantTypes: ['client_credentials'], authMethod: 'client_secret_basic' },
-} as const;
-export type Kind = keyof typeof KINDS;
-
-export function listBody(at: At, clients: readonly Client[]): Html {
-  const create = html`<a class="button" href="${at('/clients/new')}">${CLIENTS.create}</a>`;
+function listBody(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
+  const create = html`<a class="button" href="${consoleUrl('/clients/new')}">${CLIENTS.create}</a>`;
   return html`${headline(CLIENTS.title, undefined, create)}
-${clients.length === 0 ? html`<section class="card empty"><h2>${CLIENTS.none}</h2><p>${CLIENTS.noneHint}</p></section>` : table(at, clients)}`;
+${clients.length === 0 ? empty(CLIENTS.none, CLIENTS.noneHint) : clientTable(consoleUrl, clients)}`;
 }
 
-function table(at: At, clients: readonly Client[]): Html {
-  return html`<section class="card flush"><table class="stack"><caption class="sr">${CLIENTS.title}</caption>
-<thead><tr><th scope="col">${CLIENTS.name}</th><th scope="col">${CLIENTS.id}</th><th scope="col">${CLIENTS.kind}</th>
-<th scope="col">${CLIENTS.redirectUris}</th><th scope="col">${CLIENTS.created}</th><th scope="col">${CLIENTS.action}</th></tr></thead>
-<tbody>${clients.map(
+function clientTable(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
+  const { title, name, id, kind, kinds, redirectUris, created, action, remove } = CLIENTS;
+  const rows = clients.map(
     (client) => html`<tr><th scope="row">${client.name}</th>
-<td data-label="${CLIENTS.id}"><code>${client.clientId}</code></td>
-<td data-label="${CLIENTS.kind}">${CLIENTS.kinds[kindOf(client)]}</td>
-<td data-label="${CLIENTS.redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
-<td data-label="${CLIENTS.created}">${time(client.details.creationDate)}</td>
-<td data-label="${CLIENTS.action}"><a href="${at(removePath(client.clientId))}">${CLIENTS.remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
-  )}</tbody></table></section>`;
+<td data-label="${id}"><code>${client.clientId}</code></td>
+<td data-label="${kind}">${kinds[kindOf(client)]}</td>
+<td data-label="${redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
+<td data-label="${created}">${time(client.details.creationDate)}</td>
+<td data-label="${action}"><a href="${consoleUrl(removePath(client.clientId))}">${remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
+  );
+  return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, action], rows)}</section>`;
 }
 
 function kindOf({ authMethod, grantTypes }: Client): Kind {
@@ -59,106 +150,26 @@ function removePath(clientId: string): string {
   return `/clients/${encodeURIComponent(clientId)}/remove`;
 }
 
-export function createBody(at: At, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
   const kinds = Object.entries(CLIENTS.kinds);
-  return html`${headline(CLIENTS.create, { href: at('/clients'), text: CLIENTS.title })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at('/clients/new')}">
-${textField({ name: 'name', label: CLIENTS.name, value: values.name, hint: CLIENTS.nameHint, isRequired: true, wrong: refusal?.wrong('name') })}
+  return formPage({
+    title: CLIENTS.create,
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
+    problem: refusal?.message,
+    action: consoleUrl('/clients/new'),
+    content: html`${field({ name: 'name', label: CLIENTS.name, value: values.name, hint: CLIENTS.nameHint, wrong: refusal?.wrong('name') })}
 <div class="field">${selectField(CLIENTS.kind, 'kind', kinds, values.kind || 'web')}</div>
 ${lines('redirectUris', CLIENTS.redirectUris, values, refusal)}
 ${lines('postLogoutRedirectUris', CLIENTS.logoutUris, values, refusal)}
-<p>${CLIENTS.createEffect}</p>
-<div class="buttons"><button type="submit">${CLIENTS.create}</button></div></form>`;
-}
-
-function lines(name: string, label: string, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
-  const wrong = refusal?.wrong(name);
-  return html`<div class="field"><label for="${name}">${label}</label>
-<textarea id="${name}" name="${name}" rows="3" cols="48" spellcheck="false" aria-describedby="${name}-hint${wrong ? ` ${name}-wrong` : ''}"${
-    wrong ? html` aria-invalid="true"` : undefined
-  }>
-${values[name] ?? ''}</textarea><p class="hint" id="${name}-hint">${CLIENTS.linesHint}</p>
-${wrong && html`<p class="wrong" id="${name}-wrong">${wrong}</p>`}</div>`;
-}
-
-export function removeBody(at: At, client: Client, refusal?: Refusal): Html {
-  const page = at('/clients');
-  return html`${headline(CLIENTS.removeTitle(client.name), { href: page, text: CLIENTS.title })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at(removePath(client.clientId))}">
-<ul>${CLIENTS.removeEffects.map((effect) => html`<li>${effect}</li>\n`)}</ul>
-<div class="buttons"><button class="danger" type="submit">${CLIENTS.remove}</button><a class="button quiet" href="${page}">${CLIENTS.back}</a></div></form>`;
-}
-
-/** The screens of OAuth clients, for an IAM_OWNER. A secret is shown once, in the answer to the form. */
-
-const FIELDS = ['name', 'kind', 'redirectUris', 'postLogoutRedirectUris'] as const;
-const API = '/admin/v1/clients';
-
-export function clientScreens(deps: ScreenDeps): Router {
-  const { at, show } = deps;
-  const router = Router();
-  router.get('/console/clients', async (req, res) => {
-    show(req, res, { title: CLIENTS.title, body: listBody(at, await readClients(res)) });
+<p>${CLIENTS.createEffect}</p>`,
+    button: CLIENTS.create,
   });
-  router.get('/console/clients/new', (req, res) => showNew(deps, req, res));
-  router.post('/console/clients/new', (req, res) => create(deps, req, res));
-  router.get('/console/clients/:clientId/remove', (req, res) => showRemoval(deps, req, res));
-  router.post('/console/clients/:clientId/remove', (req, res) => remove(deps, req, res));
-  return router;
 }
 
-async function readClients(res: Response): Promise<Client[]> {
-  return (await visitOf(res).api.get<{ result: Client[] }>(API)).result;
-}
-
-function showNew({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
-  const { caller, kept } = visitOf(res);
-  requirePermission(caller, 'addClient');
-  const values = Object.fromEntries(FIELDS.map((name) => [name, text(req.body, name) || kept[name] || '']));
-  show(req, res, { title: CLIENTS.create, status: refusal?.status ?? 200, body: createBody(at, values, refusal) });
-}
-
-async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const kind = text(req.body, 'kind');
-  const { grantTypes, authMethod } = KINDS[kind in KINDS ? (kind as Kind) : 'web'];
-  const lines = (name: string) =>
-    text(req.body, name)
-      .split(/\s+/)
-      .filter((line) => line !== '');
-  try {
-    const made = await visitOf(res).api.send<{ clientId: string; clientSecret?: string }>(API, {
-      name: text(req.body, 'name').trim(),
-      redirectUris: lines('redirectUris'),
-      postLogoutRedirectUris: lines('postLogoutRedirectUris'),
-      grantTypes,
-      authMethod,
-    });
-    if (made.clientSecret === undefined) return res.redirect(303, deps.at('/clients'));
-    const values: [string, string][] = [
-      [CLIENTS.id, made.clientId],
-      [CLIENTS.secret, made.clientSecret],
-    ];
-    const back = { href: deps.at('/clients'), text: CLIENTS.title };
-    deps.show(req, res, { title: ONCE.title, body: onceBody(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
-  } catch (error) {
-    showNew(deps, req, res, refusalOf(error, FIELDS));
-  }
-}
-
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const client = (await readClients(res)).find(({ clientId }) => clientId === req.params.clientId);
-  if (!client) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
-  const body = removeBody(at, client, refusal);
-  show(req, res, { title: CLIENTS.removeTitle(client.name), status: refusal?.status ?? 200, body });
-}
-
-async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  try {
-    await visitOf(res).api.send(`${API}/${encodeURIComponent(String(req.params.clientId))}`, {}, { method: 'DELETE' });
-  } catch (error) {
-    return showRemoval(deps, req, res, refusalOf(error));
-  }
-  res.redirect(303, deps.at('/clients'));
+/** Addresses, one in each line. */
+function lines(name: string, label: string, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+  const about = { name, hint: CLIENTS.linesHint, wrong: refusal?.wrong(name) };
+  return html`<div class="field"><label for="${name}">${label}</label>
+<textarea id="${name}" name="${name}" rows="3" cols="48" spellcheck="false"${described(about)}>
+${values[name] ?? ''}</textarea>${remarks(about)}</div>`;
 }

@@ -1,182 +1,43 @@
+/** The screens of organizations: the list, one with its members, a new one, a new machine user. */
 import { type Request, type Response, Router } from 'express';
 import { may, ORG_ROLES, requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
-import { text } from '../platform/html/forms.ts';
-import { type Html, html } from '../platform/html/layout.ts';
+import { field, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { type Page, userPath } from './shapes.ts';
-import { count, facts, headline, notice, parameter, queryOf, selectField, textField, time } from './shell/blocks.ts';
+import { sessionOf } from './session.ts';
+import { type ResultPage, userPath } from './shapes.ts';
+import {
+  type Choice,
+  count,
+  empty,
+  facts,
+  formPage,
+  headline,
+  list,
+  notice,
+  pages,
+  parameter,
+  queryOf,
+  selectField,
+  table,
+  time,
+} from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
-import type { At } from './shell/show.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { MEMBERS, ORGS } from './texts/organizations.ts';
 import { userNames } from './users/list.ts';
-/** The list of organizations, and the form for a new one. */
-
-export interface OrgView {
-  id: string;
-  name: string;
-  primaryDomain: string;
-}
-
-export interface OrgList {
-  orgs: readonly OrgView[];
-  total: number;
-  offset: number;
-  /** What was searched for. */
-  text: string;
-  maySearch: boolean;
-  mayCreate: boolean;
-}
-
-export const PAGE = 50;
-
-export function orgPath(id: string): string {
-  return `/organizations/${encodeURIComponent(id)}`;
-}
-
-export function listBody(at: At, { orgs, total, offset, text, maySearch, mayCreate }: OrgList): Html {
-  const to = (from: number) => at(`/organizations${queryOf({ q: text, from: from > 0 ? String(from) : '' })}`);
-  const create = mayCreate ? html`<a class="button" href="${at('/organizations/new')}">${ORGS.create}</a>` : undefined;
-  const pages = html`<p class="pages">${offset > 0 ? html`<a href="${to(offset - PAGE)}">${ORGS.before}</a>` : undefined}
-${offset + PAGE < total ? html`<a href="${to(offset + PAGE)}">${ORGS.next}</a>` : undefined}</p>`;
-  return html`${headline(ORGS.title, undefined, create)}
-${maySearch ? searchForm(at, text) : undefined}
-${orgs.length === 0 ? html`<section class="card empty"><h2>${ORGS.none}</h2><p>${ORGS.noneHint}</p></section>` : table(at, orgs, total)}
-${pages}`;
-}
-
-function searchForm(at: At, text: string): Html {
-  return html`<form class="filters" role="search" method="get" action="${at('/organizations')}">
-<div><label for="q">${ORGS.search}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="200"></div>
-<button type="submit">${ORGS.find}</button></form>`;
-}
-
-function table(at: At, orgs: readonly OrgView[], total: number): Html {
-  return html`<p class="soft">${ORGS.found(count(total), total === 1)}</p>
-<section class="card flush"><table class="stack"><caption class="sr">${ORGS.title}</caption>
-<thead><tr><th scope="col">${ORGS.name}</th><th scope="col">${ORGS.domain}</th><th scope="col">${ORGS.id}</th></tr></thead>
-<tbody>${orgs.map(
-    ({ id, name, primaryDomain }) => html`<tr><th scope="row"><a href="${at(orgPath(id))}">${name}</a></th>
-<td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td></tr>\n`,
-  )}</tbody></table></section>`;
-}
-
-export function createBody(at: At, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
-  return html`${headline(ORGS.create, { href: at('/organizations'), text: ORGS.title })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at('/organizations/new')}">
-${textField({ name: 'name', label: ORGS.name, value: values.name, isRequired: true, wrong: refusal?.wrong('name') })}
-${textField({ name: 'domain', label: ORGS.domain, value: values.domain, hint: ORGS.domainHint, wrong: refusal?.wrong('domain') })}
-<p>${ORGS.createEffect}</p>
-<div class="buttons"><button type="submit">${ORGS.create}</button></div></form>`;
-}
-
-/** The page of one organization, with its members, and the pages that change it. */
-
-export interface Member {
-  userId: string;
-  roles: string[];
-  details: { creationDate: string };
-}
-
-export interface OrgPage {
-  org: OrgView;
-  members: readonly Member[];
-  /** Of all members, of which the page shows the first. */
-  total: number;
-  nameOf(userId: string): string;
-  /** What was typed into the form for a new member. */
-  values: Readonly<Record<string, string>>;
-  refusal?: Refusal | undefined;
-}
-
-export function oneBody(at: At, page: OrgPage): Html {
-  const { org } = page;
-  const users = at(`/users${queryOf({ org: org.id })}`);
-  const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
-<a class="button quiet" href="${at(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>`;
-  const about = facts([
-    [ORGS.id, html`<code>${org.id}</code>`],
-    [ORGS.domain, org.primaryDomain],
-  ]);
-  return html`${headline(org.name, { href: at('/organizations'), text: ORGS.title }, buttons)}
-<section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
-<section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(at, page)}</section>
-${addForm(at, page)}`;
-}
-
-function membersOf(at: At, { org, members, total, nameOf }: OrgPage): Html {
-  if (members.length === 0) return html`<p class="inset soft">${MEMBERS.none}</p>`;
-  const more =
-    total > members.length ? html`<p class="inset soft">${MEMBERS.more(members.length, total)}</p>` : undefined;
-  return html`<table class="stack"><caption class="sr">${MEMBERS.title}</caption>
-<thead><tr><th scope="col">${MEMBERS.user}</th><th scope="col">${MEMBERS.roles}</th><th scope="col">${MEMBERS.since}</th><th scope="col">${MEMBERS.action}</th></tr></thead>
-<tbody>${members.map(
-    ({
-      userId,
-      roles,
-      details,
-    }) => html`<tr><th scope="row"><a href="${at(userPath(userId))}">${nameOf(userId)}</a></th>
-<td data-label="${MEMBERS.roles}">${roles.map((role) => MEMBERS.names[role] ?? role).join(', ')}</td>
-<td data-label="${MEMBERS.since}">${time(details.creationDate)}</td>
-<td data-label="${MEMBERS.action}"><a href="${at(removePath(org.id, userId))}">${MEMBERS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
-  )}</tbody></table>${more}`;
-}
-
-function addForm(at: At, { org, values, refusal }: OrgPage): Html {
-  const roles = ORG_ROLES.map((role): [string, string] => [role, MEMBERS.names[role] ?? role]);
-  return html`<section class="card confirm"><h2>${MEMBERS.add}</h2>${notice(refusal?.message, 'bad')}
-<form method="post" action="${at(orgPath(org.id))}">
-${textField({ name: 'userId', label: MEMBERS.userId, value: values.userId, hint: MEMBERS.userIdHint, isRequired: true, wrong: refusal?.wrong('userId') })}
-<div class="field">${selectField(MEMBERS.role, 'role', roles, values.role ?? 'ORG_OWNER')}</div>
-<ul>${ORG_ROLES.map((role) => html`<li>${MEMBERS.effects[role]}</li>\n`)}</ul>
-<div class="buttons"><button type="submit">${MEMBERS.add}</button></div></form></section>`;
-}
-
-function removePath(orgId: string, userId: string): string {
-  return `${orgPath(orgId)}/members/${encodeURIComponent(userId)}/remove`;
-}
-
-export interface Removal {
-  org: OrgView;
-  userId: string;
-  name: string;
-  isSelf: boolean;
-}
-
-export function removeBody(at: At, { org, userId, name, isSelf }: Removal, refusal?: Refusal): Html {
-  const page = at(orgPath(org.id));
-  return html`${headline(MEMBERS.removeTitle(name), { href: page, text: org.name })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at(removePath(org.id, userId))}">
-<ul><li>${MEMBERS.removeEffect(org.name)}</li><li>${MEMBERS.removeStays}</li></ul>
-${isSelf ? notice(MEMBERS.removeSelf, 'warn') : undefined}
-<div class="buttons"><button class="danger" type="submit">${MEMBERS.remove}</button><a class="button quiet" href="${page}">${MEMBERS.back}</a></div></form>`;
-}
-
-export function machineBody(at: At, org: OrgView, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
-  const field = (name: string, label: string, isRequired = false) =>
-    textField({ name, label, value: values[name], isRequired, wrong: refusal?.wrong(name) });
-  return html`${headline(ORGS.newMachine, { href: at(orgPath(org.id)), text: org.name })}
-${notice(refusal?.message, 'bad')}
-<form class="card confirm" method="post" action="${at(`${orgPath(org.id)}/machines/new`)}">
-<p>${ORGS.machineEffect}</p>
-${field('userName', ORGS.userName, true)}${field('name', ORGS.name, true)}${field('description', ORGS.description)}
-<div class="buttons"><button type="submit">${ORGS.newMachine}</button></div></form>`;
-}
-
-/** The screens of organizations: list, one with its members, a new one, a new machine user. */
 
 const ONE = '/console/organizations/:orgId';
+const PAGE = 50;
 const MOST_MEMBERS = 200;
 
 export function organizationScreens(deps: ScreenDeps): Router {
   const router = Router();
-  router.get('/console/organizations', (req, res) => list(deps, req, res));
+  router.get('/console/organizations', (req, res) => showAll(deps, req, res));
   router.get('/console/organizations/new', (req, res) => showNew(deps, req, res));
   router.post('/console/organizations/new', (req, res) => create(deps, req, res));
-  router.get(ONE, (req, res) => one(deps, req, res));
+  router.get(ONE, (req, res) => showOne(deps, req, res));
   router.post(ONE, (req, res) => addMember(deps, req, res));
   router.get(`${ONE}/members/:userId/remove`, (req, res) => showRemoval(deps, req, res));
   router.post(`${ONE}/members/:userId/remove`, (req, res) => removeMember(deps, req, res));
@@ -185,8 +46,8 @@ export function organizationScreens(deps: ScreenDeps): Router {
   return router;
 }
 
-async function list({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { caller } = visitOf(res);
+async function showAll({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { caller } = sessionOf(res);
   const maySearch = may(caller, 'searchOrgs');
   const query = parameter(req, 'q');
   const offset = Math.max(0, Number.parseInt(parameter(req, 'from'), 10) || 0);
@@ -198,16 +59,16 @@ async function list({ at, show }: ScreenDeps, req: Request, res: Response): Prom
     maySearch,
     mayCreate: may(caller, 'createOrg'),
   };
-  show(req, res, { title: ORGS.title, body: listBody(at, page) });
+  show(req, res, { title: ORGS.title, body: listBody(consoleUrl, page) });
 }
 
-/** All of them; with a text, those that have it as id, domain or name: the first of these that finds one. */
+/** All organizations; with a text, those whose id, domain or name it is: the first of these that finds one. */
 async function findOrgs(res: Response, query: string, offset: number): Promise<{ orgs: OrgView[]; total: number }> {
   const tries = query
     ? [{ idQuery: { id: query } }, { domainQuery: { domain: query } }, { nameQuery: { name: query } }].map((q) => [q])
     : [[]];
   for (const queries of tries) {
-    const { details, result } = await visitOf(res).api.send<Page<OrgView>>('/admin/v1/orgs/_search', {
+    const { details, result } = await sessionOf(res).api.send<ResultPage<OrgView>>('/admin/v1/orgs/_search', {
       query: { limit: PAGE, offset },
       queries,
     });
@@ -216,26 +77,26 @@ async function findOrgs(res: Response, query: string, offset: number): Promise<{
   return { orgs: [], total: 0 };
 }
 
-/** Those on which the person may see the members. */
+/** The organizations whose members the person may see. */
 async function ownOrgs(res: Response): Promise<{ orgs: OrgView[]; total: number }> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const me = await api.get<{ organizations: OrgView[] }>('/management/v1/me');
   const orgs = me.organizations.filter(({ id }) => may(caller, 'searchOrgMembers', id));
   return { orgs, total: orgs.length };
 }
 
-function showNew({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
-  requirePermission(visitOf(res).caller, 'createOrg');
+function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
+  requirePermission(sessionOf(res).caller, 'createOrg');
   const values = valuesOf(req, res, ['name', 'domain']);
-  show(req, res, { title: ORGS.create, status: refusal?.status ?? 200, body: createBody(at, values, refusal) });
+  show(req, res, { title: ORGS.create, status: refusal?.status ?? 200, body: createBody(consoleUrl, values, refusal) });
 }
 
 async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { name, domain } = valuesOf(req, res, ['name', 'domain']);
   try {
     const body = { name, ...(domain ? { domain } : {}) };
-    const { id } = await visitOf(res).api.send<{ id: string }>('/management/v1/orgs', body);
-    res.redirect(303, deps.at(`${orgPath(id)}?done=created`));
+    const { id } = await sessionOf(res).api.send<{ id: string }>('/management/v1/orgs', body);
+    res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=created`));
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, ['name', 'domain']));
   }
@@ -243,16 +104,21 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
 
 /** @throws ApiError 403 unless the person may manage the organization */
 async function orgOf(req: Request, res: Response): Promise<OrgView> {
-  const { api, caller } = visitOf(res);
+  const { api, caller } = sessionOf(res);
   const orgId = String(req.params.orgId);
   requirePermission(caller, 'searchOrgMembers', orgId);
   return (await api.get<{ org: OrgView }>('/management/v1/orgs/me', { orgId })).org;
 }
 
-async function one({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
-  const { api } = visitOf(res);
+async function showOne(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { api } = sessionOf(res);
   const org = await orgOf(req, res);
-  const found = await api.send<Page<Member>>(
+  const found = await api.send<ResultPage<Member>>(
     '/management/v1/orgs/me/members/_search',
     { query: { limit: MOST_MEMBERS } },
     { orgId: org.id },
@@ -263,20 +129,20 @@ async function one({ at, show }: ScreenDeps, req: Request, res: Response, refusa
   );
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
-  const body = oneBody(at, { org, members: found.result, total, nameOf: names, values, refusal });
+  const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal });
   const done = ORGS.done[saidOnce(res) as keyof typeof ORGS.done];
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
 
 async function addMember(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api } = visitOf(res);
+  const { api } = sessionOf(res);
   const org = await orgOf(req, res);
   const { userId, role } = valuesOf(req, res, ['userId', 'role']);
   try {
     await api.send('/management/v1/orgs/me/members', { userId, roles: [role] }, { orgId: org.id });
-    res.redirect(303, deps.at(`${orgPath(org.id)}?done=added`));
+    res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=added`));
   } catch (error) {
-    await one(deps, req, res, unknownUser(error) ?? refusalOf(error, ['userId']));
+    await showOne(deps, req, res, unknownUser(error) ?? refusalOf(error, ['userId']));
   }
 }
 
@@ -287,21 +153,36 @@ function unknownUser(error: unknown): Refusal | undefined {
   return { status: 403, message: undefined, wrong };
 }
 
-async function showRemoval({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
+async function showRemoval(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
   const org = await orgOf(req, res);
   const userId = String(req.params.userId);
-  const name = (await userNames(visitOf(res).api, [userId]))(userId);
-  const isSelf = visitOf(res).caller.userId === userId;
-  const body = removeBody(at, { org, userId, name, isSelf }, refusal);
-  show(req, res, { title: MEMBERS.removeTitle(name), status: refusal?.status ?? 200, body });
+  const name = (await userNames(sessionOf(res).api, [userId]))(userId);
+  const isSelf = sessionOf(res).caller.userId === userId;
+  const title = MEMBERS.removeTitle(name);
+  const body = formPage({
+    title,
+    above: { href: consoleUrl(orgPath(org.id)), text: org.name },
+    problem: refusal?.message,
+    action: consoleUrl(removePath(org.id, userId)),
+    content: html`${list([MEMBERS.removeEffect(org.name), MEMBERS.removeStays])}
+${isSelf ? notice(MEMBERS.removeSelf, 'warn') : undefined}`,
+    button: MEMBERS.remove,
+    back: MEMBERS.back,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
 }
 
 async function removeMember(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const org = await orgOf(req, res);
   const path = `/management/v1/orgs/me/members/${encodeURIComponent(String(req.params.userId))}`;
   try {
-    await visitOf(res).api.send(path, {}, { method: 'DELETE', orgId: org.id });
-    res.redirect(303, deps.at(`${orgPath(org.id)}?done=removed`));
+    await sessionOf(res).api.send(path, {}, { method: 'DELETE', orgId: org.id });
+    res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=removed`));
   } catch (error) {
     await showRemoval(deps, req, res, refusalOf(error));
   }
@@ -309,9 +190,14 @@ async function removeMember(deps: ScreenDeps, req: Request, res: Response): Prom
 
 const MACHINE = ['userName', 'name', 'description'] as const;
 
-async function showMachine({ at, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {
+async function showMachine(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
   const org = await orgOf(req, res);
-  const body = machineBody(at, org, valuesOf(req, res, MACHINE), refusal);
+  const body = machineBody(consoleUrl, org, valuesOf(req, res, MACHINE), refusal);
   show(req, res, { title: ORGS.newMachine, status: refusal?.status ?? 200, body });
 }
 
@@ -320,8 +206,8 @@ async function addMachine(deps: ScreenDeps, req: Request, res: Response): Promis
   const path = '/management/v1/users/machine';
   try {
     const body = valuesOf(req, res, MACHINE);
-    const { userId } = await visitOf(res).api.send<{ userId: string }>(path, body, { orgId: org.id });
-    res.redirect(303, deps.at(userPath(userId)));
+    const { userId } = await sessionOf(res).api.send<{ userId: string }>(path, body, { orgId: org.id });
+    res.redirect(303, deps.consoleUrl(userPath(userId)));
   } catch (error) {
     await showMachine(deps, req, res, refusalOf(error, MACHINE));
   }
@@ -329,7 +215,152 @@ async function addMachine(deps: ScreenDeps, req: Request, res: Response): Promis
 
 /** What was sent, or what the person typed before their session ended. */
 function valuesOf<N extends string>(req: Request, res: Response, names: readonly N[]): Record<N, string> {
-  const { kept } = visitOf(res);
+  const { kept } = sessionOf(res);
   const values = names.map((name) => [name, text(req.body, name).trim() || kept[name] || '']);
   return Object.fromEntries(values) as Record<N, string>;
+}
+
+interface OrgView {
+  id: string;
+  name: string;
+  primaryDomain: string;
+}
+
+interface OrgList {
+  orgs: readonly OrgView[];
+  total: number;
+  offset: number;
+  /** What was searched for. */
+  text: string;
+  maySearch: boolean;
+  mayCreate: boolean;
+}
+
+function orgPath(id: string): string {
+  return `/organizations/${encodeURIComponent(id)}`;
+}
+
+function listBody(consoleUrl: ConsoleUrl, { orgs, total, offset, text, maySearch, mayCreate }: OrgList): Html {
+  const create = mayCreate
+    ? html`<a class="button" href="${consoleUrl('/organizations/new')}">${ORGS.create}</a>`
+    : undefined;
+  const page = (from: number, name: string) => ({
+    href: consoleUrl(`/organizations${queryOf({ q: text, from: from > 0 ? String(from) : '' })}`),
+    text: name,
+  });
+  const before = offset > 0 ? page(offset - PAGE, ORGS.before) : undefined;
+  const next = offset + PAGE < total ? page(offset + PAGE, ORGS.next) : undefined;
+  return html`${headline(ORGS.title, undefined, create)}
+${maySearch ? searchForm(consoleUrl, text) : undefined}
+${orgs.length === 0 ? empty(ORGS.none, ORGS.noneHint) : orgTable(consoleUrl, orgs, total)}
+${pages(before, next)}`;
+}
+
+function searchForm(consoleUrl: ConsoleUrl, text: string): Html {
+  return html`<form class="filters" role="search" method="get" action="${consoleUrl('/organizations')}">
+<div><label for="q">${ORGS.search}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="200"></div>
+<button type="submit">${ORGS.find}</button></form>`;
+}
+
+function orgTable(consoleUrl: ConsoleUrl, orgs: readonly OrgView[], total: number): Html {
+  const rows = orgs.map(
+    ({ id, name, primaryDomain }) => html`<tr><th scope="row"><a href="${consoleUrl(orgPath(id))}">${name}</a></th>
+<td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td></tr>\n`,
+  );
+  return html`<p class="soft">${ORGS.found(count(total), total === 1)}</p>
+<section class="card flush">${table(ORGS.title, [ORGS.name, ORGS.domain, ORGS.id], rows)}</section>`;
+}
+
+function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
+  return formPage({
+    title: ORGS.create,
+    above: { href: consoleUrl('/organizations'), text: ORGS.title },
+    problem: refusal?.message,
+    action: consoleUrl('/organizations/new'),
+    content: html`${field({ name: 'name', label: ORGS.name, value: values.name, wrong: refusal?.wrong('name') })}
+${field({ name: 'domain', label: ORGS.domain, value: values.domain, hint: ORGS.domainHint, isOptional: true, wrong: refusal?.wrong('domain') })}
+<p>${ORGS.createEffect}</p>`,
+    button: ORGS.create,
+  });
+}
+
+interface Member {
+  userId: string;
+  roles: string[];
+  details: { creationDate: string };
+}
+
+interface OrgPage {
+  org: OrgView;
+  members: readonly Member[];
+  /** The number of all members; the page shows the first of them. */
+  total: number;
+  nameOf(userId: string): string;
+  /** What was typed into the form for a new member. */
+  values: Readonly<Record<string, string>>;
+  refusal?: Refusal | undefined;
+}
+
+function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
+  const { org } = page;
+  const users = consoleUrl(`/users${queryOf({ org: org.id })}`);
+  const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
+<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>`;
+  const about = facts([
+    [ORGS.id, html`<code>${org.id}</code>`],
+    [ORGS.domain, org.primaryDomain],
+  ]);
+  return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
+<section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
+<section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
+${addForm(consoleUrl, page)}`;
+}
+
+function membersOf(consoleUrl: ConsoleUrl, { org, members, total, nameOf }: OrgPage): Html {
+  if (members.length === 0) return html`<p class="inset soft">${MEMBERS.none}</p>`;
+  const more =
+    total > members.length ? html`<p class="inset soft">${MEMBERS.more(members.length, total)}</p>` : undefined;
+  const rows = members.map(
+    ({
+      userId,
+      roles,
+      details,
+    }) => html`<tr><th scope="row"><a href="${consoleUrl(userPath(userId))}">${nameOf(userId)}</a></th>
+<td data-label="${MEMBERS.roles}">${roles.map((role) => MEMBERS.names[role] ?? role).join(', ')}</td>
+<td data-label="${MEMBERS.since}">${time(details.creationDate)}</td>
+<td data-label="${MEMBERS.action}"><a href="${consoleUrl(removePath(org.id, userId))}">${MEMBERS.remove}<span class="sr"> ${nameOf(userId)}</span></a></td></tr>\n`,
+  );
+  return html`${table(MEMBERS.title, [MEMBERS.user, MEMBERS.roles, MEMBERS.since, MEMBERS.action], rows)}${more}`;
+}
+
+function addForm(consoleUrl: ConsoleUrl, { org, values, refusal }: OrgPage): Html {
+  const roles = ORG_ROLES.map((role): Choice => [role, MEMBERS.names[role] ?? role]);
+  return html`<section class="card confirm"><h2>${MEMBERS.add}</h2>${notice(refusal?.message, 'bad')}
+<form method="post" action="${consoleUrl(orgPath(org.id))}">
+${field({ name: 'userId', label: MEMBERS.userId, value: values.userId, hint: MEMBERS.userIdHint, wrong: refusal?.wrong('userId') })}
+<div class="field">${selectField(MEMBERS.role, 'role', roles, values.role ?? 'ORG_OWNER')}</div>
+${list(ORG_ROLES.map((role) => MEMBERS.effects[role]))}
+<div class="buttons"><button type="submit">${MEMBERS.add}</button></div></form></section>`;
+}
+
+function removePath(orgId: string, userId: string): string {
+  return `${orgPath(orgId)}/members/${encodeURIComponent(userId)}/remove`;
+}
+
+function machineBody(
+  consoleUrl: ConsoleUrl,
+  org: OrgView,
+  values: Readonly<Record<string, string>>,
+  refusal?: Refusal,
+): Html {
+  const typed = (name: string, label: string) => ({ name, label, value: values[name], wrong: refusal?.wrong(name) });
+  return formPage({
+    title: ORGS.newMachine,
+    above: { href: consoleUrl(orgPath(org.id)), text: org.name },
+    problem: refusal?.message,
+    action: consoleUrl(`${orgPath(org.id)}/machines/new`),
+    content: html`<p>${ORGS.machineEffect}</p>
+${field(typed('userName', ORGS.userName))}${field(typed('name', ORGS.name))}${field({ ...typed('description', ORGS.description), isOptional: true })}`,
+    button: ORGS.newMachine,
+  });
 }

@@ -1,34 +1,36 @@
-import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
-import { findOrg } from '../directory/organizations.ts';
-import { ApiError } from '../platform/errors.ts';
-import { readForm } from '../platform/html/forms.ts';
-import { html } from '../platform/html/layout.ts';
-import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
-import { accountScreens } from './account.ts';
-import type { ConsoleDeps } from './deps.ts';
-import { SCREENS, type Screen } from './screens.ts';
-import { findVisit, mayAnywhere, openCookies, openKeptForms, sessionEnded, type Visit, visitOf } from './session.ts';
-import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
-import { type At, type ConsolePage, messageBody, openAssets, openAt, openShow } from './shell/show.ts';
-import { signInRoutes } from './sign-in.ts';
-import { ACCOUNT } from './texts/account.ts';
-import { NO_ROLE } from './texts/frame.ts';
-/** The page for people who are signed in but see no screen: it says whom to ask. */
-
-export function noRole(at: At, { caller, tokens }: Visit, organization: string): ConsolePage {
-  const more = html`<p>${NO_ROLE.ask(organization)}</p>
-<p><code class="shown">${caller.userId}</code></p>
-<p><a href="${at('/account')}">${ACCOUNT.title}</a></p>`;
-  const body = messageBody({ heading: NO_ROLE.heading, message: NO_ROLE.signedInAs(tokens.name), more });
-  return { title: NO_ROLE.title, status: 403, body };
-}
-
 /**
  * The console: pages for people who run migrations and manage users, at `/console`.
  *
  * Guarantee: the browser gets a cookie and no token. Requests that change something come from our own pages. Every
- * route but the sign-in needs a session, and reads and changes data through the API only.
+ * route but the sign-in needs a session. Screens change data through the API only; what they read beside it is in
+ * `database.ts`, and the mails of development are in `mailbox.ts`.
  */
+import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import { ApiError } from '../platform/errors.ts';
+import { readForm } from '../platform/html/forms.ts';
+import { html } from '../platform/html/html.ts';
+import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
+import { accountScreens } from './account.ts';
+import { orgNames } from './database.ts';
+import type { ConsoleDeps } from './deps.ts';
+import { SCREENS, type Screen } from './screens.ts';
+import {
+  type ConsoleSession,
+  type Cookies,
+  findConsoleSession,
+  type KeptForms,
+  mayAnywhere,
+  openCookies,
+  openKeptForms,
+  sessionEnded,
+  sessionOf,
+} from './session.ts';
+import { messageBody } from './shell/blocks.ts';
+import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
+import { type ConsolePage, type ConsoleUrl, openAssets, openAt, openShow } from './shell/show.ts';
+import { signInRoutes } from './sign-in.ts';
+import { ACCOUNT } from './texts/account.ts';
+import { NO_ROLE } from './texts/frame.ts';
 
 export interface Console {
   /** Mount it at `/`, before `authenticate`. */
@@ -39,55 +41,40 @@ export interface Console {
 
 export function openConsole(deps: ConsoleDeps): Console {
   const { baseUrl } = deps.config;
-  const at = openAt(baseUrl);
-  const assets = openAssets(at);
+  const consoleUrl = openAt(baseUrl);
+  const assets = openAssets(consoleUrl);
   const cookies = openCookies(baseUrl);
   const keptForms = openKeptForms(deps.secrets, cookies);
-  const show = openShow({ assets, at, navigation: (res) => screensFor(res) });
+  const show = openShow({ assets, consoleUrl, navigation: (res) => screensFor(res) });
 
   const screens = SCREENS.filter(({ isThere }) => isThere?.(deps) ?? true);
 
   /** The screens in the navigation of this person. */
   function screensFor(res: Response): Screen[] {
-    const visit = visitOf(res);
-    return visit ? screens.filter(({ operation }) => mayAnywhere(visit.caller, operation)) : [];
-  }
-
-  async function requireVisit(req: Request, res: Response, next: () => void): Promise<void> {
-    const visit = await findVisit({ ...deps, cookies }, req, res);
-    // Scripts open screens, never the entry, so that the entry can lead every caller to the page.
-    if (!visit && ['GET', 'HEAD'].includes(req.method) && (req.path === '/' || wantsPage(req))) {
-      return res.redirect(303, `${baseUrl}/console/sign-in?to=${encodeURIComponent(req.originalUrl)}`);
-    }
-    if (!visit) throw sessionEnded();
-    res.locals.visit = { ...visit, kept: keptForms.take(req, res) };
-    next();
+    const session = sessionOf(res);
+    return session ? screens.filter(({ operation }) => mayAnywhere(session.caller, operation)) : [];
   }
 
   async function requireRole(req: Request, res: Response, next: () => void): Promise<void> {
     if (screensFor(res).length > 0) return next();
-    const visit = visitOf(res);
-    const organization = (await findOrg(deps.pool, visit.caller.orgId))?.name ?? '';
-    show(req, res, noRole(at, visit, organization));
+    const session = sessionOf(res);
+    const organization = (await orgNames(deps.pool, [session.caller.orgId])).get(session.caller.orgId) ?? '';
+    show(req, res, noRole(consoleUrl, session, organization));
   }
 
   const router = Router();
   // A program gets the 401 of every path that needs a token.
-  router.get('/', (req, res, next) => (wantsPage(req) ? res.redirect(303, at('')) : next()));
+  router.get('/', (req, res, next) => (wantsPage(req) ? res.redirect(303, consoleUrl('')) : next()));
   router.use('/console', sameOrigin(baseUrl));
   router.use(assets.routes);
   router.use(signInRoutes({ ...deps, cookies, show }));
-  router.use('/console', readForm, requireVisit, sayOnce(cookies, at));
-  router.use(accountScreens({ ...deps, at, show }));
+  router.use('/console', readForm, requireSession({ ...deps, cookies, keptForms }), sayOnce(cookies, consoleUrl));
+  router.use(accountScreens({ ...deps, consoleUrl, show }));
   router.use('/console', requireRole);
-  router.get('/console', (_req, res) => res.redirect(303, at(screensFor(res)[0]?.path ?? '')));
-  for (const screen of SCREENS) router.use(screen.routes({ ...deps, at, show }));
+  router.get('/console', (_req, res) => res.redirect(303, consoleUrl(screensFor(res)[0]?.path ?? '')));
+  for (const screen of SCREENS) router.use(screen.routes({ ...deps, consoleUrl, show }));
   router.use('/console', noSuchPage);
-  return { routes: router, errors: consoleErrors({ at, show, keptForms, baseUrl, logger: deps.logger }) };
-}
-
-function noSuchPage(): never {
-  throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
+  return { routes: router, errors: consoleErrors({ consoleUrl, show, keptForms, baseUrl, logger: deps.logger }) };
 }
 
 /** Paths of the API that scripts of the console may call with the cookie, below `/console/api`. */
@@ -103,10 +90,40 @@ export function consoleApi(deps: Pick<ConsoleDeps, 'pool' | 'config' | 'api'>): 
   return async (req, res, next) => {
     if (!API.test(req.url)) return next();
     requireOurs(req, ours);
-    const visit = await findVisit({ ...deps, cookies }, req, res);
-    if (!visit) throw sessionEnded();
-    res.locals.caller = visit.caller;
+    const session = await findConsoleSession({ ...deps, cookies }, req, res);
+    if (!session) throw sessionEnded();
+    res.locals.caller = session.caller;
     req.url = req.url.replace(API, '');
     next();
   };
+}
+
+/** Opens the session of a request; without one, a page leads to the sign-in. */
+function requireSession({
+  keptForms,
+  ...deps
+}: ConsoleDeps & { cookies: Cookies; keptForms: KeptForms }): RequestHandler {
+  return async (req, res, next) => {
+    const session = await findConsoleSession(deps, req, res);
+    // Scripts open screens, never the entry, so that the entry can lead every caller to the page.
+    if (!session && ['GET', 'HEAD'].includes(req.method) && (req.path === '/' || wantsPage(req))) {
+      return res.redirect(303, `${deps.config.baseUrl}/console/sign-in?to=${encodeURIComponent(req.originalUrl)}`);
+    }
+    if (!session) throw sessionEnded();
+    res.locals.session = { ...session, kept: keptForms.take(req, res) };
+    next();
+  };
+}
+
+/** The page for people who are signed in but see no screen: it says whom to ask. */
+function noRole(consoleUrl: ConsoleUrl, { caller, tokens }: ConsoleSession, organization: string): ConsolePage {
+  const more = html`<p>${NO_ROLE.ask(organization)}</p>
+<p><code class="shown">${caller.userId}</code></p>
+<p><a href="${consoleUrl('/account')}">${ACCOUNT.title}</a></p>`;
+  const body = messageBody({ heading: NO_ROLE.heading, message: NO_ROLE.signedInAs(tokens.name), more });
+  return { title: NO_ROLE.title, status: 403, body };
+}
+
+function noSuchPage(): never {
+  throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
 }

@@ -1,3 +1,7 @@
+/**
+ * The screens, in the order of the navigation. To add one, write a file with a function that returns its routes, and
+ * list it here (README.md shows how).
+ */
 import { Router } from 'express';
 import type { OperationId } from '../contract/permissions.ts';
 import { administratorScreens } from './administrators.ts';
@@ -13,10 +17,6 @@ import { systemScreens } from './system.ts';
 import { FRAME } from './texts/frame.ts';
 import { MAILBOX } from './texts/mailbox.ts';
 import { userScreens } from './users/routes.ts';
-/**
- * The screens, in the order of the navigation. To add one: write a folder with a function that returns its routes, and
- * list it here (README.md shows how).
- */
 
 export interface Screen {
   /** Below `/console`. */

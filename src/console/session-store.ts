@@ -1,16 +1,14 @@
-import { CONSOLE_SESSION_S } from '../contract/own-clients.ts';
-import type { Db } from '../platform/db/pool.ts';
-import { sweepRows } from '../platform/db/sweep.ts';
-import { openSecrets } from '../platform/encryption.ts';
-import { randomToken, tokenHash } from '../platform/ids.ts';
-
 /**
  * Sessions of the console.
  *
  * Guarantee: the database holds the hash of the cookie, and the tokens encrypted with a key that only the cookie holds.
  * So neither somebody who reads the database nor somebody who has ENCRYPTION_KEY can use them.
- * On crash: nothing is lost.
  */
+import { CONSOLE_SESSION_S } from '../contract/own-clients.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { sweepRows } from '../platform/db/sweep.ts';
+import { openSecrets } from '../platform/encryption.ts';
+import { randomToken, tokenHash } from '../platform/ids.ts';
 
 const PURPOSE = 'console-session';
 

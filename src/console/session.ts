@@ -1,3 +1,8 @@
+/**
+ * Who sends a request to the console, by the cookies of their browser.
+ *
+ * Guarantee: no script reads the cookies, and other sites cannot send them with a request that changes something.
+ */
 import type { CookieOptions, Request, Response } from 'express';
 import { type Caller, type OperationId, PERMISSIONS } from '../contract/permissions.ts';
 import type { Db } from '../platform/db/pool.ts';
@@ -8,57 +13,9 @@ import { nameCaller } from '../platform/request-context.ts';
 import { callerOfToken } from '../signin/authenticate.ts';
 import { type Api, type Channel, openApi } from './api.ts';
 import { findSession, type Tokens } from './session-store.ts';
-/**
- * The console's cookies.
- *
- * Guarantee: no script reads them, and other sites cannot send them with a request that changes something. Over https
- * they have the prefix `__Host-`, so no sibling domain can plant one; if the public address has a path, `__Secure-`,
- * as `__Host-` needs the path `/` (RFC 6265bis section 4.1.3). Plain http, for development, has no prefix.
- */
-
-export interface Cookies {
-  read(req: Request, name: CookieName): string | undefined;
-  /** @param maxAgeS absent: until the browser closes */
-  set(res: Response, name: CookieName, value: string, maxAgeS?: number): void;
-  clear(res: Response, name: CookieName): void;
-}
-
-/** The session, a sign-in in progress, the input of a form that came after the session had ended, and what was just done. */
-export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done';
-
-/** @param baseUrl the public address */
-export function openCookies(baseUrl: string): Cookies {
-  const { protocol, pathname } = new URL(baseUrl);
-  const isHttps = protocol === 'https:';
-  const prefix = isHttps ? (pathname === '/' ? '__Host-' : '__Secure-') : '';
-  const options: CookieOptions = { httpOnly: true, sameSite: 'lax', secure: isHttps, path: pathname };
-  const nameOf = (name: CookieName) => `${prefix}muster_${name}`;
-  return {
-    read: (req, name) => cookieValue(req.get('cookie') ?? '', nameOf(name)),
-    set(res, name, value, maxAgeS) {
-      res.cookie(nameOf(name), value, { ...options, ...(maxAgeS ? { maxAge: maxAgeS * 1000 } : {}) });
-    },
-    clear: (res, name) => void res.clearCookie(nameOf(name), options),
-  };
-}
-
-/** Values are base64url or sealed text, which `res.cookie` percent-encodes. */
-function cookieValue(header: string, name: string): string | undefined {
-  for (const pair of header.split(';')) {
-    const at = pair.indexOf('=');
-    if (pair.slice(0, at).trim() !== name) continue;
-    try {
-      return decodeURIComponent(pair.slice(at + 1).trim());
-    } catch {
-      return undefined; // not a value of ours
-    }
-  }
-  return undefined;
-}
 
 /** A request of a person who is signed in: who it is, and the API in their name. */
-
-export interface Visit {
+export interface ConsoleSession {
   caller: Caller;
   tokens: Tokens;
   api: Api;
@@ -66,17 +23,17 @@ export interface Visit {
   kept: Readonly<Record<string, string>>;
 }
 
-/** The visit that `requireVisit` stored. */
-export function visitOf(res: Response): Visit {
-  return res.locals.visit as Visit;
+/** The session that `requireSession` stored. */
+export function sessionOf(res: Response): ConsoleSession {
+  return res.locals.session as ConsoleSession;
 }
 
-/** The visit of this request; undefined without a session, or when its token is no longer valid. */
-export async function findVisit(
+/** The session of this request; undefined without a session, or when its token is no longer valid. */
+export async function findConsoleSession(
   deps: { pool: Db; api: Channel; cookies: Cookies },
   req: Request,
   res: Response,
-): Promise<Visit | undefined> {
+): Promise<ConsoleSession | undefined> {
   const cookie = deps.cookies.read(req, 'console');
   const tokens = cookie === undefined ? undefined : await findSession(deps.pool, cookie);
   const caller = tokens && (await callerOfToken(deps.pool, tokens.accessToken));
@@ -97,13 +54,50 @@ export function sessionEnded(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'CONSOLE-SESSION', 'Your session has ended. Sign in again.');
 }
 
+export interface Cookies {
+  read(req: Request, name: CookieName): string | undefined;
+  /** @param maxAgeS absent: until the browser closes */
+  set(res: Response, name: CookieName, value: string, maxAgeS?: number): void;
+  clear(res: Response, name: CookieName): void;
+}
+
+/** The session, a sign-in in progress, the input of a form that came after the session had ended, and what was just done. */
+export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done';
+
 /**
- * Keeps what a person typed into a form while their session ended.
- *
- * The fields travel encrypted in a cookie of this browser, through the sign-in, back to the form. A form is sent to the
- * address of the page that shows it, so that page shows the fields again. Nothing is stored on the server, so requests
- * without a session cannot fill it.
+ * The console's cookies. Over https they have the prefix `__Host-`, so no sibling domain can plant one; if the public
+ * address has a path, `__Secure-`, as `__Host-` needs the path `/` (RFC 6265bis section 4.1.3). Plain http, for
+ * development, has no prefix.
+ * @param baseUrl the public address
  */
+export function openCookies(baseUrl: string): Cookies {
+  const { protocol, pathname } = new URL(baseUrl);
+  const isHttps = protocol === 'https:';
+  const prefix = isHttps ? (pathname === '/' ? '__Host-' : '__Secure-') : '';
+  const options: CookieOptions = { httpOnly: true, sameSite: 'lax', secure: isHttps, path: pathname };
+  const nameOf = (name: CookieName) => `${prefix}muster_${name}`;
+  return {
+    read: (req, name) => cookieValue(req.get('cookie') ?? '', nameOf(name)),
+    set(res, name, value, maxAgeS) {
+      res.cookie(nameOf(name), value, { ...options, ...(maxAgeS ? { maxAge: maxAgeS * 1000 } : {}) });
+    },
+    clear: (res, name) => void res.clearCookie(nameOf(name), options),
+  };
+}
+
+/** Values are base64url or sealed text, which `res.cookie` percent-encodes. */
+function cookieValue(header: string, name: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const consoleUrl = pair.indexOf('=');
+    if (pair.slice(0, consoleUrl).trim() !== name) continue;
+    try {
+      return decodeURIComponent(pair.slice(consoleUrl + 1).trim());
+    } catch {
+      return undefined; // not a value of ours
+    }
+  }
+  return undefined;
+}
 
 const PURPOSE = 'console-form';
 const KEPT_S = 600;
@@ -122,6 +116,13 @@ export interface KeptForms {
   take(req: Request, res: Response): Record<string, string>;
 }
 
+/**
+ * Keeps what a person typed into a form while their session ended.
+ *
+ * The fields travel encrypted in a cookie of this browser, through the sign-in, back to the form. A form is sent to the
+ * address of the page that shows it, so that page shows the fields again. Nothing is stored on the server, so requests
+ * without a session cannot fill it.
+ */
 export function openKeptForms(secrets: Secrets, cookies: Cookies): KeptForms {
   return {
     keep(req, res) {
@@ -145,7 +146,7 @@ export function openKeptForms(secrets: Secrets, cookies: Cookies): KeptForms {
   };
 }
 
-/** The content of a cookie that we encrypted; undefined for another one, which anybody can send. */
+/** The content of a cookie that we encrypted; undefined for any other cookie, which anybody can send. */
 export function opened<T>(secrets: Secrets, sealed: string, purpose: string): T | undefined {
   try {
     return JSON.parse(secrets.unseal(sealed, purpose)) as T;

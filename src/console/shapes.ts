@@ -1,39 +1,71 @@
+/**
+ * What the API answers about users, imports and drafts, as far as the screens show it, and the words for it.
+ * `contract/import-types.ts` has the whole answers about imports.
+ */
+import type { Request } from 'express';
 import type { Cause, Counts, ImportResult } from '../contract/import-types.ts';
 import type { PepperMode } from '../passwords/marks.ts';
 import { ENTRY_FIELDS } from './texts/fix.ts';
-/** Causes in words, and the fields of entries. */
 
-/** What people call a field; a rare one keeps its path in the API. */
-export function fieldName(path: string): string {
-  return ENTRY_FIELDS[path.replace(/\[\d+\]/g, '[]')] ?? path.replace(/^user\./, '');
+export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';
+
+export interface User {
+  userId: string;
+  /** `USER_STATE_ACTIVE` */
+  state: string;
+  username: string;
+  loginNames: string[];
+  preferredLoginName: string;
+  human?: Human;
+  machine?: { name: string; description: string; hasSecret: boolean; accessTokenType: string };
 }
 
-/** The cause in words: the field and what is wrong with it. */
-export function nameOf({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
-  return `${field ? `${fieldName(field)} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
+interface Human {
+  profile: Record<'givenName' | 'familyName' | 'nickName' | 'displayName' | 'preferredLanguage' | 'gender', string>;
+  email: Contact & { email: string };
+  phone?: Contact & { phone: string };
+  passwordChangeRequired: boolean;
 }
 
-/** The field of a cause that can be typed in; hashes, secrets and lists cannot. */
-export function editableField({ id, field }: Pick<Cause, 'id' | 'field'>): string | undefined {
-  if (id === 'USER-NAME-TAKEN') return 'user.userName';
-  if (field === 'user.email') return 'user.email.email';
-  return field && /^user\.(?:userName|(?:profile|email|phone)\.\w+)$/.test(field) ? field : undefined;
+interface Contact {
+  isVerified: boolean;
 }
 
-/** A text field of an entry; empty if it is absent or no text. */
-export function textIn(entry: Record<string, unknown> | undefined, field: string): string {
-  let value: unknown = entry;
-  for (const name of field.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
-  return typeof value === 'string' ? value : '';
+export interface UserDetails {
+  changeDate: string;
+  /** The organization. */
+  resourceOwner: string;
 }
 
-/** The JSON merge patch that sets the field. */
-export function patchOf(field: string, value: string): Record<string, unknown> {
-  return field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
+export interface UserAnswer {
+  details: UserDetails;
+  user: User;
 }
 
-/** Imports as the screens of the console read them (`imports/answers.ts` has what the API answers). */
+/** What a search answers. */
+export interface ResultPage<T> {
+  details: { totalResult: string; totalIsEstimate?: true };
+  result: T[];
+  nextPageToken?: string;
+}
 
+export type FoundUser = User & { details: UserDetails };
+
+/** The name of a person, or the user name of a user who has none. */
+export function nameOfUser({ human, machine, username }: User): string {
+  return human?.profile.displayName || machine?.name || username;
+}
+
+/** The page of a user, below `/console`. */
+export function userPath(userId: string): string {
+  return `/users/${encodeURIComponent(userId)}`;
+}
+
+/** A user in the API. */
+export function apiPath(userId: string): string {
+  return `/v2beta/users/${encodeURIComponent(userId)}`;
+}
+/** An import, as the list shows it. */
 export interface Progress extends ImportResult {
   /** Before it starts. */
   draft?: { files: { name: string; size: number; offset: number }[] };
@@ -41,24 +73,31 @@ export interface Progress extends ImportResult {
   missingRoles?: string[];
 }
 
+/** An import, as its own page shows it. */
 export interface Result extends Progress {
   warnings: { path?: string; field?: string; count?: number; message?: string }[];
   webhook?: { state: string; attempts: number; lastError?: string };
 }
 
+/** The import of the address, in the API. */
+export function importPath({ params }: Request): string {
+  return `/admin/v1/imports/${encodeURIComponent(String(params.importId))}`;
+}
+
+/** `RUNNING` */
 export function stateOf({ state }: { state: string }): string {
   return state.replace(/^(?:IMPORT|ITEM)_STATE_/, '');
 }
 
+/** Users who are done. */
 export function settled({ succeeded, skipped, failed, undone }: Counts): number {
   return succeeded + skipped + failed + undone;
 }
 
+/** Users who are not done. */
 export function open({ counts }: Progress): number {
   return counts.total - settled(counts);
 }
-
-/** What the API answers about drafts, as far as the steps show it. */
 
 export interface DraftFile {
   fileId: string;
@@ -68,7 +107,7 @@ export interface DraftFile {
   offset: number;
 }
 
-export interface Place {
+export interface SourceLocation {
   file: string;
   line: number;
 }
@@ -77,9 +116,10 @@ export interface Group {
   id: string;
   message: string;
   count: number;
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
+/** What reading the files of a draft found. */
 export interface Summary {
   users: number;
   hashes: { scheme: string; verifiable: boolean; count: number; problem?: string }[];
@@ -138,6 +178,7 @@ export interface Column {
   becomes: string;
 }
 
+/** What the files of a draft look like. */
 export interface Guess {
   source: string;
   candidates: { source: string; title: string; certainty: number }[];
@@ -162,68 +203,41 @@ export function isRecognizable(files: readonly DraftFile[]): boolean {
   return files.length > 0 && files.every(({ size, offset }) => offset >= Math.min(size, ENOUGH));
 }
 
-/** Whether it has users, or has all that is needed to read them. One whose users came in a request has no files. */
+/** Whether the users of a draft can be read: its files are complete, or its users came in a request. */
 export function isReadable({ state, draft: { files } }: Draft): boolean {
   return isComplete(files) || (files.length === 0 && state !== 'IMPORT_STATE_UPLOADING');
 }
 
+/** Whether all files have arrived, and one of them has users. */
 export function isComplete(files: readonly DraftFile[]): boolean {
   return files.some(({ kind }) => kind === 'users') && files.every(({ size, offset }) => offset === size);
 }
 
-/** Users as the API answers them, and how they are named. */
-
-export interface User {
-  userId: string;
-  /** `USER_STATE_ACTIVE` */
-  state: string;
-  username: string;
-  loginNames: string[];
-  preferredLoginName: string;
-  human?: Human;
-  machine?: { name: string; description: string; hasSecret: boolean; accessTokenType: string };
+/** What people call a field; a rare one keeps its path in the API. */
+export function fieldName(path: string): string {
+  return ENTRY_FIELDS[path.replace(/\[\d+\]/g, '[]')] ?? path.replace(/^user\./, '');
 }
 
-interface Human {
-  profile: Record<'givenName' | 'familyName' | 'nickName' | 'displayName' | 'preferredLanguage' | 'gender', string>;
-  email: Contact & { email: string };
-  phone?: Contact & { phone: string };
-  passwordChangeRequired: boolean;
+/** The cause in words: the field and what is wrong with it. */
+export function nameOfCause({ field, scheme, message }: Pick<Cause, 'field' | 'scheme' | 'message'>): string {
+  return `${field ? `${fieldName(field)} ` : ''}${scheme && !message.includes(scheme) ? `(${scheme}) ` : ''}${message}`;
 }
 
-interface Contact {
-  isVerified: boolean;
+/** The field of a cause that can be typed in; hashes, secrets and lists cannot. */
+export function editableField({ id, field }: Pick<Cause, 'id' | 'field'>): string | undefined {
+  if (id === 'USER-NAME-TAKEN') return 'user.userName';
+  if (field === 'user.email') return 'user.email.email';
+  return field && /^user\.(?:userName|(?:profile|email|phone)\.\w+)$/.test(field) ? field : undefined;
 }
 
-export interface UserDetails {
-  changeDate: string;
-  /** The organization. */
-  resourceOwner: string;
+/** A text field of an entry; empty if it is absent or no text. */
+export function textIn(entry: Record<string, unknown> | undefined, field: string): string {
+  let value: unknown = entry;
+  for (const name of field.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === 'string' ? value : '';
 }
 
-export interface UserAnswer {
-  details: UserDetails;
-  user: User;
+/** The JSON merge patch that sets the field. */
+export function patchOf(field: string, value: string): Record<string, unknown> {
+  return field.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
 }
-
-export interface Page<T> {
-  details: { totalResult: string; totalIsEstimate?: true };
-  result: T[];
-  nextPageToken?: string;
-}
-
-export type FoundUser = User & { details: UserDetails };
-
-/** The name of a person, or the user name of a user who has none. */
-export function nameOf2({ human, machine, username }: User): string {
-  return human?.profile.displayName || machine?.name || username;
-}
-
-export function userPath(userId: string): string {
-  return `/users/${encodeURIComponent(userId)}`;
-}
-
-export function apiPath(userId: string): string {
-  return `/v2beta/users/${encodeURIComponent(userId)}`;
-}
-export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';

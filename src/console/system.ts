@@ -1,33 +1,56 @@
+/** The screen of the service's state: what `muster doctor` and `muster workers` report, for an IAM_OWNER. */
 import { Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
 import type { Diagnostics, WorkerView } from '../operate/diagnostics.ts';
 import { type Finding, number, size } from '../operate/finding.ts';
-import { judge } from '../operate/findings.ts';
-import type { Db } from '../platform/db/pool.ts';
-import { type Html, html } from '../platform/html/layout.ts';
+import { checkService } from '../operate/findings.ts';
+import { type Html, html } from '../platform/html/html.ts';
+import { type WebhookFacts, webhookFacts } from './database.ts';
 import type { ScreenDeps } from './deps.ts';
-import { visitOf } from './session.ts';
-import { duration, type Fact, facts, headline, state, time } from './shell/blocks.ts';
-import type { At } from './shell/show.ts';
+import { sessionOf } from './session.ts';
+import { duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
+import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
 import { FINDING_STATES, SYSTEM } from './texts/system.ts';
-/** The page of the service's state: what to do about problems first, then the facts behind it. */
 
-export interface SystemPage {
+export function systemScreens({ consoleUrl, pool, show }: ScreenDeps): Router {
+  const router = Router();
+  router.get('/console/system', async (req, res) => {
+    const { api, caller } = sessionOf(res);
+    requirePermission(caller, 'getDiagnostics');
+    const [diagnostics, workers, webhooks] = await Promise.all([
+      api.get<Diagnostics>('/admin/v1/diagnostics'),
+      api.get<{ result: WorkerView[] }>('/admin/v1/workers'),
+      webhookFacts(pool),
+    ]);
+    const page = {
+      diagnostics,
+      findings: checkService(diagnostics),
+      workers: workers.result,
+      webhooks,
+      readAt: new Date(),
+    };
+    show(req, res, { title: SYSTEM.title, body: systemBody(consoleUrl, page) });
+  });
+  return router;
+}
+
+interface SystemPage {
   diagnostics: Diagnostics;
   findings: readonly Finding[];
   workers: readonly WorkerView[];
-  webhooks: { pending: number; failedLastWeek: number };
+  webhooks: WebhookFacts;
   /** When all of this was read. */
   readAt: Date;
 }
 
-export function systemBody(at: At, page: SystemPage): Html {
+/** What to do about problems first, then the facts behind it. */
+function systemBody(consoleUrl: ConsoleUrl, page: SystemPage): Html {
   return html`${headline(
     SYSTEM.title,
     undefined,
     html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
-<a class="button quiet" href="${at('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
+<a class="button quiet" href="${consoleUrl('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
   )}
 <section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>
 <section class="card flush"><h2 class="inset">${SYSTEM.workers}</h2>${workersOf(page)}</section>
@@ -53,12 +76,17 @@ function findingsOf(findings: readonly Finding[]): Html {
 
 function workersOf({ workers, readAt }: SystemPage): Html {
   if (workers.length === 0) return html`<p class="inset soft">${SYSTEM.noWorkers}</p>`;
-  return html`<table class="stack">
-<caption class="sr">${SYSTEM.workers}</caption>
-<thead><tr><th scope="col">${SYSTEM.worker}</th><th scope="col">${SYSTEM.state}</th><th scope="col">${SYSTEM.roles}</th>
-<th scope="col" class="number">${SYSTEM.importJobs}</th><th scope="col" class="number">${SYSTEM.mailJobs}</th>
-<th scope="col" class="number">${SYSTEM.speed}</th><th scope="col">${SYSTEM.started}</th></tr></thead>
-<tbody>${workers.map((worker) => workerRow(worker, readAt))}</tbody></table>`;
+  const columns = [
+    SYSTEM.worker,
+    SYSTEM.state,
+    SYSTEM.roles,
+    numbers(SYSTEM.importJobs),
+    numbers(SYSTEM.mailJobs),
+    numbers(SYSTEM.speed),
+    SYSTEM.started,
+  ];
+  const rows = workers.map((worker) => workerRow(worker, readAt));
+  return table(SYSTEM.workers, columns, rows);
 }
 
 function workerRow(worker: WorkerView, readAt: Date): Html {
@@ -127,37 +155,4 @@ function serviceFacts({ diagnostics: { version, node, limits } }: SystemPage): F
     [SYSTEM.requests, unlimited(limits.requestsPerSecond)],
     [SYSTEM.logins, unlimited(limits.loginsPerMinute)],
   ];
-}
-
-/** Webhooks that wait or failed, for the page of the service's state. Call it for an IAM_OWNER only. */
-
-/** Counting stops here: a larger number would say no more than "very many". */
-const MOST = 100_000;
-
-export async function webhookFacts(db: Db): Promise<{ pending: number; failedLastWeek: number }> {
-  const counted = (condition: string) =>
-    `(select count(*)::int from (select from webhook_deliveries where ${condition} limit ${MOST}) as d)`;
-  const { rows } = await db.query<{ pending: number; failedLastWeek: number }>(
-    `select ${counted(`state = 'pending'`)} as pending,
-       ${counted(`state = 'failed' and settled_at > now() - interval '7 days'`)} as "failedLastWeek"`,
-  );
-  return rows[0] ?? { pending: 0, failedLastWeek: 0 };
-}
-
-/** The screen of the service's state: what `muster doctor` and `muster workers` report, for an IAM_OWNER. */
-
-export function systemScreens({ at, pool, show }: ScreenDeps): Router {
-  const router = Router();
-  router.get('/console/system', async (req, res) => {
-    const { api, caller } = visitOf(res);
-    requirePermission(caller, 'getDiagnostics');
-    const [diagnostics, workers, webhooks] = await Promise.all([
-      api.get<Diagnostics>('/admin/v1/diagnostics'),
-      api.get<{ result: WorkerView[] }>('/admin/v1/workers'),
-      webhookFacts(pool),
-    ]);
-    const page = { diagnostics, findings: judge(diagnostics), workers: workers.result, webhooks, readAt: new Date() };
-    show(req, res, { title: SYSTEM.title, body: systemBody(at, page) });
-  });
-  return router;
 }

@@ -1,17 +1,67 @@
+/**
+ * Why entries of an import failed, as groups, and the remedies for them: changes that make all entries of a cause
+ * valid. A cause is an error id and a field, with the scheme of a password hash or else the message. Pure.
+ *
+ * Guarantee: a cause comes from the error of an item and from nothing of its entry, so it can hold no secret. A remedy
+ * changes the fields that it names and no other.
+ */
 import { createHash } from 'node:crypto';
 import type { ErrorBody, FieldViolation } from '../platform/errors.ts';
 import type { Cause, Remedy } from './import-types.ts';
-/**
- * The remedies for a cause: changes that make its entries valid, one for all. Pure.
- *
- * Guarantee: a remedy changes the fields that it names and no other.
- */
 
-/** Those that do not change the entry: its user is skipped. */
+/** The error of an entry that was corrected and waits for a retry. */
+export const FIXED_ID = 'IMPORT-USER-FIXED';
+
+/** The stable id of the error; empty without an error. */
+export function errorIdOf(error: ErrorBody | null): string {
+  return String(error?.details[0]?.id ?? '');
+}
+
+/** The invalid fields that the error names. */
+export function violationsOf(error: ErrorBody | null): FieldViolation[] {
+  return error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+}
+
+/** The causes of one failed item, each once; an entry with several invalid fields has several. */
+export function causesOf(error: ErrorBody | null): Cause[] {
+  const id = errorIdOf(error);
+  const violations = violationsOf(error);
+  if (violations.length === 0) return [causeFrom(id, undefined, error?.message ?? '')];
+  const causes = new Map<string, Cause>();
+  for (const { field, description } of violations) {
+    const cause = causeFrom(id, field.replace(/\[\d+\]/g, '[]'), description);
+    causes.set(cause.cause, cause);
+  }
+  return [...causes.values()];
+}
+
+function causeFrom(id: string, field: string | undefined, message: string): Cause {
+  const scheme = field === 'user.hashedPassword.value' ? schemeIn(message) : undefined;
+  const key = createHash('sha256').update(JSON.stringify([id, field ?? null, scheme ?? message]));
+  const found = {
+    cause: key.digest('hex').slice(0, 8),
+    id,
+    ...(field ? { field } : {}),
+    ...(scheme ? { scheme } : {}),
+  };
+  return { ...found, message, remedies: remediesFor({ id, field, message }) };
+}
+
+/** The scheme that a message of src/passwords/registry.ts names, as `schemeSeen` writes it. */
+function schemeIn(message: string): string | undefined {
+  const named = /the variant (\$\S+\$) is/.exec(message) ?? /^unknown scheme "(.+)"$/.exec(message);
+  if (named) return named[1];
+  if (message.startsWith('unknown scheme')) return 'unknown';
+  const relative = /^(\S+) is not supported/.exec(message);
+  return relative ? `$${relative[1]}$` : /^([^:]{1,40}): /.exec(message)?.[1];
+}
+
+/** Remedies that do not change the entry: its user is skipped. */
 export const LEAVING_OUT: readonly Remedy[] = ['keep-first', 'leave-out'];
 
 const EARLIER = 'appears earlier in this import';
 
+/** The remedies that may help entries with this error, the best one first. */
 export function remediesFor(of: { id: string; field: string | undefined; message: string }): readonly Remedy[] {
   return [...correcting(of), ...(of.message.includes(EARLIER) ? (['keep-first'] as const) : []), 'leave-out'];
 }
@@ -80,8 +130,8 @@ const SPACES_BEFORE = /^[\s\p{Cf}]+/u;
 const SPACES_AFTER = /[\s\p{Cf}]+$/u;
 
 /**
- * Without spaces of any kind around it, a `mailto:` or angle brackets, in lower case; undefined for a text that is too
- * long for an address with spaces around it, as the patterns may take time with the square of its length.
+ * The address in lower case without the spaces of any kind, the `mailto:` or the angle brackets around it; undefined
+ * for a longer text, as the patterns may take time with the square of its length.
  */
 function trimmed(email: string): string | undefined {
   if (email.length > LONGEST_TRIMMED) return undefined;
@@ -90,7 +140,7 @@ function trimmed(email: string): string | undefined {
   return address.trim().toLowerCase();
 }
 
-/** A user name that is an address already stays as it is. */
+/** A user name that is an address already is returned as it is. */
 function addressOf(userName: string, domain: string): string {
   const name = userName.trim();
   return name.includes('@') ? name : `${name}@${domain}`;
@@ -103,54 +153,4 @@ function inside(value: unknown, field: string): Fields {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
-}
-
-/**
- * Why entries failed, as groups: by error id and field, and by scheme for a password hash, else by the message.
- * Pure: reads the error of an item and nothing of its entry, so no secret can appear in a cause.
- */
-
-/** The error of an entry that was corrected and waits for a retry. */
-export const FIXED_ID = 'IMPORT-USER-FIXED';
-
-export function errorIdOf(error: ErrorBody | null): string {
-  return String(error?.details[0]?.id ?? '');
-}
-
-export function violationsOf(error: ErrorBody | null): FieldViolation[] {
-  return error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
-}
-
-/** The causes of one failed item, each once; an entry with several invalid fields has several. */
-export function causesOf(error: ErrorBody | null): Cause[] {
-  const id = errorIdOf(error);
-  const violations = violationsOf(error);
-  if (violations.length === 0) return [causeFrom(id, undefined, error?.message ?? '')];
-  const causes = new Map<string, Cause>();
-  for (const { field, description } of violations) {
-    const cause = causeFrom(id, field.replace(/\[\d+\]/g, '[]'), description);
-    causes.set(cause.cause, cause);
-  }
-  return [...causes.values()];
-}
-
-function causeFrom(id: string, field: string | undefined, message: string): Cause {
-  const scheme = field === 'user.hashedPassword.value' ? schemeIn(message) : undefined;
-  const key = createHash('sha256').update(JSON.stringify([id, field ?? null, scheme ?? message]));
-  const found = {
-    cause: key.digest('hex').slice(0, 8),
-    id,
-    ...(field ? { field } : {}),
-    ...(scheme ? { scheme } : {}),
-  };
-  return { ...found, message, remedies: remediesFor({ id, field, message }) };
-}
-
-/** The scheme that a message of src/passwords/registry.ts names; the names are those of `schemeSeen`. */
-function schemeIn(message: string): string | undefined {
-  const named = /the variant (\$\S+\$) is/.exec(message) ?? /^unknown scheme "(.+)"$/.exec(message);
-  if (named) return named[1];
-  if (message.startsWith('unknown scheme')) return 'unknown';
-  const relative = /^(\S+) is not supported/.exec(message);
-  return relative ? `$${relative[1]}$` : /^([^:]{1,40}): /.exec(message)?.[1];
 }

@@ -1,9 +1,16 @@
+/**
+ * OAuth clients: what a registration may contain, and the operations on clients.
+ *
+ * Redirect URIs follow RFC 6749 section 3.1.2 (absolute, no fragment) and RFC 8252 section 7 (a private-use scheme or a
+ * loopback address for native apps); all others are https.
+ */
 import { errors } from 'oidc-provider';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import type { Operations } from './operation.ts';
 import { API_SCOPE } from './own-clients.ts';
 import { changed, createdDetails, exampleCreated, exampleSearch, searchAnswer } from './shapes.ts';
+
 /** The names of OpenID Connect Dynamic Client Registration 1.0 section 2 (`token_endpoint_auth_method`). */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
@@ -13,83 +20,6 @@ export type AuthMethod = (typeof AUTH_METHODS)[number];
 export const GRANT_TYPES = ['authorization_code', 'refresh_token', 'client_credentials'] as const;
 
 export type GrantType = (typeof GRANT_TYPES)[number];
-
-/**
- * Rules for redirect URIs: RFC 6749 section 3.1.2 (absolute, no fragment), RFC 8252 section 7 (a private-use scheme or
- * a loopback address for native apps), https for everything else.
- */
-
-const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Characters of RFC 3986. A URL parser accepts others and repairs them, but registered URIs are compared unchanged. */
-const URI = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/;
-/** RFC 8252 section 7.1: the scheme is a domain name under the owner's control, in reverse order. */
-const PRIVATE_USE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:/i;
-const WEB = /^https?:\/\//i;
-
-/** What is wrong with a redirect URI; undefined if it is valid. */
-export function redirectUriProblem(uri: string): string | undefined {
-  const parsed = URI.test(uri) ? URL.parse(uri) : null;
-  if (!parsed || !(WEB.test(uri) || PRIVATE_USE.test(uri))) {
-    return 'must be an absolute URI such as https://app.example.com/callback or com.example.app:/callback';
-  }
-  if (uri.includes('#')) return 'must not have a fragment';
-  if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or a password';
-  if (parsed.protocol === 'http:' && !LOOPBACK_HOSTS.has(parsed.hostname)) {
-    return 'must be https, unless it is on localhost, 127.0.0.1 or [::1]';
-  }
-  return undefined;
-}
-
-/** Whether the URI belongs to a native app: only those have private-use schemes. */
-export function isPrivateUse(uri: string): boolean {
-  return PRIVATE_USE.test(uri);
-}
-
-/** The origin of the pages at this URI (`https://app.example.com`); undefined for the URI of a native app. */
-export function webOrigin(uri: string): string | undefined {
-  return WEB.test(uri) ? URL.parse(uri)?.origin : undefined;
-}
-
-/** Whether it is https on this machine. Native apps may not use that, as they have no certificate of their own. */
-export function isHttpsLoopback(uri: string): boolean {
-  const parsed = URL.parse(uri);
-  return parsed?.protocol === 'https:' && LOOPBACK_HOSTS.has(parsed.hostname);
-}
-
-/**
- * `application_type` of OpenID Connect Dynamic Client Registration 1.0: `native` if a URI has a private-use scheme, or
- * if all redirect URIs are http on loopback, where any port is then allowed (RFC 8252 section 7.3). Else `web`.
- * Both lists must have passed `redirectUriProblem`.
- */
-export function applicationType(redirectUris: string[], postLogoutRedirectUris: string[]): 'web' | 'native' {
-  if ([...redirectUris, ...postLogoutRedirectUris].some(isPrivateUse)) return 'native';
-  const http = redirectUris.filter((uri) => uri.toLowerCase().startsWith('http://'));
-  const https = [...redirectUris, ...postLogoutRedirectUris].some(isHttpsLoopback);
-  return redirectUris.length > 0 && http.length === redirectUris.length && !https ? 'native' : 'web';
-}
-
-/**
- * Whether any program on the user's device can receive what is sent to the URI (RFC 8252 section 8.6): a private-use
- * scheme, or http on loopback without a port, as native apps register it. With a port it is a developer's web application.
- */
-export function isClaimable(uri: string): boolean {
-  if (isPrivateUse(uri)) return true;
-  const parsed = URL.parse(uri);
-  return parsed?.protocol === 'http:' && parsed.port === '' && LOOPBACK_HOSTS.has(parsed.hostname);
-}
-
-/** The scopes that a client may request (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
-
-/** The name of the same scope in ZITADEL, which existing applications request. */
-const API_SCOPE_ALIAS = 'urn:zitadel:iam:org:project:id:zitadel:aud';
-
-/** The value of a `scope` parameter with `API_SCOPE` instead of its alias. */
-export function withoutAlias(scope: string): string {
-  return scope
-    .split(' ')
-    .map((one) => (one === API_SCOPE_ALIAS ? API_SCOPE : one))
-    .join(' ');
-}
 
 /** Claims by the scope that includes them; `acr`, `iss` and so on are the library's own. */
 export const CLAIMS_BY_SCOPE = {
@@ -109,24 +39,13 @@ export const CLAIMS_BY_SCOPE = {
   phone: ['phone_number', 'phone_number_verified'],
 };
 
+/** The scopes that a client may request (RFC 6749 section 3.3, OpenID Connect Core 1.0 section 5.4). */
 export const SCOPES = [...Object.keys(CLAIMS_BY_SCOPE), 'offline_access', API_SCOPE];
 
 /** The scopes of a machine user: it has its own credential, so it needs no refresh tokens. */
 export const MACHINE_SCOPES: ReadonlySet<string> = new Set(SCOPES.filter((scope) => scope !== 'offline_access'));
 /** The scopes of a registered client that acts for itself: it is not a user, so it has no rights on the API. */
 export const CLIENT_SCOPES: ReadonlySet<string> = new Set(Object.keys(CLAIMS_BY_SCOPE));
-
-/**
- * Refuses a request without a scope that we know (RFC 6749 section 3.3), which the library would do after the login.
- * @param scope the parameter, without an alias
- * @throws OIDCProviderError `invalid_scope`
- */
-export function requireKnownScope(scope: unknown): void {
-  if (typeof scope === 'string' && scope.split(' ').some((one) => SCOPES.includes(one))) return;
-  throw new errors.InvalidScope(`scope must contain at least one of ${SCOPES.join(', ')}`, '');
-}
-
-/** Request body to register a client. */
 
 const MAX_URIS = 50;
 const MAX_URI_LENGTH = 2000;
@@ -195,35 +114,6 @@ export const newClient = z
     for (const [field, message] of contradictions(client)) ctx.addIssue({ code: 'custom', path: [field], message });
   }, evenIfBad);
 
-function contradictions(client: Together): [field: string, message: string][] {
-  const grants = listOf(client.grantTypes);
-  const redirects = listOf(client.redirectUris);
-  const found: [string, string][] = [];
-  if (grants.includes('authorization_code') && Array.isArray(client.redirectUris) && redirects.length === 0) {
-    found.push(['redirectUris', 'must not be empty with the grant type authorization_code']);
-  }
-  if (grants.includes('refresh_token') && !grants.includes('authorization_code')) {
-    found.push(['grantTypes', 'must include authorization_code if it includes refresh_token']);
-  }
-  if (grants.includes('client_credentials') && client.authMethod === 'none') {
-    found.push(['grantTypes', 'must not include client_credentials if authMethod is none']);
-  }
-  if (client.pkceRequired === false && client.authMethod === 'none') {
-    found.push(['pkceRequired', 'must be true if authMethod is none']);
-  }
-  const all = [...redirects, ...listOf(client.postLogoutRedirectUris)];
-  if (all.some(isPrivateUse) && all.some(isHttpsLoopback)) {
-    found.push(['redirectUris', 'must not mix a private-use scheme with https on a loopback address']);
-  }
-  return found;
-}
-
-function listOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
-}
-
-/** OAuth clients in the OpenAPI document. */
-
 const client = z
   .object({
     clientId: z.string(),
@@ -289,3 +179,111 @@ export const clientOperations: Operations = {
     answers: { 200: changed },
   },
 };
+
+function contradictions(client: Together): [field: string, message: string][] {
+  const grants = listOf(client.grantTypes);
+  const redirects = listOf(client.redirectUris);
+  const found: [string, string][] = [];
+  if (grants.includes('authorization_code') && Array.isArray(client.redirectUris) && redirects.length === 0) {
+    found.push(['redirectUris', 'must not be empty with the grant type authorization_code']);
+  }
+  if (grants.includes('refresh_token') && !grants.includes('authorization_code')) {
+    found.push(['grantTypes', 'must include authorization_code if it includes refresh_token']);
+  }
+  if (grants.includes('client_credentials') && client.authMethod === 'none') {
+    found.push(['grantTypes', 'must not include client_credentials if authMethod is none']);
+  }
+  if (client.pkceRequired === false && client.authMethod === 'none') {
+    found.push(['pkceRequired', 'must be true if authMethod is none']);
+  }
+  const all = [...redirects, ...listOf(client.postLogoutRedirectUris)];
+  if (all.some(isPrivateUse) && all.some(isHttpsLoopback)) {
+    found.push(['redirectUris', 'must not mix a private-use scheme with https on a loopback address']);
+  }
+  return found;
+}
+
+function listOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
+}
+
+const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Characters of RFC 3986. A URL parser accepts others and repairs them, but registered URIs are compared unchanged. */
+const URI = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/;
+/** RFC 8252 section 7.1: the scheme is a domain name under the owner's control, in reverse order. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:/i;
+const WEB = /^https?:\/\//i;
+
+/** What is wrong with a redirect URI; undefined if it is valid. */
+export function redirectUriProblem(uri: string): string | undefined {
+  const parsed = URI.test(uri) ? URL.parse(uri) : null;
+  if (!parsed || !(WEB.test(uri) || PRIVATE_USE.test(uri))) {
+    return 'must be an absolute URI such as https://app.example.com/callback or com.example.app:/callback';
+  }
+  if (uri.includes('#')) return 'must not have a fragment';
+  if (parsed.username !== '' || parsed.password !== '') return 'must not contain a user name or a password';
+  if (parsed.protocol === 'http:' && !LOOPBACK_HOSTS.has(parsed.hostname)) {
+    return 'must be https, unless it is on localhost, 127.0.0.1 or [::1]';
+  }
+  return undefined;
+}
+
+/** Whether the URI belongs to a native app: only native apps have private-use schemes. */
+export function isPrivateUse(uri: string): boolean {
+  return PRIVATE_USE.test(uri);
+}
+
+/** The origin of the pages at this URI (`https://app.example.com`); undefined for the URI of a native app. */
+export function webOrigin(uri: string): string | undefined {
+  return WEB.test(uri) ? URL.parse(uri)?.origin : undefined;
+}
+
+/** Whether the URI is https on this machine. Native apps may not use it, as they have no certificate of their own. */
+export function isHttpsLoopback(uri: string): boolean {
+  const parsed = URL.parse(uri);
+  return parsed?.protocol === 'https:' && LOOPBACK_HOSTS.has(parsed.hostname);
+}
+
+/**
+ * `application_type` of OpenID Connect Dynamic Client Registration 1.0: `native` if a URI has a private-use scheme, or
+ * if all redirect URIs are http on loopback, where any port is then allowed (RFC 8252 section 7.3). Else `web`.
+ * Both lists must have passed `redirectUriProblem`.
+ */
+export function applicationType(redirectUris: string[], postLogoutRedirectUris: string[]): 'web' | 'native' {
+  if ([...redirectUris, ...postLogoutRedirectUris].some(isPrivateUse)) return 'native';
+  const http = redirectUris.filter((uri) => uri.toLowerCase().startsWith('http://'));
+  const https = [...redirectUris, ...postLogoutRedirectUris].some(isHttpsLoopback);
+  return redirectUris.length > 0 && http.length === redirectUris.length && !https ? 'native' : 'web';
+}
+
+/**
+ * Whether any program on the user's device can receive what is sent to the URI (RFC 8252 section 8.6): a private-use
+ * scheme, or http on loopback without a port, as native apps register it. With a port it is a developer's web
+ * application.
+ */
+export function isClaimable(uri: string): boolean {
+  if (isPrivateUse(uri)) return true;
+  const parsed = URL.parse(uri);
+  return parsed?.protocol === 'http:' && parsed.port === '' && LOOPBACK_HOSTS.has(parsed.hostname);
+}
+
+/** The name of the same scope in ZITADEL, which existing applications request. */
+const API_SCOPE_ALIAS = 'urn:zitadel:iam:org:project:id:zitadel:aud';
+
+/** The value of a `scope` parameter with `API_SCOPE` instead of its alias. */
+export function withoutAlias(scope: string): string {
+  return scope
+    .split(' ')
+    .map((one) => (one === API_SCOPE_ALIAS ? API_SCOPE : one))
+    .join(' ');
+}
+
+/**
+ * Refuses a request without a scope that we know (RFC 6749 section 3.3), which the library would do after the login.
+ * @param scope the parameter, without an alias
+ * @throws OIDCProviderError `invalid_scope`
+ */
+export function requireKnownScope(scope: unknown): void {
+  if (typeof scope === 'string' && scope.split(' ').some((one) => SCOPES.includes(one))) return;
+  throw new errors.InvalidScope(`scope must contain at least one of ${SCOPES.join(', ')}`, '');
+}

@@ -1,3 +1,9 @@
+/**
+ * What users sign in with: email addresses, phone numbers, passwords and the second factor, and the operations on them.
+ *
+ * An address or a number and the way to verify it have one shape in all operations. At most one of `isVerified`,
+ * `sendCode` and `returnCode` may be set; the default if none is set depends on the operation.
+ */
 import { z } from 'zod';
 import { LONGEST_TEXT, readTotpSecret } from '../passwords/totp-secret.ts';
 import { bool, emailAddress, notWith, requiredText } from '../platform/fields.ts';
@@ -16,11 +22,6 @@ import {
   SIGN_IN_AGAIN,
   WRONG_PASSWORD,
 } from './shapes.ts';
-/**
- * The input for an email address or a phone number and how to verify it: the same shape in every call.
- *
- * At most one of `isVerified`, `sendCode` and `returnCode` may be set; the default if none is set depends on the call.
- */
 
 /** A caller's URL template for the link in an email, of 1 to 200 code points. */
 export function urlTemplate() {
@@ -43,14 +44,14 @@ export const emailInput = z
   .check(notWith('returnCode', 'isVerified'))
   .check(notWith('returnCode', 'sendCode'));
 
-/** Up to 200 characters in user creation; stored as E.164. */
+/** A number of up to 200 characters, which is stored as E.164. */
 export const phoneInput = z
   .object({ phone: mobileNumber(200), isVerified: bool().optional(), sendCode: plainCode, returnCode: plainCode })
   .check(notWith('sendCode', 'isVerified'))
   .check(notWith('returnCode', 'isVerified'))
   .check(notWith('returnCode', 'sendCode'));
 
-/** A change of the user's address or number, which users prove to be their own with their password. */
+/** A change of the user's own address or number, which the user proves with `currentPassword`. */
 export const emailChange = emailInput.safeExtend({ currentPassword: currentPassword() });
 export const phoneChange = phoneInput.safeExtend({ currentPassword: currentPassword() });
 
@@ -66,8 +67,6 @@ export const codeBody = z.object({ verificationCode: requiredText(200) });
 
 export type EmailInput = z.output<typeof emailInput>;
 export type PhoneInput = z.output<typeof phoneInput>;
-
-/** Request bodies of the password calls. */
 
 export const passwordBody = z
   .object({
@@ -91,7 +90,32 @@ export const passwordResetBody = z
 
 export type PasswordResetInput = z.output<typeof passwordResetBody>;
 
-/** Email addresses, phone numbers and passwords of users in the OpenAPI document. */
+/** A code of an authenticator app, as users type it; the check decides whether it is valid. */
+export function totpCode() {
+  return requiredText(50);
+}
+
+export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessions() });
+
+export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
+
+/** A secret from another program, converted to canonical base32; an empty text means none. */
+export function importedTotpSecret() {
+  return z
+    .string('must be a string')
+    .meta({
+      description: 'Base32 as people copy it into an authenticator app, or the otpauth://totp/ address of its QR code.',
+      maxLength: LONGEST_TEXT,
+      examples: ['JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP'],
+    })
+    .transform((text, ctx) => {
+      if (text === '') return undefined;
+      const read = readTotpSecret(text);
+      if ('secret' in read) return read.secret;
+      ctx.addIssue({ code: 'custom', message: read.problem });
+      return z.NEVER;
+    });
+}
 
 /** The response to a change; it contains the code if the request has `returnCode`. */
 const withCode = {
@@ -219,37 +243,6 @@ export const credentialOperations: Operations = {
     },
   },
 };
-
-/** Request bodies and fields of the second factor. */
-
-/** A code as users type it; the check decides whether it is valid. */
-export function totpCode() {
-  return requiredText(50);
-}
-
-export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessions() });
-
-export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
-
-/** A secret from another program, converted to canonical base32; an empty text means none. */
-export function importedTotpSecret() {
-  return z
-    .string('must be a string')
-    .meta({
-      description: 'Base32 as people copy it into an authenticator app, or the otpauth://totp/ address of its QR code.',
-      maxLength: LONGEST_TEXT,
-      examples: ['JBSW Y3DP EHPK 3PXP JBSW Y3DP EHPK 3PXP'],
-    })
-    .transform((text, ctx) => {
-      if (text === '') return undefined;
-      const read = readTotpSecret(text);
-      if ('secret' in read) return read.secret;
-      ctx.addIssue({ code: 'custom', message: read.problem });
-      return z.NEVER;
-    });
-}
-
-/** Second factors in the OpenAPI document. */
 
 export const totpOperations: Operations = {
   'POST /v2beta/users/{userId}/totp': {

@@ -1,9 +1,8 @@
+/** The diagnostics that `muster doctor` reads, in the OpenAPI document. */
 import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import type { Operations } from './operation.ts';
 import { exampleSearch, searchAnswer } from './shapes.ts';
-
-/** The diagnostics that `muster doctor` reads, in the OpenAPI document. */
 
 const count = () => z.int().meta({ minimum: 0 });
 const perQueue = z.object({ imports: count(), mails: count() });
@@ -98,6 +97,26 @@ const diagnostics = z
   })
   .meta({ id: 'Diagnostics' });
 
+const time = () => z.iso.datetime();
+
+const worker = z
+  .object({
+    host: z.string(),
+    pid: z.int(),
+    version: z.string(),
+    roles: z.array(z.enum(WORKER_ROLE_NAMES)),
+    state: z.enum(['WORKER_STATE_RUNNING', 'WORKER_STATE_STOPPING']).meta({
+      description: '`WORKER_STATE_STOPPING`: it finishes its jobs and takes no more.',
+    }),
+    queue: z.object({ backend: z.enum(['redis', 'postgres']), shards: count() }),
+    jobs: perQueue.meta({ description: 'Jobs in progress in this process.' }),
+    usersPerSecond: z.number().meta({ description: 'Users that it wrote, a second, in about the last two seconds.' }),
+    failing: z.array(z.string()).meta({ description: 'The parts that fail, as `/readyz` of the worker names them.' }),
+    startedAt: time(),
+    seenAt: time(),
+  })
+  .meta({ id: 'Worker' });
+
 const example: z.input<typeof diagnostics> = {
   version: '1.0.0',
   node: '24.21.0',
@@ -144,26 +163,6 @@ const example: z.input<typeof diagnostics> = {
     loginsPerMinute: 600,
   },
 };
-
-const time = () => z.iso.datetime();
-
-const worker = z
-  .object({
-    host: z.string(),
-    pid: z.int(),
-    version: z.string(),
-    roles: z.array(z.enum(WORKER_ROLE_NAMES)),
-    state: z.enum(['WORKER_STATE_RUNNING', 'WORKER_STATE_STOPPING']).meta({
-      description: '`WORKER_STATE_STOPPING`: it finishes its jobs and takes no more.',
-    }),
-    queue: z.object({ backend: z.enum(['redis', 'postgres']), shards: count() }),
-    jobs: perQueue.meta({ description: 'Jobs in progress in this process.' }),
-    usersPerSecond: z.number().meta({ description: 'Users that it wrote, a second, in about the last two seconds.' }),
-    failing: z.array(z.string()).meta({ description: 'The parts that fail, as `/readyz` of the worker names them.' }),
-    startedAt: time(),
-    seenAt: time(),
-  })
-  .meta({ id: 'Worker' });
 
 const exampleWorker: z.input<typeof worker> = {
   host: 'worker-1',

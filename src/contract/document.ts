@@ -1,3 +1,8 @@
+/**
+ * The OpenAPI document, built from the schemas that validate requests.
+ *
+ * Guarantee: an operation's name, roles and security come from the table of permissions, not from a second list.
+ */
 import { z } from 'zod';
 import {
   createDocument,
@@ -26,127 +31,7 @@ import { loginOperations, sessionOperations } from './sessions.ts';
 import { error } from './shapes.ts';
 import { userOperations } from './users.ts';
 
-/** The error responses that operations share. */
-
-type Sample = [StatusName, id: string, message: string, violations?: FieldViolation[]];
-
-const BAD_FIELDS: FieldViolation[] = [
-  { field: 'human.profile.firstName', description: 'is required' },
-  { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
-];
-
-const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
-  400: {
-    description:
-      'The request is invalid, or the state of the resource does not allow it. The error names every invalid field.',
-    sample: [
-      'INVALID_ARGUMENT',
-      'ORG-SETUP',
-      'human.profile.firstName is required; human.email.email must be an email address such as ann@example.com.',
-      BAD_FIELDS,
-    ],
-  },
-  401: {
-    description:
-      'AUTH-TOKEN: the request has no valid bearer token. AUTH-SCOPE: the access token does not have the scope of the API. `WWW-Authenticate` names the error as RFC 6750 says.',
-    sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
-  },
-  403: {
-    description: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
-    sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'],
-  },
-  404: {
-    description: 'The resource does not exist.',
-    sample: ['NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.'],
-  },
-  409: {
-    description: 'The resource already exists.',
-    sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
-  },
-  413: {
-    description: `REQUEST-TOO-LARGE: the body is larger than ${SMALL_BODY.bytes} bytes; for operations with long fields, than ${LARGE_BODY.bytes}.`,
-    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${LARGE_BODY.bytes} bytes.`],
-  },
-  415: {
-    description:
-      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported; only a bulk import may be compressed.',
-    sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
-  },
-  429: {
-    description:
-      'RATE-LIMIT: too many requests from this IP address. REQUEST-BODIES: the caller has too many large bodies under way. MAIL-LIMIT: the user has had too many emails and text messages in a day. SESSION-FAILURES: too many wrong passwords of this user. Wait for the number of seconds in `Retry-After`, then try again.',
-    sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
-  },
-  504: {
-    description: 'The operation did not finish in time. It will not be performed later.',
-    sample: [
-      'DEADLINE_EXCEEDED',
-      'IMPORT-TIMEOUT',
-      'The user was not imported in time, and will not be imported later.',
-    ],
-  },
-};
-
-/** `components.responses` */
-export function errorAnswers(): Record<string, ZodOpenApiResponseObject> {
-  const named = (Object.keys(ERROR_ANSWERS) as unknown as ErrorStatus[]).map((status) => {
-    const { description, sample } = SAMPLES[status];
-    return [ERROR_ANSWERS[status], answer(description, sample)];
-  });
-  const unexpected = answer('An unexpected error, such as 500 INTERNAL or 503 UNAVAILABLE.', [
-    'UNAVAILABLE',
-    'SERVICE-UNAVAILABLE',
-    'The service is temporarily unavailable. Try again.',
-  ]);
-  return { ...Object.fromEntries(named), Unexpected: unexpected };
-}
-
-function answer(description: string, [status, id, message, violations]: Sample): ZodOpenApiResponseObject {
-  const example = errorBody(status, id, message, violations);
-  return { description, content: { 'application/json': { schema: error, example } } };
-}
-
-/** Health, metrics and documentation in the OpenAPI document; these paths need no token, unless METRICS_TOKEN is set. */
-
-const status = z.object({ status: z.literal('ok') });
-const fine = { description: 'OK.', content: { 'application/json': { schema: status, example: { status: 'ok' } } } };
-const failing = z.array(z.object({ part: z.string(), since: z.iso.datetime() })).optional();
-const ready = {
-  description: 'Ready. `failing` lists optional parts that do not work, and since when.',
-  content: { 'application/json': { schema: status.extend({ failing }), example: { status: 'ok' } } },
-};
-const text = (mediaType: string) => ({ description: 'OK.', content: { [mediaType]: { schema: z.string() } } });
-const document = {
-  description: 'An OpenAPI 3.1 document.',
-  content: { 'application/json': { schema: z.object({ openapi: z.string() }).catchall(z.unknown()) } },
-};
-const unexpected = { $ref: '#/components/responses/Unexpected' };
-
-function get(operationId: string, summary: string, answer: ZodOpenApiResponseObject): ZodOpenApiOperationObject {
-  const responses = { 200: answer, default: unexpected };
-  return { operationId, tags: ['Operations'], summary, security: [], responses };
-}
-
-export const publicPaths: ZodOpenApiPathsObject = {
-  '/healthz': { get: get('isAlive', 'Check that the process responds', fine) },
-  '/readyz': { get: get('isReady', 'Check that the process is ready to work', ready) },
-  '/metrics': {
-    get: {
-      ...get('getMetrics', 'Get metrics for Prometheus', text('text/plain')),
-      description:
-        'With the setting METRICS_TOKEN, send its value as a bearer token. With METRICS_PORT, this path is on that port only.',
-    },
-  },
-  '/openapi.json': { get: get('getOpenApi', 'Get this document', document) },
-  '/docs': { get: get('getDocs', 'Read this document in the browser', text('text/html')) },
-};
-
-/**
- * The OpenAPI document, built from the schemas that validate requests.
- * Guarantee: an operation's name, roles and security come from the table of permissions, not from a second list.
- */
-
-/** In the order in which they are shown. */
+/** The groups of operations, in the order in which they are shown. */
 const FEATURES: [tag: string, description: string, Operations][] = [
   ['Organizations', 'Set up, create and find organizations.', orgOperations],
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
@@ -185,7 +70,7 @@ const LICENSE = { name: 'Apache License 2.0', identifier: 'Apache-2.0' };
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** @param of version of the service, and its public URL without a trailing slash */
+/** Builds the document for a version of the service and its public URL without a trailing slash. */
 export function openApiDocument({ version, baseUrl }: { version: string; baseUrl: string }) {
   return createDocument(
     {
@@ -252,3 +137,116 @@ function securitySchemes(baseUrl: string) {
     oauth2: { type: 'oauth2', flows: { authorizationCode } },
   } as const;
 }
+
+type Sample = [StatusName, id: string, message: string, violations?: FieldViolation[]];
+
+const BAD_FIELDS: FieldViolation[] = [
+  { field: 'human.profile.firstName', description: 'is required' },
+  { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
+];
+
+/** The error responses that operations share, by status. */
+const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
+  400: {
+    description:
+      'The request is invalid, or the state of the resource does not allow it. The error names every invalid field.',
+    sample: [
+      'INVALID_ARGUMENT',
+      'ORG-SETUP',
+      'human.profile.firstName is required; human.email.email must be an email address such as ann@example.com.',
+      BAD_FIELDS,
+    ],
+  },
+  401: {
+    description:
+      'AUTH-TOKEN: the request has no valid bearer token. AUTH-SCOPE: the access token does not have the scope of the API. `WWW-Authenticate` names the error as RFC 6750 says.',
+    sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
+  },
+  403: {
+    description: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
+    sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'],
+  },
+  404: {
+    description: 'The resource does not exist.',
+    sample: ['NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.'],
+  },
+  409: {
+    description: 'The resource already exists.',
+    sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
+  },
+  413: {
+    description: `REQUEST-TOO-LARGE: the body is larger than ${SMALL_BODY.bytes} bytes; for operations with long fields, than ${LARGE_BODY.bytes}.`,
+    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${LARGE_BODY.bytes} bytes.`],
+  },
+  415: {
+    description:
+      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported; only a bulk import may be compressed.',
+    sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
+  },
+  429: {
+    description:
+      'RATE-LIMIT: too many requests from this IP address. REQUEST-BODIES: the caller has too many large bodies under way. MAIL-LIMIT: the user has had too many emails and text messages in a day. SESSION-FAILURES: too many wrong passwords of this user. Wait for the number of seconds in `Retry-After`, then try again.',
+    sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
+  },
+  504: {
+    description: 'The operation did not finish in time. It will not be performed later.',
+    sample: [
+      'DEADLINE_EXCEEDED',
+      'IMPORT-TIMEOUT',
+      'The user was not imported in time, and will not be imported later.',
+    ],
+  },
+};
+
+/** Builds `components.responses`. */
+export function errorAnswers(): Record<string, ZodOpenApiResponseObject> {
+  const named = (Object.keys(ERROR_ANSWERS) as unknown as ErrorStatus[]).map((status) => {
+    const { description, sample } = SAMPLES[status];
+    return [ERROR_ANSWERS[status], answer(description, sample)];
+  });
+  const unexpected = answer('An unexpected error, such as 500 INTERNAL or 503 UNAVAILABLE.', [
+    'UNAVAILABLE',
+    'SERVICE-UNAVAILABLE',
+    'The service is temporarily unavailable. Try again.',
+  ]);
+  return { ...Object.fromEntries(named), Unexpected: unexpected };
+}
+
+function answer(description: string, [status, id, message, violations]: Sample): ZodOpenApiResponseObject {
+  const example = errorBody(status, id, message, violations);
+  return { description, content: { 'application/json': { schema: error, example } } };
+}
+
+const status = z.object({ status: z.literal('ok') });
+const fine = { description: 'OK.', content: { 'application/json': { schema: status, example: { status: 'ok' } } } };
+const failing = z.array(z.object({ part: z.string(), since: z.iso.datetime() })).optional();
+const ready = {
+  description: 'Ready. `failing` lists optional parts that do not work, and since when.',
+  content: { 'application/json': { schema: status.extend({ failing }), example: { status: 'ok' } } },
+};
+const text = (mediaType: string) => ({ description: 'OK.', content: { [mediaType]: { schema: z.string() } } });
+const document = {
+  description: 'An OpenAPI 3.1 document.',
+  content: { 'application/json': { schema: z.object({ openapi: z.string() }).catchall(z.unknown()) } },
+};
+const unexpected = { $ref: '#/components/responses/Unexpected' };
+
+function get(operationId: string, summary: string, answer: ZodOpenApiResponseObject): ZodOpenApiOperationObject {
+  const responses = { 200: answer, default: unexpected };
+  return { operationId, tags: ['Operations'], summary, security: [], responses };
+}
+
+/** Health, metrics and documentation; these paths need no token, unless METRICS_TOKEN is set. */
+export const publicPaths: ZodOpenApiPathsObject = {
+  '/healthz': { get: get('isAlive', 'Check that the process responds', fine) },
+  '/readyz': { get: get('isReady', 'Check that the process is ready to work', ready) },
+  '/metrics': {
+    get: {
+      ...get('getMetrics', 'Get metrics for Prometheus', text('text/plain')),
+      description:
+        'With the setting METRICS_TOKEN, send its value as a bearer token. With METRICS_PORT, this path is on that port only.',
+    },
+  },
+  '/openapi.json': { get: get('getOpenApi', 'Get this document', document) },
+  '/docs': { get: get('getDocs', 'Read this document in the browser', text('text/html')) },
+};

@@ -1,9 +1,8 @@
+/** The domain of an organization: the part of its users' login names after the `@`. */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { nameKey, textProblem } from '../platform/fields.ts';
-
-/** The domain of an organization: the part of its users' login names after the `@`. */
 
 const LABEL_MAX = 50;
 /** Labels of letters, digits, hyphens and underscores, in any script, separated by dots. */

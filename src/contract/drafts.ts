@@ -1,18 +1,17 @@
+/** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
 import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
 import { checkBody, convertBody, createBody, startBody } from './import-options.ts';
 import { guess, pepperHeaders, result } from './import-results.ts';
 import type { Operations } from './operation.ts';
-
-/** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
+import { NO_ORG, RATE_LIMITED } from './shapes.ts';
 
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
-const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 const tusHeader = { 'Tus-Resumable': z.string().optional().meta({ description: 'The version of tus: `1.0.0`.' }) };
 const bytes = (description: string) => z.string().meta({ pattern: '^\\d+$', description });
 const offset = { 'Upload-Offset': bytes('How many bytes of the file have arrived.') };
 const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. ${STATE_DOES_NOT_FIT}`;
-const NO_ORG =
+const IMPORT_OR_ORG_MISSING =
   'IMPORT-NOT-FOUND: the import does not exist. ORG-NOT-FOUND: an organization of its users does not exist.';
 const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING: too much is being imported. ${RATE_LIMITED}`;
 const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
@@ -35,7 +34,7 @@ export const draftOperations: Operations = {
       },
     },
     errors: {
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
       429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
     },
   },
@@ -80,7 +79,7 @@ export const draftOperations: Operations = {
       'written. `draft.check` names the dry run, whose result, items and report tell what would happen.',
     body: { schema: checkBody, examples: { 'update existing users': { onExisting: 'update' } } },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
-    errors: { 400: NOT_IMPORTABLE, 404: NO_ORG, 429: FULL },
+    errors: { 400: NOT_IMPORTABLE, 404: IMPORT_OR_ORG_MISSING, 429: FULL },
   },
   'POST /admin/v1/imports/{importId}/_start': {
     id: 'startImport',
@@ -90,7 +89,7 @@ export const draftOperations: Operations = {
     answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
     errors: {
       400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
-      404: NO_ORG,
+      404: IMPORT_OR_ORG_MISSING,
       429: FULL,
     },
   },

@@ -1,12 +1,18 @@
+/** Human users: the fields of a new or changed person, and the operations that create and change one. */
 import { z } from 'zod';
 import { HASH_MAX, hashProblem, longestHash } from '../passwords/registry.ts';
 import { bool, eachOnce, gender, id, language, notWith, requiredText, text, textProblem } from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import type { Operations } from './operation.ts';
-import { currentPassword, details, exampleDetails, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
+import { currentPassword, details, exampleDetails, NO_ORG, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
+
+const VALUE_MAX = 500_000;
+
+/** Each invalid element costs time, so the number of elements is checked first. */
+const MAX_ENTRIES = 10_000;
 
 export interface IdpLink {
   idpId: string;
@@ -22,14 +28,6 @@ export function idpLinkList() {
     .max(MAX_LINKS, `must have at most ${MAX_LINKS} elements`)
     .check(eachOnce('idpId', 'userId'));
 }
-
-// One character class and no repeated groups: those overflow the stack on a text of megabytes.
-const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
-
-const VALUE_MAX = 500_000;
-
-/** Each invalid element costs time, so the number of elements is checked first. */
-const MAX_ENTRIES = 10_000;
 
 export interface MetadataEntry {
   key: string;
@@ -57,17 +55,9 @@ export function metadataList() {
     .check(eachOnce('key'));
 }
 
-function isBase64(s: string): boolean {
-  const padding = BASE64.exec(s)?.[1]?.length;
-  if (padding === undefined) return false;
-  return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;
-}
-
-/** The field for a password hash: its length limit, which depends on the scheme, and whether a login can verify it. */
-
 const ABOUT = `A hash of one of the schemes of docs/passwords.md. At most 200 characters; only one that begins with \`$fbscrypt$\` may have up to ${HASH_MAX}.`;
 
-/** A text no longer than its scheme allows. */
+/** The field for a password hash: a text no longer than its scheme allows. */
 export function hashText() {
   return z
     .string({ error: (i) => (i.input === undefined ? 'is required' : 'must be a string') })
@@ -87,12 +77,6 @@ export function verifiableHash() {
     })
     .meta({ examples: ['$2b$10$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW'] });
 }
-
-function lengthProblem(hash: string): string | undefined {
-  return hash === '' ? 'must not be empty' : textProblem(hash, longestHash(hash));
-}
-
-/** Request bodies to create and change a human user. */
 
 const changeRequired = bool().default(false);
 const password = z.object({ password: requiredText(200), changeRequired });
@@ -148,6 +132,7 @@ const passwordChange = z
     message: 'is required unless hashedPassword is given',
   });
 
+/** Absent fields keep their values. */
 export const humanChange = z.object({
   username: requiredText(200).optional(),
   profile: profileChange.optional(),
@@ -160,8 +145,6 @@ export const humanChange = z.object({
 
 export type NewHuman = z.output<typeof newHuman>;
 export type HumanChange = z.output<typeof humanChange>;
-
-/** Creating and changing human users in the OpenAPI document. */
 
 const codes = {
   emailCode: z.string().optional().meta({ description: 'Present if `email` has `returnCode`.' }),
@@ -222,7 +205,7 @@ export const humanOperations: Operations = {
         example: { userId: 'bob', details: exampleDetails, emailCode: 'K7XM4Q', phoneCode: '493201' },
       },
     },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.', 409: TAKEN },
+    errors: { 404: NO_ORG, 409: TAKEN },
   },
   'PUT /v2beta/users/human/{userId}': {
     id: 'updateHumanUser',
@@ -236,3 +219,16 @@ export const humanOperations: Operations = {
     errors: { 401: SIGN_IN_AGAIN, 409: TAKEN },
   },
 };
+
+function lengthProblem(hash: string): string | undefined {
+  return hash === '' ? 'must not be empty' : textProblem(hash, longestHash(hash));
+}
+
+// One character class and no repeated groups: those overflow the stack on a text of megabytes.
+const BASE64 = /^[A-Za-z0-9+/]+(={0,2})$/;
+
+function isBase64(s: string): boolean {
+  const padding = BASE64.exec(s)?.[1]?.length;
+  if (padding === undefined) return false;
+  return padding === 0 ? s.length % 4 !== 1 : s.length % 4 === 0;
+}

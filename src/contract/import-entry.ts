@@ -1,12 +1,13 @@
+/**
+ * The fields of an imported user and their limits, for the single and the bulk import. One schema validates both bodies
+ * and is the source of their documentation.
+ */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { importedTotpSecret } from './credentials.ts';
 import { hashText, metadataValue } from './humans.ts';
-/**
- * The fields of an imported user and their limits, for the single and the bulk import. One schema validates both bodies
- * and is the source of their documentation.
- */
+import { IMPORTED_STATES, stateName } from './users.ts';
 
 /**
  * The most elements of `metadata` and of `idps`. Checked first, because reporting many invalid elements is expensive.
@@ -81,19 +82,22 @@ const userFields = {
 
 export const importUser = z.object(userFields, required('an object'));
 
-const USER_STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'] as const;
+const STATES = IMPORTED_STATES.map((state) => stateName(state));
 
 /** One entry of `humanUsers`. */
 export const importEntry = z.object(
   {
     userId: id().optional(),
-    state: z.enum(USER_STATES, `must be one of ${USER_STATES.join(', ')}`).optional(),
+    state: z.enum(STATES, `must be one of ${STATES.join(', ')}`).optional(),
     user: importUser,
   },
   'must be an object',
 );
 
-/** The same for an import with `withoutEmail=true`. The user name is then required; see cross-problems.ts. */
+/**
+ * One entry of an import with `withoutEmail=true`, which then needs a user name (checked in
+ * src/imports/entries/validate.ts).
+ */
 export const entryWithoutEmail = importEntry.extend({
   user: importUser.extend({
     email: z.preprocess((email) => (isNone(email) ? undefined : email), emailOf().optional()).optional(),

@@ -1,10 +1,8 @@
-import { z } from 'zod';
-import { importEntry } from './import-entry.ts';
-import { item, shownUser } from './import-results.ts';
-import { REMEDIES } from './import-types.ts';
-import { exampleCreated, timestamp } from './shapes.ts';
-
-/** Examples of imports for the OpenAPI document: two users, one of whom gets a mail, and their results. */
+/**
+ * Examples of imports for the OpenAPI document: two users, one of whom gets a mail, their results, and a cause of
+ * failures.
+ */
+import { exampleCreated } from './shapes.ts';
 
 const hashed = { value: '$2b$10$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC' };
 export const exampleUser = {
@@ -59,14 +57,14 @@ export const exampleEvent = `id: 1\ndata: ${JSON.stringify(exampleProgress)}\n\n
 /** The users of `exampleBody`, one per line. */
 export const exampleBodyLines = users.map((user) => `${JSON.stringify({ orgId: 'acme', ...user })}\n`).join('');
 
-const exampleItem = {
+const succeeded = {
   index: 0,
   orgId: 'acme',
   userId: 'auth0|60425dc4',
   userName: 'fay.fox',
   state: 'ITEM_STATE_SUCCEEDED',
 };
-export const exampleLines = `${JSON.stringify(exampleItem)}\n`;
+export const exampleLines = `${JSON.stringify(succeeded)}\n`;
 export const exampleCsv =
   'index,orgId,userId,userName,state,kept,code,id,message,fields\r\n' +
   '0,acme,auth0|60425dc4,fay.fox,ITEM_STATE_SUCCEEDED,,,,,\r\n';
@@ -102,8 +100,14 @@ export const exampleGuess = {
   candidates: [{ source: 'csv', title: 'CSV of your own', certainty: 0.05 }],
   files: [
     {
-      ...{ fileId: '0199', name: 'people.csv', kind: 'users', isHashes: false },
-      ...{ format: 'csv', encoding: 'windows-1252', isGzip: false, delimiter: ';' },
+      fileId: '0199',
+      name: 'people.csv',
+      kind: 'users',
+      isHashes: false,
+      format: 'csv',
+      encoding: 'windows-1252',
+      isGzip: false,
+      delimiter: ';',
       columns: [
         { name: 'Mail', samples: [{ text: 'fay@acme.example' }], becomes: 'email' },
         { name: 'Kennwort', samples: [{ hidden: 'bcrypt' }], becomes: '' },
@@ -112,72 +116,6 @@ export const exampleGuess = {
   ],
   mapping: { email: 'Mail' },
 };
-
-/** Causes and corrections of imports in the OpenAPI document. */
-
-const count = z.int().meta({ minimum: 0 });
-const remedy = z.enum(REMEDIES).meta({ id: 'ImportRemedy' });
-const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: z.string() };
-
-export const causes = z
-  .object({
-    failed: count.meta({ description: 'Failed users, those corrected included.' }),
-    corrected: count.meta({
-      description: 'Users whose entries were corrected; `_retry` imports them, or `_start` those of a draft.',
-    }),
-    causes: z.array(
-      z.object({
-        cause: z.string().meta({ pattern: '^[0-9a-f]{8}$' }),
-        id: z.string().meta({ description: 'Stable error id.' }),
-        field: z.string().optional().meta({ description: 'The invalid field, array indices left out.' }),
-        scheme: z.string().optional().meta({ description: 'Of the password hash.' }),
-        message: z.string(),
-        remedies: z.array(remedy),
-        count,
-        first: z.array(z.object(ofUser)).meta({ description: 'The first five, in body order.' }),
-      }),
-    ),
-    moreCauses: count.meta({ description: 'How many causes there are in addition to these.' }),
-    asOf: timestamp().meta({ description: 'When the users were counted.' }),
-  })
-  .meta({ id: 'ImportCauses' });
-
-export const itemWithEntry = item
-  .extend({
-    entry: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .meta({ description: 'The entry without hashes and secrets, as far as it is stored; it may be invalid.' }),
-  })
-  .meta({ id: 'ImportItemWithEntry' });
-
-const { profile, email } = shownUser.shape;
-/** Only for the document, which cannot say that null removes a field. */
-export const patchBody = importEntry
-  .extend({ user: shownUser.extend({ profile: profile.partial(), email: email.partial() }).partial() })
-  .partial()
-  .meta({ id: 'ImportItemPatch' });
-
-export const fixed = z
-  .object({
-    changed: count.meta({ description: 'Users whose entries were corrected, or who were left out.' }),
-    unchanged: count.meta({ description: 'Users of the cause whom the remedy does not help.' }),
-    examples: z
-      .array(
-        z.object({
-          ...ofUser,
-          field: z.string().optional(),
-          before: z.unknown().optional(),
-          after: z.unknown().optional(),
-        }),
-      )
-      .optional()
-      .meta({ description: 'With `dryRun`: the first five.' }),
-    next: z
-      .int()
-      .meta({ type: ['integer', 'null'], minimum: 0, description: 'Where to continue; null when the cause is done.' }),
-  })
-  .meta({ id: 'ImportFixed' });
 
 const user = { index: 17, orgId: 'acme', userId: 'wcoyote', userName: 'wcoyote' };
 export const exampleCauses = {
@@ -197,7 +135,7 @@ export const exampleCauses = {
   moreCauses: 0,
   asOf: '2026-01-31T12:00:00.000Z',
 };
-export const exampleItem2 = {
+export const exampleFailedItem = {
   ...user,
   state: 'ITEM_STATE_FAILED',
   entry: {

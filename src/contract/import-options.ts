@@ -1,8 +1,12 @@
+/**
+ * Options of an import: bodies and query strings that start, check or convert one, and the format of its time limit.
+ */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
 import { ENCODINGS } from '../sources/read/records.ts';
 import { SOURCES } from '../sources/registry.ts';
 import { webhookUrl } from './shapes.ts';
+
 export const onExisting = z
   .enum(['fail', 'skip', 'update'], 'must be fail, skip or update')
   .default('fail')
@@ -37,7 +41,6 @@ export const startBody = z.object({
 });
 
 const MOST_MAPPED = 200;
-
 const NAMES = SOURCES.map((source) => source.name);
 
 /** The body of `_convert`. */
@@ -114,12 +117,12 @@ export const importQuery = z.strictObject({
   }),
 });
 
+/** Formats of the report of an import. */
 export const FORMATS = ['ndjson', 'csv', 'dataorgs'] as const;
 
 export type ReportFormat = (typeof FORMATS)[number];
 
-/** Durations in the format of Go's time.ParseDuration: `1h30m0s`, `10m`, `300ms`, `1.5h`. */
-
+/** Units of durations in the format of Go's time.ParseDuration: `1h30m0s`, `10m`, `300ms`, `1.5h`. */
 const UNIT_MS: Record<string, number> = {
   ns: 1e-6,
   us: 1e-3,

@@ -1,50 +1,48 @@
+/**
+ * What the API returns about imports, as schemas, with the headers of the operations and the states of imports and
+ * items.
+ */
 import { z } from 'zod';
 import { PEPPER_MODES } from '../passwords/marks.ts';
 import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import { id } from '../platform/fields.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
+import { REMEDIES } from './import-types.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
+
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
 
-/**
- * The states of items. The API shows a pending item of a timed-out or cancelled import as timed out or cancelled, while
- * the table keeps it `pending`; these functions convert between the two.
- */
-
-/** Without their prefix `ITEM_STATE_`. */
+/** The states of items, without their prefix `ITEM_STATE_`. */
 export const ITEM_STATES = ['PENDING', 'SUCCEEDED', 'SKIPPED', 'FAILED', 'TIMED_OUT', 'CANCELLED', 'UNDONE'] as const;
 
-/** The states of imports, without their prefix `IMPORT_STATE_`. */
+/** The states of imports that have started, without their prefix `IMPORT_STATE_`. */
 export const IMPORT_STATES = [
-  ...(['RUNNING', 'PAUSED', 'UNDOING', 'SUCCEEDED', 'COMPLETED_WITH_ERRORS'] as const),
-  ...(['TIMED_OUT', 'CANCELLED', 'UNDONE'] as const),
+  'RUNNING',
+  'PAUSED',
+  'UNDOING',
+  'SUCCEEDED',
+  'COMPLETED_WITH_ERRORS',
+  'TIMED_OUT',
+  'CANCELLED',
+  'UNDONE',
 ] as const;
 
-/** How the API shows a pending item of an import in this state: from an undo on, as cancelled. */
-export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
-  if (importState === 'timed_out') return importState;
-  return ['cancelled', 'undoing', 'undone'].includes(importState) ? 'cancelled' : 'pending';
-}
-
-/** The same for an import as the API shows it; one of ITEM_STATES. @param state `IMPORT_STATE_…` */
-export function openStateOf({ state }: { state: string }): string {
-  return openState(state.replace('IMPORT_STATE_', '').toLowerCase()).toUpperCase();
-}
-
-/** The state in the table for one of ITEM_STATES; null when no item of this import can have it. */
-export function storedState(of: { state: string }, state: string | undefined): string | undefined | null {
-  if (state === undefined) return undefined;
-  if (['PENDING', 'TIMED_OUT', 'CANCELLED'].includes(state)) return openStateOf(of) === state ? 'pending' : null;
-  return state.toLowerCase();
-}
+/** The states of an import until it starts, without their prefix `IMPORT_STATE_`. */
+export const DRAFT_STATES = [
+  'UPLOADING',
+  'CONVERTING',
+  'UNREADABLE',
+  'DRAFT',
+  'CHECKING',
+  'CHECKED',
+  'DISCARDED',
+] as const;
 
 /** What a file of a draft holds. */
 export const FILE_KINDS = ['users', 'hashes', 'hash_parameters'] as const;
 export type FileKind = (typeof FILE_KINDS)[number];
-
-/** Request and response bodies of imports in the OpenAPI document. */
 
 const { metadata, idps } = importUser.shape;
 /** The service counts the elements before it reads them; the document shows their shape. */
@@ -137,24 +135,9 @@ const counts = z
   })
   .meta({ id: 'ImportCounts', description: 'The other counts add up to `total`.' });
 
-const STATES = [
-  'UPLOADING',
-  'CONVERTING',
-  'UNREADABLE',
-  'DRAFT',
-  'CHECKING',
-  'CHECKED',
-  'DISCARDED',
-  'RUNNING',
-  'PAUSED',
-  'UNDOING',
-  'SUCCEEDED',
-  'COMPLETED_WITH_ERRORS',
-  'TIMED_OUT',
-  'CANCELLED',
-  'UNDONE',
-] as const;
-const state = z.enum(STATES.map((name) => `IMPORT_STATE_${name}`)).meta({ id: 'ImportState' });
+const state = z
+  .enum([...DRAFT_STATES, ...IMPORT_STATES].map((name) => `IMPORT_STATE_${name}`))
+  .meta({ id: 'ImportState' });
 
 export const warnings = z.array(z.object({ path: z.string(), count, message: z.string() }));
 
@@ -350,3 +333,87 @@ export const guess = z
     mapping: z.record(z.string(), z.string()),
   })
   .meta({ id: 'ImportGuess' });
+
+const remedy = z.enum(REMEDIES).meta({ id: 'ImportRemedy' });
+const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: z.string() };
+
+export const causes = z
+  .object({
+    failed: count.meta({ description: 'Failed users, those corrected included.' }),
+    corrected: count.meta({
+      description: 'Users whose entries were corrected; `_retry` imports them, or `_start` those of a draft.',
+    }),
+    causes: z.array(
+      z.object({
+        cause: z.string().meta({ pattern: '^[0-9a-f]{8}$' }),
+        id: z.string().meta({ description: 'Stable error id.' }),
+        field: z.string().optional().meta({ description: 'The invalid field, array indices left out.' }),
+        scheme: z.string().optional().meta({ description: 'Of the password hash.' }),
+        message: z.string(),
+        remedies: z.array(remedy),
+        count,
+        first: z.array(z.object(ofUser)).meta({ description: 'The first five, in body order.' }),
+      }),
+    ),
+    moreCauses: count.meta({ description: 'How many causes there are in addition to these.' }),
+    asOf: timestamp().meta({ description: 'When the users were counted.' }),
+  })
+  .meta({ id: 'ImportCauses' });
+
+export const itemWithEntry = item
+  .extend({
+    entry: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'The entry without hashes and secrets, as far as it is stored; it may be invalid.' }),
+  })
+  .meta({ id: 'ImportItemWithEntry' });
+
+const { profile, email } = shownUser.shape;
+/** Only for the document, which cannot say that null removes a field. */
+export const patchBody = importEntry
+  .extend({ user: shownUser.extend({ profile: profile.partial(), email: email.partial() }).partial() })
+  .partial()
+  .meta({ id: 'ImportItemPatch' });
+
+export const fixed = z
+  .object({
+    changed: count.meta({ description: 'Users whose entries were corrected, or who were left out.' }),
+    unchanged: count.meta({ description: 'Users of the cause whom the remedy does not help.' }),
+    examples: z
+      .array(
+        z.object({
+          ...ofUser,
+          field: z.string().optional(),
+          before: z.unknown().optional(),
+          after: z.unknown().optional(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'With `dryRun`: the first five.' }),
+    next: z
+      .int()
+      .meta({ type: ['integer', 'null'], minimum: 0, description: 'Where to continue; null when the cause is done.' }),
+  })
+  .meta({ id: 'ImportFixed' });
+
+/**
+ * How the API shows a pending item of an import in this state: as timed out or cancelled once the import is, and as
+ * cancelled from an undo on. The table keeps it `pending`.
+ */
+export function openState(importState: string): 'pending' | 'timed_out' | 'cancelled' {
+  if (importState === 'timed_out') return importState;
+  return ['cancelled', 'undoing', 'undone'].includes(importState) ? 'cancelled' : 'pending';
+}
+
+/** How the API shows a pending item of an import; one of ITEM_STATES. @param of.state `IMPORT_STATE_…` */
+export function openStateOf({ state }: { state: string }): string {
+  return openState(state.replace('IMPORT_STATE_', '').toLowerCase()).toUpperCase();
+}
+
+/** The state in the table for one of ITEM_STATES; null when no item of this import can have it. */
+export function storedState(of: { state: string }, state: string | undefined): string | undefined | null {
+  if (state === undefined) return undefined;
+  if (['PENDING', 'TIMED_OUT', 'CANCELLED'].includes(state)) return openStateOf(of) === state ? 'pending' : null;
+  return state.toLowerCase();
+}

@@ -1,9 +1,9 @@
-import type { Details } from '../platform/db/events.ts';
-import type { ErrorBody } from '../platform/errors.ts';
 /**
  * What the API answers about imports, as the service writes it and the console and the command line read it.
  * `/openapi.json` describes it to everybody else.
  */
+import type { Details } from '../platform/db/events.ts';
+import type { ErrorBody } from '../platform/errors.ts';
 
 export interface Counts {
   total: number;
@@ -38,7 +38,7 @@ export interface ImportResult {
 
 /** How many of the newest imports are in each state. */
 export interface StateCounts {
-  /** By the name of the state, with `IMPORT_STATE_`; those before the start are not among them. */
+  /** The count by the name of the state, with `IMPORT_STATE_`; drafts are not counted here. */
   states: Record<string, number>;
   /** Imports that have not started. */
   drafts: number;
@@ -103,7 +103,7 @@ export interface Cause {
   id: string;
   /** Path of the invalid field, array indices left out; absent if the error concerns the user as a whole. */
   field?: string;
-  /** Of a password hash, such as `bcrypt`, or `$2x$` if it is not supported. */
+  /** The scheme of a password hash, such as `bcrypt`, or `$2x$` if it is not supported. */
   scheme?: string;
   message: string;
   remedies: readonly Remedy[];
@@ -119,7 +119,7 @@ export interface CountedCause extends Cause {
 export interface Causes {
   /** Failed users, corrected ones included. */
   failed: number;
-  /** Those of them whose entries were corrected; `_retry` imports them. */
+  /** Failed users whose entries were corrected; `_retry` imports them. */
   corrected: number;
   /** The most common first, at most MAX_CAUSES. */
   causes: CountedCause[];

@@ -1,16 +1,16 @@
+/** Imports: bodies and query strings of their lists, actions and corrections, and the operations on them. */
 import { z } from 'zod';
 import { requiredText, text } from '../platform/fields.ts';
 import {
-  causes,
   exampleAccepted,
   exampleBody,
   exampleBodyLines,
   exampleCauses,
   exampleCsv,
   exampleEvent,
+  exampleFailedItem,
   exampleFix,
   exampleFixed,
-  exampleItem2 as exampleItem,
   exampleLines,
   examplePatch,
   exampleProgress,
@@ -18,22 +18,23 @@ import {
   exampleResult,
   exampleUndoPreview,
   exampleUser,
-  fixed,
-  itemWithEntry,
-  patchBody,
 } from './import-examples.ts';
 import { FORMATS, importQuery } from './import-options.ts';
 import {
   accepted,
   bulkAnswerHeaders,
   bulkHeaders,
+  causes,
   duration,
+  fixed,
   IMPORT_STATES,
   ITEM_STATES,
   importBody,
   item,
-  itemState as itemStateOfImports,
+  itemState,
+  itemWithEntry,
   keyHeaders,
+  patchBody,
   pepperHeaders,
   progress,
   rates,
@@ -45,13 +46,13 @@ import {
 } from './import-results.ts';
 import { REMEDIES } from './import-types.ts';
 import type { Operations } from './operation.ts';
-import { details, exampleDetails } from './shapes.ts';
-/** Schemas of the query strings of the lists and the report, and of the body of `_resume` and `_retry`. */
+import { details, exampleDetails, NO_ORG, RATE_LIMITED } from './shapes.ts';
 
-/** Of operations without parameters. */
+/** The query of operations without parameters. */
 export const noQuery = z.strictObject({});
-/** Of actions without parameters. */
+/** The body of actions without parameters. */
 export const noBody = z.record(z.string(), z.never('is not supported here'));
+/** The body of `_resume` and `_retry`. */
 export const resumeBody = z.object({ timeout: z.string('must be a string').optional() });
 
 /** The largest value of PostgreSQL's type of an item's index. */
@@ -94,13 +95,13 @@ const pageSize = (max: number) => {
   return z.coerce.number(message).int(message).min(1, message).max(max, message);
 };
 
-const importState = z
+const importStateQuery = z
   .string()
   .transform((s) => s.replace(/^IMPORT_STATE_/, ''))
   .pipe(z.enum(IMPORT_STATES, `must be one of ${IMPORT_STATES.map((s) => `IMPORT_STATE_${s}`).join(', ')}`));
 
 export const listQuery = z.strictObject({
-  state: importState.optional(),
+  state: importStateQuery.optional(),
   orgId: text(200).optional(),
   counts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: 'If true, the answer also says how many imports are in each state, whatever `state` asks for.',
@@ -108,13 +109,14 @@ export const listQuery = z.strictObject({
   pageSize: pageSize(100).default(50),
   pageToken,
 });
-const itemState = z
+
+const itemStateQuery = z
   .string()
   .transform((s) => s.replace(/^ITEM_STATE_/, ''))
   .pipe(z.enum(ITEM_STATES, `must be one of ${ITEM_STATES.map((s) => `ITEM_STATE_${s}`).join(', ')}`));
 
 export const itemsQuery = z.strictObject({
-  state: itemState.optional(),
+  state: itemStateQuery.optional(),
   orgId: text(200).optional(),
   userId: text(200).optional(),
   query: requiredText(200).optional().meta({ description: 'What the address, the user name or the id begins with.' }),
@@ -124,10 +126,8 @@ export const itemsQuery = z.strictObject({
 
 export const reportQuery = z.strictObject({
   format: z.enum(FORMATS, `must be one of ${FORMATS.join(', ')}`).default('ndjson'),
-  state: itemState.optional(),
+  state: itemStateQuery.optional(),
 });
-
-/** Imports in the OpenAPI document. */
 
 const ofLines = {
   timeout: duration()
@@ -142,11 +142,10 @@ const importLines = {
 };
 const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
-/** Of actions without parameters. */
+/** The errors of actions without parameters. */
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
 const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
-const RATE_LIMITED = 'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
@@ -179,7 +178,7 @@ export const importOperations: Operations = {
     },
     errors: {
       400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid.',
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
     },
@@ -245,7 +244,7 @@ export const importOperations: Operations = {
     description:
       'Returns the users in the order of the body. With `query`, a page can hold fewer items than `pageSize`, even none: ' +
       'read on until `nextPageToken` is empty.',
-    query: itemsQuery.extend({ state: itemStateOfImports.optional() }),
+    query: itemsQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {
         schema: z.object({ items: z.array(item), nextPageToken }),
@@ -264,7 +263,7 @@ export const importOperations: Operations = {
     description:
       'Returns the stored entry of a user who is not imported, also of a draft that was checked. Of a password hash it shows the scheme alone; other ' +
       'secrets are `{"withheld": true}`.',
-    answers: { 200: { schema: itemWithEntry, example: exampleItem } },
+    answers: { 200: { schema: itemWithEntry, example: exampleFailedItem } },
     errors: {
       400: STATE_DOES_NOT_FIT,
       404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
@@ -279,7 +278,7 @@ export const importOperations: Operations = {
       'judges the entry again or `_start` imports it. Fields that the patch does not touch ' +
       'may stay invalid: the error then names them.',
     body: { schema: patchBody, examples: { 'another address': examplePatch } },
-    answers: { 200: { schema: itemWithEntry, example: { ...exampleItem, error: exampleFixed } } },
+    answers: { 200: { schema: itemWithEntry, example: { ...exampleFailedItem, error: exampleFixed } } },
     errors: {
       400: `IMPORT-USER-INVALID: a field of the patch is invalid; nothing was changed. IMPORT-PATCH: the body is no object. IMPORT-ITEM-STATE: the user has not failed. IMPORT-ERASED: the data of the user was erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
       404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
@@ -342,7 +341,7 @@ export const importOperations: Operations = {
       '`ndjson`: one item per line, as in `items`. `csv`: one record per item; a cell that a spreadsheet would run as a ' +
       'formula begins with an apostrophe. `dataorgs`: the users who are not imported, as a body that you can correct ' +
       'and send again; a plain password appears as a hash of it, and you must add every other secret again.',
-    query: reportQuery.extend({ state: itemStateOfImports.optional() }),
+    query: reportQuery.extend({ state: itemState.optional() }),
     answers: {
       200: {
         schema: z.string(),

@@ -71,7 +71,10 @@ function placeholder(name: string, parts: LinkParts): string | undefined {
   }
 }
 
-/** Also encodes `!'()*`, which encodeURIComponent leaves alone and at which programs that detect links may stop. */
+/**
+ * Percent-encodes a value with `!'()*`, which encodeURIComponent leaves alone and at which programs that detect links
+ * may stop.
+ */
 function encode(value: string): string {
   return encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }

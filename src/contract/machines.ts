@@ -1,3 +1,4 @@
+/** Machine users: the operations on them and on their tokens, keys and secrets. */
 import { z } from 'zod';
 import type { Operations } from './operation.ts';
 import {
@@ -8,17 +9,16 @@ import {
   exampleDetails,
   exampleSearch,
   LAST_CREDENTIAL,
+  NO_ORG,
   searchAnswer,
   timestamp,
 } from './shapes.ts';
 import { newMachine } from './users.ts';
 
-/** The expiration date of a token or a key. */
-
 /** RFC 3339 allows only years of four digits. */
 const END_OF_TIME = Date.UTC(10_000, 0, 1);
 
-/** RFC 3339 with any offset, in the future. */
+/** The expiration date of a token or a key: RFC 3339 with any offset, in the future. */
 export function expirationDate() {
   return z.iso
     .datetime({
@@ -30,8 +30,6 @@ export function expirationDate() {
     .refine((date) => date.getTime() < END_OF_TIME, 'must be before the year 10000 in UTC');
 }
 
-/** Request bodies of the key calls. */
-
 const KEY_TYPES = ['KEY_TYPE_JSON'] as const;
 
 export const newKey = z.object({
@@ -39,11 +37,8 @@ export const newKey = z.object({
   expirationDate: expirationDate().optional(),
 });
 
-/** Request bodies of the personal access token calls. */
-
+/** A new personal access token. */
 export const newPat = z.object({ expirationDate: expirationDate().optional() });
-
-/** Machine users, their tokens, keys and secrets in the OpenAPI document. */
 
 const ENDS = '2099-12-31T23:59:59.000Z';
 const TOKEN_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
@@ -78,7 +73,7 @@ export const machineOperations: Operations = {
       },
     },
     errors: {
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
       409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
     },
   },

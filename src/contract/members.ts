@@ -1,11 +1,19 @@
+/** Members of organizations and of the instance: roles, and the operations that give and take them. */
 import { z } from 'zod';
 import { id } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
 import type { Operations } from './operation.ts';
 import { INSTANCE_ROLES, ORG_ROLES } from './permissions.ts';
-import { changed, created, createdDetails, exampleCreated, exampleSearch, LAST_OWNER, searchAnswer } from './shapes.ts';
-
-/** Request bodies of the member calls. */
+import {
+  changed,
+  created,
+  createdDetails,
+  exampleCreated,
+  exampleSearch,
+  LAST_OWNER,
+  NO_ORG,
+  searchAnswer,
+} from './shapes.ts';
 
 function roles<const T extends readonly string[]>(known: T, least: number) {
   return z
@@ -19,8 +27,6 @@ export const orgRoleList = () => roles(ORG_ROLES, 0);
 export const orgMember = z.object({ userId: id(), roles: roles(ORG_ROLES, 1) });
 export const instanceMember = z.object({ userId: id(), roles: roles(INSTANCE_ROLES, 1) });
 export const memberSearch = z.object({ query: paging() });
-
-/** Members of organizations and of the instance in the OpenAPI document. */
 
 const member = z
   .object({ userId: z.string(), roles: z.array(z.string()), details: createdDetails })
@@ -52,7 +58,7 @@ export const memberOperations: Operations = {
     onOrg: true,
     body: search,
     answers: found('ORG_OWNER'),
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'DELETE /management/v1/orgs/me/members/{userId}': {
     id: 'removeOrgMember',

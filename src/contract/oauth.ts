@@ -1,7 +1,6 @@
+/** OAuth 2.0 and OpenID Connect in the OpenAPI document, in short: they have their own standards, and discovery. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-
-/** OAuth 2.0 and OpenID Connect in the OpenAPI document, in short: they have their own standards, and discovery. */
 
 /** RFC 6749 section 5.2 */
 const error = z
@@ -34,12 +33,28 @@ const ofBrowser = {
 
 const CLIENT = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion'];
 const GRANT = [
-  ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'assertion', 'device_code', 'scope'],
+  'grant_type',
+  'code',
+  'redirect_uri',
+  'code_verifier',
+  'refresh_token',
+  'assertion',
+  'device_code',
+  'scope',
 ];
 const TOKEN = ['token', 'token_type_hint'];
 const AUTHORIZE = [
-  ...['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'prompt', 'login_hint', 'organization'],
-  ...['code_challenge', 'code_challenge_method'],
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'scope',
+  'state',
+  'nonce',
+  'prompt',
+  'login_hint',
+  'organization',
+  'code_challenge',
+  'code_challenge_method',
 ];
 const END_SESSION = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'];
 

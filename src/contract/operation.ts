@@ -1,10 +1,10 @@
+/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
 import type { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import { type OperationId, PERMISSIONS } from './permissions.ts';
-/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
 
 export interface Operation {
-  /** Its name in the table of permissions. */
+  /** The name of the operation in the table of permissions. */
   id: OperationId;
   summary: string;
   description?: string;
@@ -13,19 +13,19 @@ export interface Operation {
   query?: z.ZodObject;
   headers?: z.ZodObject;
   body?: Body;
-  /** By HTTP status. */
+  /** The responses by HTTP status. */
   answers: Record<number, Answer>;
   /** Meaning of an error status where the shared description is too general. 409 and 504 occur only if listed here. */
   errors?: Partial<Record<ErrorStatus, string>>;
 }
 
-/** By method and path: `GET /v2beta/users/{userId}`. */
+/** Operations by method and path: `GET /v2beta/users/{userId}`. */
 export type Operations = Record<`${Uppercase<string>} /${string}`, Operation>;
 
 export interface Body {
   schema: z.ZodType;
   examples: Record<string, unknown>;
-  /** The same body in other formats, by media type. */
+  /** Schemas of the body in other formats, by media type. */
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
 }
 
@@ -35,7 +35,7 @@ export interface Answer {
   example?: unknown;
   description?: string;
   mediaType?: string;
-  /** The same response in other formats, by media type. */
+  /** Schemas of the response in other formats, by media type. */
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
   headers?: z.ZodObject;
 }

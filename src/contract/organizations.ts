@@ -1,3 +1,4 @@
+/** Organizations: what a request may contain, and the operations on them. */
 import { z } from 'zod';
 import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
@@ -12,8 +13,10 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
+  NO_ORG,
   searchAnswer,
 } from './shapes.ts';
+
 /** The bare user name; `userName@domain`; a verified address that no other user of the organization has. */
 export const SIGN_IN_NAMES = ['userName', 'loginName', 'email'] as const;
 
@@ -24,8 +27,6 @@ export const signInNamesBody = z.object({
     .max(SIGN_IN_NAMES.length, `must have at most ${SIGN_IN_NAMES.length} entries`)
     .transform((names) => SIGN_IN_NAMES.filter((name) => names.includes(name))),
 });
-
-/** Request bodies of the organization calls. */
 
 const profile = z.object({
   firstName: requiredText(200),
@@ -93,8 +94,6 @@ export const orgSearch = z.object({
   queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
 });
 
-/** Organizations in the OpenAPI document. */
-
 const org = z
   .object({
     id: z.string(),
@@ -114,7 +113,6 @@ const exampleOrg = {
 };
 const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
 const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has this id or domain.';
-const MISSING = 'ORG-NOT-FOUND: the organization does not exist.';
 
 export const orgOperations: Operations = {
   'POST /admin/v1/orgs/_setup': {
@@ -182,7 +180,7 @@ export const orgOperations: Operations = {
     summary: "Get the caller's organization",
     onOrg: true,
     answers: oneOrg,
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'GET /management/v1/orgs/me/allowed_urls': {
     id: 'getAllowedUrls',
@@ -194,7 +192,7 @@ export const orgOperations: Operations = {
         example: { details: exampleDetails, allowedUrls: ['https://portal.acme.example'] },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/allowed_urls': {
     id: 'setAllowedUrls',
@@ -205,7 +203,7 @@ export const orgOperations: Operations = {
     onOrg: true,
     body: { schema: allowedUrlsBody, examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } } },
     answers: { 200: changed },
-    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: MISSING },
+    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: NO_ORG },
   },
   'GET /management/v1/orgs/me/sign_in_names': {
     id: 'getSignInNames',
@@ -217,7 +215,7 @@ export const orgOperations: Operations = {
         example: { details: exampleDetails, signInNames: ['userName', 'loginName', 'email'] },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/sign_in_names': {
     id: 'setSignInNames',
@@ -228,7 +226,7 @@ export const orgOperations: Operations = {
     onOrg: true,
     body: { schema: signInNamesBody, examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } } },
     answers: { 200: changed },
-    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: MISSING },
+    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: NO_ORG },
   },
   'PUT /management/v1/orgs/me/webhook_secret': {
     id: 'setWebhookSecret',
@@ -244,7 +242,7 @@ export const orgOperations: Operations = {
         example: { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleDetails },
       },
     },
-    errors: { 404: MISSING },
+    errors: { 404: NO_ORG },
   },
   'GET /admin/v1/orgs/{orgId}': { id: 'getOrg', summary: 'Get an organization', answers: oneOrg },
   'POST /admin/v1/orgs/_search': {

@@ -1,21 +1,23 @@
+/**
+ * The OAuth clients that are built in: the command line and the console. In a file without zod, which the command line
+ * need not load.
+ *
+ * The command line needs no setup for `muster login`, unless CLI_LOGIN turns it off. It is a native application (RFC
+ * 8252): it cannot keep a secret, and receives the code on any loopback port (section 7.3). On a machine without a
+ * browser it requests a device code instead (RFC 8628). The console runs in this service, so its secret is derived from
+ * ENCRYPTION_KEY in every process and is stored nowhere.
+ */
 import type { ClientMetadata } from 'oidc-provider';
 import type { Config } from '../platform/config.ts';
 import type { Secrets } from '../platform/encryption.ts';
-/** The API accepts only access tokens with this scope. In a file of its own, as the command line needs nothing else. */
+
+/** The scope that an access token needs for the API. */
 export const API_SCOPE = 'urn:service:iam:org:project:id:service:aud';
 
-/**
- * The command line as an OAuth client. It is built in, so `muster login` works without setup, unless CLI_LOGIN
- * turns it off.
- *
- * It is a native application (RFC 8252): it cannot keep a secret, and receives the code on any loopback port (section
- * 7.3). On a machine without a browser it requests a device code instead (RFC 8628).
- */
-
-/** RFC 8628 section 3.4. */
+/** The grant type of RFC 8628 section 3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** The command line adds its port to it. */
+/** The redirect URI of the command line, which adds its port. */
 export const CLI_REDIRECT_URI = 'http://127.0.0.1/callback';
 
 /** The scopes that `muster login` requests. */
@@ -48,20 +50,29 @@ export function cliClients(allowed: Config['CLI_LOGIN']): ClientMetadata[] {
   ];
 }
 
-/**
- * The console (`src/console/`) as an OAuth client. It is built in and runs in this service, so its secret is derived
- * from ENCRYPTION_KEY in every process and is stored nowhere.
- */
-
+/** The client id of the console (`src/console/`). */
 export const CONSOLE_CLIENT = 'muster-console';
 
 /** How long a person stays signed in to the console, in seconds; also the lifetime of its access token. */
 export const CONSOLE_SESSION_S = 8 * 60 * 60;
 
+/** The paths of the authorization server, below the public address. */
+export const OAUTH_PATHS = {
+  authorization: '/oauth/v2/authorize',
+  token: '/oauth/v2/token',
+  introspection: '/oauth/v2/introspect',
+  revocation: '/oauth/v2/revoke',
+  jwks: '/oauth/v2/keys',
+  userinfo: '/oidc/v1/userinfo',
+  end_session: '/oidc/v1/end_session',
+  device_authorization: '/oauth/v2/device_authorization',
+  code_verification: '/ui/device',
+};
+
 /** Addresses of the console that the authorization server leads back to, below the public address. */
 export const CONSOLE_PATHS = { callback: '/console/callback', signedOut: '/console/signed-out' };
 
-/** @param baseUrl the public address */
+/** The console as a client. @param baseUrl the public address */
 export function consoleClient(baseUrl: string): ClientMetadata {
   return {
     client_id: CONSOLE_CLIENT,
@@ -75,6 +86,7 @@ export function consoleClient(baseUrl: string): ClientMetadata {
   };
 }
 
+/** The client secret of the console. */
 export function consoleSecret(secrets: Pick<Secrets, 'key'>): string {
   return secrets.key('console-client').toString('base64url');
 }

@@ -1,3 +1,4 @@
+/** Password sources: the settings of each kind, what is stored of them, and the operations on them. */
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import type { Operations } from './operation.ts';
@@ -7,12 +8,12 @@ import {
   createdDetails,
   exampleCreated,
   exampleSearch,
+  NO_ORG,
   searchAnswer,
+  timeInput,
   timestampOrNull,
   webhookUrl,
 } from './shapes.ts';
-
-/** Request bodies of password sources, and what is stored of them. */
 
 const MAX_DN = 1000;
 const MAX_CERTIFICATE = 100_000;
@@ -30,10 +31,7 @@ const userName = requiredText(200)
   .default('{userName}')
   .meta({ description: 'The name of a user at the source, with one of the placeholders.' });
 
-const until = z.iso
-  .datetime({ offset: true, error: 'must be an RFC 3339 timestamp' })
-  .transform((text) => new Date(text))
-  .refine((date) => Math.abs(date.getTime()) < 8e15, 'must be a year of four digits')
+const until = timeInput()
   .refine((date) => date.getTime() > Date.now(), 'must be in the future')
   .optional()
   .meta({ description: 'From then on, users who have not signed in get the initialisation email.' });
@@ -64,33 +62,6 @@ const ldapSettings = z
     for (const [path, message] of ldapProblems(settings)) ctx.addIssue({ code: 'custom', path: [path], message });
   });
 
-interface LdapParts {
-  userDn?: string | undefined;
-  searchBase?: string | undefined;
-  searchFilter?: string | undefined;
-  bindDn?: string | undefined;
-  bindPassword?: string | undefined;
-}
-
-function ldapProblems({ userDn, searchBase, searchFilter, bindDn, bindPassword }: LdapParts): [string, string][] {
-  const isSearched = searchBase !== undefined || searchFilter !== undefined || bindDn !== undefined;
-  const found: [string, string][] = [];
-  if (userDn !== undefined && isSearched) found.push(['userDn', 'must not be given together with a search']);
-  if (userDn === undefined && !isSearched) found.push(['userDn', 'is required without searchBase and searchFilter']);
-  if (isSearched && searchBase === undefined) found.push(['searchBase', 'is required for a search']);
-  if (isSearched && searchFilter === undefined) found.push(['searchFilter', 'is required for a search']);
-  if ((bindDn === undefined) !== (bindPassword === undefined)) {
-    found.push([bindDn === undefined ? 'bindDn' : 'bindPassword', 'is required, as the other one is given']);
-  }
-  return found;
-}
-
-function isLdapUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, hostname } = new URL(text);
-  return /^ldaps?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
-}
-
 const oauthSettings = z.object({
   tokenUrl: webhookUrl(),
   clientId: requiredText(500),
@@ -116,7 +87,7 @@ const otherSources = [
 ] as const;
 const KINDS = 'must be http, ldap, oauth-password or cognito';
 
-/** `POST /management/v1/password_sources`. */
+/** The body of `POST /management/v1/password_sources`. */
 export const newSource = z.discriminatedUnion('kind', [httpSource, ...otherSources], KINDS);
 export type NewSource = z.output<typeof newSource>;
 
@@ -125,20 +96,18 @@ const newSecret = z
   .default(false)
   .meta({ description: 'Replaces the secret that signs the requests; the new one is in the answer, and only once.' });
 
-/** `PUT /management/v1/password_sources/{sourceId}`. */
+/** The body of `PUT /management/v1/password_sources/{sourceId}`. */
 export const changedSource = z.discriminatedUnion('kind', [httpSource.extend({ newSecret }), ...otherSources], KINDS);
 export type ChangedSource = z.output<typeof changedSource>;
 
 export const SOURCE_KINDS = ['http', 'ldap', 'oauth-password', 'cognito'] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** The settings that are stored encrypted and never answered. */
+/** The settings that are stored encrypted and never returned. */
 export const SECRET_SETTINGS = ['clientSecret', 'bindPassword'] as const;
 
-/** `POST /management/v1/password_sources/{sourceId}/_test`: the name of a user at the source. */
+/** The body of `POST /management/v1/password_sources/{sourceId}/_test`, with the name of a user at the source. */
 export const testBody = z.object({ userName: requiredText(500), password: requiredText(200) });
-
-/** Password sources in the OpenAPI document. */
 
 const sourceState = z.enum(['PASSWORD_SOURCE_STATE_ACTIVE', 'PASSWORD_SOURCE_STATE_ENDED']);
 
@@ -216,7 +185,7 @@ export const passwordSourceOperations: Operations = {
     },
     errors: {
       400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCES-FULL: the organization has too many.',
-      404: 'ORG-NOT-FOUND: the organization does not exist.',
+      404: NO_ORG,
     },
   },
   'GET /management/v1/password_sources': {
@@ -224,7 +193,7 @@ export const passwordSourceOperations: Operations = {
     summary: 'List the password sources of an organization',
     onOrg: true,
     answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'GET /management/v1/password_sources/{sourceId}': {
     id: 'getPasswordSource',
@@ -328,3 +297,30 @@ export const passwordSourceOperations: Operations = {
     },
   },
 };
+
+interface LdapParts {
+  userDn?: string | undefined;
+  searchBase?: string | undefined;
+  searchFilter?: string | undefined;
+  bindDn?: string | undefined;
+  bindPassword?: string | undefined;
+}
+
+function ldapProblems({ userDn, searchBase, searchFilter, bindDn, bindPassword }: LdapParts): [string, string][] {
+  const isSearched = searchBase !== undefined || searchFilter !== undefined || bindDn !== undefined;
+  const found: [string, string][] = [];
+  if (userDn !== undefined && isSearched) found.push(['userDn', 'must not be given together with a search']);
+  if (userDn === undefined && !isSearched) found.push(['userDn', 'is required without searchBase and searchFilter']);
+  if (isSearched && searchBase === undefined) found.push(['searchBase', 'is required for a search']);
+  if (isSearched && searchFilter === undefined) found.push(['searchFilter', 'is required for a search']);
+  if ((bindDn === undefined) !== (bindPassword === undefined)) {
+    found.push([bindDn === undefined ? 'bindDn' : 'bindPassword', 'is required, as the other one is given']);
+  }
+  return found;
+}
+
+function isLdapUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hostname } = new URL(text);
+  return /^ldaps?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
+}

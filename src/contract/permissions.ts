@@ -1,12 +1,14 @@
-import { isUtf8 } from 'node:buffer';
-import type { Request, Response } from 'express';
-import { ApiError } from '../platform/errors.ts';
 /**
- * The table of all operations and who may call them.
+ * The table of all operations and who may call them, and the caller of a request, to whom it applies.
  *
  * An IAM_OWNER may call everything. All other callers need one of `roles` on the organization that the call acts on;
  * where `roles` is empty, only an IAM_OWNER may call.
  */
+import { isUtf8 } from 'node:buffer';
+import type { Request, Response } from 'express';
+import { ApiError } from '../platform/errors.ts';
+
+/** Roles on an organization. */
 export const ORG_ROLES = ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] as const;
 export type OrgRole = (typeof ORG_ROLES)[number];
 export const INSTANCE_ROLES = ['IAM_OWNER'] as const;
@@ -20,7 +22,7 @@ export interface Permission {
 }
 
 const IAM_OWNER_ONLY: Permission = { roles: [] };
-/** All users, on themselves. */
+/** Every user may call it for themselves. */
 const SELF: Permission = { roles: [], self: true };
 const OWNER: Permission = { roles: ['ORG_OWNER'] };
 const MANAGER: Permission = { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] };
@@ -169,11 +171,7 @@ const TABLE = {
 export type OperationId = keyof typeof TABLE;
 export const PERMISSIONS: Readonly<Record<OperationId, Permission>> = TABLE;
 
-/**
- * The caller of a request, and what the table of permissions allows them. Read once per request from the bearer token
- * and kept in `res.locals.caller`.
- */
-
+/** The caller of a request: read once from the bearer token, and kept in `res.locals.caller`. */
 export interface Caller {
   userId: string;
   /** The organization that the calling user belongs to. */
@@ -226,7 +224,7 @@ export function isSelf(caller: Caller, operation: OperationId, userId: string): 
 
 /**
  * Returns `found` if the caller may do `operation` on its organization, or is that user where the table says "self".
- * For all other callers the error does not reveal whether the resource exists.
+ * Others get the same 403 whether or not it exists.
  * @param missing the error for an IAM_OWNER when the resource does not exist
  * @throws ApiError 403, or `missing`
  */
@@ -256,7 +254,7 @@ export function covers(caller: Caller, rights: Rights): boolean {
   });
 }
 
-/** The same 403 whether or not the resource exists. */
+/** The error of a caller without a role: the same 403 whether or not the resource exists. */
 export function permissionDenied(): ApiError {
   return new ApiError('PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.');
 }

@@ -1,71 +1,40 @@
+/**
+ * Policies of organizations and of the instance: what each kind may contain, what it means for a password, and the
+ * operations on it. Computation only. Imported passwords are exempt from the rules for new ones.
+ */
 import { z } from 'zod';
 import { isCommonPassword } from '../passwords/common-passwords.ts';
 import { nameKey, textProblem } from '../platform/fields.ts';
 import type { Body, Operation, Operations } from './operation.ts';
 import type { OperationId } from './permissions.ts';
-import { created, createdDetails, exampleCreated } from './shapes.ts';
-/** The rules for new passwords, for programs and for people. Computation only. Imported passwords are exempt. */
+import { created, createdDetails, exampleCreated, NO_ORG } from './shapes.ts';
 
-/** In Unicode code points. */
+/** How long a new password may be, in Unicode code points. */
 export interface LengthPolicy {
   minLength: number;
   maxLength: number;
 }
 
-/** The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed). */
+/**
+ * The range of each length that a policy may set (NIST SP 800-63B: none under 8; at least 64 must always be allowed).
+ */
 export const PASSWORD_LENGTH = { shortest: { from: 8, to: 64 }, longest: { from: 64, to: 200 } } as const;
-
-/** The login names and addresses of the user who gets the password, and the domain of the organization. */
-export type PasswordNames = readonly string[];
-
-/** Every rule that the password breaks, as the end of a sentence that begins with its name; empty when it is good. */
-export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
-  const key = nameKey(password);
-  const text = textProblem(password, policy.maxLength);
-  return [
-    [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
-    text,
-    isCommonPassword(password) && 'must not be one of the most common passwords',
-    names.some((name) => nameKey(name) === key) &&
-      'must not be a name or an address of the user, or the domain of the organization',
-  ].filter((problem) => typeof problem === 'string');
-}
-
-/** The rules in the words of the pages, which show them before the user types. */
-export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
-  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
-}
-
-function characters(count: number): string {
-  return count === 1 ? '1 character' : `${count} characters`;
-}
-
-/** Request bodies of the policies. */
 
 const MAX_DAYS = 36_500;
 
-/** A whole number, or a string of digits: published clients send these 64-bit types as strings. */
-function wholeNumber(min: number, max: number) {
-  const rule = `must be a whole number from ${min} to ${max}`;
-  const digits = z.string().regex(/^\d{1,5}$/);
-  return z
-    .union([z.int().min(min).max(max), digits], {
-      error: (issue) => (issue.input === undefined ? 'is required' : rule),
-    })
-    .transform(Number)
-    .pipe(z.int().min(min, rule).max(max, rule));
-}
-
 const days = () => wholeNumber(0, MAX_DAYS);
-
-/** Days that are out of range on their own are reported only once. */
-function fits(p: { maxAgeDays: number; expireWarnDays: number }): boolean {
-  return p.maxAgeDays <= 0 || p.expireWarnDays > MAX_DAYS || p.expireWarnDays <= p.maxAgeDays;
-}
 
 export const agePolicyBody = z
   .object({ maxAgeDays: days(), expireWarnDays: days().default(0) })
   .refine(fits, { path: ['expireWarnDays'], message: 'must not be more than maxAgeDays' });
+
+/** How old a password may be. */
+export interface AgePolicy {
+  /** 0: passwords do not expire. */
+  maxAgeDays: number;
+  /** How many days before expiry users are warned. */
+  expireWarnDays: number;
+}
 
 /** Rules about kinds of characters make passwords weaker (NIST SP 800-63B), so they are refused, not ignored. */
 const noCharacterRule = z
@@ -95,31 +64,7 @@ export const loginPolicyBody: z.ZodType<LoginPolicy> = z.object({
   forceMfa: z.boolean('must be true or false'),
 });
 
-/** How old a password may be, and whether one of a given age has expired. Computation only. */
-
-export interface AgePolicy {
-  /** 0: passwords do not expire. */
-  maxAgeDays: number;
-  /** How many days before expiry users are warned. */
-  expireWarnDays: number;
-}
-
-export interface PasswordAge {
-  isExpired: boolean;
-  /** Whole days left; set only within the warning period. */
-  expiresInDays: number | undefined;
-}
-
-/** @param ageDays since the password was set, with fractions */
-export function passwordAge({ maxAgeDays, expireWarnDays }: AgePolicy, ageDays: number): PasswordAge {
-  const left = maxAgeDays - ageDays;
-  if (maxAgeDays === 0) return { isExpired: false, expiresInDays: undefined };
-  if (left < 0) return { isExpired: true, expiresInDays: undefined };
-  return { isExpired: false, expiresInDays: left <= expireWarnDays ? Math.floor(left) : undefined };
-}
-
-/** The kinds of policies: where each is stored, how it is validated, and how its errors and events are named. */
-
+/** A kind of policy: where it is stored, how it is validated, and how its errors and events are named. */
 export interface PolicyKind<P> {
   /** The last part of its paths; its events have the same with dots. */
   path: 'password/age' | 'password/complexity' | 'login';
@@ -198,12 +143,10 @@ export const LOGIN: PolicyKind<LoginPolicy> = {
   },
 };
 
-/** Policies in the OpenAPI document. */
-
-const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+const CHANGED: Pick<Operation, 'answers'> = { answers: { 200: created } };
 
 interface Documented {
-  /** As in `PasswordAgePolicy`. */
+  /** The name of its schema, such as `PasswordAgePolicy`. */
   id: string;
   /** The fields in an answer. */
   fields: z.ZodRawShape;
@@ -249,44 +192,62 @@ const login = operationsOf(LOGIN, {
 export const policyOperations: Operations = { ...age, ...complexity, ...login };
 
 function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
-  const { area, path, title: policy, operations } = kind;
   const body = { schema: kind.body, examples: documented.examples };
   const answers = { 200: answerOf(documented) };
-  const ofOrg = `/management/v1/policies/${path}` as const;
-  const ofInstance = `/admin/v1/policies/${path}` as const;
-  const changed: Pick<Operation, 'answers'> = { answers: { 200: created } };
   return {
-    [`GET ${ofOrg}`]: {
+    ...ofOrganization(kind, documented.about, body, answers),
+    ...ofInstance(kind, body, answers),
+  } as Operations;
+}
+
+function ofOrganization<P>(
+  { area, path, title: policy, operations }: PolicyKind<P>,
+  about: string,
+  body: Body,
+  answers: Operation['answers'],
+): Record<string, Operation> {
+  const route = `/management/v1/policies/${path}`;
+  return {
+    [`GET ${route}`]: {
       id: operations.get,
       summary: `Get the ${policy} of the organization`,
       onOrg: true,
       answers,
       errors: { 404: NO_ORG },
     },
-    [`POST ${ofOrg}`]: {
+    [`POST ${route}`]: {
       id: operations.add,
       summary: `Add a ${policy} to the organization`,
-      description: documented.about,
+      description: about,
       onOrg: true,
       body,
-      ...changed,
+      ...CHANGED,
       errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
     },
-    [`PUT ${ofOrg}`]: {
+    [`PUT ${route}`]: {
       id: operations.update,
       summary: `Update the ${policy} of the organization`,
       onOrg: true,
       body,
-      ...changed,
+      ...CHANGED,
       errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
     },
-    [`DELETE ${ofOrg}`]: {
+    [`DELETE ${route}`]: {
       id: operations.reset,
       summary: `Reset the ${policy} of the organization to the default`,
       onOrg: true,
-      ...changed,
+      ...CHANGED,
       errors: { 404: NO_ORG },
     },
+  };
+}
+
+function ofInstance<P>(
+  { path, title: policy, operations }: PolicyKind<P>,
+  body: Body,
+  answers: Operation['answers'],
+): Record<string, Operation> {
+  return {
     [`GET /management/v1/policies/default/${path}`]: {
       id: operations.getDefault,
       summary: `Get the default ${policy} of organizations`,
@@ -295,19 +256,19 @@ function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operation
       answers,
       errors: { 404: NO_ORG },
     },
-    [`GET ${ofInstance}`]: {
+    [`GET /admin/v1/policies/${path}`]: {
       id: operations.getOfInstance,
       summary: `Get the ${policy} of the instance`,
       description: 'The role must be on the instance; a role in an organization is not enough.',
       answers,
     },
-    [`PUT ${ofInstance}`]: {
+    [`PUT /admin/v1/policies/${path}`]: {
       id: operations.updateOfInstance,
       summary: `Update the ${policy} of the instance`,
       body,
-      ...changed,
+      ...CHANGED,
     },
-  } as Operations;
+  };
 }
 
 function answerOf({ id, fields, example }: Documented) {
@@ -317,4 +278,62 @@ function answerOf({ id, fields, example }: Documented) {
     schema: z.object({ policy }).meta({ id: `One${id}` }),
     example: { policy: { details: exampleCreated, ...example, isDefault: false } },
   };
+}
+
+/** The login names and addresses of the user who gets the password, and the domain of the organization. */
+export type PasswordNames = readonly string[];
+
+/**
+ * Every rule that the new password breaks, as the end of a sentence that begins with its name; empty when it is good.
+ */
+export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
+  const key = nameKey(password);
+  const text = textProblem(password, policy.maxLength);
+  return [
+    [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
+    text,
+    isCommonPassword(password) && 'must not be one of the most common passwords',
+    names.some((name) => nameKey(name) === key) &&
+      'must not be a name or an address of the user, or the domain of the organization',
+  ].filter((problem) => typeof problem === 'string');
+}
+
+/** The rules for new passwords in the words of the pages, which show them before the user types. */
+export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
+  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
+}
+
+function characters(count: number): string {
+  return count === 1 ? '1 character' : `${count} characters`;
+}
+
+export interface PasswordAge {
+  isExpired: boolean;
+  /** Whole days left; set only within the warning period. */
+  expiresInDays: number | undefined;
+}
+
+/** Whether a password has expired. @param ageDays since the password was set, with fractions */
+export function passwordAge({ maxAgeDays, expireWarnDays }: AgePolicy, ageDays: number): PasswordAge {
+  const left = maxAgeDays - ageDays;
+  if (maxAgeDays === 0) return { isExpired: false, expiresInDays: undefined };
+  if (left < 0) return { isExpired: true, expiresInDays: undefined };
+  return { isExpired: false, expiresInDays: left <= expireWarnDays ? Math.floor(left) : undefined };
+}
+
+/** A whole number, or a string of digits: published clients send these 64-bit types as strings. */
+function wholeNumber(min: number, max: number) {
+  const rule = `must be a whole number from ${min} to ${max}`;
+  const digits = z.string().regex(/^\d{1,5}$/);
+  return z
+    .union([z.int().min(min).max(max), digits], {
+      error: (issue) => (issue.input === undefined ? 'is required' : rule),
+    })
+    .transform(Number)
+    .pipe(z.int().min(min, rule).max(max, rule));
+}
+
+/** Days that are out of range on their own are reported only once. */
+function fits(p: { maxAgeDays: number; expireWarnDays: number }): boolean {
+  return p.maxAgeDays <= 0 || p.expireWarnDays > MAX_DAYS || p.expireWarnDays <= p.maxAgeDays;
 }

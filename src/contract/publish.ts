@@ -1,14 +1,24 @@
+/**
+ * Publishes the OpenAPI document: `GET /openapi.json`, and `GET /docs` in Swagger UI.
+ *
+ * Guarantee: the page of `/docs` loads everything from this service. Its Content-Security-Policy forbids other origins,
+ * and inline scripts and styles.
+ */
 import { fileURLToPath } from 'node:url';
 import { type Response, Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import { openApiDocument } from './document.ts';
 
-/**
- * `GET /docs`: the OpenAPI document in Swagger UI.
- *
- * Guarantee: the page loads everything from this service. Its Content-Security-Policy forbids other origins, and inline
- * scripts and styles.
- */
+/** `GET /openapi.json`. The document is built on the first request, as few API processes ever serve it. */
+export function openApiRoutes({ config }: { config: { baseUrl: string } }): Router {
+  const router = Router();
+  let text: string | undefined;
+  router.get('/openapi.json', (_req, res) => {
+    text ??= JSON.stringify(openApiDocument({ version: packageJson.version, baseUrl: config.baseUrl }));
+    res.set('Cache-Control', 'no-cache').type('json').send(text);
+  });
+  return router;
+}
 
 const POLICY = [
   "default-src 'none'",
@@ -47,6 +57,7 @@ const START = `window.ui = SwaggerUIBundle({
 
 const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const;
 
+/** `GET /docs` and the files of the page. */
 export function docsRoutes(): Router {
   const router = Router();
   router.get('/docs', (_req, res) => {
@@ -68,16 +79,4 @@ export function docsRoutes(): Router {
 /** Allows caching for a day, as these files change only with a release. */
 function mayBeKept(res: Response): Response {
   return res.set('Cache-Control', 'public, max-age=86400');
-}
-
-/** `GET /openapi.json`. Built on the first request, as few API processes ever serve it. */
-
-export function openApiRoutes({ config }: { config: { baseUrl: string } }): Router {
-  const router = Router();
-  let text: string | undefined;
-  router.get('/openapi.json', (_req, res) => {
-    text ??= JSON.stringify(openApiDocument({ version: packageJson.version, baseUrl: config.baseUrl }));
-    res.set('Cache-Control', 'no-cache').type('json').send(text);
-  });
-  return router;
 }

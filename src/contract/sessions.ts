@@ -1,3 +1,4 @@
+/** Sessions and logins: how a program checks a password, where a user is logged in, and the operations on both. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
@@ -16,6 +17,7 @@ import {
   timestamp,
   WRONG_PASSWORD,
 } from './shapes.ts';
+
 /** The user that somebody tries to log in as. */
 export type LoginUser = ({ loginName: string } | { userId: string }) & LoginScope;
 
@@ -26,8 +28,6 @@ export interface LoginScope {
   /** The organization that the application names: a bare name is that of its user, if it has such a user. */
   orgId?: string | undefined;
 }
-
-/** Request body of the session call. */
 
 const user = z
   .object({ loginName: requiredText(500).optional(), userId: requiredText(200).optional() })
@@ -48,7 +48,10 @@ const userAgent = z.object({
     .optional(),
 });
 
-/** The password may be longer than a new one: an imported hash can be of a password of any length. */
+/**
+ * The body of the session call. The password may be longer than a new one: an imported hash can be of a password of any
+ * length.
+ */
 export const newSession = z.object({
   checks: z.object({
     user,
@@ -60,7 +63,14 @@ export const newSession = z.object({
 
 export type Checks = z.infer<typeof newSession>['checks'];
 
-/** Sessions in the OpenAPI document. */
+export const endLoginBody = ownerProof;
+
+export const endLoginsBody = ownerProof.extend({
+  keepCurrent: z.boolean('must be true or false').default(false).meta({
+    description:
+      'Keep the application and the browser of this call. Refused with the token of a program, which has no login.',
+  }),
+});
 
 const SESSION_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
 const checked = z.object({ verifiedAt: timestamp() });
@@ -165,21 +175,6 @@ export const sessionOperations: Operations = {
   },
 };
 
-/** Request bodies for the end of logins. */
-
-export const endLoginBody = ownerProof;
-
-export const endLoginsBody = ownerProof.extend({
-  keepCurrent: z.boolean('must be true or false').default(false).meta({
-    description:
-      'Keep the application and the browser of this call. Refused with the token of a program, which has no login.',
-  }),
-});
-
-/** Logins of users in the OpenAPI document. */
-
-const LOGIN_ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
-
 const login = z
   .object({
     id: z.string(),
@@ -204,7 +199,7 @@ const login = z
   .meta({ id: 'Login' });
 
 const exampleLogin = {
-  id: LOGIN_ID,
+  id: SESSION_ID,
   type: 'LOGIN_TYPE_SESSION',
   isCurrent: false,
   clientName: 'Shop backend',

@@ -1,31 +1,26 @@
+/** Shapes that many operations share. They are strict, so that tests notice a response with a new field. */
 import { z } from 'zod';
 import { requiredText, textProblem } from '../platform/fields.ts';
-/** The current password in a request. It may be longer than a new one: an imported hash can be of any password. */
-export function currentPassword() {
-  return requiredText(1000).optional();
-}
-
-/** Whether the change also ends what may be in the hands of somebody else (`revokeLogins`). */
-export function endSessions() {
-  return z.boolean('must be true or false').default(false).meta({
-    description:
-      'Also ends all sessions, logins in browsers and OAuth tokens of the user, those of this call too. Personal access tokens stay.',
-  });
-}
-
-/** The body of a change that has no other fields. */
-export const ownerProof = z.object({ currentPassword: currentPassword() });
-
-/** Shapes that many responses share; strict, so that tests notice a response with a new field. */
-
-export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
-/** Null stands in `type`, as generators turn `anyOf` into a type of its own that cannot hold a null. */
-export const timestampOrNull = () => timestamp().meta({ type: ['string', 'null'] });
-/** A 64-bit number as a string. */
-export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
 
 /** The time used in all examples. */
 export const AT = '2026-01-31T12:00:00.000Z';
+
+export const timestamp = () => z.string().meta({ format: 'date-time', examples: [AT] });
+/**
+ * A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null.
+ */
+export const timestampOrNull = () => timestamp().meta({ type: ['string', 'null'] });
+
+/** A time in a request: RFC 3339 with any offset. */
+export function timeInput() {
+  return z.iso
+    .datetime({ offset: true, error: 'must be an RFC 3339 timestamp' })
+    .transform((text) => new Date(text))
+    .refine((date) => Math.abs(date.getTime()) < 8e15, 'must be a year of four digits');
+}
+
+/** A 64-bit number as a string. */
+export const digits = () => z.string().meta({ pattern: '^\\d+$', examples: ['4711'] });
 
 const touched = { sequence: digits(), changeDate: timestamp(), resourceOwner: z.string() };
 
@@ -41,12 +36,18 @@ export const createdDetails = z.object({ ...touched, creationDate: timestamp() }
 export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner: 'acme' };
 export const exampleCreated = { ...exampleDetails, creationDate: AT };
 
-/** The meaning of a 400 that operations share. */
-/** Of the removal of a credential. */
+/** The meaning of a 400 for the removal of a credential. */
 export const LAST_CREDENTIAL =
   'MEMBER-LAST-OWNER: the instance would have no IAM_OWNER left who can sign in. MEMBER-LAST-ORG-OWNER: the ' +
   'organization would have no such ORG_OWNER, and the caller is not an IAM_OWNER. Add another credential first.';
+/** The meaning of a 400 for a change that would leave the instance without an owner. */
 export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active IAM_OWNER left.';
+
+/** The meaning of a 404 for an organization that a request names. */
+export const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+/** The meaning of a 429 that every operation may have. */
+export const RATE_LIMITED =
+  'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
 
 /** The response to a change that returns no other data. */
 export const changed = {
@@ -54,15 +55,18 @@ export const changed = {
   example: { details: exampleDetails },
 };
 
-/** The same response with a time of creation. */
+/** The response to a change that creates something. */
 export const created = {
   schema: z.object({ details: createdDetails }).meta({ id: 'Created' }),
   example: { details: exampleCreated },
 };
 
+/** The response of a search: the number of matches, and the matches of this page. */
 export function searchAnswer<T extends z.ZodType>(result: T) {
   return z.object({ details: z.object({ totalResult: digits() }), result: z.array(result) });
 }
+
+/** An example of the response of a search. */
 export function exampleSearch(...result: unknown[]) {
   return { details: { totalResult: String(result.length) }, result };
 }
@@ -84,7 +88,7 @@ const badRequest = z
   })
   .meta({ id: 'FieldViolations' });
 
-/** Contract section 2. */
+/** The body of every error. */
 export const error = z
   .object({
     code: z.int().meta({ description: 'gRPC status code.', minimum: 1, maximum: 16 }),
@@ -97,8 +101,23 @@ export const error = z
       'The body of every error. The first detail contains the id. A validation error has a second detail, which names every invalid field.',
   });
 
-/** How users prove that an account is their own, in the descriptions of the operations that need it. */
+/** The current password in a request. It may be longer than a new one: an imported hash can be of any password. */
+export function currentPassword() {
+  return requiredText(1000).optional();
+}
 
+/** Whether the change also ends what may be in the hands of somebody else (`revokeLogins`). */
+export function endSessions() {
+  return z.boolean('must be true or false').default(false).meta({
+    description:
+      'Also ends all sessions, logins in browsers and OAuth tokens of the user, those of this call too. Personal access tokens stay.',
+  });
+}
+
+/** The body of a change that has no other fields. */
+export const ownerProof = z.object({ currentPassword: currentPassword() });
+
+/** How users prove that an account is their own, in the descriptions of the operations that need it. */
 export const OWNER_PROOF =
   'Users who call this for themselves must have signed in within the last 5 minutes (`auth_time` of the access token), ' +
   'or send `currentPassword`.';
@@ -109,25 +128,26 @@ export const SIGN_IN_AGAIN =
 
 export const WRONG_PASSWORD = 'PASSWORD-CURRENT: the current password is wrong.';
 
-/** The body of operations without other fields. */
+/** The body of operations that need only the proof. */
 export const proofBody = {
   schema: ownerProof,
   examples: { 'with the current password': { currentPassword: 'correct horse battery staple' } },
 };
 
-/** A webhook URL in a request. target.ts checks the address that it leads to. */
+const MOST_URL = 2000;
 
-const MAX = 2000;
-
-/** An absolute URL without credentials and fragment, of at most 2000 characters. */
+/**
+ * An absolute URL without credentials and fragment, of at most 2000 characters. platform/http/outgoing.ts checks the
+ * address that it leads to.
+ */
 export function webhookUrl() {
   return z
     .string('must be a URL')
     .superRefine((s, ctx) => {
-      const problem = textProblem(s, MAX) ?? urlProblem(s);
+      const problem = textProblem(s, MOST_URL) ?? urlProblem(s);
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
     })
-    .meta({ format: 'uri', maxLength: MAX, examples: ['https://example.com/imported'] });
+    .meta({ format: 'uri', maxLength: MOST_URL, examples: ['https://example.com/imported'] });
 }
 
 function urlProblem(s: string): string | undefined {

@@ -1,3 +1,7 @@
+/**
+ * Users of both kinds: their states, the user object in both forms, and the operations that read, search and change
+ * users.
+ */
 import { z } from 'zod';
 import { GENDERS, id, requiredText, text } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';
@@ -12,17 +16,36 @@ import {
   exampleDetails,
   exampleSearch,
   LAST_OWNER,
+  NO_ORG,
   searchAnswer,
 } from './shapes.ts';
+
+/** The states of a user, as the table has them. */
+export const USER_STATES = ['active', 'inactive', 'locked', 'initial'] as const;
+export type UserState = (typeof USER_STATES)[number];
+
+/** The states that an import may give a user. */
+export const IMPORTED_STATES = ['active', 'inactive', 'locked'] as const satisfies readonly UserState[];
+export type ImportedState = (typeof IMPORTED_STATES)[number];
+
+/** A state as the API shows it: `USER_STATE_ACTIVE` for `active`. */
+export type StateName<S extends string = UserState> = `USER_STATE_${Uppercase<S>}`;
+
+/** Turns `active` into `USER_STATE_ACTIVE`. */
+export function stateName<S extends string>(state: S): StateName<S> {
+  return `USER_STATE_${state.toUpperCase() as Uppercase<S>}`;
+}
+
+/** Turns `USER_STATE_ACTIVE` into `active`. */
+export function stateOfName<S extends UserState>(name: StateName<S>): S {
+  return name.replace('USER_STATE_', '').toLowerCase() as S;
+}
+
 export const ACCESS_TOKEN_TYPES = ['ACCESS_TOKEN_TYPE_BEARER', 'ACCESS_TOKEN_TYPE_JWT'] as const;
-
-/** The user object in the OpenAPI document. */
-
-const STATES = ['USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED', 'USER_STATE_INITIAL'] as const;
 
 const names = {
   userId: z.string(),
-  state: z.enum(STATES).meta({ id: 'UserState' }),
+  state: z.enum(USER_STATES.map(stateName)).meta({ id: 'UserState' }),
   username: z.string(),
   loginNames: z.array(z.string()).meta({ minItems: 1 }),
   preferredLoginName: z.string(),
@@ -57,6 +80,7 @@ const machine = z
 
 const ONE_KIND = { oneOf: [{ required: ['human'] }, { required: ['machine'] }] };
 
+/** The user object of `/v2beta`. */
 export const user = z
   .object({ ...names, human: human.optional(), machine: machine.optional() })
   .meta({ id: 'User', description: 'Either a human or a machine user.', ...ONE_KIND });
@@ -96,6 +120,61 @@ export const userV1 = z.object({ ...namesV1, human: humanV1.optional(), machine:
   id: 'UserV1',
   description: 'The same user as in `/v2beta`, with the names of earlier versions.',
   ...ONE_KIND,
+});
+
+/** A new machine user. */
+export const newMachine = z.object({
+  userId: id().optional(),
+  userName: requiredText(200),
+  name: requiredText(200),
+  description: text(500).default(''),
+  accessTokenType: z
+    .enum(ACCESS_TOKEN_TYPES, `must be one of ${ACCESS_TOKEN_TYPES.join(', ')}`)
+    .default('ACCESS_TOKEN_TYPE_BEARER'),
+});
+
+/** A deleted user has no row, so a search for the state `deleted` finds nobody. */
+const SEARCHED_STATES: string[] = (['active', 'inactive', 'deleted', 'locked', 'initial'] as const).map((state) =>
+  stateName(state),
+);
+const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
+const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
+const MAX_IDS = 10_000;
+const PAGE_TOKEN = 'must be the nextPageToken of an answer';
+
+/** Names always compare case-insensitively. Other methods are refused rather than ignored. */
+function method(...known: string[]) {
+  return z.enum(known, `must be one of ${known.join(', ')}`).optional();
+}
+
+const query = z
+  .object({
+    organizationIdQuery: z.object({ organizationId: requiredText(200) }).optional(),
+    userNameQuery: z.object({ userName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) }).optional(),
+    loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
+    emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
+    inUserIdsQuery: z
+      .object({ userIds: z.array(requiredText(200)).max(MAX_IDS, `must have at most ${MAX_IDS} ids`) })
+      .optional(),
+    stateQuery: z.object({ state: z.enum(SEARCHED_STATES, `must be one of ${SEARCHED_STATES.join(', ')}`) }).optional(),
+  })
+  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must contain exactly one known query')
+  .meta({ minProperties: 1, maxProperties: 1 });
+
+export type UserQuery = z.output<typeof query>;
+export const userSearch = z.object({
+  query: tokenPaging(z.string(PAGE_TOKEN).refine(isPageToken, PAGE_TOKEN)),
+  queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
+});
+
+const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
+const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
+
+const membership = z.object({
+  id: z.string(),
+  name: z.string(),
+  primaryDomain: z.string(),
+  roles: z.array(z.enum(ORG_ROLES)),
 });
 
 const exampleNames = {
@@ -148,102 +227,7 @@ export const exampleUserV1 = {
   },
 };
 
-/** The token of the next page: the user name and the organization of the last user, which the caller has seen. */
-
-/** A place in the order of names: after this user. */
-export interface Position {
-  key: string;
-  orgId: string;
-}
-
-/** @param users the page; its last user must exist */
-export function tokenAfter(users: readonly { key: string; orgId: string }[]): string {
-  const { key, orgId } = users.at(-1) as { key: string; orgId: string };
-  return Buffer.from(JSON.stringify([key, orgId])).toString('base64url');
-}
-
-/** Whether a text is a token; it may still name a user who is deleted. */
-export function isPageToken(text: string): boolean {
-  return parse(text) !== undefined;
-}
-
-/** @param token one that `isPageToken` accepts */
-export function positionOf(token: string | undefined): Position | undefined {
-  const [key, orgId] = (token && parse(token)) || [];
-  return key === undefined || orgId === undefined ? undefined : { key, orgId };
-}
-
-function parse(text: string): [string, string] | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
-    const [key, orgId, ...rest] = Array.isArray(value) ? value : [];
-    const isToken = typeof key === 'string' && typeof orgId === 'string' && rest.length === 0;
-    return isToken && !`${key}${orgId}`.includes('\0') && `${key}${orgId}`.isWellFormed() ? [key, orgId] : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Request bodies of the user calls. */
-
-export const newMachine = z.object({
-  userId: id().optional(),
-  userName: requiredText(200),
-  name: requiredText(200),
-  description: text(500).default(''),
-  accessTokenType: z
-    .enum(ACCESS_TOKEN_TYPES, `must be one of ${ACCESS_TOKEN_TYPES.join(', ')}`)
-    .default('ACCESS_TOKEN_TYPE_BEARER'),
-});
-
-const STATES2 = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].map((s) => `USER_STATE_${s}`);
-const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
-const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
-const MAX_IDS = 10_000;
-const PAGE_TOKEN = 'must be the nextPageToken of an answer';
-
-/** Names always compare case-insensitively; other methods are refused rather than ignored. */
-function method(...known: string[]) {
-  return z.enum(known, `must be one of ${known.join(', ')}`).optional();
-}
-
-const query = z
-  .object({
-    organizationIdQuery: z.object({ organizationId: requiredText(200) }).optional(),
-    userNameQuery: z.object({ userName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) }).optional(),
-    loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
-    emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
-    inUserIdsQuery: z
-      .object({ userIds: z.array(requiredText(200)).max(MAX_IDS, `must have at most ${MAX_IDS} ids`) })
-      .optional(),
-    stateQuery: z.object({ state: z.enum(STATES2, `must be one of ${STATES2.join(', ')}`) }).optional(),
-  })
-  .refine((q) => Object.values(q).filter((v) => v !== undefined).length === 1, 'must contain exactly one known query')
-  .meta({ minProperties: 1, maxProperties: 1 });
-
-export type UserQuery = z.output<typeof query>;
-export const userSearch = z.object({
-  query: tokenPaging(z.string(PAGE_TOKEN).refine(isPageToken, PAGE_TOKEN)),
-  queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
-});
-
-/** Users in the OpenAPI document: reading and searching them, changing their state. */
-
-const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
-const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
-
-const STATE = 'USER-STATE-…: the state of the user does not allow this action.';
-
-function state(id: OperationId, summary: string, description = '', problem = STATE): Operation {
-  return { id, summary, description, answers: { 200: changed }, errors: { 400: problem } };
-}
-
-const membership = z.object({
-  id: z.string(),
-  name: z.string(),
-  primaryDomain: z.string(),
-  roles: z.array(z.enum(ORG_ROLES)),
-});
+const WRONG_STATE = 'USER-STATE-…: the state of the user does not allow this action.';
 
 export const userOperations: Operations = {
   'GET /management/v1/me': {
@@ -333,20 +317,20 @@ export const userOperations: Operations = {
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
     answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
-    errors: { 404: 'ORG-NOT-FOUND: the organization does not exist.' },
+    errors: { 404: NO_ORG },
   },
   'POST /v2beta/users/{userId}/deactivate': state(
     'deactivateUser',
     'Deactivate a user',
     'Ends the sessions of the user.',
-    `${STATE} ${LAST_OWNER}`,
+    `${WRONG_STATE} ${LAST_OWNER}`,
   ),
   'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
   'POST /v2beta/users/{userId}/lock': state(
     'lockUser',
     'Lock a user',
     'Ends the sessions of the user.',
-    `${STATE} ${LAST_OWNER}`,
+    `${WRONG_STATE} ${LAST_OWNER}`,
   ),
   'POST /v2beta/users/{userId}/unlock': state(
     'unlockUser',
@@ -362,6 +346,10 @@ export const userOperations: Operations = {
   },
 };
 
+function state(id: OperationId, summary: string, description = '', problem = WRONG_STATE): Operation {
+  return { id, summary, description, answers: { 200: changed }, errors: { 400: problem } };
+}
+
 function userPage<T extends z.ZodType>(result: T) {
   const totalIsEstimate = z.literal(true).optional().meta({ description: 'Absent when `totalResult` is exact.' });
   return z.object({
@@ -372,4 +360,41 @@ function userPage<T extends z.ZodType>(result: T) {
       .optional()
       .meta({ description: 'The `pageToken` of the next page; absent on the last page.' }),
   });
+}
+
+/** A position in the order of names: after the user whom a page token names. */
+export interface Position {
+  key: string;
+  orgId: string;
+}
+
+/**
+ * The token of the next page: the user name and the organization of the last user, which the caller has seen.
+ * @param users the page; its last user must exist
+ */
+export function tokenAfter(users: readonly { key: string; orgId: string }[]): string {
+  const { key, orgId } = users.at(-1) as { key: string; orgId: string };
+  return Buffer.from(JSON.stringify([key, orgId])).toString('base64url');
+}
+
+/** Whether a text is a token; it may still name a user who is deleted. */
+export function isPageToken(text: string): boolean {
+  return parse(text) !== undefined;
+}
+
+/** The position that a token names. @param token one that `isPageToken` accepts */
+export function positionOf(token: string | undefined): Position | undefined {
+  const [key, orgId] = (token && parse(token)) || [];
+  return key === undefined || orgId === undefined ? undefined : { key, orgId };
+}
+
+function parse(text: string): [string, string] | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    const [key, orgId, ...rest] = Array.isArray(value) ? value : [];
+    const isToken = typeof key === 'string' && typeof orgId === 'string' && rest.length === 0;
+    return isToken && !`${key}${orgId}`.includes('\0') && `${key}${orgId}`.isWellFormed() ? [key, orgId] : undefined;
+  } catch {
+    return undefined;
+  }
 }

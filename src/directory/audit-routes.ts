@@ -1,3 +1,8 @@
+/**
+ * Routes that search and export audit events: an IAM_OWNER all of them, an ORG_OWNER those of their organizations.
+ *
+ * Guarantee: a caller and an organization have few of them under way, so that large tables cost the others nothing.
+ */
 import { type Request, type Response, Router } from 'express';
 import { auditExport, auditSearch } from '../contract/events.ts';
 import { type Caller, callerOf, type OperationId, orgsFor, requirePermission } from '../contract/permissions.ts';
@@ -7,15 +12,10 @@ import { parseBody, readJson } from '../platform/http/request-body.ts';
 import { openSlots } from '../platform/http/slots.ts';
 import { type AuditRow, auditView, exportText, positionOf, readEvents, tokenAfter } from './audit.ts';
 
-/**
- * Routes that search and export audit events: an IAM_OWNER all of them, an ORG_OWNER those of their organizations.
- *
- * Guarantee: a caller and an organization have few of them under way, so that large tables cost the others nothing.
- */
-
 const MEDIA = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' };
 const LIMIT = { perCaller: 4, perOrg: 8, total: 16, id: 'EVENTS-SLOTS', what: 'searches and exports of events' };
 
+/** Routes of audit events. */
 export function auditRoutes({ pool }: { pool: Pool }): Router {
   const slots = openSlots(LIMIT);
   const inSlot = (work: typeof search) => async (req: Request, res: Response) => {

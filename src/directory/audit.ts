@@ -1,8 +1,17 @@
+/**
+ * Audit events: reads them page by page, shows them as the API does, exports and deletes them.
+ *
+ * Guarantee: a page continues after the last event of the page before it, so events that are added meanwhile neither
+ * shift nor repeat others. Each filter has an index in the order of the pages. An export reads pages as fast as the
+ * client takes them; memory does not grow with the number of events, and no transaction stays open. Events that are
+ * added after an export began are not in it, so it ends.
+ *
+ * On crash: the connection of an export breaks, so the client can tell that it is incomplete.
+ */
 import type { AuditFilter } from '../contract/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
 import { csvRecord } from '../platform/text/lines.ts';
-/** An audit event as the API returns it. Fields without a value are absent. */
 
 export interface AuditRow {
   sequence: string;
@@ -28,45 +37,6 @@ export const COLUMNS = `sequence, created_at as "createdAt", type, actor_kind as
   object_id as "objectId", host(address) as address, user_agent as "userAgent", request_id as "requestId", payload,
   count, last_at as "lastAt"`;
 
-export function auditView(row: AuditRow): Record<string, unknown> {
-  const { createdAt, lastAt, actorKind, actorId, objectType, objectId, sequence, type, ...rest } = row;
-  return withoutNulls({
-    sequence,
-    creationDate: createdAt.toISOString(),
-    type,
-    actor: withoutNulls({ kind: actorKind, id: actorId }),
-    ...rest,
-    object: objectType && { type: objectType, id: objectId },
-    lastDate: lastAt?.toISOString() ?? null,
-  });
-}
-
-function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
-}
-
-export const CSV_HEADER = csvRecord([
-  ...['sequence', 'creationDate', 'type', 'actorKind', 'actorId', 'userId', 'orgId', 'clientId', 'objectType'],
-  ...['objectId', 'address', 'userAgent', 'requestId', 'payload', 'count', 'lastDate'],
-]);
-
-export function csvLine(row: AuditRow): string {
-  const { createdAt, payload, count, lastAt } = row;
-  return csvRecord([
-    ...[row.sequence, createdAt.toISOString(), row.type, row.actorKind, row.actorId ?? '', row.userId ?? ''],
-    ...[row.orgId ?? '', row.clientId ?? '', row.objectType ?? '', row.objectId ?? '', row.address ?? ''],
-    ...[row.userAgent ?? '', row.requestId ?? '', payload ? JSON.stringify(payload) : '', count],
-    lastAt?.toISOString() ?? '',
-  ]);
-}
-
-/**
- * Reads audit events, page by page.
- *
- * Guarantee: a page continues after the last event of the page before it, so events that are added meanwhile neither
- * shift nor repeat others. Each filter has an index in the order of the pages.
- */
-
 /** The last event of a page. */
 export interface Position {
   createdAt: Date;
@@ -80,6 +50,7 @@ export interface AuditPage {
   after: Position | undefined;
 }
 
+/** One page of the events that match the filter. */
 export async function readEvents(db: Db, filter: AuditFilter, page: AuditPage): Promise<AuditRow[]> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
@@ -132,21 +103,14 @@ export function positionOf(token: string | undefined): Position | undefined {
   return { createdAt: new Date(Number(ms)), sequence };
 }
 
+/** The page token that leads to the events after this one. */
 export function tokenAfter({ createdAt, sequence }: Position): string {
   return `${createdAt.getTime()}-${sequence}`;
 }
 
-/**
- * Exports audit events as NDJSON or CSV.
- *
- * Guarantee: pages are read as fast as the client takes them, memory does not grow with the number of events, and no
- * transaction stays open. Events that are added after the export began are not in it, so it ends.
- * On crash: the connection breaks, so the client can tell that the export is incomplete.
- */
-
 const PAGE = 1000;
 
-/** @param orgIds as in `readEvents` */
+/** All events that match the filter, as NDJSON or CSV. @param orgIds as in `AuditPage` */
 export async function* exportText(
   db: Db,
   { format, ...filter }: AuditFilter & { format: 'ndjson' | 'csv' },
@@ -168,17 +132,77 @@ async function* eventsUntilNow(db: Db, filter: AuditFilter, orgIds: string[] | u
   }
 }
 
-/** By the clock of the database, which dates the events. */
+/** When the export ends, by the clock of the database, which dates the events. */
 async function endOf(db: Db, to: Date | undefined): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
   const now = (rows[0] as { now: Date }).now;
   return to !== undefined && to < now ? to : now;
 }
 
-/** Deletes audit events that are older than the retention time. The history of changes (`events`) stays. */
+/** An event as the API returns it. Fields without a value are absent. */
+export function auditView(row: AuditRow): Record<string, unknown> {
+  const { createdAt, lastAt, actorKind, actorId, objectType, objectId, sequence, type, ...rest } = row;
+  return withoutNulls({
+    sequence,
+    creationDate: createdAt.toISOString(),
+    type,
+    actor: withoutNulls({ kind: actorKind, id: actorId }),
+    ...rest,
+    object: objectType && { type: objectType, id: objectId },
+    lastDate: lastAt?.toISOString() ?? null,
+  });
+}
+
+function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+/** The first line of an export as CSV. */
+export const CSV_HEADER = csvRecord([
+  'sequence',
+  'creationDate',
+  'type',
+  'actorKind',
+  'actorId',
+  'userId',
+  'orgId',
+  'clientId',
+  'objectType',
+  'objectId',
+  'address',
+  'userAgent',
+  'requestId',
+  'payload',
+  'count',
+  'lastDate',
+]);
+
+/** An event as a line of CSV. */
+export function csvLine(row: AuditRow): string {
+  const { createdAt, payload, count, lastAt } = row;
+  return csvRecord([
+    row.sequence,
+    createdAt.toISOString(),
+    row.type,
+    row.actorKind,
+    row.actorId ?? '',
+    row.userId ?? '',
+    row.orgId ?? '',
+    row.clientId ?? '',
+    row.objectType ?? '',
+    row.objectId ?? '',
+    row.address ?? '',
+    row.userAgent ?? '',
+    row.requestId ?? '',
+    payload ? JSON.stringify(payload) : '',
+    count,
+    lastAt?.toISOString() ?? '',
+  ]);
+}
 
 /**
- * Removes one batch of old events; returns how many.
+ * Removes one batch of events that are older than the retention time; returns how many. The history of changes
+ * (`events`) stays.
  * @param days 0: keeps all
  */
 export async function sweepAudit(db: Db, days: number): Promise<number> {

@@ -1,3 +1,4 @@
+/** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
 import { type Request, type Response, Router } from 'express';
 import { instanceMember, memberSearch, orgMember } from '../contract/members.ts';
 import {
@@ -16,8 +17,6 @@ import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope 
 import { requireOrg } from './organizations.ts';
 import { findUser, type User, userNotFound } from './users/store.ts';
 
-/** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
-
 /** The two kinds of members, and the operations on each. */
 const KINDS = [
   {
@@ -34,6 +33,7 @@ const KINDS = [
   },
 ] as const;
 
+/** Routes of both kinds of members. */
 export function memberRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   for (const { path, schema, operations, scopeOf } of KINDS) {

@@ -1,12 +1,16 @@
+/**
+ * Members: the roles of users on an organization or on the instance, and the credentials of owners, without which
+ * nobody could manage the organization or the instance.
+ *
+ * Guarantee: the instance never loses its last active IAM_OWNER who can sign in, and the last IAM_OWNER keeps a
+ * credential. So does the last ORG_OWNER of an organization, unless an IAM_OWNER removes it, who can give a new one. To
+ * replace the credential, add the new one first.
+ */
 import type { Caller, Rights } from '../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
-import type { Page } from '../platform/http/answers.ts';
-/**
- * Members: the roles of users on an organization or on the instance.
- * Guarantee: the instance never loses its last active IAM_OWNER who can sign in.
- */
+import type { ResultPage } from '../platform/http/answers.ts';
 
 /** The owner of resources that belong to no organization. */
 export const INSTANCE = 'instance';
@@ -20,27 +24,6 @@ export interface Member {
   sequence: string;
   createdAt: Date;
   changedAt: Date;
-}
-
-interface MemberRow {
-  user_id: string;
-  roles: string[];
-  sequence: string;
-  created_at: Date;
-  changed_at: Date;
-}
-
-function toMember(row: MemberRow): Member {
-  const { user_id: userId, roles, sequence, created_at: createdAt, changed_at: changedAt } = row;
-  return { userId, roles, sequence, createdAt, changedAt };
-}
-
-const COLUMNS = 'user_id, roles, sequence, created_at, changed_at';
-
-/** The table of a scope; the id of its organization, if any, is the last parameter of each statement. */
-function tableOf(scope: Scope, parameter: number): { table: string; inScope: string; last: string[] } {
-  if (scope.kind === 'instance') return { table: 'instance_members', inScope: 'true', last: [] };
-  return { table: 'org_members', inScope: `org_id = $${parameter}`, last: [scope.orgId] };
 }
 
 /** @throws ApiError 409 when the user is already a member */
@@ -74,7 +57,11 @@ export async function removeMember(db: Db, scope: Scope, userId: string, editor:
 }
 
 /** Members in the order of their user ids, and their total number. */
-export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ total: string; members: Member[] }> {
+export async function listMembers(
+  db: Db,
+  scope: Scope,
+  page: ResultPage,
+): Promise<{ total: string; members: Member[] }> {
   const all = tableOf(scope, 1);
   const count = `select count(*) as total from ${all.table} where ${all.inScope}`;
   const { rows: counted } = await db.query<{ total: string }>(count, all.last);
@@ -84,6 +71,21 @@ export async function listMembers(db: Db, scope: Scope, page: Page): Promise<{ t
     [page.limit, page.offset, ...last],
   );
   return { total: counted[0]?.total ?? '0', members: rows.map(toMember) };
+}
+
+/** All roles of a user, on all organizations. */
+export async function rightsOf(db: Db, userId: string): Promise<Rights> {
+  const instance = await db.query<{ roles: string[] }>('select roles from instance_members where user_id = $1', [
+    userId,
+  ]);
+  const orgs = await db.query<{ org_id: string; roles: string[] }>(
+    'select org_id, roles from org_members where user_id = $1',
+    [userId],
+  );
+  return {
+    isIamOwner: instance.rows[0]?.roles.includes('IAM_OWNER') ?? false,
+    orgRoles: new Map(orgs.rows.map((row) => [row.org_id, row.roles])),
+  };
 }
 
 /** SQL over `users u`: the user has a credential. A password that must be changed counts. */
@@ -115,46 +117,8 @@ export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> 
   }
 }
 
-/** All roles of a user, on all organizations. */
-export async function rightsOf(db: Db, userId: string): Promise<Rights> {
-  const instance = await db.query<{ roles: string[] }>('select roles from instance_members where user_id = $1', [
-    userId,
-  ]);
-  const orgs = await db.query<{ org_id: string; roles: string[] }>(
-    'select org_id, roles from org_members where user_id = $1',
-    [userId],
-  );
-  return {
-    isIamOwner: instance.rows[0]?.roles.includes('IAM_OWNER') ?? false,
-    orgRoles: new Map(orgs.rows.map((row) => [row.org_id, row.roles])),
-  };
-}
-
-function memberEvent(
-  db: Db,
-  scope: Scope,
-  change: 'added' | 'removed',
-  payload: Record<string, unknown>,
-  editor: string,
-): Promise<AppendedEvent> {
-  const id = ownerOf(scope);
-  const type = `${scope.kind}.member.${change}`;
-  return appendEvent(db, { aggregateType: scope.kind, aggregateId: id, resourceOwner: id, type, editor, payload });
-}
-
-/** The `resourceOwner` of a scope's members. */
-export function ownerOf(scope: Scope): string {
-  return scope.kind === 'instance' ? INSTANCE : scope.orgId;
-}
-
 /**
- * The last credential of an owner: without it, nobody could manage the organization or the instance.
- * Guarantee: the last IAM_OWNER keeps a credential. So does the last ORG_OWNER of an organization, unless an IAM_OWNER
- * removes it, who can give a new one. To replace the credential, add the new one first.
- */
-
-/**
- * The result of `remove`, which removes a credential of the user; call it in a transaction.
+ * Returns the result of `remove`, which removes a credential of the user; call it in a transaction.
  * @throws ApiError FAILED_PRECONDITION when the user is the last owner who can sign in, and could not afterwards
  */
 export async function removeCredential<T>(
@@ -194,4 +158,42 @@ async function ensureOrgOwnersRemain(db: Db, userId: string): Promise<void> {
   if (!without) return;
   const message = 'The organization must keep at least one active ORG_OWNER with a password, token, key or secret.';
   throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-ORG-OWNER', message);
+}
+
+/** The `resourceOwner` of a scope's members. */
+export function ownerOf(scope: Scope): string {
+  return scope.kind === 'instance' ? INSTANCE : scope.orgId;
+}
+
+function memberEvent(
+  db: Db,
+  scope: Scope,
+  change: 'added' | 'removed',
+  payload: Record<string, unknown>,
+  editor: string,
+): Promise<AppendedEvent> {
+  const id = ownerOf(scope);
+  const type = `${scope.kind}.member.${change}`;
+  return appendEvent(db, { aggregateType: scope.kind, aggregateId: id, resourceOwner: id, type, editor, payload });
+}
+
+const COLUMNS = 'user_id, roles, sequence, created_at, changed_at';
+
+/** The table of a scope; the id of its organization, if any, is the last parameter of each statement. */
+function tableOf(scope: Scope, parameter: number): { table: string; inScope: string; last: string[] } {
+  if (scope.kind === 'instance') return { table: 'instance_members', inScope: 'true', last: [] };
+  return { table: 'org_members', inScope: `org_id = $${parameter}`, last: [scope.orgId] };
+}
+
+interface MemberRow {
+  user_id: string;
+  roles: string[];
+  sequence: string;
+  created_at: Date;
+  changed_at: Date;
+}
+
+function toMember(row: MemberRow): Member {
+  const { user_id: userId, roles, sequence, created_at: createdAt, changed_at: changedAt } = row;
+  return { userId, roles, sequence, createdAt, changedAt };
 }

@@ -1,115 +1,33 @@
+/**
+ * Routes of organizations: create, get and search them, and set their allowed URLs, sign-in names and the secret that
+ * signs their webhooks.
+ */
 import { type Request, Router } from 'express';
-import { allowedUrlsBody, newOrg, orgSearch, SIGN_IN_NAMES, signInNamesBody } from '../contract/organizations.ts';
-import { callerOf, requirePermission, selectedOrg } from '../contract/permissions.ts';
+import { allowedUrlsBody, newOrg, orgSearch, signInNamesBody } from '../contract/organizations.ts';
+import { type Caller, callerOf, type OperationId, requirePermission, selectedOrg } from '../contract/permissions.ts';
 import { setWebhookSecret } from '../messages/webhooks/signature.ts';
 import type { Config } from '../platform/config.ts';
-import { appendEvent, details } from '../platform/db/events.ts';
-import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
+import { details } from '../platform/db/events.ts';
+import { type Pool, transaction } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId } from '../platform/ids.ts';
-import { allowedUrlsOf, insertOrg, type Org, requireOrg, searchOrgs, setAllowedUrls } from './organizations.ts';
+import {
+  allowedUrlsOf,
+  insertOrg,
+  type Org,
+  requireOrg,
+  searchOrgs,
+  setAllowedUrls,
+  setSignInNames,
+  signInNamesOf,
+} from './organizations.ts';
 
-/** `GET, PUT /management/v1/orgs/me/allowed_urls`: where the links in an organization's emails may lead. */
-
-const PATH = '/management/v1/orgs/me/allowed_urls';
-
-export function allowedUrlRoutes({ pool }: { pool: Pool }): Router {
-  const router = Router();
-  router.get(PATH, async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'getAllowedUrls', orgId);
-    const { sequence, changedAt } = await requireOrg(pool, orgId);
-    res.json({
-      details: details({ sequence, changedAt, resourceOwner: orgId }),
-      allowedUrls: await allowedUrlsOf(pool, orgId),
-    });
-  });
-  router.put(PATH, async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'setAllowedUrls', orgId);
-    const { allowedUrls } = parseBody(allowedUrlsBody, await readJson(req, res), 'ALLOWED-URLS');
-    const { sequence, createdAt: changedAt } = await transaction(pool, async (db) => {
-      await requireOrg(db, orgId);
-      return setAllowedUrls(db, orgId, allowedUrls, caller.userId);
-    });
-    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
-  });
-  return router;
-}
-
-/**
- * `GET, PUT /management/v1/orgs/me/sign_in_names`: which names the users of an organization sign in with.
- * `src/directory/users/store.ts` says to whom a name belongs.
- */
-
-const PATH2 = '/management/v1/orgs/me/sign_in_names';
-
-export type SignInName = (typeof SIGN_IN_NAMES)[number];
-
-export function signInNameRoutes({ pool }: { pool: Pool }): Router {
-  const router = Router();
-  router.get(PATH2, async (req, res) => {
-    const orgId = permitted(req, callerOf(res), 'getSignInNames');
-    const { sequence, changedAt } = await requireOrg(pool, orgId);
-    const signInNames = await signInNamesOf(pool, orgId);
-    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }), signInNames });
-  });
-  router.put(PATH2, async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = permitted(req, caller, 'setSignInNames');
-    const { signInNames } = parseBody(signInNamesBody, await readJson(req, res), 'SIGN-IN-NAMES');
-    const { sequence, createdAt: changedAt } = await transaction(pool, async (db) => {
-      await requireOrg(db, orgId);
-      return setSignInNames(db, orgId, signInNames, caller.userId);
-    });
-    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
-  });
-  return router;
-}
-
-function permitted(
-  req: Request,
-  caller: ReturnType<typeof callerOf>,
-  operation: 'getSignInNames' | 'setSignInNames',
-): string {
-  const orgId = selectedOrg(req, caller);
-  requirePermission(caller, operation, orgId);
-  return orgId;
-}
-
-async function setSignInNames(db: Db, orgId: string, signInNames: SignInName[], editor: string) {
-  const event = await appendEvent(db, {
-    aggregateType: 'organization',
-    aggregateId: orgId,
-    resourceOwner: orgId,
-    type: 'organization.sign_in_names.set',
-    editor,
-    payload: { signInNames },
-  });
-  const text = 'update organizations set sign_in_names = $2, sequence = $3, changed_at = $4 where id = $1';
-  await db.query(text, [orgId, signInNames, event.sequence, event.createdAt]);
-  return event;
-}
-
-/** The names of an organization; without one, and for one that does not exist, all. */
-export async function signInNamesOf(db: Db, orgId: string | undefined): Promise<readonly SignInName[]> {
-  if (orgId === undefined) return SIGN_IN_NAMES;
-  const { rows } = await db.query<{ names: SignInName[] }>(
-    'select sign_in_names as names from organizations where id = $1',
-    [orgId],
-  );
-  return rows[0]?.names ?? SIGN_IN_NAMES;
-}
-
-/** Organization routes: create, get, search. */
-
-/** `/admin/v1/orgs/:orgId`, except the actions `_setup` and `_search`. */
+/** The path `/admin/v1/orgs/:orgId`, except the actions `_setup` and `_search`. */
 const ONE_ORG = /^\/admin\/v1\/orgs\/(?!_(?:setup|search)\/?$)(?<orgId>[^/]+)\/?$/i;
 
+/** Routes of organizations, except webhooks. */
 export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> }): Router {
   const { pool } = deps;
   const router = Router();
@@ -132,9 +50,7 @@ export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> })
     res.json(searchResult(total, orgs.map(orgView)));
   });
   router.get('/management/v1/orgs/me', async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'getMyOrg', orgId);
+    const orgId = permittedOrg(req, callerOf(res), 'getMyOrg');
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
   return router.use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
@@ -150,13 +66,68 @@ function orgView(org: Org): Record<string, unknown> {
   };
 }
 
-/** Route for the secret that signs an organization's webhooks. */
+/** Where the links in emails of an organization may lead. */
+const ALLOWED_URLS = '/management/v1/orgs/me/allowed_urls';
 
+function allowedUrlRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.get(ALLOWED_URLS, async (req, res) => {
+    const orgId = permittedOrg(req, callerOf(res), 'getAllowedUrls');
+    const { sequence, changedAt } = await requireOrg(pool, orgId);
+    res.json({
+      details: details({ sequence, changedAt, resourceOwner: orgId }),
+      allowedUrls: await allowedUrlsOf(pool, orgId),
+    });
+  });
+  router.put(ALLOWED_URLS, async (req, res) => {
+    const caller = callerOf(res);
+    const orgId = permittedOrg(req, caller, 'setAllowedUrls');
+    const { allowedUrls } = parseBody(allowedUrlsBody, await readJson(req, res), 'ALLOWED-URLS');
+    const { sequence, createdAt: changedAt } = await transaction(pool, async (db) => {
+      await requireOrg(db, orgId);
+      return setAllowedUrls(db, orgId, allowedUrls, caller.userId);
+    });
+    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
+  });
+  return router;
+}
+
+/** The names that the users of an organization sign in with; `users/store.ts` says to whom a name belongs. */
+const SIGN_IN_NAMES = '/management/v1/orgs/me/sign_in_names';
+
+function signInNameRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.get(SIGN_IN_NAMES, async (req, res) => {
+    const orgId = permittedOrg(req, callerOf(res), 'getSignInNames');
+    const { sequence, changedAt } = await requireOrg(pool, orgId);
+    const signInNames = await signInNamesOf(pool, orgId);
+    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }), signInNames });
+  });
+  router.put(SIGN_IN_NAMES, async (req, res) => {
+    const caller = callerOf(res);
+    const orgId = permittedOrg(req, caller, 'setSignInNames');
+    const { signInNames } = parseBody(signInNamesBody, await readJson(req, res), 'SIGN-IN-NAMES');
+    const { sequence, createdAt: changedAt } = await transaction(pool, async (db) => {
+      await requireOrg(db, orgId);
+      return setSignInNames(db, orgId, signInNames, caller.userId);
+    });
+    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
+  });
+  return router;
+}
+
+/** The organization that the request selects. @throws ApiError 403 unless the caller may do `operation` on it */
+function permittedOrg(req: Request, caller: Caller, operation: OperationId): string {
+  const orgId = selectedOrg(req, caller);
+  requirePermission(caller, operation, orgId);
+  return orgId;
+}
+
+/** The route for the secret that signs webhooks of an organization. */
 export function webhookRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
   return Router().put('/management/v1/orgs/me/webhook_secret', async (req, res) => {
     const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'setWebhookSecret', orgId);
+    const orgId = permittedOrg(req, caller, 'setWebhookSecret');
     const { secret, event } = await transaction(pool, async (db) => {
       await requireOrg(db, orgId);
       return setWebhookSecret(db, secrets, orgId, caller.userId);

@@ -1,11 +1,19 @@
+/**
+ * Stores organizations, the URLs that they allow in emails, and the names that their users sign in with;
+ * `users/store.ts` says to whom a name belongs. Organizations are never deleted, so one that was found once always
+ * exists.
+ *
+ * Guarantee: a link in an email leads only to an origin that the organization allows, to the service itself, or to the
+ * redirect URIs of an OAuth client: a link carries a code, and users trust an email of the service. An IAM_OWNER
+ * registers those clients, and browsers already bring them the codes of logins.
+ */
 import { anotherDomain, generatedDomain } from '../contract/domain-name.ts';
-import type { OrgQuery } from '../contract/organizations.ts';
+import { type OrgQuery, SIGN_IN_NAMES } from '../contract/organizations.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { nameKey } from '../platform/fields.ts';
-import type { Page } from '../platform/http/answers.ts';
-/** Stores organizations. They are never deleted, so one that was found once always exists. */
+import type { ResultPage } from '../platform/http/answers.ts';
 
 export interface Org {
   id: string;
@@ -61,6 +69,7 @@ async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: s
   }
 }
 
+/** The organization, if it exists. */
 export async function findOrg(db: Db, id: string): Promise<Org | undefined> {
   const { rows } = await db.query<Org>(`select ${COLUMNS} from organizations where id = $1`, [id]);
   return rows[0];
@@ -96,7 +105,11 @@ export function orgNotFound(): ApiError {
 }
 
 /** Organizations that match all queries, in the order of their ids, and their total number. */
-export async function searchOrgs(db: Db, queries: OrgQuery[], page: Page): Promise<{ total: string; orgs: Org[] }> {
+export async function searchOrgs(
+  db: Db,
+  queries: OrgQuery[],
+  page: ResultPage,
+): Promise<{ total: string; orgs: Org[] }> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const where = `where ${['true', ...queries.map((query) => condition(query, parameter))].join(' and ')}`;
@@ -114,13 +127,6 @@ function condition(query: OrgQuery, parameter: (value: unknown) => string): stri
   if (query.domainQuery) return `primary_domain = ${parameter(nameKey(query.domainQuery.domain))}`;
   return `name = ${parameter(query.nameQuery?.name)}`;
 }
-
-/**
- * Where the links in an organization's emails may lead: a link carries a code, and users trust an email of the service.
- *
- * Guarantee: a link leads only to an origin that the organization allows, to the service itself, or to the redirect
- * URIs of an OAuth client. An IAM_OWNER registers those clients, and browsers already bring them the codes of logins.
- */
 
 /** Replaces the origins that an existing organization allows; call it in a transaction. */
 export async function setAllowedUrls(db: Db, orgId: string, origins: string[], editor: string): Promise<AppendedEvent> {
@@ -154,4 +160,39 @@ export async function isAllowedOrigin(db: Db, orgId: string, origin: string, bas
     'select unnest(redirect_uris || post_logout_redirect_uris) as uri from oauth_clients',
   );
   return rows.some(({ uri }) => URL.parse(uri)?.origin === origin);
+}
+
+export type SignInName = (typeof SIGN_IN_NAMES)[number];
+
+/** Replaces the names that users of an existing organization sign in with; call it in a transaction. */
+export async function setSignInNames(
+  db: Db,
+  orgId: string,
+  signInNames: SignInName[],
+  editor: string,
+): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: orgId,
+    resourceOwner: orgId,
+    type: 'organization.sign_in_names.set',
+    editor,
+    payload: { signInNames },
+  });
+  const text = 'update organizations set sign_in_names = $2, sequence = $3, changed_at = $4 where id = $1';
+  await db.query(text, [orgId, signInNames, event.sequence, event.createdAt]);
+  return event;
+}
+
+/**
+ * The names that users of an organization sign in with; without an organization, and for one that does not exist, all
+ * names.
+ */
+export async function signInNamesOf(db: Db, orgId: string | undefined): Promise<readonly SignInName[]> {
+  if (orgId === undefined) return SIGN_IN_NAMES;
+  const { rows } = await db.query<{ names: SignInName[] }>(
+    'select sign_in_names as names from organizations where id = $1',
+    [orgId],
+  );
+  return rows[0]?.names ?? SIGN_IN_NAMES;
 }

@@ -1,12 +1,15 @@
+/**
+ * Stores policies: of each kind one of the instance, and one of each organization that has set its own; and checks new
+ * passwords against the policy of their user's organization. Every way to set a password calls the check, except
+ * imports and hashes that were made elsewhere.
+ *
+ * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
+ */
 import { COMPLEXITY, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { INSTANCE } from './members.ts';
-/**
- * Stores policies: of each kind one of the instance, and one of each organization that has set its own.
- * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
- */
 
 /** The organization that owns a policy; null: the instance. */
 export type PolicyOwner = string | null;
@@ -85,11 +88,6 @@ export async function updatePolicy<P>(
   return rows[0] as P & PolicyRow;
 }
 
-function noOwnPolicy<P>({ area, title }: PolicyKind<P>): ApiError {
-  const message = `The organization has no ${title} of its own.`;
-  return new ApiError('NOT_FOUND', `${area}-NOT-FOUND`, message);
-}
-
 /** Removes the organization's own policy, if any: from now on the instance's policy applies. */
 export async function resetPolicy<P>(
   db: Db,
@@ -104,6 +102,56 @@ export async function resetPolicy<P>(
 /** The `resourceOwner` of a policy. */
 export function policyOwnerId(owner: PolicyOwner): string {
   return owner ?? INSTANCE;
+}
+
+/** The user who gets the password. */
+export interface PasswordUser {
+  /** null: an organization that does not exist yet. */
+  orgId: PolicyOwner;
+  userName: string;
+  /** Primary domain of the organization. */
+  domain: string;
+  email: string | null;
+  /** Further names and addresses that the password must not be. */
+  names?: readonly string[];
+}
+
+/** The id of the error for a password that breaks a rule. */
+export const PASSWORD_POLICY = 'PASSWORD-POLICY';
+
+/** The rules that the password breaks; see `passwordProblems`. */
+export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
+  const { orgId, userName, domain, email, names: more = [] } = user;
+  const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
+  const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
+  return passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
+}
+
+/**
+ * Refuses a password that breaks a rule.
+ * @param field path of the password in the request
+ * @throws ApiError 400 PASSWORD-POLICY with a violation for every rule that the password breaks
+ */
+export async function requireGoodPassword(db: Db, user: PasswordUser, password: string, field: string): Promise<void> {
+  const problems = await newPasswordProblems(db, user, password);
+  if (problems.length === 0) return;
+  const violations = problems.map((description) => ({ field, description }));
+  throw invalidArgument(PASSWORD_POLICY, passwordSentence(problems), violations);
+}
+
+/** The rules for new passwords in the organization, for people; null: those of the instance. */
+export async function passwordRulesOf(db: Db, orgId: PolicyOwner): Promise<string> {
+  return passwordRules(await policyOf(db, COMPLEXITY, orgId));
+}
+
+/** One sentence that names all problems. */
+export function passwordSentence(problems: readonly string[]): string {
+  return `The password ${problems.join(', and it ')}.`;
+}
+
+function noOwnPolicy<P>({ area, title }: PolicyKind<P>): ApiError {
+  const message = `The organization has no ${title} of its own.`;
+  return new ApiError('NOT_FOUND', `${area}-NOT-FOUND`, message);
 }
 
 function fieldsOf<P>({ columns }: PolicyKind<P>): [keyof P & string, string][] {
@@ -143,53 +191,4 @@ function policyEvent<P>(
     editor,
     ...(policy ? { payload: { ...policy } } : {}),
   });
-}
-
-/**
- * Checks a new password against the policy of its user's organization. Every way to set a password calls it, except
- * imports and hashes that were made elsewhere.
- */
-
-/** The user who gets the password. */
-export interface PasswordUser {
-  /** null: an organization that does not exist yet. */
-  orgId: PolicyOwner;
-  userName: string;
-  /** Primary domain of the organization. */
-  domain: string;
-  email: string | null;
-  /** Further names and addresses that the password must not be. */
-  names?: readonly string[];
-}
-
-/** The id of the error for a password that breaks a rule. */
-export const PASSWORD_POLICY = 'PASSWORD-POLICY';
-
-/** The rules that the password breaks; see `passwordProblems`. */
-export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
-  const { orgId, userName, domain, email, names: more = [] } = user;
-  const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
-  const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
-  return passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
-}
-
-/**
- * @param field path of the password in the request
- * @throws ApiError 400 PASSWORD-POLICY with a violation for every rule that the password breaks
- */
-export async function requireGoodPassword(db: Db, user: PasswordUser, password: string, field: string): Promise<void> {
-  const problems = await newPasswordProblems(db, user, password);
-  if (problems.length === 0) return;
-  const violations = problems.map((description) => ({ field, description }));
-  throw invalidArgument(PASSWORD_POLICY, passwordSentence(problems), violations);
-}
-
-/** The rules for new passwords in the organization, for people; null: those of the instance. */
-export async function passwordRulesOf(db: Db, orgId: PolicyOwner): Promise<string> {
-  return passwordRules(await policyOf(db, COMPLEXITY, orgId));
-}
-
-/** One sentence that names all problems. */
-export function passwordSentence(problems: readonly string[]): string {
-  return `The password ${problems.join(', and it ')}.`;
 }

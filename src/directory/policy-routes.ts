@@ -1,3 +1,8 @@
+/**
+ * Routes for the policies of an organization and of the instance: the same operations for each kind.
+ *
+ * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
+ */
 import { type Request, type Response, Router } from 'express';
 import { callerOf, type OperationId, requirePermission, selectedOrg } from '../contract/permissions.ts';
 import { AGE, COMPLEXITY, LOGIN, type PolicyKind } from '../contract/policies.ts';
@@ -6,12 +11,8 @@ import { type Pool, transaction } from '../platform/db/pool.ts';
 import { parseBody, readJson } from '../platform/http/request-body.ts';
 import { requireOrg } from './organizations.ts';
 import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './policies.ts';
-/**
- * Routes for the policies of an organization and of the instance: the same operations for each kind.
- *
- * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
- */
 
+/** Routes of all kinds of policies. */
 export function policyRoutes({ pool }: { pool: Pool }): Router {
   return Router().use(routesOf(pool, AGE)).use(routesOf(pool, COMPLEXITY)).use(routesOf(pool, LOGIN));
 }

@@ -1,12 +1,11 @@
-import type { Db } from '../platform/db/pool.ts';
 /**
  * Revokes what users and clients were granted: sessions, browser logins, OAuth grants, codes and tokens. Personal
  * access tokens and keys of machine users were created explicitly and stay.
  *
  * Guarantee: once the caller's transaction has committed, no process accepts anything that was revoked. Change the user
  * before you call this, in the same transaction: a concurrent login waits for the user's row and then sees the change.
- * On crash: the transaction is rolled back, and nothing was revoked.
  */
+import type { Db } from '../platform/db/pool.ts';
 
 /** Revokes sessions, grants and their tokens of one or many users. Deleting a user does this too, by a trigger. */
 export async function revokeLogins(db: Db, userId: string | string[]): Promise<void> {

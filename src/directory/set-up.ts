@@ -1,3 +1,6 @@
+/**
+ * Creates an organization, its first user, their membership and the mail that verifies their address, all or nothing.
+ */
 import { Router } from 'express';
 import { generatedDomain } from '../contract/domain-name.ts';
 import { type OrgSetUp, orgSetUp } from '../contract/organizations.ts';
@@ -14,10 +17,6 @@ import { addMember } from './members.ts';
 import { insertOrg } from './organizations.ts';
 import { requireGoodPassword } from './policies.ts';
 import { insertUser, type NewUser } from './users/store.ts';
-/**
- * Creates an organization, its first user and that user's membership, all or nothing.
- * On crash: before the commit nothing exists; after it the verification mail is already in the outbox.
- */
 
 export interface SetUpDeps {
   pool: Pool;
@@ -25,7 +24,20 @@ export interface SetUpDeps {
   hasher: Hasher;
 }
 
-/** @throws ApiError 400 PASSWORD-POLICY, 409 when the organization's id or domain is taken */
+/** The route that sets up an organization. */
+export function setUpRoutes(deps: SetUpDeps): Router {
+  return Router().post('/admin/v1/orgs/_setup', async (req, res) => {
+    requirePermission(callerOf(res), 'setUpOrg');
+    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
+    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
+    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
+  });
+}
+
+/**
+ * Creates all of it.
+ * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or the domain of the organization is taken
+ */
 export async function setUpOrg(
   deps: SetUpDeps,
   { org, human, roles }: OrgSetUp,
@@ -76,15 +88,4 @@ function firstUser(
       passwordHash,
     },
   };
-}
-
-/** Sets up an organization with its first user. */
-
-export function setUpRoutes(deps: SetUpDeps): Router {
-  return Router().post('/admin/v1/orgs/_setup', async (req, res) => {
-    requirePermission(callerOf(res), 'setUpOrg');
-    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
-    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
-    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
-  });
 }

@@ -7,6 +7,7 @@ import { keepAsDraft, requireFewDrafts } from './drafts/create.ts';
 import { type Draft, draftProgress, mayOnDraft, readDraft } from './drafts/draft.ts';
 import { bounded, commonQuery, dropRest, formatOf, parserFor, readBody, refuseTooLarge } from './entries/body.ts';
 import { type ImportDeps, readQuery, unusual } from './entries/options.ts';
+import { isEnded } from './entries/states.ts';
 import {
   findKey,
   type KeyedRequest,
@@ -18,16 +19,16 @@ import {
 import { type IntakeOptions, receiveImport } from './intake/intake.ts';
 import { readPepper } from './intake/pepper.ts';
 import { requireKnown, requireRoom } from './intake/requirements.ts';
-import { isEnded } from './status/progress.ts';
 import type { ImportSignal } from './status/watch.ts';
 import { signedWebhook } from './status/webhook.ts';
 import { currentProgress, currentResult, uploads, waits } from './visible.ts';
 
 /**
  * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
- * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With `draft`, the
- * users are kept as a draft, and the answer is 202 at once.
- * On crash before the answer: an accepted import is in the list of imports; nothing is kept of any other import.
+ * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With
+ * `draft`, the users are kept as a draft, and the answer is 202 at once.
+ * On crash before the answer: an accepted import is in the list of imports; nothing is kept of a body that was not
+ * accepted.
  */
 
 type Deps = ImportDeps & { signal: ImportSignal };

@@ -24,79 +24,6 @@ import type { ImportSignal } from './status/watch.ts';
 import { expireImport } from './upkeep/rescue.ts';
 
 /**
- * The outcome of a single import: waits until its item is settled or its deadline has passed.
- * On crash: the import continues without this process; only the answer is lost.
- */
-
-interface Outcome {
-  state: string;
-  deadline_in_ms: number;
-  error: ErrorBody | null;
-  sequence: string | null;
-  changed_at: Date | null;
-  org_id: string | null;
-  user_id: string;
-}
-
-/**
- * Waits until the import has written its one user.
- * @throws ApiError the item's error; 504 when the deadline passed first, in which case the user is never written
- */
-export async function waitForUser(
-  deps: ImportDeps & { signal: ImportSignal },
-  importId: string,
-): Promise<{ userId: string; details: Details }> {
-  for (;;) {
-    const woken = deps.signal.next(importId, deps.config.SINGLE_IMPORT_TIMEOUT_MS);
-    const outcome = await readOutcome(deps, importId);
-    if (outcome.state === 'running') {
-      if (outcome.deadline_in_ms <= 0) await expireImport(deps.pool, importId);
-      else await Promise.race([woken, after(outcome.deadline_in_ms)]);
-      continue;
-    }
-    if (outcome.state === 'succeeded') {
-      return { userId: outcome.user_id, details: detailsOf(outcome) };
-    }
-    if (outcome.error) throw fromBody(outcome.error);
-    throw new ApiError(
-      'DEADLINE_EXCEEDED',
-      'IMPORT-TIMEOUT',
-      'The user was not imported in time, and will not be imported later.',
-    );
-  }
-}
-
-function detailsOf(outcome: Outcome): Details {
-  return details({
-    sequence: outcome.sequence ?? '0',
-    changedAt: outcome.changed_at ?? new Date(),
-    resourceOwner: outcome.org_id ?? '',
-  });
-}
-
-async function readOutcome(deps: ImportDeps, importId: string): Promise<Outcome> {
-  const { rows } = await deps.pool.query<Outcome>({
-    name: 'single-outcome',
-    text: `select i.state, extract(epoch from i.deadline - clock_timestamp())::float8 * 1000 as deadline_in_ms, t.error,
-        t.user_id, u.sequence, u.changed_at, u.org_id
-      from imports i join import_items t on t.import_id = i.id and t.ordinal = 0
-      left join users u on u.id = t.user_id and u.import_id = i.id
-      where i.id = $1`,
-    values: [importId],
-  });
-  return rows[0] as Outcome;
-}
-
-function after(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-function fromBody(error: ErrorBody): ApiError {
-  const name = (Object.keys(STATUS) as StatusName[]).find((s) => STATUS[s].code === error.code) ?? 'INTERNAL';
-  return new ApiError(name, String(error.details[0]?.id ?? 'IMPORT-FAILED'), error.message);
-}
-
-/**
  * Import of one user: an import with a single item, through the same queue and the same writer.
  *
  * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
@@ -105,15 +32,7 @@ function fromBody(error: ErrorBody): ApiError {
  * the user.
  */
 
-export interface SingleAnswer {
-  userId: string;
-  details: Details;
-  warnings?: { path: string; count: number; message: string }[];
-}
-
-/** Stores the import, and returns its id. */
-type Create = (db: Db) => Promise<string>;
-
+/** The parameters are caller, organization, timeout, trace, the values of the item, and the audit event. */
 const CREATE = `
 with imported as (
   insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total, trace_context)
@@ -136,7 +55,27 @@ numbered as (select nextval('events_sequence_seq') as sequence from imported),
 audited as (${auditOfChange('numbered', ITEM_COLUMNS.length + 5)})
 select id from imported`;
 
+export interface SingleAnswer {
+  userId: string;
+  details: Details;
+  warnings?: { path: string; count: number; message: string }[];
+}
+
+/** Stores the import, and returns its id. */
+type Create = (db: Db) => Promise<string>;
+
+interface Outcome {
+  state: string;
+  deadline_in_ms: number;
+  error: ErrorBody | null;
+  sequence: string | null;
+  changed_at: Date | null;
+  org_id: string | null;
+  user_id: string;
+}
+
 /**
+ * Imports the user.
  * @param body the single-import body, anything JSON can hold
  * @param pepper what the old system added to the password before it hashed it
  * @param keyed the idempotency key with the hash of the whole body, if the caller sent a key
@@ -159,7 +98,11 @@ export async function importOne(
   else if (item.passwordHash !== null) await rememberSlowHash(deps.pool, item.passwordHash);
   const audit = { type: 'import.single.accepted', actor: caller.userId, userId: item.userId, orgId };
   const values = [
-    ...[caller.userId, orgId, deps.config.SINGLE_IMPORT_TIMEOUT_MS, traceContext() ?? null, ...itemValues(item)],
+    caller.userId,
+    orgId,
+    deps.config.SINGLE_IMPORT_TIMEOUT_MS,
+    traceContext() ?? null,
+    ...itemValues(item),
     ...auditValues(audit),
   ];
   const isPeppered = item.passwordHash !== null && sourceId === undefined;
@@ -171,7 +114,7 @@ export async function importOne(
   return { ...(await enqueueAndWait(deps, importId)), ...withWarnings };
 }
 
-/** The same with an idempotency key: if an equal request came first, waits for it and returns its answer. */
+/** Imports the user with an idempotency key: if an equal request came first, waits for it and returns its answer. */
 async function importKeyed(
   deps: ImportDeps & { signal: ImportSignal },
   create: Create,
@@ -220,7 +163,7 @@ async function createSingle(
 
 /** Adds the job to the queue, and returns the outcome as soon as PostgreSQL notifies this process of it. */
 async function enqueueAndWait(deps: ImportDeps & { signal: ImportSignal }, importId: string) {
-  // A look before that would cost a statement and find the user unwritten.
+  // Reading the outcome before would cost a statement and find the user unwritten.
   const woken = deps.signal.next(importId, deps.config.SINGLE_IMPORT_TIMEOUT_MS);
   void enqueue(deps, importId);
   await woken;
@@ -237,8 +180,66 @@ async function enqueue({ queues, pool }: ImportDeps, importId: string): Promise<
 }
 
 function onlyJob(importId: string) {
-  const { id, data, lane } = pointerJob(importId, 0);
-  return { id, data: { ...data, only: true as const }, lane, urgent: true };
+  const { id, data, shardNumber } = pointerJob(importId, 0);
+  return { id, data: { ...data, only: true as const }, shardNumber, urgent: true };
+}
+
+/**
+ * Waits until the import has written its one user.
+ * @throws ApiError the item's error; 504 when the deadline passed first, in which case the user is never written
+ */
+async function waitForUser(
+  deps: ImportDeps & { signal: ImportSignal },
+  importId: string,
+): Promise<{ userId: string; details: Details }> {
+  for (;;) {
+    const woken = deps.signal.next(importId, deps.config.SINGLE_IMPORT_TIMEOUT_MS);
+    const outcome = await readOutcome(deps, importId);
+    if (outcome.state === 'running') {
+      if (outcome.deadline_in_ms <= 0) await expireImport(deps.pool, importId);
+      else await Promise.race([woken, after(outcome.deadline_in_ms)]);
+      continue;
+    }
+    if (outcome.state === 'succeeded') {
+      return { userId: outcome.user_id, details: detailsOf(outcome) };
+    }
+    if (outcome.error) throw fromBody(outcome.error);
+    throw new ApiError(
+      'DEADLINE_EXCEEDED',
+      'IMPORT-TIMEOUT',
+      'The user was not imported in time, and will not be imported later.',
+    );
+  }
+}
+
+async function readOutcome(deps: ImportDeps, importId: string): Promise<Outcome> {
+  const { rows } = await deps.pool.query<Outcome>({
+    name: 'single-outcome',
+    text: `select i.state, extract(epoch from i.deadline - clock_timestamp())::float8 * 1000 as deadline_in_ms, t.error,
+        t.user_id, u.sequence, u.changed_at, u.org_id
+      from imports i join import_items t on t.import_id = i.id and t.ordinal = 0
+      left join users u on u.id = t.user_id and u.import_id = i.id
+      where i.id = $1`,
+    values: [importId],
+  });
+  return rows[0] as Outcome;
+}
+
+function detailsOf(outcome: Outcome): Details {
+  return details({
+    sequence: outcome.sequence ?? '0',
+    changedAt: outcome.changed_at ?? new Date(),
+    resourceOwner: outcome.org_id ?? '',
+  });
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+function fromBody(error: ErrorBody): ApiError {
+  const name = (Object.keys(STATUS) as StatusName[]).find((s) => STATUS[s].code === error.code) ?? 'INTERNAL';
+  return new ApiError(name, String(error.details[0]?.id ?? 'IMPORT-FAILED'), error.message);
 }
 
 /** Converts the path of a field in an entry, `user.email.email`, to its path in this body, `email.email`. */

@@ -3,12 +3,31 @@ import type { ImportResult } from '../contract/import-types.ts';
 import { callerOf, may, type OperationId, permissionDenied } from '../contract/permissions.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import { openSlots } from '../platform/http/slots.ts';
-import { draftResult, findDraft, stateOf, wrongState } from './drafts/draft.ts';
+import { draftResult, findDraft, stateOf } from './drafts/draft.ts';
+import { ACTIONS, wrongState } from './entries/states.ts';
 import { importNotFound, readProgress } from './status/progress.ts';
 import { readResult, readWithMore } from './status/result.ts';
-/** Finds the import that a request names, if its caller may see it. */
 
 /**
+ * Finds the import that a request names, if its caller may see it; and how many requests of imports that may take long
+ * one process serves at the same time.
+ */
+
+/** Completes "An import in state … cannot be …", for a draft. */
+const DONE: Partial<Record<OperationId, string>> = {
+  cancelImport: 'cancelled; discard it',
+  pauseImport: ACTIONS.pause.done,
+  resumeImport: ACTIONS.resume.done,
+  retryImport: ACTIONS.retry.done,
+  undoImport: ACTIONS.undo.done,
+  sendImportMails: 'asked for its mails',
+  getImportReport: 'reported',
+  streamImportEvents: 'followed',
+  listImportItems: 'listed',
+};
+
+/**
+ * The progress of the import.
  * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import. When there is no
  *   such import: 404 for an IAM_OWNER, 403 for all others
  */
@@ -29,24 +48,11 @@ async function refuseDraft(pool: Pool, operation: OperationId, req: Request, res
   if (draft) throw wrongState(stateOf(draft), DONE[operation] ?? 'used');
 }
 
-/** Completes "An import in state … cannot be …". */
-const DONE: Partial<Record<OperationId, string>> = {
-  cancelImport: 'cancelled; discard it',
-  pauseImport: 'paused',
-  resumeImport: 'resumed',
-  retryImport: 'retried',
-  undoImport: 'undone',
-  sendImportMails: 'asked for its mails',
-  getImportReport: 'reported',
-  streamImportEvents: 'followed',
-  listImportItems: 'listed',
-};
-
-/** Its result, or the draft. @throws ApiError as `visibleImport` */
+/** The result of the import, or the draft. @throws ApiError as `visibleImport` */
 export async function visibleResult(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<object> {
   const found = await readWithMore(pool, String(req.params.importId));
   const draft = found ? undefined : await findDraft(pool, operation, req, res);
-  if (draft) return draftResult(pool, draft, readProgress);
+  if (draft) return draftResult(pool, draft);
   return readResult(pool, requireVisible(operation, res, found));
 }
 
@@ -75,29 +81,44 @@ export async function currentResult(pool: Pool, importId: string): Promise<Recor
   return readResult(pool, found);
 }
 
-/** Requests of imports that may take long: how many of them one process serves at the same time. */
-
-/** Each takes up to some megabytes of memory. */
+/** Uploads. Each takes up to some megabytes of memory. */
 export const uploads = openSlots({ perCaller: 16, perOrg: 32, total: 64, id: 'IMPORT-UPLOADS', what: 'uploads' });
-/** Each reads its import from the database twice a second. */
+
+/** Requests that wait for an end. Each reads its import from the database twice a second. */
 export const waits = openSlots({
-  ...{ perCaller: 64, perOrg: 128, total: 512, id: 'IMPORT-WAITS' },
+  perCaller: 64,
+  perOrg: 128,
+  total: 512,
+  id: 'IMPORT-WAITS',
   what: 'requests that wait for the end of an import',
 });
+
 /** Imports of one user, each of which waits until the user is written. */
 export const singles = openSlots({
-  ...{ perCaller: 1000, perOrg: 1000, total: 4000, id: 'IMPORT-SINGLES' },
+  perCaller: 1000,
+  perOrg: 1000,
+  total: 4000,
+  id: 'IMPORT-SINGLES',
   what: 'imports of one user',
 });
-/** Each takes some tens of kilobytes of memory. */
+
+/** Event streams. Each takes some tens of kilobytes of memory. */
 export const streams = openSlots({
-  ...{ perCaller: 2500, perOrg: 2500, total: 10_000, id: 'IMPORT-STREAMS' },
+  perCaller: 2500,
+  perOrg: 2500,
+  total: 10_000,
+  id: 'IMPORT-STREAMS',
   what: 'event streams',
 });
-/** Each corrects entries for some seconds at most. */
-export const fixes = openSlots({ ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-FIXES' }, what: 'corrections' });
-/** Each reads all users of an import, which takes seconds for a million. */
+
+/** Corrections of a cause. Each takes some seconds at most. */
+export const fixes = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-FIXES', what: 'corrections' });
+
+/** Previews of an undo. Each reads all users of an import, which takes seconds for a million. */
 export const previews = openSlots({
-  ...{ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-PREVIEWS' },
+  perCaller: 2,
+  perOrg: 4,
+  total: 8,
+  id: 'IMPORT-PREVIEWS',
   what: 'previews of an undo',
 });

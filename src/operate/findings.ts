@@ -1,6 +1,6 @@
 import type { Diagnostics, MailFacts, ReplicaFacts } from './diagnostics.ts';
 import { type Finding, number, ok, problem, size, warning } from './finding.ts';
-import { judgeConnections, judgePostgres, judgeQueue } from './store-findings.ts';
+import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
 /** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
 
@@ -16,23 +16,23 @@ const WHY_FAILED = "Ask the database why: select user_id, last_error from mail_o
 type SmtpAnswer = NonNullable<MailFacts['smtp']>;
 
 /** Everything that follows from what a service reports about itself. */
-export function judge(facts: Diagnostics): Finding[] {
+export function checkService(facts: Diagnostics): Finding[] {
   return [
-    ...judgePostgres(facts.postgres),
-    ...judgeConnections(facts.postgres.connections, {
+    ...checkPostgres(facts.postgres),
+    ...checkConnections(facts.postgres.connections, {
       backend: facts.queue.backend,
       workers: Math.max(facts.queue.workers?.imports ?? 0, facts.queue.workers?.mails ?? 0),
     }),
-    ...judgeReplica(facts.replica),
-    ...judgeQueue(facts.queue),
-    ...judgeMail(facts.mail),
-    judgeKey(facts),
-    judgeLimits(facts),
+    ...checkReplica(facts.replica),
+    ...checkQueue(facts.queue),
+    ...checkMail(facts.mail),
+    checkKey(facts),
+    checkLimits(facts),
   ];
 }
 
 /** @param version of the command line */
-export function judgeVersions({ version: ofService, node }: Diagnostics, version: string): Finding {
+export function checkVersions({ version: ofService, node }: Diagnostics, version: string): Finding {
   const message = `the service is version ${ofService} on Node.js ${node}`;
   if (ofService === version) return ok('version', message);
   return warning('version', `${message}, this command is version ${version}`, 'Use the same version of both.');
@@ -43,7 +43,7 @@ export function judgeVersions({ version: ofService, node }: Diagnostics, version
  * @param facts absent if no replica is set
  * @param reason why it does not answer, if that is known
  */
-export function judgeReplica(facts: ReplicaFacts | undefined, reason?: string): Finding[] {
+export function checkReplica(facts: ReplicaFacts | undefined, reason?: string): Finding[] {
   if (!facts) return [];
   const { answers, isReplica, lagBytes = 0, lagSeconds = 0 } = facts;
   if (!answers) {
@@ -66,16 +66,16 @@ export function judgeReplica(facts: ReplicaFacts | undefined, reason?: string): 
   ];
 }
 
-export function judgeMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {
+export function checkMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {
   const waiting = `${number(pending)} waiting`;
-  const way = smtp ? judgeSmtp(smtp, waiting) : keptAsFiles(waiting);
+  const way = smtp ? checkSmtp(smtp, waiting) : keptAsFiles(waiting);
   if (failedLastWeek === 0) return [way];
   const message = `${number(failedLastWeek)} mails of the last seven days could not be delivered`;
   return [way, warning('mail', message, WHY_FAILED)];
 }
 
 /** @param waiting the end of the sentence */
-export function judgeSmtp(smtp: SmtpAnswer, waiting?: string): Finding {
+export function checkSmtp(smtp: SmtpAnswer, waiting?: string): Finding {
   const rest = waiting ? `; ${waiting}` : '';
   if (smtp.answers) return ok('mail', `the mail server answers${rest}`);
   const advice =
@@ -88,7 +88,7 @@ export function keptAsFiles(waiting?: string): Finding {
   return warning('mail', message, 'Set SMTP_URL, unless this is a trial.');
 }
 
-export function judgeKey({ encryptionKey }: Diagnostics): Finding {
+export function checkKey({ encryptionKey }: Diagnostics): Finding {
   return encryptionKeyFinding(encryptionKey);
 }
 
@@ -106,7 +106,7 @@ export function encryptionKeyFinding(key: { opensSigningKeys: boolean; missingId
   return ok('encryption key', 'decrypts the signing keys');
 }
 
-export function judgeLimits({ limits }: Diagnostics): Finding {
+export function checkLimits({ limits }: Diagnostics): Finding {
   const { maxImportBytes, maxImportTimeout, backlog, maxBacklog } = limits;
   const waiting = `${number(backlog)} users are waiting to be written`;
   const message = `an import may have up to ${size(maxImportBytes)} and take up to ${maxImportTimeout}; ${waiting}`;

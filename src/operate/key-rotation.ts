@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ENTRY_SEAL, FILE_KEY_SEAL, PASSWORD_SEAL } from '../imports/entries/item.ts';
+import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
 import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
-import { TOTP_SEAL } from '../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
 import type { Config } from '../platform/config.ts';
 import { embeddedState } from '../platform/db/embedded/embedded.ts';
 import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
 import { keyIdOf, openSecrets, type Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
-import { SIGNING_KEY_SEAL } from '../signin/oauth/keys.ts';
+import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
 import { sourceSeal } from '../signin/password-sources/store.ts';
 import { keptKey } from './known-keys.ts';
 
@@ -58,9 +58,9 @@ export const SEALED_TABLES: readonly SealedTable[] = [
       ['ordinal', 'integer'],
     ],
     columns: {
-      password_sealed: () => PASSWORD_SEAL,
-      totp_sealed: () => TOTP_SEAL,
-      entry_sealed: () => ENTRY_SEAL,
+      password_sealed: () => PASSWORD_PURPOSE,
+      totp_sealed: () => TOTP_PURPOSE,
+      entry_sealed: () => ENTRY_PURPOSE,
     },
   },
   {
@@ -69,11 +69,11 @@ export const SEALED_TABLES: readonly SealedTable[] = [
       ['import_id', 'bigint'],
       ['file_id', 'text'],
     ],
-    columns: { key_sealed: () => FILE_KEY_SEAL },
+    columns: { key_sealed: () => FILE_KEY_PURPOSE },
   },
   { name: 'import_peppers', key: [['import_id', 'bigint']], columns: { sealed: ([id]) => pepperSeal(id as string) } },
-  { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_SEAL } },
-  { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_SEAL } },
+  { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_PURPOSE } },
+  { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_PURPOSE } },
   { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },
   { name: 'organizations', key: [['id', 'text']], columns: { webhook_secret: ([id]) => webhookSeal(id as string) } },
 ];

@@ -19,12 +19,12 @@ import { keptKey, missingKeyIds } from './known-keys.ts';
  */
 
 /** The facts that were read, or the reason why they could not be read. */
-export type Look<T> = { facts: T } | { reason: string };
+export type FactsOrReason<T> = { facts: T } | { reason: string };
 
 export interface LocalFacts {
-  postgres: 'embedded, not made yet' | 'embedded, not running' | Look<PostgresFacts>;
+  postgres: 'embedded, not made yet' | 'embedded, not running' | FactsOrReason<PostgresFacts>;
   /** Absent without DATABASE_REPLICA_URL, or if the database does not answer. */
-  replica?: Look<ReplicaFacts>;
+  replica?: FactsOrReason<ReplicaFacts>;
   /** Whether the encryption keys match the database. Absent without a key, or if the schema has another version. */
   encryptionKey?: { opensSigningKeys: boolean; missingIds: string[] };
   /** Absent if the queue is in PostgreSQL. */
@@ -46,7 +46,7 @@ export async function localFacts(config: Config): Promise<LocalFacts> {
   return { ...database, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
 }
 
-async function look<T>(facts: Promise<T>): Promise<Look<T>> {
+async function look<T>(facts: Promise<T>): Promise<FactsOrReason<T>> {
   try {
     return { facts: await facts };
   } catch (error) {
@@ -83,7 +83,7 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
   }
 }
 
-async function lookAtReplica(primary: Pool, replica: Pool): Promise<Look<ReplicaFacts>> {
+async function lookAtReplica(primary: Pool, replica: Pool): Promise<FactsOrReason<ReplicaFacts>> {
   try {
     return await look(readReplica(primary, replica));
   } finally {

@@ -38,7 +38,7 @@ const UNDONE = {
 type RedisFacts = NonNullable<QueueFacts['redis']>;
 type Role = NonNullable<QueueFacts['redisNodes']>[number]['role'];
 
-export interface JudgedNode {
+export interface CheckedNode {
   role: Role;
   /** Names it among the others: `master 2`, or its address. */
   label: string;
@@ -49,11 +49,11 @@ export interface JudgedNode {
 }
 
 /** Findings about PostgreSQL itself. */
-export function judgePostgres(facts: PostgresFacts): Finding[] {
+export function checkPostgres(facts: PostgresFacts): Finding[] {
   const { version, connections, databaseBytes } = facts;
   const used = `${connections.used} of ${connections.max} connections`;
   const own = [tooOld(facts), migrated(facts), durable(facts), roomy(facts)].filter((f) => f !== undefined);
-  const found = [...own, ...judgeServer(facts.server)];
+  const found = [...own, ...checkServer(facts.server)];
   if (found.length > 0) return found;
   return [ok('postgresql', `version ${version}, ${used} in use, ${size(databaseBytes)}`)];
 }
@@ -92,7 +92,7 @@ function roomy({ connections: { used, max } }: PostgresFacts): Finding | undefin
 }
 
 /** Findings about the settings of the server. @param server absent when the service is older than this command */
-export function judgeServer(server: ServerFacts | undefined): Finding[] {
+export function checkServer(server: ServerFacts | undefined): Finding[] {
   if (!server) return [];
   return [encoded, pooled, overridden, timed, vacuumed, buffered, walled]
     .map((judge) => judge(server))
@@ -161,7 +161,7 @@ function walled({ maxWalBytes: bytes }: ServerFacts): Finding | undefined {
  * Whether the pools of all processes fit into `max_connections`.
  * @param workers number of worker processes, as far as known
  */
-export function judgeConnections(
+export function checkConnections(
   { max }: PostgresFacts['connections'],
   { backend, workers }: { backend: 'redis' | 'postgres'; workers: number },
 ): Finding[] {
@@ -178,22 +178,22 @@ export function judgeConnections(
 }
 
 /** Findings about the queue, its store and its workers. */
-export function judgeQueue(facts: QueueFacts): Finding[] {
+export function checkQueue(facts: QueueFacts): Finding[] {
   const where = facts.backend === 'redis' ? 'Redis' : 'PostgreSQL';
   if (!facts.answers) {
     const advice = 'Imports wait and resume once it is back. Check that it is running and that REDIS_URL is right.';
     return [problem('queue', `${where}, which holds the jobs, does not answer`, advice)];
   }
   const jobs = facts.jobs && `${facts.jobs.imports} import and ${facts.jobs.mails} mail jobs waiting or running`;
-  return [...judgeHeld(facts, where), ...judgeWorkers(facts, jobs ?? '')];
+  return [...checkHeld(facts, where), ...checkWorkers(facts, jobs ?? '')];
 }
 
-function judgeHeld({ redis, redisNodes }: QueueFacts, where: string): Finding[] {
-  if (redisNodes) return judgeNodes(redisNodes.map((node, i) => ({ ...node, label: `${node.role} ${i + 1}` })));
-  return redis ? judgeRedis(redis) : [ok('queue', `jobs are in ${where}`)];
+function checkHeld({ redis, redisNodes }: QueueFacts, where: string): Finding[] {
+  if (redisNodes) return checkNodes(redisNodes.map((node, i) => ({ ...node, label: `${node.role} ${i + 1}` })));
+  return redis ? checkRedis(redis) : [ok('queue', `jobs are in ${where}`)];
 }
 
-function judgeWorkers({ workers, roles, dispatching }: QueueFacts, jobs: string): Finding[] {
+function checkWorkers({ workers, roles, dispatching }: QueueFacts, jobs: string): Finding[] {
   if (!workers) return [skipped('workers', 'the queue does not report its workers')];
   const start = 'Start a worker: npm run worker';
   const found = [
@@ -205,13 +205,13 @@ function judgeWorkers({ workers, roles, dispatching }: QueueFacts, jobs: string)
       ? []
       : [problem('workers', 'no worker dispatches the users of imports', `${start}, with the role dispatch`)]),
   ];
-  const missing = judgeRoles(roles);
+  const missing = checkRoles(roles);
   if (found.length + missing.length > 0) return [...found, ...missing];
   return [ok('workers', `${workers.imports} for imports, ${workers.mails} for mails; ${jobs}`)];
 }
 
 /** @param roles absent when the service is older than this command; without any worker, the other findings say so */
-function judgeRoles(roles: QueueFacts['roles'] | undefined): Finding[] {
+function checkRoles(roles: QueueFacts['roles'] | undefined): Finding[] {
   if (!roles || Object.values(roles).every((n) => n === 0)) return [];
   return (Object.keys(UNDONE) as (keyof typeof UNDONE)[])
     .filter((role) => roles[role] === 0)
@@ -222,15 +222,15 @@ function judgeRoles(roles: QueueFacts['roles'] | undefined): Finding[] {
 }
 
 /** Findings about each server behind the queue, and about what is missing for a failover. */
-export function judgeNodes(nodes: JudgedNode[]): Finding[] {
+export function checkNodes(nodes: CheckedNode[]): Finding[] {
   const own = nodes.flatMap(({ facts, label, answers, role, reason }) => {
     if (!answers) return [silent(label, role, reason)];
-    return facts ? judgeRedis(facts, label) : [];
+    return facts ? checkRedis(facts, label) : [];
   });
-  return [...own, ...judgeGroup(nodes)];
+  return [...own, ...checkGroup(nodes)];
 }
 
-function judgeGroup(nodes: JudgedNode[]): Finding[] {
+function checkGroup(nodes: CheckedNode[]): Finding[] {
   const count = (role: Role) => nodes.filter((node) => node.role === role).length;
   const sentinels = count('sentinel');
   if (sentinels === 0) return [];
@@ -253,7 +253,7 @@ function silent(label: string, role: Role, reason?: string): Finding {
 }
 
 /** Findings about one Redis. @param label names the server where there are several */
-export function judgeRedis(facts: RedisFacts, label?: string): Finding[] {
+export function checkRedis(facts: RedisFacts, label?: string): Finding[] {
   const subject = label ? `${label}: ` : '';
   const found = [
     full(facts, subject),

@@ -41,11 +41,11 @@ export interface Hasher {
   verify(
     encoded: string,
     plain: string,
-    gone?: AbortSignal,
+    clientAborted?: AbortSignal,
     started?: () => void,
   ): Promise<{ ok: boolean; rehash: boolean }>;
   /** Takes as long as `verify` of a cheap hash with a wrong password: for users that do not exist. */
-  verifyNothing(plain: string, gone?: AbortSignal, started?: () => void): Promise<void>;
+  verifyNothing(plain: string, clientAborted?: AbortSignal, started?: () => void): Promise<void>;
   /** How many times longer than `checkMs` a check may take in this process now: 1 to 3. */
   slowness(): number;
   /** Waits for the pending tasks, then ends the threads. Every later call rejects. */
@@ -101,9 +101,9 @@ export function openHasher(options: HasherOptions): Hasher {
 
   return {
     hash: (plain) => run('hash', { plain }),
-    verify: (encoded, plain, gone, started) =>
-      inSpan('password.verify', {}, () => run('verify', { encoded, plain }, checkMs(encoded), gone, started)),
-    verifyNothing: (plain, gone, started) => run('nothing', { plain }, checkMs(), gone, started),
+    verify: (encoded, plain, clientAborted, started) =>
+      inSpan('password.verify', {}, () => run('verify', { encoded, plain }, checkMs(encoded), clientAborted, started)),
+    verifyNothing: (plain, clientAborted, started) => run('nothing', { plain }, checkMs(), clientAborted, started),
     slowness: slowness.factor,
     async close() {
       closed = true;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { PepperMode } from './marks.ts';
-import { seesAll } from './registry.ts';
+import { usesWholePassword } from './registry.ts';
 
 /**
  * Peppers: a secret of the old system that it added to every password before it hashed it.
@@ -52,5 +52,5 @@ export function withPepper({ mode, secret }: Pepper, password: string): string {
 
 /** Whether the hash depends on the whole password, as `seesAll`. A pepper after the password may be cut off. */
 export function seesAllPeppered(hash: string, pepper: Pepper, password: string): boolean {
-  return seesAll(hash, pepper.mode === 'suffix' ? password : withPepper(pepper, password));
+  return usesWholePassword(hash, pepper.mode === 'suffix' ? password : withPepper(pepper, password));
 }

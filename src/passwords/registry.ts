@@ -138,7 +138,7 @@ export function makeHash(password: string, cost: number): string {
  * which must not become part of the password.
  */
 export function isCurrent(encoded: string, password: string, cost: number): boolean {
-  if (!seesAll(encoded, password)) return true;
+  if (!usesWholePassword(encoded, password)) return true;
   const scheme = schemeOf(encoded);
   if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
   const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
@@ -166,7 +166,7 @@ export function workOf(encoded: string): number {
 }
 
 /** Whether this hash depends on the whole password; see `Scheme`. */
-export function seesAll(encoded: string, password: string): boolean {
+export function usesWholePassword(encoded: string, password: string): boolean {
   return find(encoded)?.seesAll(password, encoded) ?? true;
 }
 

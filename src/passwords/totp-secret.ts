@@ -7,7 +7,7 @@ import { Secret, TOTP, URI } from 'otpauth';
  */
 
 /** The purpose that an encrypted secret is bound to, in the user's row and in an import's. */
-export const TOTP_SEAL = 'totp';
+export const TOTP_PURPOSE = 'totp';
 
 /** As RFC 4226 section 4 (R6) recommends. */
 const NEW_BYTES = 20;

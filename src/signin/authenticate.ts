@@ -1,12 +1,3 @@
-import type { Request, RequestHandler } from 'express';
-import { API_SCOPE } from '../contract/own-clients.ts';
-import type { Caller } from '../contract/permissions.ts';
-import type { Db, Pool } from '../platform/db/pool.ts';
-import { ApiError } from '../platform/errors.ts';
-import { tokenHash } from '../platform/ids.ts';
-import { nameCaller } from '../platform/request-context.ts';
-import { modelKey } from './oauth/tokens.ts';
-
 /**
  * Bearer authentication, with personal access tokens and with access tokens of the authorization server, opaque or JWT.
  *
@@ -15,6 +6,14 @@ import { modelKey } from './oauth/tokens.ts';
  * the token, its user and all roles, so a revocation takes effect with the next call. A JWT is looked up by its hash
  * too: one that we did not issue has no row, so its signature need not be checked here.
  */
+import type { Request, RequestHandler } from 'express';
+import { API_SCOPE } from '../contract/own-clients.ts';
+import type { Caller } from '../contract/permissions.ts';
+import type { Db, Pool } from '../platform/db/pool.ts';
+import { ApiError } from '../platform/errors.ts';
+import { tokenHash } from '../platform/ids.ts';
+import { nameCaller } from '../platform/request-context.ts';
+import { modelKey } from './oauth/tokens.ts';
 
 /** RFC 6750 section 2.1; longer ones are refused unread. */
 const BEARER = /^Bearer +([\x21-\x7e]{1,4096})$/i;
@@ -28,7 +27,10 @@ export function authenticate(deps: { pool: Pool }): RequestHandler {
   };
 }
 
-/** As `authenticate`, but a request without an Authorization header passes, with no caller. A bad token is 401. */
+/**
+ * Authenticates as `authenticate` does, but a request without an Authorization header passes, with no caller. A bad
+ * token is 401.
+ */
 export function authenticateIfPresent(deps: { pool: Pool }): RequestHandler {
   return async (req, res, next) => {
     if (req.get('authorization') !== undefined) res.locals.caller ??= await callerFromHeader(deps.pool, req);

@@ -1,3 +1,9 @@
+/**
+ * Sets up a fresh instance: its organization, a machine user with a token and the role IAM_OWNER and, if configured, a
+ * first human with that role. No mail is sent.
+ *
+ * Guarantee: runs once per instance, however many processes start at once; later starts change nothing.
+ */
 import { generatedDomain } from '../contract/domain-name.ts';
 import { addMember } from '../directory/members.ts';
 import { findOrg, insertOrg } from '../directory/organizations.ts';
@@ -9,15 +15,6 @@ import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { isEmailAddress } from '../platform/fields.ts';
 import { newId, randomToken } from '../platform/ids.ts';
 import { addPat } from './machines/tokens.ts';
-
-/**
- * Sets up a fresh instance: its organization, a machine user with a token and the role IAM_OWNER and, if configured, a
- * first human with that role. No mail is sent.
- *
- * Guarantee: runs once per instance, however many processes start at once; later starts change nothing.
- *
- * On crash: it is one transaction, so nothing was created.
- */
 
 /** Id of the instance's own organization; its row marks the instance as set up. */
 const INSTANCE_ORG = 'muster';

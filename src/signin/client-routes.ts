@@ -1,3 +1,7 @@
+/**
+ * Routes for OAuth clients, which only an IAM_OWNER may register and remove.
+ * Guarantee: a secret appears only in the response of the call that created it.
+ */
 import { type Request, type Response, Router } from 'express';
 import { newClient } from '../contract/clients.ts';
 import { callerOf, requirePermission } from '../contract/permissions.ts';
@@ -10,11 +14,8 @@ import { searchResult } from '../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId, randomToken, tokenHash } from '../platform/ids.ts';
 import { addClient, type ListedClient, listClients, removeClient } from './clients.ts';
-/**
- * Routes for OAuth clients, which only an IAM_OWNER may register and remove.
- * Guarantee: a secret appears only in the response of the call that created it.
- */
 
+/** Routes of OAuth clients. */
 export function clientRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.post('/admin/v1/clients', (req, res) => add(pool, req, res));

@@ -1,11 +1,14 @@
+/**
+ * OAuth clients: the applications that people log in to. They belong to the instance. Only the SHA-256 of a secret is
+ * stored. Browsers let pages of the origins of their redirect URIs call the service.
+ *
+ * Guarantee: a new client's origin is known at once, to every process; a removed one is forgotten within `freshMs`.
+ * Requests from known origins read the database once per `freshMs`, and all others share one read at a time.
+ */
 import { type AuthMethod, type GrantType, webOrigin } from '../contract/clients.ts';
 import { INSTANCE } from '../directory/members.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
-/**
- * OAuth clients: the applications that people log in to. They belong to the instance.
- * Only the SHA-256 of a secret is stored.
- */
 
 /** A client as the authorization server needs it. */
 export interface Client {
@@ -17,7 +20,7 @@ export interface Client {
   authMethod: AuthMethod;
   /** Whether it must use PKCE; always true when `authMethod` is `none`. */
   pkceRequired: boolean;
-  /** Those that it may request; absent or null: all. */
+  /** Scopes that it may request; absent or null: all. */
   scopes?: string[] | null | undefined;
   /** Null exactly when `authMethod` is `none`. */
   secretHash: Buffer | null;
@@ -32,6 +35,7 @@ const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
   post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
   pkce_required as "pkceRequired", scopes, secret_hash as "secretHash"`;
 
+/** The registered client with this id. */
 export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
   const { rows } = await db.query<Client>(`select ${COLUMNS} from oauth_clients where id = $1`, [clientId]);
   return rows[0];
@@ -45,7 +49,7 @@ export async function listClients(db: Db): Promise<ListedClient[]> {
   return rows;
 }
 
-/** Call it in a transaction. */
+/** Stores a client. Call it in a transaction. */
 export async function addClient(db: Db, client: Client, editor: string): Promise<AppendedEvent> {
   const event = await clientEvent(db, client.clientId, 'added', editor, { name: client.name });
   await db.query(
@@ -67,7 +71,7 @@ export async function addClient(db: Db, client: Client, editor: string): Promise
   return event;
 }
 
-/** Call it in a transaction; undefined when there is no such client. */
+/** Removes a client; undefined when there is none. Call it in a transaction. */
 export async function removeClient(db: Db, clientId: string, editor: string): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query('delete from oauth_clients where id = $1', [clientId]);
   return rowCount ? clientEvent(db, clientId, 'removed', editor) : undefined;
@@ -90,19 +94,16 @@ function clientEvent(
   });
 }
 
-/**
- * The origins of the registered clients' redirect URIs: browsers let pages of these origins call the service.
- *
- * Guarantee: a new client's origin is known at once, to every process; a removed one is forgotten within `freshMs`.
- * Requests from known origins read the database once per `freshMs`, and all others share one read at a time.
- */
-
 const FRESH_MS = 10_000;
 
 export interface Origins {
   has(origin: string): Promise<boolean>;
 }
 
+/**
+ * Opens the origins of the registered clients' redirect URIs.
+ * @param freshMs how long what was read counts, in milliseconds
+ */
 export function openOrigins(db: Db, freshMs: number = FRESH_MS): Origins {
   let known: ReadonlySet<string | undefined> = new Set();
   let readAt = Number.NEGATIVE_INFINITY;

@@ -1,22 +1,51 @@
+/**
+ * All routes about identity (me, members, tokens, keys, secrets, OAuth clients, sessions, second factors), and all user
+ * routes except addresses (credentials/verification.ts) and passwords (credentials/password-reset.ts).
+ */
 import { type Response, Router } from 'express';
 import { callerOf } from '../contract/permissions.ts';
 import { memberRoutes } from '../directory/member-routes.ts';
 import { findOrgs } from '../directory/organizations.ts';
 import { type SetUpDeps, setUpRoutes } from '../directory/set-up.ts';
 import { userDetails, userView, userViewV1 } from '../directory/users/read.ts';
-import { machineRoutes, readRoutes, searchRoutes, stateRoutes } from '../directory/users/routes.ts';
+import { humanRoutes, machineRoutes, readRoutes, searchRoutes, stateRoutes } from '../directory/users/routes.ts';
 import { findUser, type User } from '../directory/users/store.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import { invalidToken } from './authenticate.ts';
 import { clientRoutes } from './client-routes.ts';
-import { type ChangeDeps, humanRoutes } from './credentials/human.ts';
+import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { totpRoutes } from './credentials/totp.ts';
-import { hasFailedLogins } from './login/delays.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
-/** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
 
+/** Routes about identity. */
+export function identityRoutes(deps: SessionDeps): Router {
+  return Router()
+    .use(meRoutes(deps))
+    .use(memberRoutes(deps))
+    .use(patRoutes(deps))
+    .use(keyRoutes(deps))
+    .use(secretRoutes(deps))
+    .use(clientRoutes(deps))
+    .use(sessionRoutes(deps))
+    .use(loginsRoutes(deps))
+    .use(totpRoutes(deps));
+}
+
+/** Routes of users, in their order, and the set-up of an organization with its first user. */
+export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Router {
+  return Router()
+    .use(setUpRoutes(deps))
+    .use(readRoutes(deps))
+    .use(searchRoutes(deps))
+    .use(humanRoutes(deps))
+    .use(humanChangeRoutes(deps))
+    .use(machineRoutes(deps))
+    .use(stateRoutes(deps));
+}
+
+/** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
 export function meRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.get('/auth/v1/users/me', async (_req, res) => {
@@ -45,34 +74,4 @@ async function ownUser(pool: Pool, res: Response): Promise<User> {
   const user = await findUser(pool, callerOf(res).userId);
   if (!user) throw invalidToken();
   return user;
-}
-
-/** All routes about identity: me, members, tokens, keys, secrets, OAuth clients, sessions, second factors. */
-
-export function identityRoutes(deps: SessionDeps): Router {
-  return Router()
-    .use(meRoutes(deps))
-    .use(memberRoutes(deps))
-    .use(patRoutes(deps))
-    .use(keyRoutes(deps))
-    .use(secretRoutes(deps))
-    .use(clientRoutes(deps))
-    .use(sessionRoutes(deps))
-    .use(loginsRoutes(deps))
-    .use(totpRoutes(deps));
-}
-
-/**
- * All user routes, in order, except addresses (verification-routes.ts) and passwords (password-routes.ts); and the
- * set-up of an organization with its first user.
- */
-
-export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Router {
-  return Router()
-    .use(setUpRoutes(deps))
-    .use(readRoutes(deps))
-    .use(searchRoutes(deps))
-    .use(humanRoutes(deps))
-    .use(machineRoutes(deps))
-    .use(stateRoutes(deps, (db, userId) => hasFailedLogins(db, deps.secrets, userId)));
 }

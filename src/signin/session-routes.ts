@@ -1,21 +1,18 @@
+/**
+ * Routes for sessions, in which a program checks the login of a user on their behalf, and for the logins of a user, who
+ * sees and ends their own; a manager does so for the users that they manage.
+ *
+ * Guarantee: people who end their own logins prove that the account is theirs (login/owner-proof.ts), so that the
+ * holder of a stolen token does not sign its owner out. Nobody sees or ends the logins of a user with more rights than
+ * their own.
+ */
 import { type Request, type Response, Router } from 'express';
 import type { ZodType } from 'zod';
-import {
-  type Caller,
-  callerOf,
-  covers,
-  isSelf,
-  namedOrg,
-  type OperationId,
-  orgsFor,
-  permissionDenied,
-  requireReach,
-} from '../contract/permissions.ts';
+import { type Caller, callerOf, namedOrg, type OperationId, orgsFor, requireReach } from '../contract/permissions.ts';
 import { type Checks, endLoginBody, endLoginsBody, newSession } from '../contract/sessions.ts';
-import { rightsOf } from '../directory/members.ts';
 import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { findUser, type User, userNotFound } from '../directory/users/store.ts';
+import { accessForChange, type User } from '../directory/users/store.ts';
 import type { Config } from '../platform/config.ts';
 import { appendEvent, details } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
@@ -24,8 +21,8 @@ import { countTry } from '../platform/http/limits.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
+import type { Attempt } from './login/attempts.ts';
 import {
-  type Attempt,
   type CheckedLogin,
   checkLogin,
   MFA_SETUP_REQUIRED,
@@ -46,10 +43,11 @@ import {
   removeSession,
   type Session,
 } from './sessions.ts';
-/** Routes for sessions: a program checks the login of a user on their behalf. */
 
+/** What the routes of sessions and logins need. */
 export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
 
+/** Routes that open, show and end a session. */
 export function sessionRoutes(deps: SessionDeps): Router {
   const router = Router();
   router.post('/v2beta/sessions', (req, res) => create(deps, req, res));
@@ -151,21 +149,15 @@ function sessionView(session: Session): Record<string, unknown> {
   };
 }
 
-/**
- * Routes for the logins of a user, who sees and ends their own; a manager does so for the users that they manage.
- *
- * Guarantee: people who end their own logins prove that the account is theirs (login/owner-proof.ts), so that the holder
- * of a stolen token does not sign its owner out.
- */
-
 export type LoginsDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
 
+/** Routes that list and end the logins of a user. */
 export function loginsRoutes(deps: LoginsDeps): Router {
   const { pool, config } = deps;
   const router = Router();
   router.get('/v2beta/users/:userId/logins', async (req, res) => {
     const caller = callerOf(res);
-    const user = await reachable(pool, caller, 'listLogins', await findUser(pool, pathId(req, 'userId')));
+    const { user } = await accessForChange(pool, caller, 'listLogins', pathId(req, 'userId'));
     const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
     res.json({ result: logins.map((login) => loginView(login, isCurrent(login, caller.login))) });
   });
@@ -189,7 +181,7 @@ async function proven<T extends { currentPassword?: string | undefined }>(
   res: Response,
 ): Promise<T> {
   const caller = callerOf(res);
-  const user = await reachable(deps.pool, caller, operation, await findUser(deps.pool, pathId(req, 'userId')));
+  const { user } = await accessForChange(deps.pool, caller, operation, pathId(req, 'userId'));
   const body = parseBody(schema, await readJson(req, res), 'LOGIN-INVALID');
   if (body.currentPassword !== undefined) await countTry(req, res);
   await requireOwnerProof(deps, caller, user, originOfCall(req, res), body.currentPassword);
@@ -220,7 +212,7 @@ async function end(
 ): Promise<void> {
   const caller = callerOf(res);
   const { user, event } = await transaction(pool, async (db) => {
-    const user = await reachable(db, caller, operation, await findUser(db, pathId(req, 'userId'), 'for update'));
+    const { user } = await accessForChange(db, caller, operation, pathId(req, 'userId'), 'for update');
     const ended = await work(db, user);
     if (ended === undefined) throw new ApiError('NOT_FOUND', 'LOGIN-NOT-FOUND', 'The user has no such login.');
     const event = await appendEvent(db, {
@@ -234,14 +226,6 @@ async function end(
     return { user, event };
   });
   res.json({ details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }) });
-}
-
-/** Nobody sees or ends the logins of a user with more rights than their own. */
-async function reachable(db: Db, caller: Caller, operation: OperationId, found: User | undefined): Promise<User> {
-  const user = requireReach(caller, operation, found, userNotFound);
-  const isAllowed = isSelf(caller, operation, user.id) || covers(caller, await rightsOf(db, user.id));
-  if (!isAllowed) throw permissionDenied();
-  return user;
 }
 
 function loginView(login: Login, isCurrent: boolean): Record<string, unknown> {

@@ -1,3 +1,11 @@
+/**
+ * Sessions, and all places where a user is logged in: sessions that programs opened, browsers, and applications that
+ * hold tokens. Personal access tokens and keys of machine users are not logins. Only the SHA-256 of a session's token
+ * is stored; the token is not a bearer token.
+ *
+ * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
+ * when the user stops being active.
+ */
 import type { Caller } from '../contract/permissions.ts';
 import { revokeSessions } from '../directory/revocation.ts';
 import { signInEvent } from '../directory/sign-in-events.ts';
@@ -14,11 +22,6 @@ import {
 import { type Db, prepared } from '../platform/db/pool.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
-/**
- * Sessions. Only the SHA-256 of a session's token is stored; the token is not a bearer token.
- * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
- * when the user stops being active.
- */
 
 export interface Session {
   id: string;
@@ -34,7 +37,7 @@ export interface Session {
   expiresAt: Date;
 }
 
-/** The sequence of the event is that of the session. */
+/** The sequence of a session is the sequence of its event. */
 const ADD = `with allowed as materialized (
     select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
     for share),
@@ -108,24 +111,18 @@ function sessionEvent(
   };
 }
 
-/**
- * Where a user is logged in: sessions that programs opened, browsers, and applications that hold tokens. Personal access
- * tokens and keys of machine users are not logins.
- *
- * On crash: the transaction is rolled back, and nothing has ended.
- */
-
 const TYPES = ['session', 'browser', 'application'] as const;
+/** What a user is logged in with. */
 export type LoginType = (typeof TYPES)[number];
 
 export interface Login {
   type: LoginType;
   id: string;
-  /** Of an application. */
+  /** The client id of an application. */
   clientId: string | null;
-  /** Of an application that is registered, and of the program that opened a session. */
+  /** The name of a registered application, or of the program that opened a session. */
   clientName: string | null;
-  /** Of the person, when they last used it; null if it is not known. */
+  /** The address of the person at the last use; null if it is not known. */
   address: string | null;
   userAgent: string | null;
   createdAt: Date;

@@ -4,11 +4,12 @@ import { type HashIndex, openHashIndex } from './join.ts';
 import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
-import type { Convert, ConvertOptions, Fields, Format, HashFile, Source } from './source.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format, HashFile } from './source.ts';
 import { isFields } from './values.ts';
+
 /**
  * Converts export files to entries of an import's body, as a stream: one user file after the other, joined with the
- * hashes.
+ * hashes. Detects before that a file which almost certainly comes from another system than the caller named.
  *
  * Guarantee: memory does not grow with the files. The same files and options give the same entries in the same order. A
  * broken record is reported with its position and never ends the run; a file that is broken as a whole does
@@ -16,7 +17,7 @@ import { isFields } from './values.ts';
  */
 
 export interface ConvertJob {
-  source: Source;
+  source: ExportFormat;
   files: readonly FileOfSource[];
   options: ConvertOptions;
   /** The organization of all users; undefined: each user's own, as the export says. */
@@ -44,8 +45,6 @@ export interface Conversion {
   unusedHashes(): number;
   close(): Promise<void>;
 }
-
-const NO_NOTES: readonly Note[] = [];
 
 /**
  * Reads the hash files, if there are any; each call of `outcomes` reads the user files.
@@ -107,6 +106,8 @@ interface Tools {
   hashes: HashIndex | undefined;
 }
 
+const NO_NOTES: readonly Note[] = [];
+
 async function* outcomesOf(
   { file, layout }: FileOfSource,
   { source, orgId, idPrefix }: ConvertJob,
@@ -125,17 +126,9 @@ async function* outcomesOf(
 
 type Converted = Omit<Outcome, 'file' | 'line'>;
 
-export type RecordJob = Omit<ConvertJob, 'files'>;
-
-/** Converts single records that no file holds, such as those of a running system. @throws UsageError */
-export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
-  const convert = source.converter(options);
-  return (value) => converted(value, source, ids, { convert, hashes: undefined });
-}
-
 function converted(
   value: Fields,
-  source: Source,
+  source: ExportFormat,
   { orgId, idPrefix = '' }: Pick<ConvertJob, 'orgId' | 'idPrefix'>,
   { convert, hashes }: Tools,
 ): Converted {
@@ -159,36 +152,40 @@ function joined(hashFile: HashFile, hashes: HashIndex, user: Fields): Fields {
   return found ? hashFile.join(user, found) : user;
 }
 
+export type RecordJob = Omit<ConvertJob, 'files'>;
+
+/** Converts single records that no file holds, such as those of a running system. @throws UsageError */
+export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
+  const convert = source.converter(options);
+  return (value) => converted(value, source, ids, { convert, hashes: undefined });
+}
+
+export interface Contradiction {
+  file: ExportFile;
+  /** The system that the file seems to come from. */
+  other?: ExportFormat | undefined;
+  /** The named system has no exports of this format. */
+  isOtherFormat: boolean;
+}
+
 /**
- * Detects that a file almost certainly comes from another system than the caller named.
+ * Reasons why these files almost certainly come from another system than the caller named; empty when there are none.
  *
  * Guarantee: a file is never reported when the named system recognizes any of its records. Otherwise it is reported
  * when another system is nearly certain, or when the named system does not export its format. The generic sources
  * contradict no other source; if one of them is named, a fitting system is only hinted at.
  */
-
-/** From this certainty on, records hardly come from any other system. */
-const CERTAIN = 0.8;
-/** The generic sources: people name them on purpose, to map columns by hand. */
-const ANYBODYS = ['csv', 'ndjson'];
-
-export interface Contradiction {
-  file: ExportFile;
-  /** The system that the file seems to come from. */
-  other?: Source | undefined;
-  /** The named system has no exports of this format. */
-  isOtherFormat: boolean;
-}
-
-/** Reasons why these files do not come from the source; empty when there are none. */
-export async function contradictionsTo(source: Source, files: readonly ExportFile[]): Promise<Contradiction[]> {
+export async function contradictionsTo(source: ExportFormat, files: readonly ExportFile[]): Promise<Contradiction[]> {
   const found: Contradiction[] = [];
   for (const file of files) found.push(...contradictionOf(source, file, await guessSources(file)));
   return found;
 }
 
-/** The same for one file, with the guesses at its source. */
-export function contradictionOf(source: Source, file: ExportFile, guesses: readonly Guess[]): Contradiction[] {
+/** From this certainty on, records hardly come from any other system. */
+const CERTAIN = 0.8;
+
+/** As `contradictionsTo`, for one file. @param guesses what `guessSources` returned for it */
+export function contradictionOf(source: ExportFormat, file: ExportFile, guesses: readonly Guess[]): Contradiction[] {
   const isEmpty = file.isWhole && file.head.toString('latin1').trim() === '';
   if (isEmpty || (!isAnybodys(source) && guesses.some((guess) => guess.source === source))) return [];
   const best = guesses.find((guess) => !isAnybodys(guess.source) && guess.certainty >= CERTAIN);
@@ -196,12 +193,15 @@ export function contradictionOf(source: Source, file: ExportFile, guesses: reado
   return best || isOtherFormat ? [{ file, other: best?.source, isOtherFormat }] : [];
 }
 
-/** Whether the source accepts any file of its format. */
-export function isAnybodys(source: Source): boolean {
-  return ANYBODYS.includes(source.name);
+/** A JSON file can hold the same records as an NDJSON file. */
+function hasFormat({ formats }: ExportFormat, format: Format): boolean {
+  return formats.includes(format) || (format === 'json' && formats.includes('ndjson'));
 }
 
-/** A JSON file can hold the same records as an NDJSON file. */
-function hasFormat({ formats }: Source, format: Format): boolean {
-  return formats.includes(format) || (format === 'json' && formats.includes('ndjson'));
+/** The generic sources: people name them on purpose, to map columns by hand. */
+const ANYBODYS = ['csv', 'ndjson'];
+
+/** Whether the source accepts any file of its format. */
+export function isAnybodys(source: ExportFormat): boolean {
+  return ANYBODYS.includes(source.name);
 }

@@ -1,9 +1,30 @@
 import { e164 } from '../platform/phone.ts';
+
 /**
- * One user in a form that is independent of the source system. `entry.ts` makes an entry of an import from it.
+ * A person is one user in a form that is independent of the source system; an entry is the user in an import's body.
+ * Converts the one to the other, for every source alike: fills in missing names, and notes every change.
+ *
+ * Validates nothing: the service rejects invalid addresses and hashes that cannot be verified, so that such problems
+ * are reported in one place and one form.
  */
 
-/** Fields that the export does not hold are absent; `entry.ts` fills in names and nothing else. */
+/** The user's account at an external identity provider. */
+export interface ProviderLink {
+  /** The provider's name in the other system, such as `google-oauth2`. */
+  provider: string;
+  externalUserId: string;
+  displayName?: string | undefined;
+}
+
+/** Something that was changed or dropped. */
+export interface Note {
+  /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by id. */
+  id: string;
+  /** One sentence that is the same for every user with this id; no personal data. */
+  message: string;
+}
+
+/** Fields that the export does not hold are absent; `toEntry` fills in names and nothing else. */
 export interface Person {
   /** The user's organization, where the export names it; `--org` takes precedence. */
   orgId?: string | undefined;
@@ -35,54 +56,14 @@ export interface Person {
   /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
   metadata?: Record<string, unknown> | undefined;
   links?: ProviderLink[] | undefined;
-  /** What the person who converts should know about this user, in addition to the notes of `entry.ts`. */
+  /** What the person who converts should know about this user, in addition to the notes of `toEntry`. */
   notes?: Note[] | undefined;
-}
-
-/** The user's account at an external identity provider. */
-export interface ProviderLink {
-  /** The provider's name in the other system, such as `google-oauth2`. */
-  provider: string;
-  externalUserId: string;
-  displayName?: string | undefined;
-}
-
-/** Something that was changed or dropped. */
-export interface Note {
-  /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by id. */
-  id: string;
-  /** One sentence that is the same for every user with this id; no personal data. */
-  message: string;
 }
 
 /** A record of the export that is not a user to import, such as a deleted one. */
 export interface Skipped {
   /** One sentence, the same for all records that are skipped for this reason. */
   skip: string;
-}
-
-/** Removes repeated links to identity providers: the service rejects a user with the same link twice. */
-
-/** Keeps the first link to the same account at the same provider. */
-export function eachOnce(links: readonly ProviderLink[]): ProviderLink[] {
-  const keyOf = ({ provider, externalUserId }: ProviderLink) => JSON.stringify([provider, externalUserId]);
-  return [...new Map(links.toReversed().map((link) => [keyOf(link), link])).values()].reverse();
-}
-
-/**
- * Converts a person to an entry of an import's body, the same way for every source. Fills in missing names and notes
- * every change.
- *
- * Validates nothing: the service rejects invalid addresses and hashes that cannot be verified, so that such problems
- * are reported in one place and one form.
- */
-
-/** A line of an NDJSON body. */
-export interface Entry {
-  orgId: string;
-  userId?: string;
-  state?: 'USER_STATE_INACTIVE' | 'USER_STATE_LOCKED';
-  user: EntryUser;
 }
 
 export interface EntryUser {
@@ -103,6 +84,14 @@ export interface EntryUser {
   metadata?: { key: string; value: string }[];
   idps?: { configId: string; externalUserId: string; displayName?: string }[];
   otpCode?: string;
+}
+
+/** A line of an NDJSON body. */
+export interface Entry {
+  orgId: string;
+  userId?: string;
+  state?: 'USER_STATE_INACTIVE' | 'USER_STATE_LOCKED';
+  user: EntryUser;
 }
 
 export const NOTES = {
@@ -157,30 +146,6 @@ export function toEntry(person: Person, orgId: string | undefined): { entry: Ent
     user,
   };
   return { entry, notes };
-}
-
-/** People without an address signed in with their phone number. */
-function userNameOf({ userName, email, phone }: Person, notes: Note[]): Pick<EntryUser, 'userName'> {
-  if (userName !== undefined) return { userName };
-  if (email !== undefined || phone === undefined) return {};
-  notes.push(NOTES.nameIsPhone);
-  return { userName: e164(phone) ?? phone };
-}
-
-function stateOf(state: Person['state']): Pick<Entry, 'state'> {
-  if (state === 'inactive') return { state: 'USER_STATE_INACTIVE' };
-  return state === 'locked' ? { state: 'USER_STATE_LOCKED' } : {};
-}
-
-function secretsOf(
-  person: Person,
-): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired' | 'otpCode'> {
-  return {
-    ...(person.password === undefined ? {} : { password: person.password }),
-    ...(person.hash === undefined ? {} : { hashedPassword: { value: person.hash } }),
-    ...(person.passwordChangeRequired === true ? { passwordChangeRequired: true } : {}),
-    ...(person.totp === undefined ? {} : { otpCode: person.totp }),
-  };
 }
 
 function profileOf(person: Person, notes: Note[]): EntryUser['profile'] {
@@ -254,4 +219,34 @@ function metadataOf(metadata: Record<string, unknown> | undefined): { key: strin
 
 function idpOf({ provider, externalUserId, displayName }: ProviderLink) {
   return { configId: provider, externalUserId, ...(displayName === undefined ? {} : { displayName }) };
+}
+
+/** People without an address signed in with their phone number. */
+function userNameOf({ userName, email, phone }: Person, notes: Note[]): Pick<EntryUser, 'userName'> {
+  if (userName !== undefined) return { userName };
+  if (email !== undefined || phone === undefined) return {};
+  notes.push(NOTES.nameIsPhone);
+  return { userName: e164(phone) ?? phone };
+}
+
+function secretsOf(
+  person: Person,
+): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired' | 'otpCode'> {
+  return {
+    ...(person.password === undefined ? {} : { password: person.password }),
+    ...(person.hash === undefined ? {} : { hashedPassword: { value: person.hash } }),
+    ...(person.passwordChangeRequired === true ? { passwordChangeRequired: true } : {}),
+    ...(person.totp === undefined ? {} : { otpCode: person.totp }),
+  };
+}
+
+function stateOf(state: Person['state']): Pick<Entry, 'state'> {
+  if (state === 'inactive') return { state: 'USER_STATE_INACTIVE' };
+  return state === 'locked' ? { state: 'USER_STATE_LOCKED' } : {};
+}
+
+/** Keeps the first link to an account at a provider: the service rejects a user with the same link twice. */
+export function eachOnce(links: readonly ProviderLink[]): ProviderLink[] {
+  const keyOf = ({ provider, externalUserId }: ProviderLink) => JSON.stringify([provider, externalUserId]);
+  return [...new Map(links.toReversed().map((link) => [keyOf(link), link])).values()].reverse();
 }

@@ -5,98 +5,12 @@ import { join } from 'node:path';
 import type { Fields } from './source.ts';
 
 /**
- * Records in an unlinked temporary file that only its owner can read and that disappears with the process.
- *
- * Records that lie near the one before are read together: users and their hashes often come in the same order, or in
- * the opposite one. Any other record costs one small read.
- */
-
-const FLUSH_BYTES = 2 ** 20;
-/** Of the window that is read at once. A jump over less than this much counts as near. */
-const WINDOW_BYTES = 2 ** 16;
-/** The most bytes of one UTF-16 code unit in UTF-8. */
-const MOST_BYTES = 3;
-
-export interface Spool {
-  /** Where the next record begins. */
-  readonly size: number;
-  /** Returns how many bytes it has. */
-  add(text: string): Promise<number>;
-  /** Call it once, before the first `read`. */
-  finish(): Promise<void>;
-  read(offset: number, length: number): string;
-  close(): Promise<void>;
-}
-
-export async function openSpool(): Promise<Spool> {
-  const file = await namelessFile();
-  let size = 0;
-  let pending: Buffer = Buffer.allocUnsafe(FLUSH_BYTES);
-  let filled = 0;
-  let window: Buffer = Buffer.alloc(0);
-  let windowAt = 0;
-  let last = 0;
-
-  async function flush(): Promise<void> {
-    await file.appendFile(pending.subarray(0, filled));
-    filled = 0;
-  }
-
-  function take(offset: number, length: number): Buffer {
-    const bytes = Buffer.allocUnsafe(length);
-    // Mostly served from the system's cache: a promise would cost more than the read.
-    return bytes.subarray(0, readSync(file.fd, bytes, 0, length, offset));
-  }
-
-  return {
-    get size() {
-      return size;
-    },
-    async add(text) {
-      const most = text.length * MOST_BYTES;
-      if (filled + most > pending.length) await flush();
-      if (most > pending.length) pending = Buffer.allocUnsafe(most);
-      const written = pending.write(text, filled);
-      filled += written;
-      size += written;
-      return written;
-    },
-    async finish() {
-      await flush();
-      pending = Buffer.alloc(0);
-    },
-    read(offset, length) {
-      const isNear = Math.abs(offset - last) < WINDOW_BYTES && length <= WINDOW_BYTES / 2;
-      const isForwards = offset >= last;
-      last = offset;
-      if (offset < windowAt || offset + length > windowAt + window.length) {
-        if (!isNear) return take(offset, length).toString('utf8');
-        windowAt = isForwards ? offset : Math.max(0, offset + length - WINDOW_BYTES);
-        window = take(windowAt, WINDOW_BYTES);
-      }
-      return window.toString('utf8', offset - windowAt, offset - windowAt + length);
-    },
-    close: () => file.close(),
-  };
-}
-
-async function namelessFile(): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
-  const file = await open(join(folder, 'hashes'), 'wx+', 0o600);
-  await rm(folder, { recursive: true });
-  return file;
-}
-
-/**
  * Index of the hashes of one file, looked up for the users of another: holds millions of them in bounded memory.
  *
- * The records are in a temporary file (spool.ts). Memory holds only each key's fingerprint and the position of its
- * record: some 40 bytes per key. If a key is repeated, the last record wins.
+ * The records are in an unlinked temporary file that only its owner can read and that disappears with the process. Memory
+ * holds only each key's fingerprint and the position of its record: some 40 bytes per key. If a key is repeated, the last
+ * record wins.
  */
-
-const FIRST_SLOTS = 2 ** 12;
-/** The largest share of slots in use. */
-const FULL = 0.5;
 
 export interface HashIndex {
   /** @param keys each of them finds the record; the first one identifies it */
@@ -110,8 +24,12 @@ export interface HashIndex {
   close(): Promise<void>;
 }
 
+const FIRST_SLOTS = 2 ** 12;
+/** The largest share of slots in use. */
+const FULL = 0.5;
+
 export async function openHashIndex(): Promise<HashIndex> {
-  const spool = await openSpool();
+  const tempJoin = new TempJoin(await namelessFile());
   let slots = newSlots(FIRST_SLOTS);
   let keyCount = 0;
   let records = 0;
@@ -119,8 +37,8 @@ export async function openHashIndex(): Promise<HashIndex> {
 
   return {
     async add(keys, record) {
-      const offset = spool.size;
-      const length = await spool.add(JSON.stringify([keys, record]));
+      const offset = tempJoin.size;
+      const length = await tempJoin.add(JSON.stringify([keys, record]));
       for (const [i, key] of keys.entries()) {
         if (keyCount >= slots.low.length * FULL) slots = grown(slots);
         // Two keys share a fingerprint with a chance of 1 in 2^64; `find` compares the record's own keys.
@@ -129,13 +47,13 @@ export async function openHashIndex(): Promise<HashIndex> {
         if (isNew && i === 0) records++;
       }
     },
-    finish: spool.finish,
+    finish: () => tempJoin.finish(),
     find(candidates) {
       for (const key of candidates) {
         const slot = slotOf(slots, fingerprint(key));
         const length = slots.length[slot] as number;
         if (length === 0) continue;
-        const text = spool.read(slots.offset[slot] as number, length);
+        const text = tempJoin.read(slots.offset[slot] as number, length);
         const [keys, record] = JSON.parse(text) as [keys: string[], record: Fields];
         if (!keys.includes(key)) continue;
         const first = slotOf(slots, fingerprint(keys[0] as string));
@@ -146,7 +64,7 @@ export async function openHashIndex(): Promise<HashIndex> {
       return undefined;
     },
     count: () => ({ records, unused: records - used }),
-    close: spool.close,
+    close: () => tempJoin.close(),
   };
 }
 
@@ -179,6 +97,11 @@ function grown(old: Slots): Slots {
   return slots;
 }
 
+interface Fingerprint {
+  low: number;
+  high: number;
+}
+
 /** Returns whether the key is new. */
 function put(slots: Slots, print: Fingerprint, offset: number, length: number): boolean {
   const slot = slotOf(slots, print);
@@ -198,11 +121,6 @@ function slotOf(slots: Slots, { low, high }: Fingerprint): number {
   return slot;
 }
 
-interface Fingerprint {
-  low: number;
-  high: number;
-}
-
 /** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */
 function fingerprint(key: string): Fingerprint {
   let a = 0x811c9dc5;
@@ -219,4 +137,81 @@ function mix(hash: number): number {
   const first = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);
   return second ^ (second >>> 16);
+}
+
+const FLUSH_BYTES = 2 ** 20;
+/** What is read at once. A jump over fewer bytes counts as near. */
+const WINDOW_BYTES = 2 ** 16;
+/** The most bytes of one UTF-16 code unit in UTF-8. */
+const MOST_BYTES = 3;
+
+/**
+ * Records in an unlinked temporary file. Records that lie near the one before are read together: users and their hashes
+ * often come in the same order, or in the opposite one. Any other record costs one small read.
+ */
+class TempJoin {
+  /** Where the next record begins. */
+  size = 0;
+  private readonly file: FileHandle;
+  private pending: Buffer = Buffer.allocUnsafe(FLUSH_BYTES);
+  private filled = 0;
+  private window: Buffer = Buffer.alloc(0);
+  private windowAt = 0;
+  private last = 0;
+
+  /** @param file empty, and closed by `close` */
+  constructor(file: FileHandle) {
+    this.file = file;
+  }
+
+  /** Returns how many bytes the record has. */
+  async add(text: string): Promise<number> {
+    const most = text.length * MOST_BYTES;
+    if (this.filled + most > this.pending.length) await this.flush();
+    if (most > this.pending.length) this.pending = Buffer.allocUnsafe(most);
+    const written = this.pending.write(text, this.filled);
+    this.filled += written;
+    this.size += written;
+    return written;
+  }
+
+  /** Call it once, before the first `read`. */
+  async finish(): Promise<void> {
+    await this.flush();
+    this.pending = Buffer.alloc(0);
+  }
+
+  read(offset: number, length: number): string {
+    const isNear = Math.abs(offset - this.last) < WINDOW_BYTES && length <= WINDOW_BYTES / 2;
+    const isForwards = offset >= this.last;
+    this.last = offset;
+    if (offset < this.windowAt || offset + length > this.windowAt + this.window.length) {
+      if (!isNear) return this.take(offset, length).toString('utf8');
+      this.windowAt = isForwards ? offset : Math.max(0, offset + length - WINDOW_BYTES);
+      this.window = this.take(this.windowAt, WINDOW_BYTES);
+    }
+    return this.window.toString('utf8', offset - this.windowAt, offset - this.windowAt + length);
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+
+  private async flush(): Promise<void> {
+    await this.file.appendFile(this.pending.subarray(0, this.filled));
+    this.filled = 0;
+  }
+
+  private take(offset: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length);
+    // Mostly served from the system's cache: a promise would cost more than the read.
+    return bytes.subarray(0, readSync(this.file.fd, bytes, 0, length, offset));
+  }
+}
+
+async function namelessFile(): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
+  const file = await open(join(folder, 'hashes'), 'wx+', 0o600);
+  await rm(folder, { recursive: true });
+  return file;
 }

@@ -1,46 +1,14 @@
 import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
-import type { Fields, Format, JsonPath, Source } from './source.ts';
+import type { ExportFormat, Fields, Format, JsonPath } from './source.ts';
 import { mappingFor } from './systems/mapped.ts';
-import { CONTEXT, isFields, objectAt, parseJson } from './values.ts';
-/**
- * phpMyAdmin's JSON exports: a list of a header, a database and its tables, each with its name and its rows.
- * https://docs.phpmyadmin.net/en/latest/import_export.html#json
- */
-
-/** Where the rows are. */
-export const ROWS: JsonPath = ['*', 'data', '*'];
-
-const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
-
-/** @param head the beginning of the file */
-export function isDumpOfTables(head: string): boolean {
-  return BEGINNING.test(head);
-}
+import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
 
 /**
- * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
+ * Guesses which system a file comes from, and where its records are; or tells why no system recognizes it, where the file
+ * itself is the reason. The caller shows the guess.
  */
-export function isOfOtherTable(record: Fields, source: Source): boolean {
-  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
-  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
-}
-
-/**
- * Guesses which system a file comes from, and where its records are. The caller shows the guess.
- */
-
-/** Common names for lists of users, where a source defines no paths of its own. */
-const LISTS: readonly JsonPath[] = [
-  ['users', '*'],
-  ['data', '*'],
-  ['results', '*'],
-];
-
-/** How many of the first records are examined. */
-const SAMPLE_RECORDS = 20;
-const PART_BYTES = 2 ** 15;
 
 export interface Layout {
   paths: readonly JsonPath[];
@@ -48,7 +16,7 @@ export interface Layout {
 }
 
 export interface Guess {
-  source: Source;
+  source: ExportFormat;
   /** 0 to 1. */
   certainty: number;
 }
@@ -63,8 +31,11 @@ export interface FileOfSource {
   first: Fields | undefined;
 }
 
+/** Many sources look at the same places of a file. Its values are dropped after that, as they may be large. */
+const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
+
 /** The sources that the file may come from, the likeliest first; empty when no source recognizes it. */
-export async function guessSources(file: ExportFile, sources: readonly Source[] = SOURCES): Promise<Guess[]> {
+export async function guessSources(file: ExportFile, sources: readonly ExportFormat[] = SOURCES): Promise<Guess[]> {
   const guesses: Guess[] = [];
   for (const source of sources) {
     const certainty = await certaintyOf(source, file);
@@ -74,73 +45,20 @@ export async function guessSources(file: ExportFile, sources: readonly Source[] 
   return guesses.sort((a, b) => b.certainty - a.certainty);
 }
 
-async function certaintyOf(source: Source, file: ExportFile): Promise<number> {
+async function certaintyOf(source: ExportFormat, file: ExportFile): Promise<number> {
   if (!source.formats.includes(file.format) && !(file.format === 'json' && source.formats.includes('ndjson'))) return 0;
   return certaintyAt(file, source, await layoutOf(file, source));
 }
 
-async function certaintyAt(file: ExportFile, source: Source, layout: Layout): Promise<number> {
+async function certaintyAt(file: ExportFile, source: ExportFormat, layout: Layout): Promise<number> {
   const records = await firstRecords(file, layout);
   const format = file.format === 'json' && !source.formats.includes('json') ? 'ndjson' : file.format;
   return records.reduce((most, record) => Math.max(most, certaintyOfRecord(source, record, format)), 0);
 }
 
-function certaintyOfRecord(source: Source, record: Fields, format: Format): number {
-  return source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format);
-}
-
-/** How the file is read as one of this source. */
-export async function asFileOf(source: Source, file: ExportFile): Promise<FileOfSource> {
-  const layout = await layoutOf(file, source);
-  const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
-  READ.delete(file);
-  return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
-}
-
-/**
- * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
- */
-async function layoutOf(file: ExportFile, source: Source): Promise<Layout> {
-  if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
-  if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
-  const { jsonPaths = LISTS } = source;
-  const certainty = (paths: readonly JsonPath[]) => certaintyAt(file, source, at(paths));
-  const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
-  // Each document may hold a list of users; but a single user may also have a list of such a name.
-  if (await has(jsonPaths)) return at((await certainty([[]])) > (await certainty(jsonPaths)) ? [[]] : jsonPaths);
-  if (startsAs('[', file)) {
-    // The pages of an API, collected into a list by `jq -s`.
-    const pages = jsonPaths.map((path) => ['*', ...path]);
-    return at((await certainty(pages)) > (await certainty([['*']])) ? pages : [['*']]);
-  }
-  // A document with an empty list of users is not itself a user.
-  const lists = (source.jsonPaths ?? []).filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
-  const isDocument = file.isWhole && !(await has(lists));
-  return at(isDocument ? [[]] : jsonPaths);
-}
-
-function at(paths: readonly JsonPath[]): Layout {
-  return { paths, columns: undefined };
-}
-
-function startsAs(sign: string, { head }: ExportFile): boolean {
-  return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
-}
-
-/** The column names of a file whose first row is data, not names. */
-function columnsOf(file: ExportFile, source: Source): readonly string[] | undefined {
-  if (file.format !== 'csv' || !source.csvColumns) return undefined;
-  const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
-  const names = new Set(first.split(file.delimiter, MOST_CELLS));
-  return source.csvColumns.some((name) => names.has(name)) ? undefined : source.csvColumns;
-}
-
 async function firstRecords(file: ExportFile, layout: Layout): Promise<Fields[]> {
   return (await firstValues(file, layout)).filter(isFields);
 }
-
-/** Many sources look at the same places of a file. Its values are dropped after that, as they may be large. */
-const READ = new WeakMap<ExportFile, Map<string, Promise<unknown[]>>>();
 
 function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {
   const known = READ.get(file) ?? new Map<string, Promise<unknown[]>>();
@@ -150,6 +68,15 @@ function firstValues(file: ExportFile, layout: Layout): Promise<unknown[]> {
   known.set(key, values);
   return values;
 }
+
+/**
+ * Where the rows are in a JSON export of phpMyAdmin: a list of a header, a database and its tables, each with its name
+ * and its rows. https://docs.phpmyadmin.net/en/latest/import_export.html#json
+ */
+export const ROWS: JsonPath = ['*', 'data', '*'];
+
+/** How many of the first records are examined. */
+const SAMPLE_RECORDS = 20;
 
 async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Promise<unknown[]> {
   const read = readerOf(file.format, paths, { delimiter: file.delimiter, columns, isSample: true });
@@ -168,23 +95,82 @@ async function readFirstValues(file: ExportFile, { paths, columns }: Layout): Pr
   return values.slice(0, most);
 }
 
-/** The beginning of a file in small parts, as its first records are in the first of them. */
-export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+function certaintyOfRecord(source: ExportFormat, record: Fields, format: Format): number {
+  return source.hashFile?.recognizes(record) ? 1 : source.recognizes(record, format);
 }
 
-/** Why no system recognizes a file, where the file itself is the reason. */
+/** Common names for lists of users, where a source defines no paths of its own. */
+const LISTS: readonly JsonPath[] = [
+  ['users', '*'],
+  ['data', '*'],
+  ['results', '*'],
+];
 
-/** What an API answers instead of users. */
-const ERROR_FIELDS = new Set(
-  [
-    ...['error', 'errors', 'error_code', 'error_description', 'error_uri', 'message', 'msg', 'detail', 'details'],
-    ...['code', 'status', 'statusCode', 'title', 'type', 'path', 'timestamp', 'success', 'request_id', 'requestId'],
-  ].map((name) => name.toLowerCase()),
-);
-const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
+/**
+ * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
+ */
+async function layoutOf(file: ExportFile, source: ExportFormat): Promise<Layout> {
+  if (file.format !== 'json') return { paths: [], columns: columnsOf(file, source) };
+  if (isDumpOfTables(file.head.toString('latin1', 0, 1000))) return at([ROWS]);
+  const { jsonPaths = LISTS } = source;
+  const certainty = (paths: readonly JsonPath[]) => certaintyAt(file, source, at(paths));
+  const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
+  // Each document may hold a list of users; but a single user may also have a list of such a name.
+  if (await has(jsonPaths)) return at((await certainty([[]])) > (await certainty(jsonPaths)) ? [[]] : jsonPaths);
+  if (startsAs('[', file)) {
+    // The pages of an API, collected into a list by `jq -s`.
+    const pages = jsonPaths.map((path) => ['*', ...path]);
+    return at((await certainty(pages)) > (await certainty([['*']])) ? pages : [['*']]);
+  }
+  // A document with an empty list of users is not itself a user.
+  const lists = (source.jsonPaths ?? []).filter((path) => path.at(-1) === '*').map((path) => path.slice(0, -1));
+  const isDocument = file.isWhole && !(await has(lists));
+  return at(isDocument ? [[]] : jsonPaths);
+}
 
-/** A sentence with the file's name, and the line where there is one; undefined if the file could be an export. */
+/** The column names of a file whose first row is data, not names. */
+function columnsOf(file: ExportFile, source: ExportFormat): readonly string[] | undefined {
+  if (file.format !== 'csv' || !source.csvColumns) return undefined;
+  const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
+  const names = new Set(first.split(file.delimiter, MOST_CELLS));
+  return source.csvColumns.some((name) => names.has(name)) ? undefined : source.csvColumns;
+}
+
+const BEGINNING = /^\s*\[\s*\{\s*"type"\s*:\s*"(?:header|database|table)"/;
+
+/** Whether it is a JSON export of phpMyAdmin. @param head the beginning of the file */
+function isDumpOfTables(head: string): boolean {
+  return BEGINNING.test(head);
+}
+
+function at(paths: readonly JsonPath[]): Layout {
+  return { paths, columns: undefined };
+}
+
+function startsAs(sign: string, { head }: ExportFile): boolean {
+  return head.toString('latin1', 0, 1000).trimStart().startsWith(sign);
+}
+
+/** How the file is read as one of this source. */
+export async function asFileOf(source: ExportFormat, file: ExportFile): Promise<FileOfSource> {
+  const layout = await layoutOf(file, source);
+  const first = (await firstRecords(file, layout)).find((record) => !isOfOtherTable(record, source));
+  READ.delete(file);
+  return { file, layout, isHashes: first !== undefined && source.hashFile?.recognizes(first) === true, first };
+}
+
+/**
+ * Whether it is a row of another table than the users': the source does not recognize it, and it has no email address.
+ */
+export function isOfOtherTable(record: Fields, source: ExportFormat): boolean {
+  if (objectAt(record, CONTEXT).type !== 'table' || source.recognizes(record, 'json') > 0) return false;
+  return mappingFor(record, { columns: {}, metadata: {} }).columns.email === undefined;
+}
+
+/**
+ * Why no system recognizes a file, where the file itself is the reason: a sentence with the file's name, and the line
+ * where there is one; undefined if the file could be an export.
+ */
 export async function whyUnrecognized(file: ExportFile): Promise<string | undefined> {
   const { name, head, isWhole } = file;
   if (!isWhole) return undefined;
@@ -195,6 +181,12 @@ export async function whyUnrecognized(file: ExportFile): Promise<string | undefi
   if (file.format !== 'csv' && file.format !== 'ldif') return undefined;
   return ofRecords(file);
 }
+
+/** What an API answers instead of users, in lower case. */
+const ERROR_FIELDS = fieldNames(`error errors error_code error_description error_uri message msg detail details code
+  status statuscode title type path timestamp success request_id requestid`);
+
+const TOLD = ['error', 'errors', 'message', 'msg', 'detail'];
 
 function ofJson(name: string, value: unknown): string | undefined {
   if (!isFields(value) && !Array.isArray(value)) return `${name} is a single value, not a list of users.`;
@@ -226,4 +218,11 @@ async function ofRecords(file: ExportFile): Promise<string | undefined> {
 
 async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
+}
+
+const PART_BYTES = 2 ** 15;
+
+/** The beginning of a file in small parts, as its first records are in the first of them. */
+export async function* inParts(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
 }

@@ -1,4 +1,4 @@
-import type { Source } from './source.ts';
+import type { ExportFormat } from './source.ts';
 import { akamai } from './systems/akamai.ts';
 import { appwrite } from './systems/appwrite.ts';
 import { aspnet } from './systems/aspnet.ts';
@@ -39,9 +39,10 @@ import { supertokens } from './systems/supertokens.ts';
 import { wordpress } from './systems/wordpress.ts';
 import { workos } from './systems/workos.ts';
 import { zitadel } from './systems/zitadel.ts';
+
 /** All supported source systems. CONTRIBUTING.md says how to add one. */
 
-export const SOURCES: readonly Source[] = [
+export const SOURCES: readonly ExportFormat[] = [
   akamai,
   appwrite,
   aspnet,

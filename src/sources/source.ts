@@ -1,4 +1,5 @@
 import type { Person, Skipped } from './entry.ts';
+
 /**
  * The definition of one system's export: how its files are laid out, recognized and converted.
  *
@@ -37,7 +38,7 @@ export interface HashFile {
 /** Converts one record. Created for each run, so that options are parsed once. */
 export type Convert = (record: Fields) => Person | Skipped;
 
-export interface Source {
+export interface ExportFormat {
   /** The value for `--from`: lower case. */
   readonly name: string;
   /** The system's name as people write it. */

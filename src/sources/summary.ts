@@ -1,6 +1,7 @@
 import { hashProblem, schemeSeen } from '../passwords/registry.ts';
 import type { Outcome } from './convert.ts';
 import type { Entry } from './entry.ts';
+
 /**
  * Counts what an import would send while the files are read, so that a person can decide before anything is sent.
  *
@@ -9,7 +10,7 @@ import type { Entry } from './entry.ts';
  */
 
 /** A place in the files. */
-export interface Place {
+export interface SourceLocation {
   file: string;
   line: number;
 }
@@ -20,7 +21,7 @@ export interface Group {
   message: string;
   count: number;
   /** The first of them. */
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
 export interface HashGroup {
@@ -30,7 +31,7 @@ export interface HashGroup {
   count: number;
   /** Why it will not verify. */
   problem?: string;
-  examples: Place[];
+  examples: SourceLocation[];
 }
 
 /** The outcome for the records of one file. */
@@ -52,11 +53,11 @@ export interface Summary {
   /** Users whose id is a small number, which users of another system have too. */
   numericIds: number;
   withoutPassword: number;
-  /** They fail unless the import allows users without an email address. */
+  /** Users who fail unless the import allows users without an email address. */
   withoutEmail: Group | undefined;
-  /** Those of them who have no user name either, and always fail. */
+  /** Users with neither an address nor a user name: they always fail. */
   withoutName: Group | undefined;
-  /** Those of them who have a user name and no password: a manager has to set one, as no mail can. */
+  /** Users with a user name, no address and no password: a manager has to set one, as no mail can. */
   unreachable: number;
   /** Users who have another user name than their address, which does not sign them in before they verify it. */
   typeUserName: number;
@@ -84,25 +85,71 @@ export interface Counter {
   summary(unusedHashes: number): Summary;
 }
 
-/** @param atSource a password source verifies the users who have no password of their own */
+/** @param options atSource: a password source verifies the users who have no password of their own */
 export function openCounter({ atSource = false }: { atSource?: boolean } = {}): Counter {
-  const orgs = new Map<string, number>();
-  const files = new Map<string, FileCount>();
-  const hashes = new Map<string, HashGroup>();
-  const notes = openGroups();
-  const skipped = openGroups();
-  const broken = openGroups();
-  const withoutEmail = openGroups();
-  const withoutName = openGroups();
-  const numbers = {
-    ...{ users: 0, inactive: 0, locked: 0, plainPasswords: 0, numericIds: 0, withoutPassword: 0 },
-    ...{ unreachable: 0, typeUserName: 0 },
-  };
-  const due = { verification: 0, initialisation: 0 };
+  const counter = new SummaryCounter(atSource);
+  // Callers pass the functions on without their object.
+  return { add: (outcome) => counter.add(outcome), summary: (unusedHashes) => counter.summary(unusedHashes) };
+}
 
-  function addEntry(entry: Entry, place: Place): void {
+class SummaryCounter {
+  private readonly atSource: boolean;
+  private readonly orgs = new Map<string, number>();
+  private readonly files = new Map<string, FileCount>();
+  private readonly hashes = new Map<string, HashGroup>();
+  private readonly notes = openGroups();
+  private readonly skipped = openGroups();
+  private readonly broken = openGroups();
+  private readonly withoutEmail = openGroups();
+  private readonly withoutName = openGroups();
+  private readonly numbers = {
+    users: 0,
+    inactive: 0,
+    locked: 0,
+    plainPasswords: 0,
+    numericIds: 0,
+    withoutPassword: 0,
+    unreachable: 0,
+    typeUserName: 0,
+  };
+  private readonly due = { verification: 0, initialisation: 0 };
+
+  constructor(atSource: boolean) {
+    this.atSource = atSource;
+  }
+
+  add({ file, line, entry, skip, problem, notes }: Outcome): void {
+    const place = { file, line };
+    const counted = this.files.get(file) ?? { file, users: 0, skipped: 0 };
+    this.files.set(file, counted);
+    if (entry) counted.users++;
+    if (skip !== undefined) counted.skipped++;
+    for (const note of notes) this.notes.add(note.id, note.message, place);
+    if (skip !== undefined) this.skipped.add('SKIPPED', skip, place);
+    if (problem !== undefined) this.broken.add('BROKEN', `The record ${problem}.`, place);
+    if (entry) this.addEntry(entry, place);
+  }
+
+  summary(unusedHashes: number): Summary {
+    return {
+      ...this.numbers,
+      files: [...this.files.values()],
+      orgs: [...this.orgs].map(([orgId, users]) => ({ orgId, users })).sort((a, b) => b.users - a.users),
+      hashes: [...this.hashes.values()].sort((a, b) => b.count - a.count),
+      withoutEmail: this.withoutEmail.list()[0],
+      withoutName: this.withoutName.list()[0],
+      mails: this.due,
+      notes: this.notes.list(),
+      skipped: this.skipped.list(),
+      broken: this.broken.list(),
+      unusedHashes,
+    };
+  }
+
+  private addEntry(entry: Entry, place: SourceLocation): void {
+    const { numbers, due, atSource } = this;
     numbers.users++;
-    count(orgs, entry.orgId);
+    count(this.orgs, entry.orgId);
     if (SMALL_NUMBER.test(entry.userId ?? '')) numbers.numericIds++;
     if (entry.state === 'USER_STATE_INACTIVE') numbers.inactive++;
     if (entry.state === 'USER_STATE_LOCKED') numbers.locked++;
@@ -110,9 +157,9 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
     const hasPassword = hash !== undefined || entry.user.password !== undefined;
     if (entry.user.password !== undefined) numbers.plainPasswords++;
     if (!hasPassword) numbers.withoutPassword++;
-    const isGood = hash === undefined || addHash(hashes, hash, place);
+    const isGood = hash === undefined || addHash(this.hashes, hash, place);
     const hasEmail = entry.user.email.email !== undefined;
-    if (!hasEmail) addWithoutEmail(entry, place, hasPassword);
+    if (!hasEmail) this.addWithoutEmail(entry, place, { hasPassword });
     else if ((hasPassword || atSource) && needsUserName(entry)) numbers.typeUserName++;
     const isActive = entry.state === undefined;
     if (!isGood || !isActive || !hasEmail) return;
@@ -120,39 +167,11 @@ export function openCounter({ atSource = false }: { atSource?: boolean } = {}): 
     else if (!entry.user.email.isEmailVerified) due.verification++;
   }
 
-  function addWithoutEmail({ user }: Entry, place: Place, hasPassword: boolean): void {
-    withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
-    if (user.userName === undefined) withoutName.add('NAME-MISSING', 'The user has no user name.', place);
-    else if (!hasPassword) numbers.unreachable++;
+  private addWithoutEmail({ user }: Entry, place: SourceLocation, { hasPassword }: { hasPassword: boolean }): void {
+    this.withoutEmail.add('EMAIL-MISSING', 'The user has no email address.', place);
+    if (user.userName === undefined) this.withoutName.add('NAME-MISSING', 'The user has no user name.', place);
+    else if (!hasPassword) this.numbers.unreachable++;
   }
-
-  return {
-    add(outcome) {
-      const { file, line, entry } = outcome;
-      const place = { file, line };
-      const counted = files.get(file) ?? { file, users: 0, skipped: 0 };
-      files.set(file, counted);
-      if (entry) counted.users++;
-      if (outcome.skip !== undefined) counted.skipped++;
-      for (const note of outcome.notes) notes.add(note.id, note.message, place);
-      if (outcome.skip !== undefined) skipped.add('SKIPPED', outcome.skip, place);
-      if (outcome.problem !== undefined) broken.add('BROKEN', `The record ${outcome.problem}.`, place);
-      if (entry) addEntry(entry, place);
-    },
-    summary: (unusedHashes) => ({
-      ...numbers,
-      files: [...files.values()],
-      orgs: [...orgs].map(([orgId, users]) => ({ orgId, users })).sort((a, b) => b.users - a.users),
-      hashes: [...hashes.values()].sort((a, b) => b.count - a.count),
-      withoutEmail: withoutEmail.list()[0],
-      withoutName: withoutName.list()[0],
-      mails: due,
-      notes: notes.list(),
-      skipped: skipped.list(),
-      broken: broken.list(),
-      unusedHashes,
-    }),
-  };
 }
 
 /** A person who sets the first password by a mailed link verifies the address by it. */
@@ -160,7 +179,7 @@ function needsUserName({ user: { userName, email } }: Entry): boolean {
   return !email.isEmailVerified && userName !== undefined && userName.toLowerCase() !== email.email?.toLowerCase();
 }
 
-function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): boolean {
+function addHash(groups: Map<string, HashGroup>, hash: string, place: SourceLocation): boolean {
   const problem = hashProblem(hash);
   const scheme = schemeSeen(hash);
   const key = `${scheme} ${problem ?? ''}`;
@@ -182,7 +201,7 @@ function addHash(groups: Map<string, HashGroup>, hash: string, place: Place): bo
 }
 
 export interface Groups {
-  add(id: string, message: string, place: Place): void;
+  add(id: string, message: string, place: SourceLocation): void;
   /** The largest first. */
   list(): Group[];
 }

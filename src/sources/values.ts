@@ -1,23 +1,13 @@
 import type { Person } from './entry.ts';
 import type { Fields } from './source.ts';
-/** The key under which a record gets the strings that precede its array in the enclosing object. */
-export const CONTEXT = '@context';
-
-const SECRET = new RegExp(
-  ['pass(?:word|wd|code|phrase)', 'token', 'secret', 'two_?factor', '2fa', 'recovery_?codes?', 'api_?key', '_key']
-    .concat('(?:^|_)(?:otp|salt|nonce)(?:_|$)')
-    .join('|'),
-  'i',
-);
-
-/** Whether a column or field of this name is likely to hold a secret. */
-export function isSecretName(name: string): boolean {
-  return SECRET.test(name);
-}
 
 /**
- * Reads values from untrusted records: a value of the wrong type counts as absent.
+ * Reads values from untrusted records, in which a value of the wrong type counts as absent; and tells which fields of a
+ * record become metadata.
  */
+
+/** The key under which a record gets the strings that precede its array in the enclosing object. */
+export const CONTEXT = '@context';
 
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -72,15 +62,6 @@ export function jsonAt(record: Fields, key: string): Fields {
   return isFields(parsed) ? parsed : {};
 }
 
-/** The value of a JSON text; undefined when it is not valid JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The objects of the array at a key, also if it is JSON text there, as in exports of databases. */
 export function listAt(record: Fields, key: string): Fields[] {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
@@ -98,25 +79,34 @@ export function firstBool(record: Fields, keys: readonly string[]): boolean | un
   return keys.map((key) => boolAt(record, key)).find((value) => value !== undefined);
 }
 
-/**
- * Reads OpenID Connect's `gender` claim (Core 1.0 section 5.1): free text, for which the standard defines two values.
- */
+/** The value of a JSON text; undefined when it is not valid JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
-/** Any other text gives undefined. */
+/**
+ * The gender in OpenID Connect's claim (Core 1.0 section 5.1): free text, for which the standard defines two values.
+ * Any other text gives undefined.
+ */
 export function genderOf(text: string | undefined): Person['gender'] {
   const word = text?.toLowerCase();
   if (word === 'female') return 'GENDER_FEMALE';
   return word === 'male' ? 'GENDER_MALE' : undefined;
 }
 
-/** The fields of a record that have no counterpart here and become metadata. Secrets and empty values are left out. */
-
 /** @param names separated by blanks or line ends */
 export function fieldNames(names: string): ReadonlySet<string> {
   return new Set(names.split(/\s+/));
 }
 
-/** @param known fields that the source itself reads or drops */
+/**
+ * The fields of a record that have no counterpart here and become metadata. Secrets and empty values are left out.
+ * @param known fields that the source itself reads or drops
+ */
 export function restOf(record: Fields, known: ReadonlySet<string>): Fields {
   const isKept = ([name, value]: [string, unknown]) =>
     name !== CONTEXT && !known.has(name) && !isSecretName(name) && !isEmpty(value);
@@ -125,5 +115,35 @@ export function restOf(record: Fields, known: ReadonlySet<string>): Fields {
 
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === false) return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
+  return isEmptyObject(value);
+}
+
+/** Whether the value is an object or a list without anything in it. */
+export function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/** What was found out about names: the records of a file have the same ones. */
+const ANSWERS = new Map<string, boolean>();
+const MOST_ANSWERS = 1000;
+const LONGEST_ANSWERED = 100;
+/** Words of secrets among the letters of a name, so in any spelling: `passwordHint`, `USER_PASS_WORD`, `totp`. */
+const SECRET_WORD = /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp/;
+/** Words that contain `otp` and are no secret. */
+const NO_OTP = /footp(?:ath|rint)|spotprice/g;
+/** Words of secrets with digits, and words that only the characters around them tell from others: `Nonce`, `api_key`. */
+const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key|(?:^|_)(?:salt|nonce)(?:_|$)/i;
+
+/**
+ * Whether a column or field of this name is likely to hold a secret. Such columns do not become metadata; a guess and
+ * the report of an import do not show their values.
+ */
+export function isSecretName(name: string): boolean {
+  const known = ANSWERS.get(name);
+  if (known !== undefined) return known;
+  const letters = name.toLowerCase().replace(/[^a-z]/g, '');
+  const isSecret = SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name);
+  if (ANSWERS.size >= MOST_ANSWERS) ANSWERS.clear();
+  if (name.length <= LONGEST_ANSWERED) ANSWERS.set(name, isSecret);
+  return isSecret;
 }

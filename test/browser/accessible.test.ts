@@ -8,15 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page as Tab } from 'playwright-core';
 import { passwordRules } from '../../src/contract/policies.ts';
 import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
-import {
-  expiredPage,
-  forgotDonePage,
-  forgotForm,
-  newLinkPage,
-  passwordForm,
-  verifyForm,
-} from '../../src/platform/html/forms.ts';
-import { type Page, renderPage } from '../../src/platform/html/layout.ts';
+import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
 import {
   deviceCodeForm,
   deviceConfirmPage,
@@ -38,6 +30,14 @@ import {
   pausedPage,
   stopPage,
 } from '../../src/signin/pages/forms.ts';
+import {
+  expiredPage,
+  forgotDonePage,
+  forgotForm,
+  newLinkPage,
+  passwordForm,
+  verifyForm,
+} from '../../src/signin/pages/link-forms.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
@@ -52,7 +52,7 @@ const rules = passwordRules({ minLength: 8, maxLength: 200 });
 const problem = { message: 'The passwords do not match. Please enter the same one twice.' };
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
-const pages: Record<string, Page | undefined> = {
+const pages: Record<string, HtmlPage | undefined> = {
   'log-in': loginForm({ ...frame, clientName: 'Acme' }, ''),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
   continue: continuePage(frame, proven.loginName),

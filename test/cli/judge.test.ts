@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diagnostics } from '../../src/operate/diagnostics.ts';
 import { type Finding, size } from '../../src/operate/finding.ts';
-import { judgeKey, judgeLimits, judgeMail, judgeReplica, judgeVersions } from '../../src/operate/findings.ts';
-import { judgeConnections, judgePostgres, judgeQueue } from '../../src/operate/store-findings.ts';
+import { checkKey, checkLimits, checkMail, checkReplica, checkVersions } from '../../src/operate/findings.ts';
+import { checkConnections, checkPostgres, checkQueue } from '../../src/operate/store-findings.ts';
 
 /** What the doctor concludes from the facts that a service reports. */
 
@@ -55,13 +55,13 @@ const GOOD: Diagnostics = {
 };
 
 const all = (facts: Diagnostics): Finding[] => [
-  judgeVersions(facts, '1.2.3'),
-  ...judgePostgres(facts.postgres),
-  ...judgeReplica(facts.replica),
-  ...judgeQueue(facts.queue),
-  ...judgeMail(facts.mail),
-  judgeKey(facts),
-  judgeLimits(facts),
+  checkVersions(facts, '1.2.3'),
+  ...checkPostgres(facts.postgres),
+  ...checkReplica(facts.replica),
+  ...checkQueue(facts.queue),
+  ...checkMail(facts.mail),
+  checkKey(facts),
+  checkLimits(facts),
 ];
 
 test('a healthy service has only good findings', () => {
@@ -317,7 +317,7 @@ test('a service that is older than this command reports less about its server, w
 
 test('the pools of all processes must fit into max_connections', () => {
   const judged = (max: number, backend: 'redis' | 'postgres', workers: number) =>
-    judgeConnections({ used: 1, max }, { backend, workers }).map(({ state, advice }) => [state, advice]);
+    checkConnections({ used: 1, max }, { backend, workers }).map(({ state, advice }) => [state, advice]);
   assert.deepEqual(judged(97, 'redis', 4), []);
   assert.deepEqual(judged(97, 'postgres', 1), []);
   assert.deepEqual(judged(97, 'postgres', 2), [['warning', 'Set max_connections = 200, or run fewer processes.']]);

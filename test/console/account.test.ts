@@ -1,3 +1,4 @@
+/** People see where they are signed in, and end it: with or without a role, and only after a recent sign-in. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { deviceName } from '../../src/console/account.ts';
@@ -6,8 +7,6 @@ import { addVerified } from '../directory/users/people.ts';
 import { addClient, type TestClient, tokensOf } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
-
-/** People see where they are signed in, and end it: with or without a role, and only after a recent sign-in. */
 
 const PASSWORD = 'correct horse';
 

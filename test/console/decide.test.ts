@@ -1,11 +1,10 @@
+/** What the step Decide says about who will be imported, and what it offers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DecideView, decideStep } from '../../src/console/new-import/decide.ts';
 
-/** What the step Decide says about who will be imported, and what it offers. */
-
 const FRAME = {
-  at: (path: string) => `/console${path}`,
+  consoleUrl: (path: string) => `/console${path}`,
   ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
 };
 
@@ -51,4 +50,11 @@ test('one user signs in with the user name, several with theirs', () => {
     pageOf({ total: 1, succeeded: 1, failed: 0 }),
     /1 user signs in with the user name, not with the address/,
   );
+});
+
+test('what the conversion changed is a table with a name', () => {
+  const group = { id: 'x', message: 'The phone is no number', count: 2, examples: [{ file: 'users.csv', line: 4 }] };
+  const summary = { hashes: [], broken: [group], skipped: [], notes: [] };
+  const page = pageOf({ total: 1, succeeded: 1, failed: 0 }, { draft: { files: [], summary } });
+  assert.match(page, /<caption class="sr">Changed, left out, or not readable<\/caption>.*The phone is no number/s);
 });

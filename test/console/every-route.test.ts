@@ -1,3 +1,4 @@
+/** What holds for every route of the console, read from the router: a new route is tested as soon as it is mounted. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { STEP_NAMES } from '../../src/console/new-import/frame.ts';
@@ -7,8 +8,6 @@ import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
 import { type Visitor, visitor } from './visitor.ts';
-
-/** What holds for every route of the console, read from the router: a new route is tested as soon as it is mounted. */
 
 /** What each parameter of a route is filled with; a parameter with several values is a route for each. */
 type Things = Record<string, readonly string[]>;

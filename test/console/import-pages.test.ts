@@ -1,11 +1,10 @@
+/** What the pages of imports show, and update by themselves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oneState, organizations } from '../../src/console/imports/import.ts';
 import { listState } from '../../src/console/imports/list.ts';
-import { fieldName, nameOf, type Progress, type Result } from '../../src/console/shapes.ts';
+import { fieldName, nameOfCause, type Progress, type Result } from '../../src/console/shapes.ts';
 import { importBadge } from '../../src/console/shell/blocks.ts';
-
-/** What the pages of imports show, and update by themselves. */
 
 const NONE = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
 const counts = { ...NONE, total: 4, pending: 3, failed: 1 };
@@ -51,8 +50,8 @@ test('a dry run is a check that found a number of problems, in a calm colour', (
 });
 
 test('fields have the names that people know', () => {
-  assert.equal(nameOf({ field: 'user.email.email', message: 'is required' }), 'Address is required');
-  assert.equal(nameOf({ field: 'user.metadata[].key', message: 'is required' }), 'Key of metadata is required');
+  assert.equal(nameOfCause({ field: 'user.email.email', message: 'is required' }), 'Address is required');
+  assert.equal(nameOfCause({ field: 'user.metadata[].key', message: 'is required' }), 'Key of metadata is required');
   assert.equal(fieldName('user.metadata[7].value'), 'Value of metadata');
   assert.equal(fieldName('user.rare.field'), 'rare.field');
 });

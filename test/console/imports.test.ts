@@ -1,3 +1,4 @@
+/** The screens of imports, from an empty list through a live import, its failures and its actions to the undo. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -9,8 +10,6 @@ import { bulk, people, unverified } from '../support/imports/bodies.ts';
 import { entry, HASH } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, openWorld, QUEUES, type Queue, queueOn, type World } from './world.ts';
-
-/** The screens of imports, from an empty list through a live import, its failures and its actions to the undo. */
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 

@@ -1,9 +1,8 @@
+/** The users on the page of an import: what it says when a search of a large import has not come to its end. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { itemsSection } from '../../src/console/imports/import.ts';
 import type { Item, Progress } from '../../src/console/shapes.ts';
-
-/** The users on the page of an import: what it says when a search of a large import has not come to its end. */
 
 const OF = { importId: '7', orgs: [] } as unknown as Progress;
 const at = (path: string) => `/console${path}`;

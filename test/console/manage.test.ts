@@ -1,3 +1,4 @@
+/** Organizations, members, clients, tokens and the state of the service in the console. */
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,8 +15,6 @@ import type { SetUp } from '../support/api.ts';
 import { tokenCall } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
-
-/** Organizations, members, clients, tokens and the state of the service in the console. */
 
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const MARKUP = '<img src=x onerror=alert(1)>';

@@ -1,10 +1,9 @@
+/** What was chosen in the steps of a new import, in addresses and as a command line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { likelyOrg } from '../../src/console/new-import/options.ts';
 import { commandFor, conversionOf, isConverted, planOf, queryOfPlan } from '../../src/console/new-import/plan.ts';
 import type { ShownDraft } from '../../src/console/shapes.ts';
-
-/** What was chosen in the steps of a new import, in addresses and as a command line. */
 
 const FILE = { fileId: 'f', name: 'people.csv', kind: 'users', size: 1, offset: 1 } as const;
 const DRAFT: ShownDraft = { expiresAt: '', orgId: '', files: [FILE], source: '' };

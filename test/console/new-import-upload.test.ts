@@ -1,3 +1,4 @@
+/** What interrupts the upload of files to a new import. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,8 +11,6 @@ import { waitFor } from '../support/wait.ts';
 import { next, openWorking, step } from './new-import.ts';
 import { dropFiles } from './story/page.ts';
 import { findingsOf, type World } from './world.ts';
-
-/** What interrupts the upload of files to a new import. */
 
 /** Requests with bytes of files that one person may have under way. */
 const MOST_PIECES = 8;

@@ -1,3 +1,4 @@
+/** What the tests of a new import share: a world with workers, and the way through the steps. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { startConverter } from '../../workers/converter.ts';
@@ -5,7 +6,6 @@ import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import type { TestApi } from '../support/api.ts';
 import { openWorld, type World } from './world.ts';
-/** What the tests of a new import share: a world with workers, and the way through the steps. */
 
 /** A world whose workers convert, check and import. */
 export async function openWorking(): Promise<World> {

@@ -1,15 +1,14 @@
+/** What the page of a remedy says and offers, for the users that it would help. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { remedyPage } from '../../src/console/imports/fix.ts';
 import type { CountedCause, FixAnswer } from '../../src/contract/import-types.ts';
 
-/** What the page of a remedy says and offers, for the users that it would help. */
-
 const at = (path: string) => `/console${path}`;
 
-function pageOf(remedy: string, preview: FixAnswer): string {
+function pageOf(remedy: string, preview: FixAnswer | undefined, problem?: string): string {
   const cause = { cause: 'c', field: 'user.email.email', message: 'is wrong', count: 3 } as CountedCause;
-  return remedyPage(at, { importId: '7', cause, remedy, domain: '', preview, problem: undefined }).markup;
+  return remedyPage(at, { importId: '7', cause, remedy, domain: '', preview, problem }).markup;
 }
 
 test('a remedy that helps nobody cannot be applied', () => {
@@ -23,4 +22,10 @@ test('a remedy says whether users are corrected or left out', () => {
   const some = { changed: 2, unchanged: 1, next: null };
   assert.match(pageOf('trim-email', some), /2 will be corrected\..*1 cannot be helped.*Apply to 2/s);
   assert.match(pageOf('keep-first', some), /2 will be left out\./);
+});
+
+test('a domain that is refused is linked to why', () => {
+  const page = pageOf('user-name-as-email', undefined, 'The domain is not valid.');
+  assert.match(page, /role="alert" id="problem">The domain is not valid\.</);
+  assert.match(page, /<input id="domain" [^>]*aria-invalid="true" aria-describedby="problem domain-hint">/);
 });

@@ -1,11 +1,10 @@
+/** Signing in to the console: the cookie, who gets in, what ends a session, and input that survives it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { headed } from '../browser/stage.ts';
 import { addVerified } from '../directory/users/people.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
-
-/** Signing in to the console: the cookie, who gets in, what ends a session, and input that survives it. */
 
 describe('the console', () => {
   let world: World;

@@ -1,3 +1,4 @@
+/** The pages for what goes wrong: too many requests, no database, no such thing, a session that ends in a form. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { duration } from '../../src/console/shell/blocks.ts';
@@ -10,8 +11,6 @@ import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { type Answered, type Visitor, visitor } from './visitor.ts';
-
-/** The pages for what goes wrong: too many requests, no database, no such thing, a session that ends in a form. */
 
 describe('a page of the console', () => {
   let api: TestApi;

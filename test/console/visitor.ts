@@ -1,11 +1,11 @@
+/** A person in the console without a browser: pages as text, forms as a browser sends them. */
 import { addSession } from '../../src/console/session-store.ts';
 import type { TestApi } from '../support/api.ts';
-/** A person in the console without a browser: pages as text, forms as a browser sends them. */
 
 export interface Answered {
   status: number;
   headers: Headers;
-  /** Of a stream, its first message. */
+  /** The body; of a stream, its first message. */
   text: string;
 }
 

@@ -1,10 +1,9 @@
+/** The built-in client of the command line: what it may do, and what nobody may do with it. */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { CLI_CLIENT, CLI_SCOPE } from '../../src/contract/own-clients.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { authorizeUrl, Browser, codeFlow, redeem, statusWith, tokenCall } from '../support/oauth.ts';
-
-/** The built-in client of the command line: what it may do, and what nobody may do with it. */
 
 const clientId = CLI_CLIENT.client_id;
 

@@ -1,9 +1,8 @@
+/** Compares with Go's time.ParseDuration (https://pkg.go.dev/time#ParseDuration). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseDuration, timeoutProblem } from '../../src/contract/import-options.ts';
 import fc from '../support/fast-check.ts';
-
-/** Compares with Go's time.ParseDuration (https://pkg.go.dev/time#ParseDuration). */
 
 const GOOD: [string, number][] = [
   ['0', 0],

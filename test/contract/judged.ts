@@ -1,10 +1,10 @@
+/** Calls operations, checks each response against the document, and collects ids from the responses. */
 import assert from 'node:assert/strict';
 import { PERMISSIONS } from '../../src/contract/permissions.ts';
 import type { Given, Json, Nowhere, Operation } from './judge.ts';
 import type { Sent } from './send.ts';
 import { STORY, type Step } from './story.ts';
 import { examplesOf, fill, takesOrgHeader, type World } from './world.ts';
-/** Calls operations, checks each response against the document, and collects ids from the responses. */
 
 export interface Judged {
   /** Ids and codes from responses, by the name of their parameter. */

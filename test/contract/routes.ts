@@ -1,6 +1,5 @@
-import { routePattern } from '../../src/platform/http/methods.ts';
-
 /** The routes mounted in Express, in the document's notation. */
+import { routePattern } from '../../src/platform/http/methods.ts';
 
 interface Layer {
   route?: { path: unknown; methods: Record<string, boolean> };

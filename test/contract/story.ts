@@ -1,11 +1,11 @@
+/** All operations of the document, in an order in which their examples succeed. */
 import type { FailedItem } from '../../src/imports/entries/item.ts';
-import { judgedItem, USUAL_RULES } from '../../src/imports/entries/validate.ts';
+import { USUAL_RULES, validateEntry } from '../../src/imports/entries/validate.ts';
 import { reportWorker } from '../../src/imports/status/workers.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
 import type { World } from './world.ts';
-/** All operations of the document, in an order in which their examples succeed. */
 
 export interface Context {
   world: World;
@@ -241,7 +241,7 @@ async function toFailed({ world, known }: Context): Promise<void> {
     succeeded: 'total - 1',
   });
   const profile = { firstName: 'Wile E.', lastName: 'Coyote' };
-  const { error, entrySealed } = judgedItem(
+  const { error, entrySealed } = validateEntry(
     { user: { profile } },
     secrets,
     { unknown() {} },

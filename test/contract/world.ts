@@ -1,9 +1,9 @@
+/** A service with the resources that the document's examples name, and callers with and without roles. */
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { type Json, type Judge, type Operation, openJudge } from './judge.ts';
 import { openSender, type Sender } from './send.ts';
-/** A service with the resources that the document's examples name, and callers with and without roles. */
 
 export interface World {
   api: TestApi;

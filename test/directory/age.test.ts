@@ -1,8 +1,7 @@
+/** The effect of a policy on a password of a given age. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { passwordAge } from '../../src/contract/policies.ts';
-
-/** The effect of a policy on a password of a given age. */
 
 test('a password expires after its days, with a warning before', () => {
   const policy = { maxAgeDays: 90, expireWarnDays: 14 };

@@ -1,9 +1,8 @@
+/** The rules for new passwords. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { passwordProblems, passwordRules } from '../../src/contract/policies.ts';
 import { isCommonPassword } from '../../src/passwords/common-passwords.ts';
-
-/** The rules for new passwords. */
 
 const POLICY = { minLength: 8, maxLength: 200 };
 const SHORT = 'must have at least 8 characters';

@@ -10,7 +10,10 @@ import { openWorld, PASSWORD, type Place, type World } from './world.ts';
 
 /** Operations that name no target: they act on what the caller may see. */
 const WITHOUT_TARGET: ReadonlySet<string> = new Set([
-  ...['GET /management/v1/me', 'GET /auth/v1/users/me', 'POST /v2beta/users', 'GET /admin/v1/imports'],
+  'GET /management/v1/me',
+  'GET /auth/v1/users/me',
+  'POST /v2beta/users',
+  'GET /admin/v1/imports',
 ]);
 /** Answers about the holder of the token alone, and figures without organizations. */
 const WITHOUT_ORGANIZATION = /^\w+ \/(?:oidc\/v1\/userinfo|metrics)$/;

@@ -34,7 +34,11 @@ test('a client with a secret is registered, listed without it, and removed', asy
   assert(!JSON.stringify(list.body).includes(body.clientSecret));
   const secretHash = tokenHash(body.clientSecret);
   assert.deepEqual(await findClient(api.deps.pool, clientId), {
-    ...{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true, scopes: null },
+    clientId,
+    ...WEB,
+    postLogoutRedirectUris,
+    pkceRequired: true,
+    scopes: null,
     secretHash,
   });
 

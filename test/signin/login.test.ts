@@ -1,16 +1,16 @@
+/** The check of a login: who may log in, and how failures count. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { LoginUser } from '../../src/contract/sessions.ts';
 import type { Hasher } from '../../src/passwords/hasher.ts';
-import { TOTP_SEAL } from '../../src/passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../src/passwords/totp-secret.ts';
 import type { ApiError } from '../../src/platform/errors.ts';
-import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../src/signin/login/check.ts';
+import { checkLogin, verifyOwnPassword } from '../../src/signin/login/check.ts';
 import { attemptKeys } from '../../src/signin/login/delays.ts';
+import type { LoginDeps } from '../../src/signin/login/origin.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** The check of a login: who may log in, and how failures count. */
 
 const RIGHT = 'correct horse';
 const LIMIT = 4;
@@ -122,7 +122,7 @@ describe('a login', () => {
     const caller = new AbortController();
     const first = checkLogin(held, from({ userId }), { password: RIGHT });
     await waitFor(() => seen.running === 1, { what: 'the first check' });
-    const second = checkLogin(held, { ...from({ userId }), gone: caller.signal }, { password: 'wrong' });
+    const second = checkLogin(held, { ...from({ userId }), clientAborted: caller.signal }, { password: 'wrong' });
     const gone = assert.rejects(second, /gone/);
     caller.abort(new Error('gone'));
     open();
@@ -266,7 +266,7 @@ describe('a login', () => {
       const user = await api.setupOrg();
       await deps.pool.query('insert into user_totp (user_id, secret, confirmed_at) values ($1, $2, now())', [
         user.userId,
-        deps.secrets.seal(SECRET, TOTP_SEAL),
+        deps.secrets.seal(SECRET, TOTP_PURPOSE),
       ]);
       return user;
     }

@@ -1,3 +1,4 @@
+/** A stolen access token must not take over the account: changes of what protects it need more than the token. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { attemptKeys } from '../../src/signin/login/delays.ts';
@@ -6,8 +7,6 @@ import { addHuman, contactOf, eventsOf, humanRow, tokenOf } from '../directory/u
 import { type Answer, errorId, type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { API_SCOPE, addClient, Browser, post, tokenCall, tokensOf } from '../support/oauth.ts';
 import { codeAt } from '../support/totp.ts';
-
-/** A stolen access token must not take over the account: changes of what protects it need more than the token. */
 
 let api: TestApi;
 let org: SetUp;

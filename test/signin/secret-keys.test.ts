@@ -1,3 +1,4 @@
+/** Several encryption keys at once: what each of them can still do while ENCRYPTION_KEY is being replaced. */
 import assert from 'node:assert/strict';
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import test from 'node:test';
@@ -5,8 +6,6 @@ import { registerKeys, requireKeys } from '../../src/operate/known-keys.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { keyIdOf, openSecrets } from '../../src/platform/encryption.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
-
-/** Several encryption keys at once: what each of them can still do while ENCRYPTION_KEY is being replaced. */
 
 const [A, B] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
 const first = openSecrets(A);

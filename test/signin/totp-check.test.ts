@@ -1,16 +1,15 @@
+/** Codes of an active factor: each is accepted once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { confirm, findTotp, putPending, removeTotp } from '../../src/directory/users/second-factors.ts';
-import { TOTP_SEAL } from '../../src/passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../src/passwords/totp-secret.ts';
 import { checkTotp } from '../../src/signin/factors/totp.ts';
 import { SECRETS } from '../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { codeAt, wrongCode } from '../support/totp.ts';
 
-/** Codes of an active factor: each is accepted once. */
-
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
-const sealed = SECRETS.seal(SECRET, TOTP_SEAL);
+const sealed = SECRETS.seal(SECRET, TOTP_PURPOSE);
 const STEP = 30_000;
 /** The start of a step. */
 const NOW = 1_700_000_010_000;
@@ -109,7 +108,7 @@ test('a pending factor is not required, and none of its codes is accepted', asyn
 
 test('a factor that was replaced since is not confirmed by a code of the old one', async () => {
   await putPending(db.pool, 'ann', sealed);
-  await putPending(db.pool, 'ann', SECRETS.seal(SECRET, TOTP_SEAL));
+  await putPending(db.pool, 'ann', SECRETS.seal(SECRET, TOTP_PURPOSE));
   assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);
   await removeTotp(db.pool, 'ann');
   assert.equal(await confirm(db.pool, 'ann', sealed, 1), false);

@@ -8,7 +8,7 @@ import { openConversion } from '../../src/sources/convert.ts';
 import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import type { Source } from '../../src/sources/source.ts';
+import type { ExportFormat } from '../../src/sources/source.ts';
 
 /**
  * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
@@ -40,7 +40,7 @@ async function foundIn(t: TestContext, text: string): Promise<Found> {
   return { guess: source.name, ...(await convertedBy(source, file)) };
 }
 
-async function convertedBy(source: Source, file: Awaited<ReturnType<typeof openExport>>) {
+async function convertedBy(source: ExportFormat, file: Awaited<ReturnType<typeof openExport>>) {
   const known = await asFileOf(source, file);
   const conversion = await openConversion({ source, files: [known], options: {}, orgId: 'acme' });
   const users: string[] = [];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
 import type { Person } from '../../src/sources/entry.ts';
-import type { Fields, Source } from '../../src/sources/source.ts';
+import type { ExportFormat, Fields } from '../../src/sources/source.ts';
 /** Helpers for tests of converters. */
 
 /** The person that a source converts a record to, without undefined fields; a skipped record fails the test. */
-export function personOf(source: Source, record: Fields): Person {
+export function personOf(source: ExportFormat, record: Fields): Person {
   const person = source.converter({})(record);
   assert.ok(!('skip' in person), 'the record is skipped');
   return Object.fromEntries(Object.entries(person).filter(([, value]) => value !== undefined));

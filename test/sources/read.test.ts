@@ -15,7 +15,7 @@ import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
 import { encodingOf, type FileRecord, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import type { Source } from '../../src/sources/source.ts';
+import type { ExportFormat } from '../../src/sources/source.ts';
 
 /** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 
@@ -300,7 +300,7 @@ test('the hashes of a hundred thousand users are found again, by any of their ke
 });
 
 test("a document is read at its source's paths: a list of realms, a list of users, a single user", async (t) => {
-  const keycloak = SOURCES.find(({ name }) => name === 'keycloak') as Source;
+  const keycloak = SOURCES.find(({ name }) => name === 'keycloak') as ExportFormat;
   const users = async (document: unknown) => {
     const path = join(await folder(t), 'realm.json');
     await writeFile(path, JSON.stringify(document, null, 2));

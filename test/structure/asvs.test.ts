@@ -13,7 +13,7 @@ const ROW = /^\| (\d+\.\d+\.\d+) \| ([12]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$/
 const ROWS = [...PAGE.matchAll(ROW)].map(([, number = '', level, , verdict, why = '']) => {
   return { number, level, verdict, why };
 });
-/** Paths in code spans; `schema.ts` alone or `DELETE …/totp` is none. */
+/** Paths in code spans; the name of a file alone or `DELETE …/totp` is none. */
 const filesIn = (text: string) =>
   [
     ...text.matchAll(/`((?:src|test|workers|deploy|docs)\/[\w./-]+|Dockerfile|\.dockerignore|[\w-]+\.(?:yml|json))`/g),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { Db } from '../../src/platform/db/pool.ts';
-import { type Look, openLook, type WaitLimits, type Work } from '../../workers/loop.ts';
+import { openWorkPoller, type WaitLimits, type Work, type WorkPoller } from '../../workers/loop.ts';
 import { addImport, addMail, addOrg, addPerson } from '../messages/mail/rows.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
@@ -34,10 +34,10 @@ describe('the look for work', () => {
   after(() => db.drop());
 
   /** Waits for all kinds of work until the test ends; returns those that were found. */
-  function waitForAll(t: TestContext, look: Look, limits?: WaitLimits): Work[] {
+  function waitForAll(t: TestContext, poller: WorkPoller, limits?: WaitLimits): Work[] {
     const found: Work[] = [];
     for (const kind of KINDS) {
-      const pause = look.until(kind, limits);
+      const pause = poller.until(kind, limits);
       assert.ok(typeof pause === 'function');
       t.after(pause(() => found.push(kind)));
     }
@@ -103,7 +103,7 @@ describe('the look for work', () => {
 
   for (const { what, plant, remove, found } of CASES) {
     it(`wakes those who wait for ${what}, and nobody else`, async (t) => {
-      const woken = waitForAll(t, openLook(counted));
+      const woken = waitForAll(t, openWorkPoller(counted));
       await looksOf(1);
       assert.deepEqual(woken, []);
       await plant();
@@ -117,7 +117,7 @@ describe('the look for work', () => {
     await addMail(db.pool, { kind: 'verify_email', userId: 'u1' });
     t.after(() => db.pool.query('delete from mail_outbox'));
     await db.pool.query(`update mail_outbox set next_attempt_at = now() + interval '1 hour'`);
-    const woken = waitForAll(t, openLook(counted));
+    const woken = waitForAll(t, openWorkPoller(counted));
     await looksOf(2);
     assert.deepEqual(woken, []);
   });
@@ -132,16 +132,16 @@ describe('the look for work', () => {
       asked++;
       return held;
     };
-    const look = openLook({ query } as unknown as Db);
+    const poller = openWorkPoller({ query } as unknown as Db);
     const cancels = [...KINDS, ...KINDS].map((kind) => {
-      const pause = look.until(kind);
+      const pause = poller.until(kind);
       assert.ok(typeof pause === 'function');
       return pause(() => {});
     });
     await waitFor(async () => asked === 1, { what: 'a look' });
     for (const cancel of cancels) cancel();
     answer();
-    const other = openLook(counted).until('undo');
+    const other = openWorkPoller(counted).until('undo');
     assert.ok(typeof other === 'function');
     const cancel = other(() => {});
     await looksOf(3); // meanwhile the first would have looked again
@@ -152,10 +152,10 @@ describe('the look for work', () => {
   it('wakes nobody by a look before it is due, and everybody when the time is over', async (t) => {
     await setState('undoing');
     t.after(() => setState('succeeded'));
-    const look = openLook(counted);
-    const late = waitForAll(t, look, { afterMs: 3_600_000 });
-    const limited = waitForAll(t, look, { afterMs: 3_600_000, withinMs: 1 });
-    const now = waitForAll(t, look);
+    const poller = openWorkPoller(counted);
+    const late = waitForAll(t, poller, { afterMs: 3_600_000 });
+    const limited = waitForAll(t, poller, { afterMs: 3_600_000, withinMs: 1 });
+    const now = waitForAll(t, poller);
     await looksOf(2);
     await waitFor(async () => limited.length === KINDS.length && now.length > 0, { what: 'the limit' });
     assert.deepEqual(late, []);
@@ -164,7 +164,7 @@ describe('the look for work', () => {
 
   it('wakes everybody when the database does not answer, so that each says so', async (t) => {
     isAway = true;
-    const woken = waitForAll(t, openLook(counted));
+    const woken = waitForAll(t, openWorkPoller(counted));
     await waitFor(async () => woken.length >= KINDS.length, { what: 'all to wake up' });
     assert.deepEqual(woken.slice(0, KINDS.length), KINDS);
   });

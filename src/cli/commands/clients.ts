@@ -1,75 +1,62 @@
-import type { Argv } from 'yargs';
-import { group, subcommand, YES } from '../options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
-import { confirm } from '../terminal/ask.ts';
+import { command, deleteCommand, group, listCommand } from '../command.ts';
+import { argument, text, YES } from '../options.ts';
 
-interface Options extends CommonOptions {
-  name: string;
-  redirectUri?: string[] | undefined;
-  postLogoutRedirectUri?: string[] | undefined;
-  grant: string[];
-  auth: string;
-  pkce: boolean;
-  scope?: string[] | undefined;
-}
+/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 
-interface Created {
+const PATH = '/admin/v1/clients';
+
+interface Client {
   clientId: string;
-  clientSecret?: string;
+  name: string;
+  redirectUris: string[];
+  grantTypes: string[];
+  authMethod: string;
 }
 
-const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
+const list = listCommand({
+  describe: 'list the registered clients',
+  examples: [['$0 clients list', '']],
+  read: (api) => api.call<{ result: Client[] }>('GET', PATH),
+  columns: ['CLIENT ID', 'NAME', 'AUTHENTICATION', 'GRANTS', 'REDIRECT URIS'],
+  row: ({ clientId, name, authMethod, grantTypes, redirectUris }) => [
+    clientId,
+    name,
+    authMethod,
+    grantTypes.join(' '),
+    redirectUris.join(' '),
+  ],
+});
 
-export const create = subcommand<Options>({
-  command: 'create <name>',
+const create = command({
+  usage: 'create <name>',
   describe: 'register an application',
-  builder: (parser: Argv<CommonOptions>) =>
-    parser
-      .positional('name', { type: 'string', demandOption: true, describe: 'name that users see when they log in' })
-      .options({
-        'redirect-uri': {
-          type: 'string',
-          array: true,
-          requiresArg: true,
-          describe: 'where users return after they log in',
-        },
-        'post-logout-redirect-uri': {
-          type: 'string',
-          array: true,
-          requiresArg: true,
-          describe: 'where users return after they log out',
-        },
-        grant: {
-          type: 'string',
-          choices: GRANTS,
-          array: true,
-          requiresArg: true,
-          default: ['authorization_code', 'refresh_token'],
-          describe: 'grant types that it may use',
-        },
-        auth: {
-          type: 'string',
-          choices: ['none', 'client_secret_basic', 'client_secret_post'],
-          requiresArg: true,
-          default: 'client_secret_basic',
-          describe: 'how it authenticates; `none` for an app that cannot keep a secret, in a browser or on a phone',
-        },
-        pkce: {
-          type: 'boolean',
-          default: true,
-          describe: '--no-pkce for an application with a secret that does not support PKCE',
-        },
-        scope: {
-          type: 'string',
-          array: true,
-          requiresArg: true,
-          describe: 'scopes that it may request; default: every scope',
-        },
-      })
-      .example("$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application')
-      .example("$0 clients create 'App' --redirect-uri com.example.app:/callback --auth none", 'on a phone'),
-  async handler({ name, redirectUri, postLogoutRedirectUri, grant, auth, pkce, scope, ...options }) {
-    const { out, api } = await openSession(options);
+  options: {
+    name: argument('name that users see when they log in'),
+    'redirect-uri': { ...text('where users return after they log in'), array: true },
+    'post-logout-redirect-uri': { ...text('where users return after they log out'), array: true },
+    grant: {
+      ...text('grant types that it may use'),
+      choices: ['authorization_code', 'refresh_token', 'client_credentials'],
+      array: true,
+      default: ['authorization_code', 'refresh_token'],
+    },
+    auth: {
+      ...text('how it authenticates; `none` for an app that cannot keep a secret, in a browser or on a phone'),
+      choices: ['none', 'client_secret_basic', 'client_secret_post'],
+      default: 'client_secret_basic',
+    },
+    pkce: {
+      type: 'boolean',
+      default: true,
+      describe: '--no-pkce for an application with a secret that does not support PKCE',
+    },
+    scope: { ...text('scopes that it may request; default: every scope'), array: true },
+  },
+  examples: [
+    ["$0 clients create 'Shop' --redirect-uri https://shop.example.com/callback", 'a web application'],
+    ["$0 clients create 'App' --redirect-uri com.example.app:/callback --auth none", 'on a phone'],
+  ],
+  async run({ out, api }, { name, redirectUri, postLogoutRedirectUri, grant, auth, pkce, scope }) {
     const body = {
       name,
       redirectUris: redirectUri ?? [],
@@ -77,9 +64,13 @@ export const create = subcommand<Options>({
       grantTypes: grant,
       authMethod: auth,
       pkceRequired: pkce,
-      ...(scope ? { scopes: scope } : {}),
+      scopes: scope,
     };
-    const { clientId, clientSecret, ...rest } = await api.call<Created>('POST', '/admin/v1/clients', { body });
+    const { clientId, clientSecret, ...rest } = await api.call<{ clientId: string; clientSecret?: string }>(
+      'POST',
+      PATH,
+      { body },
+    );
     out.result({ clientId, clientSecret, ...rest });
     out.line(`client id      ${clientId}`);
     if (!clientSecret) return;
@@ -88,51 +79,12 @@ export const create = subcommand<Options>({
   },
 });
 
-interface Options2 extends CommonOptions {
-  client: string;
-  yes: boolean;
-}
-
-export const remove = subcommand<Options2>({
-  command: 'delete <client>',
+const remove = deleteCommand({
+  what: 'client',
   describe: 'delete a client; nobody can log in through it, and its tokens end',
-  builder: (parser) =>
-    parser
-      .positional('client', { type: 'string', demandOption: true, describe: 'client id, as `clients list` shows it' })
-      .options({ yes: YES })
-      .example('$0 clients delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11', 'asks for confirmation'),
-  async handler({ client, yes, ...options }) {
-    const { out, api } = await openSession(options);
-    if (!yes) await confirm(out, `Delete client ${client}? This cannot be undone.`);
-    out.result(await api.call('DELETE', `/admin/v1/clients/${encodeURIComponent(client)}`));
-    out.line(`Client ${client} is deleted.`);
-  },
+  options: { client: argument('client id, as `clients list` shows it'), yes: YES },
+  examples: [['$0 clients delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11', 'asks for confirmation']],
+  target: async (_api, { client }) => ({ id: client, path: `${PATH}/${encodeURIComponent(client)}` }),
 });
-
-interface Clients {
-  result: { clientId: string; name: string; redirectUris: string[]; grantTypes: string[]; authMethod: string }[];
-}
-
-export const list = subcommand<CommonOptions>({
-  command: 'list',
-  describe: 'list the registered clients',
-  builder: (parser) => parser.example('$0 clients list', ''),
-  async handler(options) {
-    const { out, api } = await openSession(options);
-    const found = await api.call<Clients>('GET', '/admin/v1/clients');
-    out.result(found);
-    if (found.result.length === 0) return out.line('None.');
-    const rows = found.result.map(({ clientId, name, authMethod, grantTypes, redirectUris }) => [
-      clientId,
-      name,
-      authMethod,
-      grantTypes.join(' '),
-      redirectUris.join(' '),
-    ]);
-    out.table(['CLIENT ID', 'NAME', 'AUTHENTICATION', 'GRANTS', 'REDIRECT URIS'], rows);
-  },
-});
-
-/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 
 export const clients = group('clients', 'list, register and delete OAuth clients (IAM_OWNER)', [list, create, remove]);

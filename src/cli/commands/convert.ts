@@ -3,12 +3,7 @@ import type { WriteOptions } from '../import/write.ts';
 import { openOutput } from '../terminal/output.ts';
 
 /** `muster convert`: turns an export of another system into an import body, to inspect or to send by other means. */
-
-interface ConvertOptions extends WriteOptions {
-  json?: boolean | undefined;
-}
-
-export const convertCommand: CommandModule<object, ConvertOptions> = {
+export const convertCommand: CommandModule = {
   command: 'convert <files..>',
   describe: 'convert an export to an import body (NDJSON), without sending it',
   // The sources are loaded only when needed: other commands should start fast.
@@ -18,8 +13,9 @@ export const convertCommand: CommandModule<object, ConvertOptions> = {
       .option('output', { alias: 'o', type: 'string', describe: 'file to write to (default: standard output)' })
       .example('$0 convert users.json --from auth0 --org acme | head -3', 'show the first three users')
       .example('$0 convert users.json passwords.ndjson --from auth0 --org acme -o users.ndjson', 'write a file');
-  }) as unknown as (yargs: Argv) => Argv<ConvertOptions>,
-  async handler(options) {
+  }) as unknown as (yargs: Argv) => Argv,
+  async handler(given) {
+    const options = given as unknown as WriteOptions;
     const { writeConverted } = await import('../import/write.ts');
     await writeConverted(openOutput(options.json === true, options.shell), options);
   },

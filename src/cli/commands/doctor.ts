@@ -1,33 +1,27 @@
-import { readFileSync } from 'node:fs';
-import type { Argv, CommandModule } from 'yargs';
 import { type Finding, ok, problem } from '../../operate/finding.ts';
+import { command } from '../command.ts';
 import { checkService, conclude, show } from '../doctor/doctor.ts';
 import { ofTheServer } from '../service/server-part.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT } from '../terminal/failure.ts';
-
-interface Options extends CommonOptions {
-  local?: boolean | undefined;
-}
+import { ownVersion } from '../version.ts';
 
 /** `muster doctor`: finds problems and says what to do about them. */
-export const doctor: CommandModule<CommonOptions, Options> = {
-  command: 'doctor',
+export const doctor = command({
+  usage: 'doctor',
   describe: 'check the service for problems, and say what to do',
-  builder: (parser: Argv<CommonOptions>) =>
-    parser
-      .options({
-        local: { type: 'boolean', describe: "on the server's machine: check the settings in the environment instead" },
-      })
-      .example('$0 doctor', 'the service, its stores, queue, mail, and your login')
-      .example('$0 doctor --local', 'before the first start, with DATABASE_URL and other settings set')
-      .example(
-        '$0 doctor --json | jq -r \'.findings[] | select(.state == "problem").advice\'',
-        'for scripts: what to do about each problem',
-      ),
-  async handler({ local, ...options }) {
-    const session = await openSession(options);
+  options: {
+    local: { type: 'boolean', describe: "on the server's machine: check the settings in the environment instead" },
+  },
+  examples: [
+    ['$0 doctor', 'the service, its stores, queue, mail, and your login'],
+    ['$0 doctor --local', 'before the first start, with DATABASE_URL and other settings set'],
+    [
+      '$0 doctor --json | jq -r \'.findings[] | select(.state == "problem").advice\'',
+      'for scripts: what to do about each problem',
+    ],
+  ],
+  async run(session, { local, shell }) {
     const version = ownVersion();
     const findings: Finding[] = [];
     const tell = (finding: Finding) => {
@@ -35,11 +29,11 @@ export const doctor: CommandModule<CommonOptions, Options> = {
       show(session.out, finding);
     };
     tell(checkNode(version));
-    const looks = local ? await checkMachineHere(options.shell.env) : checkService(session, version);
-    for await (const finding of looks) tell(finding);
-    if (conclude(session.out, findings) > 0) options.shell.exitCode = EXIT.failed;
+    const checks = local ? await checkMachineHere(shell.env) : checkService(session, version);
+    for await (const finding of checks) tell(finding);
+    if (conclude(session.out, findings) > 0) shell.exitCode = EXIT.failed;
   },
-};
+});
 
 /** Loaded only when needed, as it imports the service's settings: commands should start fast. */
 async function checkMachineHere(env: Shell['env']): Promise<AsyncIterable<Finding>> {
@@ -52,9 +46,4 @@ function checkNode(version: string): Finding {
   const message = `muster ${version} on Node.js ${process.versions.node}`;
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return ok('this command', message);
   return problem('this command', message, `It needs Node.js ${OLDEST_NODE} or newer.`);
-}
-
-function ownVersion(): string {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -1,62 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Argv, CommandModule } from 'yargs';
+import { command, type GivenOptions, showEntries } from '../command.ts';
 import { download, OUTPUT } from '../download.ts';
-import { pastDate } from '../options.ts';
+import { flag, limit, pastDate, text } from '../options.ts';
 import { type AuditEvent, EVENT_COLUMNS, eventRow, followEvents, openOutage, PATIENCE } from '../service/events.ts';
 import { findOrg } from '../service/find.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
+import type { Session } from '../service/session.ts';
 import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
 
-interface Options extends CommonOptions {
-  type?: string[] | undefined;
-  user?: string | undefined;
-  actor?: string | undefined;
-  org?: string | undefined;
-  client?: string | undefined;
-  address?: string | undefined;
-  since?: string | undefined;
-  until?: string | undefined;
-  oldestFirst?: boolean | undefined;
-  limit: number;
-  pageToken?: string | undefined;
-  format?: string | undefined;
-  output: string;
-  follow: boolean;
-}
+/** `muster events`: searches the audit events, exports all that match, or follows new ones. */
 
-const text = (describe: string) => ({ type: 'string', requiresArg: true, describe }) as const;
+const OPTIONS = {
+  type: { ...text('only events of this type, such as user.signin.failed; can be repeated'), array: true },
+  user: text('only events about the user with this id'),
+  actor: text('only what the user or client with this id did'),
+  org: text('only events of this organization: id, name or domain'),
+  client: text('only events with this OAuth client id'),
+  address: text('only from this IP address, or network such as 192.0.2.0/24'),
+  since: text('only from then on: 24h, 7d, 2026-01-31 or a full timestamp'),
+  until: text('only before then, in the same forms'),
+  'oldest-first': flag('oldest first; otherwise newest first'),
+  limit: limit(50),
+  'page-token': text('continue where a previous list ended'),
+  format: { ...text('write all events: JSON lines, or a table for a spreadsheet'), choices: ['ndjson', 'csv'] },
+  follow: { ...flag('show new events as they come, until Ctrl-C'), alias: 'f' },
+  output: { ...OUTPUT, describe: 'file for --format; - is standard output' },
+} as const;
 
-/** `muster events`: searches the audit events, or exports all that match. */
-export const events: CommandModule<CommonOptions, Options> = {
-  command: 'events',
+export const events = command({
+  usage: 'events',
   describe: 'search or export the audit events: sign-ins, tokens, administrative changes',
-  builder: (parser: Argv<CommonOptions>) =>
+  options: OPTIONS,
+  check: (parser) =>
     parser
-      .options({
-        type: { ...text('only events of this type, such as user.signin.failed; can be repeated'), array: true },
-        user: text('only events about the user with this id'),
-        actor: text('only what the user or client with this id did'),
-        org: text('only events of this organization: id, name or domain'),
-        client: text('only events with this OAuth client id'),
-        address: text('only from this IP address, or network such as 192.0.2.0/24'),
-        since: text('only from then on: 24h, 7d, 2026-01-31 or a full timestamp'),
-        until: text('only before then, in the same forms'),
-        'oldest-first': { type: 'boolean', default: false, describe: 'oldest first; otherwise newest first' },
-        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
-        'page-token': text('continue where a previous list ended'),
-        format: { ...text('write all events: JSON lines, or a table for a spreadsheet'), choices: ['ndjson', 'csv'] },
-        follow: { type: 'boolean', alias: 'f', default: false, describe: 'show new events as they come, until Ctrl-C' },
-        output: { ...OUTPUT, describe: 'file for --format; - is standard output' },
-      })
       .check(({ limit }) => (Number.isInteger(limit) && limit > 0 && limit <= 1000) || LIMIT)
       .check(({ output, format }) => output === '-' || format !== undefined || '--output requires --format.')
-      .check((options) => !options.follow || !ENDED.some((name) => options[name]) || FOLLOW)
-      .example('$0 events --follow --type user.locked', 'users who are locked from now on')
-      .example('$0 events --type user.signin.failed --since 24h', 'failed sign-ins of the last day')
-      .example('$0 events --user 1234 --json | jq .result', 'everything about a user')
-      .example('$0 events --since 2026-01-01 --until 2026-02-01 --format csv -o january.csv', 'a month as a table'),
-  async handler(options) {
-    const session = await openSession(options);
+      .check((options) => !options.follow || !ENDED.some((name) => options[name]) || FOLLOW),
+  examples: [
+    ['$0 events --follow --type user.locked', 'users who are locked from now on'],
+    ['$0 events --type user.signin.failed --since 24h', 'failed sign-ins of the last day'],
+    ['$0 events --user 1234 --json | jq .result', 'everything about a user'],
+    ['$0 events --since 2026-01-01 --until 2026-02-01 --format csv -o january.csv', 'a month as a table'],
+  ],
+  async run(session, options) {
     const body = await filterOf(session, options);
     if (options.follow) return follow(session, body, options.limit);
     if (options.format === undefined) return list(session, { ...body, pageSize: options.limit }, options.pageToken);
@@ -65,7 +50,7 @@ export const events: CommandModule<CommonOptions, Options> = {
       session.api.open('POST', '/admin/v1/events/_export', { body: exported, signal }),
     );
   },
-};
+});
 
 const LIMIT = '--limit must be a whole number from 1 to 1000; --format writes all events.';
 
@@ -102,10 +87,15 @@ async function follow({ api, out }: Session, filter: object, limit: number): Pro
   });
 }
 
-async function filterOf({ api }: Session, options: Options): Promise<Record<string, unknown>> {
+async function filterOf({ api }: Session, options: GivenOptions<typeof OPTIONS>): Promise<Record<string, unknown>> {
   const { type: types, user: userId, actor: actorId, org, client: clientId, address, since, until } = options;
   return {
-    ...{ types, userId, actorId, clientId, address, asc: options.oldestFirst ?? false },
+    types,
+    userId,
+    actorId,
+    clientId,
+    address,
+    asc: options.oldestFirst,
     orgId: org === undefined ? undefined : await findOrg(api, org),
     from: since === undefined ? undefined : pastDate(since),
     to: until === undefined ? undefined : pastDate(until),
@@ -117,7 +107,6 @@ async function list({ api, out }: Session, body: Record<string, unknown>, pageTo
     body: { ...body, pageToken },
   });
   out.result(page);
-  if (page.result.length === 0) return out.line('None.');
-  out.table(EVENT_COLUMNS, page.result.map(eventRow));
+  showEntries(out, page.result, { columns: EVENT_COLUMNS, row: eventRow });
   if (page.nextPageToken && !out.json) out.note(`There are more: add --page-token ${page.nextPageToken}.`);
 }

@@ -1,71 +1,39 @@
-import type { Argv, CommandModule } from 'yargs';
+import { command, type GivenOptions } from '../command.ts';
 import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
-import { type CommonOptions, type Me, nameOf, openSession, readMe, rolesOf, type Session } from '../service/session.ts';
-import { keepLogin, type Login, readKept } from '../service/settings.ts';
+import { type Me, nameOf, readMe, rolesOf, type Session } from '../service/session.ts';
+import { isLoopback, keepLogin, type Login, readKept } from '../service/settings.ts';
 import { askSecret } from '../terminal/ask.ts';
-import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
+import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /**
- * A token that a person types or a program pipes in.
+ * `muster login` and `muster logout`.
  *
- * Guarantee: it is not shown while it is typed, and appears neither in the process list nor in a shell's history.
+ * Guarantee: a token is not shown while it is typed, and appears neither in the process list nor in a shell's history.
  */
 
-/** RFC 6750 section 2.1, up to the length that the service accepts. */
-const TOKEN = /^[\x21-\x7e]{1,4096}$/;
-const MOST_BYTES = 10_000;
-
-/** @throws Failure when the input is not a token */
-export async function readTypedToken(out: Output): Promise<string> {
-  const text = (
-    out.input.isTTY
-      ? await askSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))
-      : await pipedText(out.input)
-  ).trim();
-  if (TOKEN.test(text)) return text;
-  throw new Failure(text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.', {
-    exitCode: EXIT.usage,
-    advice: 'Type it, or pipe it in: muster login --token < file',
-  });
-}
-
-async function pipedText(input: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of input.setEncoding('utf8')) {
-    text += chunk as string;
-    if (text.length > MOST_BYTES) break;
-  }
-  return text;
-}
-
-interface Options extends CommonOptions {
-  browser: boolean;
-  device?: boolean | undefined;
-  token?: boolean | undefined;
-}
+const OPTIONS = {
+  browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the URL' },
+  device: { type: 'boolean', describe: 'for a machine without a browser: enter a code in a browser elsewhere' },
+  token: {
+    type: 'boolean',
+    describe: 'store a personal access token, typed without echo or read from standard input',
+  },
+} as const;
 
 /** `muster login`: through a browser on this machine, through one elsewhere, or with an existing token. */
-export const login: CommandModule<CommonOptions, Options> = {
-  command: 'login',
+export const login = command({
+  usage: 'login',
   describe: 'log in to a service and store the token for the other commands',
-  builder: (parser: Argv<CommonOptions>) =>
-    parser
-      .options({
-        browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the URL' },
-        device: { type: 'boolean', describe: 'for a machine without a browser: enter a code in a browser elsewhere' },
-        token: {
-          type: 'boolean',
-          describe: 'store a personal access token, typed without echo or read from standard input',
-        },
-      })
-      .conflicts('device', 'token')
-      .example('$0 login --url https://muster.example.com', 'with your browser')
-      .example('$0 login --device', 'from a server, over ssh')
-      .example('$0 login --token < token.txt', 'with the token that the first start of the service printed'),
-  async handler(options) {
-    const session = await openSession(options);
+  options: OPTIONS,
+  check: (parser) => parser.conflicts('device', 'token'),
+  examples: [
+    ['$0 login --url https://muster.example.com', 'with your browser'],
+    ['$0 login --device', 'from a server, over ssh'],
+    ['$0 login --token < token.txt', 'with the token that the first start of the service printed'],
+  ],
+  async run(session, options) {
     const { out, settings } = session;
     warnOfPlainHttp(out, settings.url);
     const login = await newLogin(session, options);
@@ -73,15 +41,17 @@ export const login: CommandModule<CommonOptions, Options> = {
     await withLock(settings.path, () => keepLogin(settings.path, settings.url, login));
     tell(session, me);
   },
-};
+});
 
-async function newLogin({ out, settings }: Session, { browser, device, token }: Options): Promise<Login> {
+async function newLogin(
+  { out, settings }: Session,
+  { browser, device, token }: GivenOptions<typeof OPTIONS>,
+): Promise<Login> {
   if (token) return { accessToken: await readTypedToken(out) };
   const { url } = settings;
   // Loaded only when needed: commands should start fast.
-  const [{ findServer, loginOf, requireCliLogin }, { logInByBrowser }, { logInByDevice }] = await Promise.all([
+  const [{ findServer, loginOf, requireCliLogin }, { logInByBrowser, logInByDevice }] = await Promise.all([
     import('../service/oauth-server.ts'),
-    import('../service/browser-login.ts'),
     import('../service/browser-login.ts'),
   ]);
   const server = await findServer(url);
@@ -107,28 +77,52 @@ function tell({ out, settings }: Session, me: Me): void {
   if (settings.token) out.note('MUSTER_TOKEN or --token-file takes precedence while it is set.');
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-
 function warnOfPlainHttp(out: Output, url: string): void {
   const { protocol, hostname } = new URL(url);
-  if (protocol === 'https:' || LOOPBACK.has(hostname)) return;
+  if (protocol === 'https:' || isLoopback(hostname)) return;
   out.note(`Warning: without HTTPS, tokens and passwords can be intercepted on the way to ${hostname}.`);
 }
 
+/** RFC 6750 section 2.1, up to the length that the service accepts. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+const MOST_BYTES = 10_000;
+
+/** A token that a person types or a program pipes in. @throws Failure when the input is not a token */
+async function readTypedToken(out: Output): Promise<string> {
+  const text = (
+    out.input.isTTY
+      ? await askSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))
+      : await pipedText(out.input)
+  ).trim();
+  if (TOKEN.test(text)) return text;
+  throw wrongUsage(
+    text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.',
+    'Type it, or pipe it in: muster login --token < file',
+  );
+}
+
+async function pipedText(input: NodeJS.ReadStream): Promise<string> {
+  let text = '';
+  for await (const chunk of input.setEncoding('utf8')) {
+    text += chunk as string;
+    if (text.length > MOST_BYTES) break;
+  }
+  return text;
+}
+
 /** `muster logout`: ends the login at the service and deletes the stored token. */
-export const logout: CommandModule<CommonOptions, CommonOptions> = {
-  command: 'logout',
+export const logout = command({
+  usage: 'logout',
   describe: 'end the login at the service and delete the stored token',
-  builder: (parser) => parser.example('$0 logout', 'from the service of the last login'),
-  async handler(options) {
-    const session = await openSession(options);
+  examples: [['$0 logout', 'from the service of the last login']],
+  async run(session) {
     const { path, url } = session.settings;
     // Under the lock: the token to revoke must be the stored one, even if another command renews it meanwhile.
     const login = await withLock(path, () => forget(session));
     session.out.result({ url, loggedOut: login !== undefined });
     session.out.line(login ? `Logged out at ${url}.` : `You were not logged in at ${url}.`);
   },
-};
+});
 
 async function forget(session: Session): Promise<Login | undefined> {
   const { path, url } = session.settings;

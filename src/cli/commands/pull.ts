@@ -1,21 +1,14 @@
 import type { Argv, CommandModule } from 'yargs';
 import { PULL_SYSTEMS } from '../../sources/pull/registry.ts';
 import type { PullSystem } from '../../sources/pull/system.ts';
-import { group, subcommand } from '../options.ts';
+import { group } from '../command.ts';
 import type { PullOptions } from '../pull/options.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
+import { openSession } from '../service/session.ts';
 
 /** `muster pull`: reads users from a running system, and imports or saves them. One subcommand for each system. */
+export const pull = group('pull', 'import users straight from a running system', PULL_SYSTEMS.map(commandOf));
 
-interface Options extends CommonOptions, PullOptions {}
-
-export const pull = group(
-  'pull',
-  'import users straight from a running system',
-  PULL_SYSTEMS.map((system) => subcommand(commandOf(system))),
-);
-
-function commandOf(system: PullSystem): CommandModule<CommonOptions, Options> {
+function commandOf(system: PullSystem): CommandModule {
   return {
     command: system.name,
     describe: system.describe,
@@ -23,8 +16,9 @@ function commandOf(system: PullSystem): CommandModule<CommonOptions, Options> {
     builder: (async (yargs: Argv) => {
       const { pullOptions } = await import('../pull/options.ts');
       return pullOptions(yargs, system);
-    }) as unknown as (yargs: Argv<CommonOptions>) => Argv<Options>,
-    async handler(options) {
+    }) as unknown as (yargs: Argv) => Argv,
+    async handler(given) {
+      const options = given as unknown as PullOptions;
       const { runPull } = await import('../pull/run.ts');
       await runPull(await openSession(options), system, options);
     },

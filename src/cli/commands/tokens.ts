@@ -1,65 +1,54 @@
-import type { Argv } from 'yargs';
-import { expiryDate, group, subcommand } from '../options.ts';
+import { command, deleteCommand, type GivenOptions, group, listCommand } from '../command.ts';
+import { argument, expiryDate, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, userIdOf } from '../service/find.ts';
-import { type CommonOptions, openSession, type Session } from '../service/session.ts';
-/** The path of a machine user's personal access tokens, or of one of them. */
-export function tokensPath(userId: string, tokenId?: string): string {
-  const all = `/management/v1/users/${encodeURIComponent(userId)}/pats`;
-  return tokenId === undefined ? all : `${all}/${encodeURIComponent(tokenId)}`;
-}
+import type { Session } from '../service/session.ts';
 
-interface Options extends CommonOptions {
-  user?: string | undefined;
-  newMachine?: string | undefined;
-  org?: string | undefined;
-  role?: string | undefined;
-  expires?: string | undefined;
-}
+/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
 
-interface Created {
-  tokenId: string;
-  token: string;
-}
+const USER = { ...text('id or login name'), demandOption: true } as const;
 
-const ROLES = ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER', 'IAM_OWNER'];
+const CREATE_OPTIONS = {
+  user: text('existing machine user: id or login name'),
+  'new-machine': text('name of a machine user to create'),
+  org: text('organization of the new user: id, name or domain'),
+  role: {
+    choices: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER', 'IAM_OWNER'],
+    requiresArg: true,
+    describe: 'role of the new user [default: ORG_OWNER]',
+  },
+  expires: text('when it expires: 90d, 12h, 2027-01-31 (default: never)'),
+} as const;
 
-export const create = subcommand<Options>({
-  command: 'create',
+const create = command({
+  usage: 'create',
   describe: 'create a token for an existing or a new machine user',
-  builder: (parser: Argv<CommonOptions>) =>
+  options: CREATE_OPTIONS,
+  check: (parser) =>
     parser
-      .options({
-        user: { type: 'string', requiresArg: true, describe: 'existing machine user: id or login name' },
-        'new-machine': { type: 'string', requiresArg: true, describe: 'name of a machine user to create' },
-        org: { type: 'string', requiresArg: true, describe: 'organization of the new user: id, name or domain' },
-        role: { choices: ROLES, requiresArg: true, describe: 'role of the new user [default: ORG_OWNER]' },
-        expires: {
-          type: 'string',
-          requiresArg: true,
-          describe: 'when it expires: 90d, 12h, 2027-01-31 (default: never)',
-        },
-      })
       .conflicts('user', ['new-machine', 'org', 'role'])
       .implies('new-machine', 'org')
-      .check(({ user, newMachine }) => Boolean(user ?? newMachine) || 'Specify --user or --new-machine.')
-      .example('$0 tokens create --new-machine importer --org acme --expires 30d', 'for a script that imports')
-      .example('MUSTER_TOKEN=$($0 tokens create --user importer)', 'standard output gets only the token'),
-  async handler({ expires, ...options }) {
-    const session = await openSession(options);
+      .check(({ user, newMachine }) => Boolean(user ?? newMachine) || 'Specify --user or --new-machine.'),
+  examples: [
+    ['$0 tokens create --new-machine importer --org acme --expires 30d', 'for a script that imports'],
+    ['MUSTER_TOKEN=$($0 tokens create --user importer)', 'standard output gets only the token'],
+  ],
+  async run(session, { user, expires, ...given }) {
     const { out, api } = session;
     const expirationDate = expires === undefined ? undefined : expiryDate(expires);
-    const userId = options.user === undefined ? await newMachine(session, options) : await userIdOf(api, options.user);
+    const userId = user === undefined ? await createMachine(session, given) : await userIdOf(api, user);
     const body = { expirationDate };
-    const created = await api.call<Created>('POST', tokensPath(userId), { body });
+    const created = await api.call<{ tokenId: string; token: string }>('POST', tokensPath(userId), { body });
     out.result({ userId, ...created, expirationDate });
     if (!out.json) out.note(`Token ${created.tokenId} of user ${userId}, shown only once:`);
     out.line(created.token);
   },
 });
 
+type Machine = Pick<GivenOptions<typeof CREATE_OPTIONS>, 'newMachine' | 'org' | 'role'>;
+
 /** @returns its id */
-async function newMachine({ out, api }: Session, { newMachine = '', org = '', role }: Options): Promise<string> {
+async function createMachine({ out, api }: Session, { newMachine = '', org = '', role }: Machine): Promise<string> {
   const orgId = await findOrg(api, org);
   const body = { userName: newMachine, name: newMachine };
   const { userId } = await api.call<{ userId: string }>('POST', '/management/v1/users/machine', { org: orgId, body });
@@ -75,55 +64,35 @@ async function giveRole(api: Api, orgId: string, userId: string, role: string): 
   else await api.call('POST', '/management/v1/orgs/me/members', { org: orgId, body });
 }
 
-interface Options2 extends CommonOptions {
-  token: string;
-  user: string;
+interface Token {
+  tokenId: string;
+  expirationDate?: string;
+  details: { creationDate: string };
 }
 
-export const remove = subcommand<Options2>({
-  command: 'delete <token>',
-  describe: 'delete a token; the next call with it is refused',
-  builder: (parser) =>
-    parser
-      .positional('token', { type: 'string', demandOption: true, describe: 'token id, as `tokens list` shows it' })
-      .options({ user: { type: 'string', requiresArg: true, demandOption: true, describe: 'id or login name' } })
-      .example('$0 tokens delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --user importer', ''),
-  async handler({ token, user, ...options }) {
-    const { out, api } = await openSession(options);
-    out.result(await api.call('DELETE', tokensPath(await userIdOf(api, user), token)));
-    out.line(`Token ${token} is deleted.`);
-  },
-});
-
-interface Options3 extends CommonOptions {
-  user: string;
-}
-
-interface Tokens {
-  result: { tokenId: string; expirationDate?: string; details: { creationDate: string } }[];
-}
-
-export const list = subcommand<Options3>({
-  command: 'list',
+const list = listCommand({
   describe: 'list the tokens of a machine user: ids and dates, not the tokens themselves',
-  builder: (parser) =>
-    parser
-      .options({ user: { type: 'string', requiresArg: true, demandOption: true, describe: 'id or login name' } })
-      .example('$0 tokens list --user importer', ''),
-  async handler({ user, ...options }) {
-    const { out, api } = await openSession(options);
-    const found = await api.call<Tokens>('GET', tokensPath(await userIdOf(api, user)));
-    out.result(found);
-    if (found.result.length === 0) return out.line('None.');
-    const rows = found.result.map((token) => [
-      token.tokenId,
-      token.details.creationDate,
-      token.expirationDate ?? 'never',
-    ]);
-    out.table(['TOKEN ID', 'CREATED', 'EXPIRES'], rows);
-  },
+  options: { user: USER },
+  examples: [['$0 tokens list --user importer', '']],
+  read: async (api, { user }) => api.call<{ result: Token[] }>('GET', tokensPath(await userIdOf(api, user))),
+  columns: ['TOKEN ID', 'CREATED', 'EXPIRES'],
+  row: ({ tokenId, expirationDate, details }) => [tokenId, details.creationDate, expirationDate ?? 'never'],
 });
 
-/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
+const remove = deleteCommand({
+  what: 'token',
+  describe: 'delete a token; the next call with it is refused',
+  options: { token: argument('token id, as `tokens list` shows it'), user: USER },
+  examples: [['$0 tokens delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --user importer', '']],
+  target: async (api, { token, user }) => ({
+    id: token,
+    path: `${tokensPath(await userIdOf(api, user))}/${encodeURIComponent(token)}`,
+  }),
+});
+
+/** The path of a machine user's personal access tokens. */
+function tokensPath(userId: string): string {
+  return `/management/v1/users/${encodeURIComponent(userId)}/pats`;
+}
 
 export const tokens = group('tokens', 'create, list and delete personal access tokens', [create, list, remove]);

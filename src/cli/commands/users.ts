@@ -1,5 +1,6 @@
-import type { Argv } from 'yargs';
-import { group, type Subcommand, subcommand, YES } from '../options.ts';
+import type { CommandModule } from 'yargs';
+import { command, deleteCommand, group, showEntries } from '../command.ts';
+import { argument, isLimit, limit, text, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import {
   displayName,
@@ -7,90 +8,67 @@ import {
   findUsers,
   searchUsers,
   stateOf,
-  USER_COLUMNS,
+  USER_TABLE,
   type User,
   userIdOf,
   userPath,
-  userRow,
 } from '../service/find.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
-import { confirm } from '../terminal/ask.ts';
 import type { Output } from '../terminal/output.ts';
-/** The user that a command acts on. */
-export const USER = { type: 'string', demandOption: true, describe: 'id or login name' } as const;
 
-/** Deactivate, reactivate, lock, unlock: the same command, in different words. */
+/** `muster users`: shows users and changes them. */
 
-interface Options extends CommonOptions {
-  user: string;
-}
+const USER = argument('id or login name');
 
-const CHANGES: readonly [name: string, describe: string, done: string][] = [
-  ['deactivate', 'stop a user from logging in until reactivated', 'is now inactive, and logged out everywhere'],
-  ['reactivate', 'let a deactivated user log in again', 'is active again'],
-  ['lock', 'stop a user from logging in until unlocked', 'is now locked, and logged out everywhere'],
-  ['unlock', 'let a locked user log in again, also after too many failed logins', 'is unlocked'],
-];
-
-export const stateChanges: readonly Subcommand[] = CHANGES.map(([name, describe, done]) =>
-  subcommand<Options>({
-    command: `${name} <user>`,
-    describe,
-    builder: (parser) => parser.positional('user', USER).example(`$0 users ${name} ann@acme.example`, ''),
-    async handler({ user, ...options }) {
-      const { out, api } = await openSession(options);
-      const userId = await userIdOf(api, user);
-      out.result(await api.call('POST', userPath(userId, `/${name}`), { body: {} }));
-      out.line(`User ${userId} ${done}.`);
+const list = command({
+  usage: 'list',
+  describe: 'list users, ordered by name',
+  options: {
+    org: text('only users of this organization: id, name or domain'),
+    state: {
+      choices: ['active', 'inactive', 'locked', 'initial'],
+      requiresArg: true,
+      describe: 'only users in this state',
     },
-  }),
-);
-
-interface Options2 extends CommonOptions {
-  user: string;
-  yes: boolean;
-}
-
-export const remove = subcommand<Options2>({
-  command: 'delete <user>',
-  describe: 'delete a user; their id and names are free again at once',
-  builder: (parser) =>
-    parser
-      .positional('user', USER)
-      .options({ yes: YES })
-      .example('$0 users delete ann@acme.example', 'asks for confirmation'),
-  async handler({ user, yes, ...options }) {
-    const { out, api } = await openSession(options);
-    const userId = await userIdOf(api, user);
-    if (!yes) await confirm(out, `Delete user ${userId}? This cannot be undone.`);
-    out.result(await api.call('DELETE', userPath(userId)));
-    out.line(`User ${userId} is deleted.`);
+    limit: limit(50),
+    offset: { type: 'number', requiresArg: true, default: 0, describe: 'how many to skip first' },
+  },
+  check: (parser) => parser.check(isLimit).check(({ offset }) => isOffset(offset) || OFFSET),
+  examples: [
+    ['$0 users list --org acme --state locked', 'users that are locked'],
+    ['$0 users list --limit 1 --json | jq -r .details.totalResult', 'how many there are'],
+  ],
+  async run({ out, api }, { org, state, limit, offset }) {
+    const queries = [
+      ...(org ? [{ organizationIdQuery: { organizationId: await findOrg(api, org) } }] : []),
+      ...(state ? [{ stateQuery: { state: `USER_STATE_${state.toUpperCase()}` } }] : []),
+    ];
+    const { details, result } = await searchUsers(api, queries, limit, offset);
+    out.result({ details, result });
+    showEntries(out, result, USER_TABLE);
+    const next = offset + result.length;
+    const left = Number(details.totalResult) - next;
+    if (result.length === 0 || left <= 0 || out.json) return;
+    out.note(`${details.totalIsEstimate ? 'About ' : ''}${left} more: raise --limit, or use --offset ${next}.`);
   },
 });
 
-interface Options3 extends CommonOptions {
-  text: string;
+const OFFSET = '--offset must be a whole number of at least 0.';
+
+function isOffset(offset: number): boolean {
+  return Number.isInteger(offset) && offset >= 0;
 }
 
-export const find = subcommand<Options3>({
-  command: 'find <text>',
+const find = command({
+  usage: 'find <text>',
   describe: 'find users by their login name, user name, email address or id',
-  builder: (parser) =>
-    parser
-      .positional('text', { type: 'string', demandOption: true, describe: 'the whole value; case does not matter' })
-      .example('$0 users find ann@acme.example', 'by address or login name'),
-  async handler({ text, ...options }) {
-    const { out, api } = await openSession(options);
+  options: { text: argument('the whole value; case does not matter') },
+  examples: [['$0 users find ann@acme.example', 'by address or login name']],
+  async run({ out, api }, { text }) {
     const result = await findUsers(api, text);
     out.result({ details: { totalResult: String(result.length) }, result });
-    if (result.length === 0) out.line('None.');
-    else out.table(USER_COLUMNS, result.map(userRow));
+    showEntries(out, result, USER_TABLE);
   },
 });
-
-interface Options4 extends CommonOptions {
-  user: string;
-}
 
 interface Whole {
   details: { resourceOwner: string; changeDate: string };
@@ -99,16 +77,15 @@ interface Whole {
   links: { idpId: string; userId: string; userName: string }[];
 }
 
-export const get = subcommand<Options4>({
-  command: 'get <user>',
+const get = command({
+  usage: 'get <user>',
   describe: 'show a user with their metadata and links to identity providers',
-  builder: (parser) =>
-    parser
-      .positional('user', USER)
-      .example("$0 users get 'auth0|60425dc4'", 'by id')
-      .example('$0 users get ann@acme.example --json', 'by login name'),
-  async handler({ user, ...options }) {
-    const { out, api } = await openSession(options);
+  options: { user: USER },
+  examples: [
+    ["$0 users get 'auth0|60425dc4'", 'by id'],
+    ['$0 users get ann@acme.example --json', 'by login name'],
+  ],
+  async run({ out, api }, { user }) {
     const found = await read(api, await userIdOf(api, user));
     out.result(found);
     show(out, found);
@@ -158,68 +135,38 @@ function decoded(base64: string): string {
   }
 }
 
-interface Options5 extends CommonOptions {
-  org?: string | undefined;
-  state?: string | undefined;
-  limit: number;
-  offset: number;
+/** Commands that call the action of the same name. */
+const stateChanges = [
+  stateChange(
+    'deactivate',
+    'stop a user from logging in until reactivated',
+    'is now inactive, and logged out everywhere',
+  ),
+  stateChange('reactivate', 'let a deactivated user log in again', 'is active again'),
+  stateChange('lock', 'stop a user from logging in until unlocked', 'is now locked, and logged out everywhere'),
+  stateChange('unlock', 'let a locked user log in again, also after too many failed logins', 'is unlocked'),
+];
+
+function stateChange(name: string, describe: string, done: string): CommandModule {
+  return command({
+    usage: `${name} <user>`,
+    describe,
+    options: { user: USER },
+    examples: [[`$0 users ${name} ann@acme.example`, '']],
+    async run({ out, api }, { user }) {
+      const userId = await userIdOf(api, user);
+      out.result(await api.call('POST', userPath(userId, `/${name}`), { body: {} }));
+      out.line(`User ${userId} ${done}.`);
+    },
+  });
 }
 
-const isCount = (n: number, least: number) => Number.isInteger(n) && n >= least;
-
-export const list = subcommand<Options5>({
-  command: 'list',
-  describe: 'list users, ordered by name',
-  builder: (parser: Argv<CommonOptions>) =>
-    parser
-      .options({
-        org: { type: 'string', requiresArg: true, describe: 'only users of this organization: id, name or domain' },
-        state: {
-          choices: ['active', 'inactive', 'locked', 'initial'],
-          requiresArg: true,
-          describe: 'only users in this state',
-        },
-        limit: { type: 'number', requiresArg: true, default: 50, describe: 'how many to list' },
-        offset: { type: 'number', requiresArg: true, default: 0, describe: 'how many to skip first' },
-      })
-      .check(({ limit }) => isCount(limit, 1) || '--limit must be a whole number of at least 1.')
-      .check(({ offset }) => isCount(offset, 0) || '--offset must be a whole number of at least 0.')
-      .example('$0 users list --org acme --state locked', 'users that are locked')
-      .example('$0 users list --limit 1 --json | jq -r .details.totalResult', 'how many there are'),
-  async handler({ org, state, limit, offset, ...options }) {
-    const { out, api } = await openSession(options);
-    const queries = [
-      ...(org ? [{ organizationIdQuery: { organizationId: await findOrg(api, org) } }] : []),
-      ...(state ? [{ stateQuery: { state: `USER_STATE_${state.toUpperCase()}` } }] : []),
-    ];
-    const found = await searchUsers(api, queries, limit, offset);
-    out.result(found);
-    if (found.result.length === 0) return out.line('None.');
-    out.table(USER_COLUMNS, found.result.map(userRow));
-    const { totalResult, totalIsEstimate } = found.details;
-    const left = Number(totalResult) - offset - found.result.length;
-    if (left > 0 && !out.json)
-      out.note(
-        `${totalIsEstimate ? 'About ' : ''}${left} more: raise --limit, or use --offset ${offset + found.result.length}.`,
-      );
-  },
-});
-
-interface Options6 extends CommonOptions {
-  user: string;
-  code?: boolean | undefined;
-}
-
-export const resetPassword = subcommand<Options6>({
-  command: 'reset-password <user>',
+const resetPassword = command({
+  usage: 'reset-password <user>',
   describe: 'send a user a mail with a link to set a new password',
-  builder: (parser) =>
-    parser
-      .positional('user', USER)
-      .options({ code: { type: 'boolean', describe: 'print the code instead of sending a mail' } })
-      .example('$0 users reset-password ann@acme.example', ''),
-  async handler({ user, code, ...options }) {
-    const { out, api } = await openSession(options);
+  options: { user: USER, code: { type: 'boolean', describe: 'print the code instead of sending a mail' } },
+  examples: [['$0 users reset-password ann@acme.example', '']],
+  async run({ out, api }, { user, code }) {
     const userId = await userIdOf(api, user);
     const body = code ? { returnCode: {} } : { sendLink: {} };
     const answer = await api.call<{ verificationCode?: string }>('POST', userPath(userId, '/password_reset'), { body });
@@ -230,7 +177,16 @@ export const resetPassword = subcommand<Options6>({
   },
 });
 
-/** `muster users`: shows users and changes them. */
+const remove = deleteCommand({
+  what: 'user',
+  describe: 'delete a user; their id and names are free again at once',
+  options: { user: USER, yes: YES },
+  examples: [['$0 users delete ann@acme.example', 'asks for confirmation']],
+  async target(api, { user }) {
+    const id = await userIdOf(api, user);
+    return { id, path: userPath(id) };
+  },
+});
 
 export const users = group('users', 'list, find and manage users', [
   list,

@@ -1,29 +1,27 @@
-import type { CommandModule } from 'yargs';
 import type { WorkerView } from '../../operate/diagnostics.ts';
+import { command } from '../command.ts';
 import { number } from '../follow/progress.ts';
-import { type CommonOptions, openSession } from '../service/session.ts';
 
 const COLUMNS = ['HOST', 'PID', 'STATE', 'VERSION', 'QUEUE', 'IMPORT JOBS', 'MAIL JOBS', 'USERS/S', 'STARTED', 'ROLES'];
 
 /** `muster workers`: the live worker processes. */
-export const workers: CommandModule<CommonOptions, CommonOptions> = {
-  command: 'workers',
+export const workers = command({
+  usage: 'workers',
   describe: 'list the live worker processes, and what each one does',
-  builder: (parser) =>
-    parser
-      .example('$0 workers', 'all workers, by host')
-      .example(
-        '$0 workers --json | jq \'[.result[] | select(.roles | index("import"))] | length\'',
-        'for scripts: how many write users',
-      ),
-  async handler(options) {
-    const { out, api } = await openSession(options);
+  examples: [
+    ['$0 workers', 'all workers, by host'],
+    [
+      '$0 workers --json | jq \'[.result[] | select(.roles | index("import"))] | length\'',
+      'for scripts: how many write users',
+    ],
+  ],
+  async run({ out, api }) {
     const found = await api.call<{ result: WorkerView[] }>('GET', '/admin/v1/workers');
     out.result(found);
     if (found.result.length === 0) return out.line('No worker is running. Start one: npm run worker');
     out.table(COLUMNS, found.result.map(row));
   },
-};
+});
 
 function row({ host, pid, version, queue, jobs, usersPerSecond, startedAt, roles, ...worker }: WorkerView): string[] {
   const shards = queue.shards > 1 ? `, ${queue.shards} shards` : '';

@@ -1,22 +1,45 @@
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Diagnostics } from '../../operate/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../operate/finding.ts';
-import { judge as judgeOfRemote, judgeVersions } from '../../operate/findings.ts';
+import { checkVersions, checkService as judgeOfRemote } from '../../operate/findings.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
+import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /**
- * Checks whether the service is reachable: name, connection, certificate, clock, and whether it reports to be ready.
+ * Checks a service from outside, as its callers see it, and what it reports about itself; shows what it found.
  *
- * Guarantee: sends no token; each step ends within seconds.
+ * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
  */
+
+/** Yields each finding as soon as it is known. @param version of the command line */
+export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
+  const { findings, answers } = await checkAddress(session.settings.url);
+  yield* findings;
+  if (!answers) return;
+  const { finding, me } = await checkIdentity(session);
+  yield finding;
+  if (!me) return;
+  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
+  else yield* await checkInside(session, version);
+}
+
+async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
+  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
+    if (error instanceof Failure) return error;
+    throw error;
+  });
+  if (facts instanceof Failure)
+    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
+  return [checkVersions(facts, version), ...judgeOfRemote(facts)];
+}
 
 const PATIENCE_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/** Returns the findings, and whether the service answered at all. */
-export async function checkAddress(url: string): Promise<{ findings: Finding[]; answers: boolean }> {
+/** Whether the service answered at all, and what its name, connection, certificate, clock and readiness look like. */
+async function checkAddress(url: string): Promise<{ findings: Finding[]; answers: boolean }> {
   const started = Date.now();
   const alive = await get(`${url}/healthz`).catch((error: unknown) => unreachable(url, error));
   if (!(alive instanceof Response)) return { findings: [alive], answers: false };
@@ -69,14 +92,13 @@ function stranger(url: string): Finding {
   return problem('service', `the server at ${url} is not Muster`, 'Check the URL: --url or MUSTER_URL sets it.');
 }
 
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** By then, automatic renewal should have replaced the certificate. */
 const SOON_DAYS = 14;
 
 async function checkTls(url: string): Promise<Finding> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'http:') {
-    if (LOOPBACK.has(hostname)) return ok('tls', 'not needed on this machine');
+    if (isLoopback(hostname)) return ok('tls', 'not needed on this machine');
     const advice = 'Put a TLS proxy in front of the service, and set BASE_URL and TRUST_PROXY.';
     return warning('tls', 'none: tokens and passwords can be intercepted', advice);
   }
@@ -111,8 +133,8 @@ function checkClock(response: Response, started: number, ms: number): Finding {
   const seconds = Math.max(0, Math.round(apart - 0.5));
   if (seconds < CLOCK.warning) return ok('clock', seconds === 0 ? 'in sync with the service' : `${seconds} s apart`);
   const message = `the clocks of the service and of this machine are ${seconds} s apart`;
-  const judge = seconds < CLOCK.problem ? warning : problem;
-  return judge('clock', message, 'Synchronize both with a time server (NTP).');
+  const checkRights = seconds < CLOCK.problem ? warning : problem;
+  return checkRights('clock', message, 'Synchronize both with a time server (NTP).');
 }
 
 async function checkIssuer(url: string): Promise<Finding[]> {
@@ -142,10 +164,8 @@ async function failingParts(response: Response | undefined): Promise<string[]> {
   return body.failing.map((failure: { part?: unknown } | null) => String(failure?.part));
 }
 
-/** Who the caller is, and into which organizations they may import. */
-
-/** Returns the finding, and the caller if the service names them. */
-export async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
+/** Who the caller is and into which organizations they may import, if the service names them. */
+async function checkIdentity({ api }: Session): Promise<{ finding: Finding; me?: Me }> {
   try {
     const me = await readMe(api);
     return { finding: judge(me), me };
@@ -171,34 +191,9 @@ function judge(me: Me): Finding {
   return warning('login', `${nameOf(me)}; may not import into any organization`, advice);
 }
 
-/** Checks a service from outside, as its callers see it, and what it reports about itself. */
-
-/** Yields each finding as soon as it is known. @param version of the command line */
-export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {
-  const { findings, answers } = await checkAddress(session.settings.url);
-  yield* findings;
-  if (!answers) return;
-  const { finding, me } = await checkIdentity(session);
-  yield finding;
-  if (!me) return;
-  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
-  else yield* await checkInside(session, version);
-}
-
-async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
-  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
-    if (error instanceof Failure) return error;
-    throw error;
-  });
-  if (facts instanceof Failure)
-    return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  return [judgeVersions(facts, version), ...judgeOfRemote(facts)];
-}
-
-/** How `muster doctor` shows what it found. */
-
 const MARKS: Readonly<Record<State, string>> = { ok: '✔', skipped: '–', warning: '!', problem: '✖' };
 
+/** Prints a finding. */
 export function show(out: Output, { state, name, message, advice }: Finding): void {
   out.line(`${MARKS[state]} ${name}: ${message}`);
   if (advice) out.line(`    → ${advice}`);

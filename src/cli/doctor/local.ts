@@ -1,9 +1,10 @@
 import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../operate/finding.ts';
-import { encryptionKeyFinding, judgeReplica, judgeSmtp, keptAsFiles } from '../../operate/findings.ts';
+import { checkReplica, checkSmtp, encryptionKeyFinding, keptAsFiles } from '../../operate/findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
-import { judgeConnections, judgeNodes, judgePostgres, judgeRedis } from '../../operate/store-findings.ts';
+import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../operate/store-findings.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
+
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 
 /** Yields each finding as soon as it is known. */
@@ -26,7 +27,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
   yield* connectionFindings(facts, config);
   if (facts.encryptionKey) yield encryptionKeyFinding(facts.encryptionKey);
   yield* redisFindings(facts);
-  yield facts.smtp ? judgeSmtp(facts.smtp) : keptAsFiles();
+  yield facts.smtp ? checkSmtp(facts.smtp) : keptAsFiles();
   yield* folderFindings(facts);
 }
 
@@ -42,21 +43,21 @@ function tryConfig(env: Shell['env']) {
 function postgresFindings({ postgres }: LocalFacts): Finding[] {
   if (postgres === 'embedded, not made yet') return [ok('postgresql', 'embedded; `npm start` creates it')];
   if (postgres === 'embedded, not running') return [ok('postgresql', 'embedded; it runs while `npm start` does')];
-  if ('facts' in postgres) return judgePostgres(postgres.facts);
+  if ('facts' in postgres) return checkPostgres(postgres.facts);
   return [
     problem('postgresql', `it does not answer (${postgres.reason})`, adviceForSilent('DATABASE_URL', postgres.reason)),
   ];
 }
 
 function replicaFindings({ replica }: LocalFacts): Finding[] {
-  if (replica === undefined || 'facts' in replica) return judgeReplica(replica?.facts);
-  return judgeReplica({ answers: false }, replica.reason);
+  if (replica === undefined || 'facts' in replica) return checkReplica(replica?.facts);
+  return checkReplica({ answers: false }, replica.reason);
 }
 
 /** For `npm start` with these settings. */
 function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Config): Finding[] {
   if (typeof postgres === 'string' || !('facts' in postgres)) return [];
-  return judgeConnections(postgres.facts.connections, { backend: REDIS_URL ? 'redis' : 'postgres', workers: WORKERS });
+  return checkConnections(postgres.facts.connections, { backend: REDIS_URL ? 'redis' : 'postgres', workers: WORKERS });
 }
 
 type Nodes = NonNullable<LocalFacts['redis']>;
@@ -64,9 +65,9 @@ type Nodes = NonNullable<LocalFacts['redis']>;
 function redisFindings({ redis }: LocalFacts): Finding[] {
   if (!redis) return [ok('queue', 'jobs are in PostgreSQL, as REDIS_URL is not set')];
   const [node] = redis;
-  if (redis.length === 1 && node?.facts) return judgeRedis(node.facts);
+  if (redis.length === 1 && node?.facts) return checkRedis(node.facts);
   const labelOf = ({ role, address }: Nodes[number]) => (redis.length === 1 ? 'it' : `${role} ${address}`);
-  return judgeNodes(redis.map((one) => ({ ...one, label: labelOf(one), answers: one.reason === undefined })));
+  return checkNodes(redis.map((one) => ({ ...one, label: labelOf(one), answers: one.reason === undefined })));
 }
 
 const LEAST_BYTES = { problem: 200 * 2 ** 20, warning: 2 * 2 ** 30 };

@@ -1,15 +1,86 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Api, Stranger, Unreachable } from '../service/api.ts';
 import { eventData, type OutageOptions, openOutage, PATIENCE, type Patience } from '../service/events.ts';
-import type { Session } from '../service/session.ts';
+import type { CommonOptions, Session } from '../service/session.ts';
 import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
 import { type Display, openDisplay, rateOf, type Step } from '../terminal/output.ts';
 import { type ImportProgress, isEnded, remainingText, stateText } from './progress.ts';
-import type { ImportResult } from './result.ts';
+import { exitCodeFor, type ImportResult, showResult } from './result.ts';
 
 /**
- * Follows the events of an import until it ends, across broken connections and restarts of the service.
+ * Watches an import until it ends, or its mails until none is waiting. With `--json` no progress is shown.
+ *
+ * Guarantee: Ctrl-C stops watching, not the import. It waits through a lost connection or a restart of the service, and
+ * reports that in one line. The terminal is left as it was found.
  */
+
+/**
+ * Shows the result; with `watch` the final one, and only then a bad outcome sets the exit code.
+ * @param asked the state that the command aims for, if that state ends the import
+ */
+export async function conclude(
+  session: Session,
+  result: ImportResult,
+  { watch = false, shell }: Pick<CommonOptions, 'shell'> & { watch?: boolean | undefined },
+  asked?: string,
+): Promise<void> {
+  const last = watch ? await watchImport(session, result.importId) : result;
+  showResult(session.out, last);
+  if (watch) shell.exitCode = exitCodeFor(last, asked);
+}
+
+export interface WatchOptions {
+  /** In place of Ctrl-C, for callers that handle it themselves. */
+  signal?: AbortSignal | undefined;
+  patience?: Patience | undefined;
+}
+
+/**
+ * Returns the result once the import has ended; waits while it is paused.
+ * @throws Failure when the service goes away and does not come back, or when the person presses Ctrl-C
+ */
+export function watchImport(
+  session: Pick<Session, 'api' | 'out'>,
+  importId: string,
+  { signal, patience }: WatchOptions = {},
+): Promise<ImportResult> {
+  if (signal) return showUntilEnd(session, importId, signal, patience);
+  const left = new Interrupted(
+    `No longer watching import ${importId}, which continues.`,
+    `Watch again: muster status ${importId} --watch`,
+  );
+  return untilInterrupted(left, (interruption) => showUntilEnd(session, importId, interruption, patience));
+}
+
+async function showUntilEnd(
+  { api, out }: Pick<Session, 'api' | 'out'>,
+  importId: string,
+  signal: AbortSignal,
+  patience: Patience | undefined,
+): Promise<ImportResult> {
+  const display = openDisplay(out);
+  try {
+    return await follow(api, importId, {
+      signal,
+      patience,
+      onProgress: (progress) => display.update(step(progress)),
+      onLost: ({ message }) => display.note(`  ${message} Trying again …`),
+    });
+  } finally {
+    display.stop();
+  }
+}
+
+function step(progress: ImportProgress): Step {
+  const { counts, usersPerSecond } = progress;
+  if (progress.state === 'IMPORT_STATE_UNDOING') {
+    return { done: counts.undone, total: counts.undone + counts.succeeded, text: 'users undone' };
+  }
+  const done = counts.total - counts.pending;
+  const rate = rateOf(usersPerSecond);
+  const rest = progress.state === 'IMPORT_STATE_PAUSED' ? stateText(progress) : remainingText(progress);
+  return { done, total: counts.total, text: `users  ${rate}  ${rest}` };
+}
 
 const EVENT_STREAM = 'text/event-stream';
 
@@ -22,7 +93,7 @@ export interface FollowOptions {
 }
 
 /**
- * Returns the result once the import has ended.
+ * Follows the events of an import, and returns the result once it has ended.
  * @throws Failure when the service is away for longer than `patience` allows, or refuses
  */
 export async function follow(api: Api, importId: string, options: FollowOptions): Promise<ImportResult> {
@@ -81,11 +152,13 @@ async function* heard(bytes: AsyncIterable<Uint8Array>, timer: NodeJS.Timeout): 
   }
 }
 
-/** Watches the mails of an import until none is waiting; Ctrl-C stops watching, not the mails. */
-
+/** Pause between two looks at the mails. */
 const EVERY_MS = 1000;
 
-/** @throws Failure when the service goes away and does not come back, or when the person presses Ctrl-C */
+/**
+ * Watches the mails of an import until none is waiting.
+ * @throws Failure when the service goes away and does not come back, or when the person presses Ctrl-C
+ */
 export function watchMails(session: Session, importId: string): Promise<ImportResult> {
   const again = `muster status ${importId}`;
   const left = new Interrupted(
@@ -116,64 +189,4 @@ async function poll({ api }: Session, importId: string, signal: AbortSignal, dis
   const { pending, sent, failed } = result.mails;
   display.update({ done: sent + failed, total: pending + sent + failed, text: 'mails' });
   return result;
-}
-
-/**
- * Watches an import: shows its progress live until it ends; with `--json` no progress is shown.
- *
- * Guarantee: Ctrl-C stops watching, not the import. It waits through a lost connection or a restart of the service, and
- * reports that in one line. The terminal is left as it was found.
- */
-
-export interface WatchOptions {
-  /** In place of Ctrl-C, for callers that handle it themselves. */
-  signal?: AbortSignal | undefined;
-  patience?: Patience | undefined;
-}
-
-/**
- * Returns the result once the import has ended; waits while it is paused.
- * @throws Failure when the service goes away and does not come back, or when the person presses Ctrl-C
- */
-export function watchImport(
-  session: Pick<Session, 'api' | 'out'>,
-  importId: string,
-  { signal, patience }: WatchOptions = {},
-): Promise<ImportResult> {
-  if (signal) return showUntilEnd(session, importId, signal, patience);
-  const left = new Interrupted(
-    `No longer watching import ${importId}, which continues.`,
-    `Watch again: muster status ${importId} --watch`,
-  );
-  return untilInterrupted(left, (interruption) => showUntilEnd(session, importId, interruption, patience));
-}
-
-async function showUntilEnd(
-  { api, out }: Pick<Session, 'api' | 'out'>,
-  importId: string,
-  signal: AbortSignal,
-  patience: Patience | undefined,
-): Promise<ImportResult> {
-  const display = openDisplay(out);
-  try {
-    return await follow(api, importId, {
-      signal,
-      patience,
-      onProgress: (progress) => display.update(step(progress)),
-      onLost: ({ message }) => display.note(`  ${message} Trying again …`),
-    });
-  } finally {
-    display.stop();
-  }
-}
-
-function step(progress: ImportProgress): Step {
-  const { counts, usersPerSecond } = progress;
-  if (progress.state === 'IMPORT_STATE_UNDOING') {
-    return { done: counts.undone, total: counts.undone + counts.succeeded, text: 'users undone' };
-  }
-  const done = counts.total - counts.pending;
-  const rate = rateOf(usersPerSecond);
-  const rest = progress.state === 'IMPORT_STATE_PAUSED' ? stateText(progress) : remainingText(progress);
-  return { done, total: counts.total, text: `users  ${rate}  ${rest}` };
 }

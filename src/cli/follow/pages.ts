@@ -1,8 +1,7 @@
-import type { Api } from '../service/api.ts';
+import { type Api, detailsOf, type ServiceError } from '../service/api.ts';
 import { jsonText, tableLines } from '../terminal/output.ts';
-/**
- * The users of an import, fetched page by page as they are printed, so that any number of them takes little memory.
- */
+
+/** The users of an import, fetched page by page as they are printed, so that any number of them takes little memory. */
 
 export interface Item {
   index: number;
@@ -10,10 +9,7 @@ export interface Item {
   userId: string;
   userName: string;
   state: string;
-  error?: {
-    message: string;
-    details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
-  };
+  error?: ServiceError;
   /** Why an undo kept the user. */
   kept?: string;
   /** What an update changed. */
@@ -22,7 +18,7 @@ export interface Item {
 
 export interface ItemPage {
   items: Item[];
-  /** Undefined on the last page, where that of the service is empty. */
+  /** Undefined on the last page, where the service's is empty. */
   nextPageToken: string | undefined;
 }
 
@@ -99,9 +95,8 @@ function what({ error, kept, changed }: Item): string {
 }
 
 /** Every invalid field, otherwise the message; then the stable id, which the documentation explains. */
-function errorText({ message, details = [] }: NonNullable<Item['error']>): string {
-  const fields = details.flatMap((detail) => detail.fieldViolations ?? []);
-  const text = fields.map(({ field, description }) => `${field}: ${description}`).join('; ') || message;
-  const id = details[0]?.id;
+function errorText(error: ServiceError): string {
+  const { id, fields } = detailsOf(error);
+  const text = fields.join('; ') || (error.message ?? '');
   return id ? `${text} (${id})` : text;
 }

@@ -3,86 +3,7 @@ import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import { distance, type Output } from '../terminal/output.ts';
 import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
 
-/** What you can do with an import in its state: the exact commands, each with its purpose. */
-
-type Step = [command: string, what: string];
-
-/** One line for each step, with the commands in a column of their own. */
-export function nextSteps(result: ImportProgress): string[] {
-  const steps = stepsFor(result);
-  const widest = Math.max(0, ...steps.map(([command]) => command.length));
-  return steps.map(([command, what]) => `${command.padEnd(widest)}  ${what}`);
-}
-
-function stepsFor(result: ImportProgress): Step[] {
-  const { importId: id, state, counts, dryRun } = result;
-  const failed: Step[] = counts.failed === 0 ? [] : [...(dryRun ? [] : [whyFailed(id)]), listFailed(id)];
-  const undo: Step[] = dryRun || counts.succeeded === 0 ? [] : [undoIt(id)];
-  switch (state.replace('IMPORT_STATE_', '')) {
-    case 'RUNNING':
-      return [
-        [`muster status ${id} --watch`, 'watch progress'],
-        [`muster pause ${id}`, 'pause it'],
-        [`muster cancel ${id}`, 'cancel it'],
-      ];
-    case 'DRAFT':
-      return [startIt(id), discardIt(id)];
-    case 'CHECKED':
-      return [startIt(id), [`muster causes ${id}`, 'list why users would fail, and the remedies'], discardIt(id)];
-    case 'UPLOADING':
-    case 'UNREADABLE':
-      return [discardIt(id)];
-    case 'PAUSED':
-      return [[`muster resume ${id}`, 'resume it'], [`muster cancel ${id}`, 'cancel it'], ...undo];
-    case 'UNDOING':
-      return [[`muster status ${id} --watch`, 'watch progress']];
-    case 'UNDONE':
-      return counts.succeeded === 0
-        ? []
-        : [[`muster items ${id} --state succeeded`, 'list the users that it kept, and why']];
-    case 'TIMED_OUT':
-    case 'CANCELLED':
-      return [[`muster resume ${id} --timeout 30m`, 'resume it with the remaining users'], ...failed, ...undo];
-    case 'COMPLETED_WITH_ERRORS':
-      return [...failed, ...(dryRun ? [] : secondTry(id)), ...undo];
-    default:
-      return undo;
-  }
-}
-
-function startIt(id: string): Step {
-  return [`muster start ${id} --watch`, 'import its users'];
-}
-
-function discardIt(id: string): Step {
-  return [`muster discard ${id}`, 'drop its users'];
-}
-
-function whyFailed(id: string): Step {
-  return [`muster causes ${id}`, 'list why users failed, and the remedies'];
-}
-
-function listFailed(id: string): Step {
-  return [`muster report ${id} --state failed --format csv -o failed.csv`, 'list every user that failed, and why'];
-}
-
-function secondTry(id: string): Step[] {
-  return [
-    [
-      `muster report ${id} --state failed --format dataorgs -o rest.json`,
-      'write a body of them, to correct and import again',
-    ],
-    [`muster retry ${id} --timeout 30m`, 'retry those that conflicted with another user, or were corrected'],
-  ];
-}
-
-function undoIt(id: string): Step {
-  return [`muster undo ${id}`, 'remove the users that it created'];
-}
-
-/**
- * The result of an import: its fields, how a person sees it, and the exit code for its outcome.
- */
+/** The result of an import: how a person sees it, what they can do next, and the exit code for its outcome. */
 
 export interface ImportResult extends ImportProgress {
   warnings: { path: string; count: number; message: string }[];
@@ -103,12 +24,6 @@ const MOST_ERRORS = 10;
 const MOST_ORGS = 20;
 const MOST_WARNINGS = 10;
 const LABEL_WIDTH = 10;
-
-/** For an import that is running, has ended, or has reached the state `asked` for, such as `IMPORT_STATE_UNDONE`. */
-export function exitCodeFor({ state }: ImportProgress, asked = 'IMPORT_STATE_RUNNING'): ExitCode {
-  if ([asked, 'IMPORT_STATE_SUCCEEDED', 'IMPORT_STATE_RUNNING'].includes(state)) return EXIT.ok;
-  return state === 'IMPORT_STATE_COMPLETED_WITH_ERRORS' ? EXIT.usersFailed : EXIT.stopped;
-}
 
 /**
  * Prints the result itself with `--json`; otherwise a summary and the next steps.
@@ -185,15 +100,95 @@ function showList(out: Output, title: string, texts: readonly string[], most: nu
   if (total > shown.length) out.line(`  … and ${number(total - shown.length)} more`);
 }
 
-/** Why users of an import failed, as rows of a table, and the values that a remedy changes. */
+type Step = [command: string, what: string];
 
+/** What you can do with an import in its state: the exact commands, each with its purpose, in two columns. */
+function nextSteps(result: ImportProgress): string[] {
+  const steps = stepsFor(result);
+  const widest = Math.max(0, ...steps.map(([command]) => command.length));
+  return steps.map(([command, what]) => `${command.padEnd(widest)}  ${what}`);
+}
+
+function stepsFor(result: ImportProgress): Step[] {
+  const { importId: id, state, counts, dryRun } = result;
+  const failed: Step[] = counts.failed === 0 ? [] : [...(dryRun ? [] : [whyFailed(id)]), listFailed(id)];
+  const undo: Step[] = dryRun || counts.succeeded === 0 ? [] : [undoIt(id)];
+  switch (state.replace('IMPORT_STATE_', '')) {
+    case 'RUNNING':
+      return [
+        [`muster status ${id} --watch`, 'watch progress'],
+        [`muster pause ${id}`, 'pause it'],
+        [`muster cancel ${id}`, 'cancel it'],
+      ];
+    case 'DRAFT':
+      return [startIt(id), discardIt(id)];
+    case 'CHECKED':
+      return [startIt(id), [`muster causes ${id}`, 'list why users would fail, and the remedies'], discardIt(id)];
+    case 'UPLOADING':
+    case 'UNREADABLE':
+      return [discardIt(id)];
+    case 'PAUSED':
+      return [[`muster resume ${id}`, 'resume it'], [`muster cancel ${id}`, 'cancel it'], ...undo];
+    case 'UNDOING':
+      return [[`muster status ${id} --watch`, 'watch progress']];
+    case 'UNDONE':
+      return counts.succeeded === 0
+        ? []
+        : [[`muster items ${id} --state succeeded`, 'list the users that it kept, and why']];
+    case 'TIMED_OUT':
+    case 'CANCELLED':
+      return [[`muster resume ${id} --timeout 30m`, 'resume it with the remaining users'], ...failed, ...undo];
+    case 'COMPLETED_WITH_ERRORS':
+      return [...failed, ...(dryRun ? [] : secondTry(id)), ...undo];
+    default:
+      return undo;
+  }
+}
+
+function startIt(id: string): Step {
+  return [`muster start ${id} --watch`, 'import its users'];
+}
+
+function discardIt(id: string): Step {
+  return [`muster discard ${id}`, 'drop its users'];
+}
+
+function whyFailed(id: string): Step {
+  return [`muster causes ${id}`, 'list why users failed, and the remedies'];
+}
+
+function listFailed(id: string): Step {
+  return [`muster report ${id} --state failed --format csv -o failed.csv`, 'list every user that failed, and why'];
+}
+
+function secondTry(id: string): Step[] {
+  return [
+    [
+      `muster report ${id} --state failed --format dataorgs -o rest.json`,
+      'write a body of them, to correct and import again',
+    ],
+    [`muster retry ${id} --timeout 30m`, 'retry those that conflicted with another user, or were corrected'],
+  ];
+}
+
+function undoIt(id: string): Step {
+  return [`muster undo ${id}`, 'remove the users that it created'];
+}
+
+/** For an import that is running, has ended, or has reached the state `asked` for, such as `IMPORT_STATE_UNDONE`. */
+export function exitCodeFor({ state }: ImportProgress, asked = 'IMPORT_STATE_RUNNING'): ExitCode {
+  if ([asked, 'IMPORT_STATE_SUCCEEDED', 'IMPORT_STATE_RUNNING'].includes(state)) return EXIT.ok;
+  return state === 'IMPORT_STATE_COMPLETED_WITH_ERRORS' ? EXIT.usersFailed : EXIT.stopped;
+}
+
+/** Why users failed, as a row of a table. */
 export function causeRow({ cause, count, field, message, first, remedies }: CountedCause): string[] {
   const shown = first.slice(0, 3).map(({ index }) => index);
   const more = count > shown.length ? ' …' : '';
   return [cause, String(count), field ?? '', message, `${shown.join(', ')}${more}`, remedies.join(', ')];
 }
 
-/** A value of an example; a hash appears as its scheme. */
+/** A value that a remedy changes; a hash appears as its scheme. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '(none)';
   if (typeof value === 'string') return JSON.stringify(value);

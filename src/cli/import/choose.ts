@@ -3,15 +3,19 @@ import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
 import type { Encoding } from '../../sources/read/records.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources, whyUnrecognized } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { ConvertOptions, Format, Source } from '../../sources/source.ts';
+import type { ConvertOptions, ExportFormat, Format } from '../../sources/source.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { RunOptions } from './options.ts';
+
 /**
  * Opens the export files and determines which system they come from: the one that `--from` names, or a guess from
- * their content. The caller shows a guess before it acts on it.
+ * their content, which the caller shows before it acts on it.
+ *
+ * Guarantee: files that certainly come from another system than `--from` says are not read without a confirmation: read
+ * as the wrong one, users would be imported inactive, with other ids, and without their passwords and links.
  */
 
 export interface FileChoice {
@@ -25,13 +29,13 @@ export interface FileChoice {
 }
 
 export interface Chosen {
-  source: Source;
+  source: ExportFormat;
   files: FileOfSource[];
   isGuess: boolean;
   close(): Promise<void>;
 }
 
-export const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
+const FORMAT_NAMES: Record<Format, string> = { json: 'JSON', ndjson: 'NDJSON', csv: 'CSV', ldif: 'LDIF' };
 
 /** @throws Failure (usage) when the system cannot be determined */
 export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
@@ -53,21 +57,18 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
   }
 }
 
-function named(name: string): Source {
+function named(name: string): ExportFormat {
   const found = SOURCES.find((source) => source.name === name);
   if (found) return found;
-  throw new Failure(`Unknown source "${name}".`, {
-    exitCode: EXIT.usage,
-    advice: `Use one of ${names(SOURCES)}.`,
-  });
+  throw wrongUsage(`Unknown source "${name}".`, `Use one of ${names(SOURCES)}.`);
 }
 
-function names(sources: readonly Source[]): string {
+function names(sources: readonly ExportFormat[]): string {
   return sources.map((source) => source.name).join(', ');
 }
 
 /** The one source that all files match. */
-async function guessed(files: readonly ExportFile[]): Promise<Source> {
+async function guessed(files: readonly ExportFile[]): Promise<ExportFormat> {
   const guesses: Guess[][] = [];
   for (const file of files) {
     const found = await guessSources(file);
@@ -80,19 +81,19 @@ async function guessed(files: readonly ExportFile[]): Promise<Source> {
   const [first, second] = common;
   if (first && first.certainty > (second?.certainty ?? 0)) return first.source;
   const candidates = common.length > 0 ? common : guesses.flat();
-  throw new Failure('The system that these files come from cannot be determined.', {
-    exitCode: EXIT.usage,
-    advice: `Specify it with --from; candidates are ${names([...new Set(candidates.map(({ source }) => source))])}.`,
-  });
+  throw wrongUsage(
+    'The system that these files come from cannot be determined.',
+    `Specify it with --from; candidates are ${names([...new Set(candidates.map(({ source }) => source))])}.`,
+  );
 }
 
 async function unknown(file: ExportFile): Promise<Failure> {
   const reason = await whyUnrecognized(file);
-  if (reason !== undefined) return new Failure(reason, { exitCode: EXIT.usage });
-  return new Failure(`The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`, {
-    exitCode: EXIT.usage,
-    advice: `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,
-  });
+  if (reason !== undefined) return wrongUsage(reason);
+  return wrongUsage(
+    `The system that ${file.name} (${FORMAT_NAMES[file.format]}) comes from is not recognized.`,
+    `Specify it with --from (${names(SOURCES)}). For any other CSV or NDJSON, use --from csv or --from ndjson and --map.`,
+  );
 }
 
 /**
@@ -101,7 +102,7 @@ async function unknown(file: ExportFile): Promise<Failure> {
  */
 export function describeFiles(
   { source, files, isGuess }: Chosen,
-  options: ConvertOptions & Pick<RunOptions, 'pepperEnv' | 'pepperMode'>,
+  options: ConvertOptions & Partial<Pick<RunOptions, 'pepperEnv' | 'pepperMode'>>,
 ): string[] {
   const lines = files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
@@ -115,14 +116,6 @@ export function describeFiles(
   return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
 }
 
-/**
- * Stops files that certainly come from another system than `--from` says: read as the wrong one, users would be
- * imported inactive, with other ids, and without their passwords and links.
- *
- * On a terminal a person is asked; elsewhere, and with `--yes`, the command is refused. `--trust-from` continues in
- * either case.
- */
-
 export interface SourceChoice {
   /** The users' files, as named on the command line; files named by `--hashes` may look like anything. */
   files: readonly string[];
@@ -130,7 +123,11 @@ export interface SourceChoice {
   yes?: boolean | undefined;
 }
 
-/** Returns when the files may be read as exports of the source. @throws Failure (usage) */
+/**
+ * Returns when the files may be read as exports of the source. If they contradict it, a person on a terminal is asked;
+ * elsewhere, and with `--yes`, the command is refused. `--trust-from` continues in either case.
+ * @throws Failure (usage)
+ */
 export async function confirmSource(
   out: Output,
   { source, files, isGuess }: Chosen,
@@ -149,10 +146,10 @@ export async function confirmSource(
   const canAsk = choice.yes !== true && out.live && out.input.isTTY === true && !readsStdin && !out.json;
   if (canAsk)
     return confirm(out, `${what.join(' ')} Read ${found.length === 1 ? 'it' : 'them'} as ${source.title} anyway?`);
-  throw new Failure(what.join('\n'), { exitCode: EXIT.usage, advice: adviceFor(source, found) });
+  throw wrongUsage(what.join('\n'), adviceFor(source, found));
 }
 
-function sentence(source: Source, { file, other }: Contradiction): string {
+function sentence(source: ExportFormat, { file, other }: Contradiction): string {
   const name = file.name === STDIN ? 'standard input' : printable(file.name);
   if (isAnybodys(source))
     return `${name} looks like an export of ${other?.title}; --from ${other?.name} knows all of its fields.`;
@@ -161,7 +158,7 @@ function sentence(source: Source, { file, other }: Contradiction): string {
   return `${name} is ${FORMAT_NAMES[file.format]}; exports of ${source.title} are ${formats}.`;
 }
 
-function adviceFor(source: Source, found: readonly Contradiction[]): string {
+function adviceFor(source: ExportFormat, found: readonly Contradiction[]): string {
   const others = [...new Set(found.flatMap(({ other }) => other?.name ?? []))];
   const use = others.length === 1 ? `Use --from ${others[0]}` : 'Check --from';
   return `${use}. If the files are from ${source.title} after all, add --trust-from.`;

@@ -1,75 +1,101 @@
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
-import { ENCODINGS, type Encoding } from '../../sources/read/records.ts';
+import { PEPPER_MODES } from '../../passwords/marks.ts';
+import { ENCODINGS } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
-import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
-/** Options about the files, shared by `import` and `convert`. */
+import type { GivenOptions } from '../command.ts';
+import { flag, text, WATCH, YES } from '../options.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
-export interface SourceOptions {
-  shell: Shell;
-  files: string[];
-  hashes?: string[] | undefined;
-  from?: string | undefined;
-  trustFrom: boolean;
-  org?: string | undefined;
-  hashConfig?: string | undefined;
-  map?: string[] | undefined;
-  idPrefix?: string | undefined;
-  format?: Format | undefined;
-  encoding?: Encoding | undefined;
-}
+/** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
 
-export function sourceOptions<T>(yargs: Argv<T>): Argv<T & SourceOptions> {
+const SOURCE_OPTIONS = {
+  from: {
+    type: 'string',
+    choices: SOURCES.map((source) => source.name),
+    describe: 'the system that they come from (default: detected from the content)',
+  },
+  'trust-from': flag('trust --from even when the content indicates another system'),
+  org: { type: 'string', describe: "the users' organization: its id, name or domain" },
+  hashes: {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    describe: 'file of password hashes, if it is not recognized as one',
+  },
+  'hash-config': {
+    type: 'string',
+    describe: "file with the parameters of all hashes, such as Firebase's hash parameters",
+  },
+  map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
+  'id-prefix': {
+    type: 'string',
+    describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
+  },
+  format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
+  encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: detected from the content)' },
+} as const;
+
+/** Options about the files, which `import` and `convert` share. */
+export type SourceOptions = GivenOptions<typeof SOURCE_OPTIONS> & { files: string[] };
+
+/** Adds the options about the files. */
+export function sourceOptions(yargs: Argv): Argv {
+  const describe = 'export files, gzipped or not; - is standard input';
   return yargs
-    .positional('files', {
-      type: 'string',
-      array: true,
-      demandOption: true,
-      describe: 'export files, gzipped or not; - is standard input',
-    })
-    .options({
-      from: {
-        type: 'string',
-        choices: SOURCES.map((source) => source.name),
-        describe: 'the system that they come from (default: detected from the content)',
-      },
-      'trust-from': {
-        type: 'boolean',
-        default: false,
-        describe: 'trust --from even when the content indicates another system',
-      },
-      org: { type: 'string', describe: "the users' organization: its id, name or domain" },
-      hashes: {
-        type: 'string',
-        array: true,
-        nargs: 1,
-        describe: 'file of password hashes, if it is not recognized as one',
-      },
-      'hash-config': {
-        type: 'string',
-        describe: "file with the parameters of all hashes, such as Firebase's hash parameters",
-      },
-      map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
-      'id-prefix': {
-        type: 'string',
-        describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
-      },
-      format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
-      encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: detected from the content)' },
-    }) as unknown as Argv<T & SourceOptions>;
+    .positional('files', { type: 'string', array: true, demandOption: true, describe })
+    .options(SOURCE_OPTIONS);
 }
 
-/** @throws Failure (usage) when a file cannot be read or a mapping is not valid */
+const RUN_OPTIONS = {
+  timeout: { type: 'string', default: '1h', describe: 'time limit of the import, such as 30m or 1h30m' },
+  'dry-run': flag('report everything that would happen, and write nothing'),
+  'on-existing': {
+    choices: ['fail', 'skip', 'update'],
+    default: 'fail',
+    describe: 'existing users fail, stay as they are, or are updated',
+  },
+  mails: {
+    choices: ['auto', 'none'],
+    describe:
+      'auto sends the mails that are due, none holds them for `muster send-mails` (default: auto, but asks if many)',
+  },
+  'without-email': flag('import users without an email address too; they log in with their user name and get no mail'),
+  'password-source': text('id of the password source that verifies the first sign-in of users without a password'),
+  'pepper-env': text('variable of the environment with the pepper that the old system added to passwords'),
+  'pepper-mode': {
+    choices: PEPPER_MODES,
+    describe: 'how it added the pepper (default: suffix, as Devise does); without --pepper-env, asks for the pepper',
+  },
+  strict: flag('users with unknown fields fail'),
+  webhook: { type: 'string', describe: 'URL to notify when the import ends' },
+  'idempotency-key': {
+    type: 'string',
+    describe: 'runs with the same key and files are one import (default: a new key)',
+  },
+  watch: { ...WATCH, describe: 'watch until the import ends, with live progress' },
+  yes: YES,
+  'skip-broken': flag('skip records that cannot be read'),
+} as const;
+
+/** The options of `muster import`. */
+export type RunOptions = SourceOptions & GivenOptions<typeof RUN_OPTIONS>;
+
+/** Adds the options of `muster import`. */
+export function runOptions(yargs: Argv): Argv {
+  return sourceOptions(yargs).options(RUN_OPTIONS);
+}
+
+/** What the sources need to convert. @throws Failure (usage) when a file cannot be read or a mapping is not valid */
 export async function convertOptions({
   hashConfig,
   map,
 }: Pick<SourceOptions, 'hashConfig' | 'map'>): Promise<ConvertOptions> {
   return {
-    ...(hashConfig === undefined ? {} : { hashConfig: await text(hashConfig) }),
+    ...(hashConfig === undefined ? {} : { hashConfig: await textOf(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
   };
 }
@@ -77,48 +103,27 @@ export async function convertOptions({
 function pair(given: string): [field: string, column: string] {
   const at = given.indexOf('=');
   if (at > 0 && at < given.length - 1) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
-  throw new Failure(`--map must be field=column; it is "${given}".`, {
-    exitCode: EXIT.usage,
-    advice: "For example, use --map email=Mail or --map 'metadata.team=Team name'.",
-  });
+  throw wrongUsage(
+    `--map must be field=column; it is "${given}".`,
+    "For example, use --map email=Mail or --map 'metadata.team=Team name'.",
+  );
 }
 
-async function text(path: string): Promise<string> {
+async function textOf(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: Error) => {
-    throw new Failure(`The file of --hash-config cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The file of --hash-config cannot be read: ${error.message}.`);
   });
 }
 
-/** The options of `muster import`. */
-
-export interface RunOptions extends SourceOptions {
-  timeout: string;
-  dryRun: boolean;
-  onExisting: 'fail' | 'skip' | 'update';
-  mails?: 'auto' | 'none' | undefined;
-  strict: boolean;
-  withoutEmail: boolean;
-  passwordSource?: string | undefined;
-  pepperEnv?: string | undefined;
-  pepperMode?: string | undefined;
-  webhook?: string | undefined;
-  idempotencyKey?: string | undefined;
-  watch: boolean;
-  yes: boolean;
-  skipBroken: boolean;
-}
-
-/** Checks `--timeout` before a file is read; the service has the last word about its size. */
-
-/** A Go duration, as the service takes it: `30m`, `1h30m`, `1.5h`. */
+/** A Go duration, as the service takes one: `30m`, `1h30m`, `1.5h`. */
 const DURATION =
   /^(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))*$/;
 
-/** @throws Failure (usage) */
+/** Checks `--timeout` before a file is read; the service has the last word about its size. @throws Failure (usage) */
 export function requireTimeout(timeout: string): void {
   if (DURATION.test(timeout) && /[1-9]/.test(timeout)) return;
-  throw new Failure(`--timeout must be a duration of more than 0; it is "${timeout}".`, {
-    exitCode: EXIT.usage,
-    advice: 'For example, use --timeout 30m or --timeout 1h30m.',
-  });
+  throw wrongUsage(
+    `--timeout must be a duration of more than 0; it is "${timeout}".`,
+    'For example, use --timeout 30m or --timeout 1h30m.',
+  );
 }

@@ -1,10 +1,63 @@
 import type { Conversion } from '../../sources/convert.ts';
-import { type Group, openCounter, openGroups, type Place, type Summary } from '../../sources/summary.ts';
-import type { Api } from '../service/api.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Group, openCounter, openGroups, type SourceLocation, type Summary } from '../../sources/summary.ts';
+import { type Item, itemPages } from '../follow/pages.ts';
+import { type Api, detailsOf } from '../service/api.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, openDisplay, printable, rateOf, type Step } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
-/** Progress of work with a known total, shown once it has taken a second: small files need no bar. */
+
+/**
+ * Reads the files of an import to their end, with progress; and where each user is in them, so that a failure is shown
+ * with its place.
+ */
+
+/** How far the files have been read. */
+export interface Reading {
+  /** Size of the users' files on disk, in bytes. */
+  size: number;
+  /** Bytes of the users' files that have been read so far. */
+  read(): number;
+  /** @param listen called whenever more bytes have been read, even if they contain no record */
+  onRead(listen: () => void): void;
+}
+
+export function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
+  const users = files.filter((file) => !file.isHashes);
+  const read = new Map<string, number>();
+  let listener = () => {};
+  return {
+    size: users.reduce((sum, { file }) => sum + file.size, 0),
+    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
+    note(file, bytes) {
+      read.set(file, bytes);
+      listener();
+    },
+    onRead(listen) {
+      listener = listen;
+    },
+  };
+}
+
+/** Reads all files to their end, and counts their users. @throws UsageError when a file as a whole is not valid */
+export async function readThrough(
+  out: Output,
+  conversion: Conversion,
+  reading: Reading,
+  given: { atSource?: boolean } = {},
+): Promise<Summary> {
+  const counter = openCounter(given);
+  const gauge = openGauge(out, reading.size, 'read', { isBytes: true });
+  reading.onRead(() => gauge.update(reading.read()));
+  try {
+    for await (const outcomes of conversion.outcomes()) {
+      for (const outcome of outcomes) counter.add(outcome);
+    }
+  } finally {
+    reading.onRead(() => {});
+    gauge.stop();
+  }
+  return counter.summary(conversion.unusedHashes());
+}
 
 export interface Gauge {
   update(done: number): void;
@@ -15,7 +68,10 @@ export interface Gauge {
 const SHOW_AFTER_MS = 1000;
 const SHOW_EVERY_MS = 100;
 
-/** @param what is counted, and what is done with it: `users sent`; for bytes, what is done with them: `read` */
+/**
+ * Progress of work with a known total, shown once it has taken a second: small files need no bar.
+ * @param what is counted, and what is done with it: `users sent`; for bytes, what is done with them: `read`
+ */
 export function openGauge(out: Output, total: number, what: string, { isBytes = false } = {}): Gauge {
   const display = openDisplay(out);
   const startedAt = Date.now();
@@ -40,58 +96,8 @@ export function openGauge(out: Output, total: number, what: string, { isBytes = 
   };
 }
 
-/** Reads all files to their end, and how far they have been read. */
-
-export interface Reading {
-  /** Size of the users' files on disk, in bytes. */
-  size: number;
-  /** Bytes of them that have been read so far. */
-  read(): number;
-  /** @param listen called whenever more bytes have been read, even if they contain no record */
-  onRead(listen: () => void): void;
-}
-
-export function openReading({ files }: Chosen): Reading & { note(file: string, bytes: number): void } {
-  const users = files.filter((file) => !file.isHashes);
-  const read = new Map<string, number>();
-  let listener = () => {};
-  return {
-    size: users.reduce((sum, { file }) => sum + file.size, 0),
-    read: () => users.reduce((sum, { file }) => sum + (read.get(file.name) ?? 0), 0),
-    note(file, bytes) {
-      read.set(file, bytes);
-      listener();
-    },
-    onRead(listen) {
-      listener = listen;
-    },
-  };
-}
-
-/** @throws UsageError when a file as a whole is not valid */
-export async function readThrough(
-  out: Output,
-  conversion: Conversion,
-  reading: Reading,
-  given: { atSource?: boolean } = {},
-): Promise<Summary> {
-  const counter = openCounter(given);
-  const gauge = openGauge(out, reading.size, 'read', { isBytes: true });
-  reading.onRead(() => gauge.update(reading.read()));
-  try {
-    for await (const outcomes of conversion.outcomes()) {
-      for (const outcome of outcomes) counter.add(outcome);
-    }
-  } finally {
-    reading.onRead(() => {});
-    gauge.stop();
-  }
-  return counter.summary(conversion.unusedHashes());
-}
-
-/** Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off. */
-
 /**
+ * Files without users are an error in every command: a wrong file, a wrong --from, an export that was cut off.
  * Returns when every file of users has users, or records that were skipped for a reason that the summary states.
  * @param files of users, as named on the command line
  * @throws Failure (usage)
@@ -109,20 +115,19 @@ function shown(file = ''): string {
 }
 
 function noUser(where: string): Failure {
-  return new Failure(`There are no users in ${where}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Check --from and --format, and that the file contains the users.',
-  });
+  return wrongUsage(
+    `There are no users in ${where}.`,
+    'Check --from and --format, and that the file contains the users.',
+  );
 }
-
-/** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
 
 const FIRST = 4096;
 
+/** Where each user of an import's body is in the files, by their index in the body: about four bytes for each user. */
 export interface Places {
-  /** Adds the place of the next index. */
+  /** Adds the place of the next user. */
   push(file: string, line: number): void;
-  at(index: number): Place | undefined;
+  at(index: number): SourceLocation | undefined;
   clear(): void;
 }
 
@@ -153,50 +158,31 @@ export function openPlaces(): Places {
   };
 }
 
-/** Why users failed, grouped by reason, with the places of the first of each group in the files. */
-
-interface FailedItem {
-  index: number;
-  error?: {
-    message: string;
-    details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
-  };
-}
-
-const PAGE = 1000;
 /** The service counts more, but no more are read one by one. */
 const MOST_READ = 20_000;
 
 /**
- * The reasons why users failed, the most common first; of 20,000 users at most.
+ * The reasons why users failed, the most common first, with the places of the first users of each; of 20,000 users at
+ * most.
  * @throws Failure
  */
 export async function readFailures(api: Api, importId: string, places: Places): Promise<Group[]> {
   const groups = openGroups();
-  let pageToken: string | undefined;
-  let seen = 0;
-  do {
-    const page: { items: FailedItem[]; nextPageToken?: string } = await api.call(
-      'GET',
-      `/admin/v1/imports/${importId}/items`,
-      {
-        query: { state: 'ITEM_STATE_FAILED', pageSize: PAGE, pageToken },
-      },
-    );
-    for (const item of page.items) {
-      const place = places.at(item.index) ?? { file: '', line: item.index };
-      for (const { id, message } of reasonsOf(item)) groups.add(id, message, place);
-    }
-    seen += page.items.length;
-    pageToken = page.nextPageToken || undefined;
-  } while (pageToken !== undefined && seen < MOST_READ);
+  for await (const item of failedItems(api, importId, MOST_READ)) {
+    const place = places.at(item.index) ?? { file: '', line: item.index };
+    for (const { id, message } of reasonsOf(item)) groups.add(id, message, place);
+  }
   return groups.list();
 }
 
+/** At most `most` users that failed. @throws Failure */
+export async function* failedItems(api: Api, importId: string, most: number): AsyncGenerator<Item> {
+  for await (const { items } of itemPages(api, importId, { state: 'ITEM_STATE_FAILED' }, most)) yield* items;
+}
+
 /** One reason for each invalid field; an error without fields, such as a conflict, is one. */
-export function reasonsOf({ error }: Pick<FailedItem, 'error'>): { id: string; message: string }[] {
-  const id = error?.details?.[0]?.id ?? 'UNKNOWN';
-  const fields = error?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
+export function reasonsOf({ error }: Pick<Item, 'error'>): { id: string; message: string }[] {
+  const { id = 'UNKNOWN', fields } = detailsOf(error ?? {});
   if (fields.length === 0) return [{ id, message: error?.message ?? 'The service gave no reason.' }];
-  return fields.map(({ field, description }) => ({ id, message: `${field}: ${description}` }));
+  return fields.map((message) => ({ id, message }));
 }

@@ -9,7 +9,7 @@ import { findOrg } from '../service/find.ts';
 import { pepperHeaders } from '../service/pepper.ts';
 import type { Session } from '../service/session.ts';
 import { confirm } from '../terminal/ask.ts';
-import { EXIT, Failure, Interrupted, orAborted, untilInterrupted } from '../terminal/failure.ts';
+import { Failure, Interrupted, orAborted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Chosen, chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type RunOptions, requireTimeout } from './options.ts';
@@ -17,226 +17,18 @@ import { openGauge, openPlaces, openReading, type Places, type Reading, readFail
 import { groupLines, openPass, requireUsers, showSummary, Unsendable } from './summary.ts';
 import { checkDraft, settingsOf, TOO_MANY_DRAFTS, untilTaken, upload } from './upload.ts';
 
-/** What to do after an import or a dry run: the command that imports for real, and how to leave existing users alone. */
-
-const EXISTS = /^USER-(?:ID|NAME)-TAKEN$/;
-
-/** @param failures why users failed @param draftId whose users a dry run has checked */
-export function adviceLines(options: RunOptions, failures: readonly Group[], draftId?: string): string[] {
-  const isTaken = options.onExisting === 'fail' && failures.some(({ id }) => EXISTS.test(id));
-  return [
-    ...(isTaken
-      ? ['Users that already exist stay as they are with --on-existing skip, and take over the export with update.']
-      : []),
-    ...(options.dryRun ? startLines(options, failures, draftId) : []),
-  ];
-}
-
-function startLines(options: RunOptions, failures: readonly Group[], draftId: string | undefined): string[] {
-  if (draftId === undefined) return ['To import these users, run:', `  ${realCommand(options)}`];
-  return [
-    'To import these users, which the service keeps as a draft for a day, run:',
-    `  ${startCommand(options, draftId)}`,
-    ...(failures.length > 0 ? [`To correct those that fail before: muster causes ${draftId}`] : []),
-    `To drop them: muster discard ${draftId}`,
-  ];
-}
-
-function startCommand({ timeout, onExisting, mails, webhook }: RunOptions, draftId: string): string {
-  const given = optionWords([
-    ['timeout', timeout],
-    ['on-existing', onExisting === 'fail' ? undefined : onExisting],
-    ['mails', mails],
-    ['webhook', webhook],
-  ]);
-  return ['muster', 'start', draftId, ...given, '--watch'].map(quoted).join(' ');
-}
-
-function optionWords(valued: readonly [name: string, value: string | undefined][]): string[] {
-  return valued.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-}
-
-/** The same command without `--dry-run`. */
-function realCommand(options: RunOptions): string {
-  const { files, hashes = [], map = [] } = options;
-  const valued: [name: string, value: string | undefined][] = [
-    ['from', options.from],
-    ['org', options.org],
-    ['timeout', options.timeout],
-    ['hash-config', options.hashConfig],
-    ['id-prefix', options.idPrefix],
-    ['format', options.format],
-    ['encoding', options.encoding],
-    ['on-existing', options.onExisting === 'fail' ? undefined : options.onExisting],
-    ['mails', options.mails],
-    ['webhook', options.webhook],
-    ...hashes.map((value): [string, string] => ['hashes', value]),
-    ...map.map((value): [string, string] => ['map', value]),
-  ];
-  const given = optionWords(valued);
-  const flags = [
-    ...(options.strict ? ['--strict'] : []),
-    ...(options.withoutEmail ? ['--without-email'] : []),
-    ...(options.skipBroken ? ['--skip-broken'] : []),
-    ...(options.trustFrom ? ['--trust-from'] : []),
-  ];
-  return ['muster', 'import', ...files, ...given, ...flags, '--watch'].map(quoted).join(' ');
-}
-
-/** As a shell needs it. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
-/** Tells what became of the users that were sent: of an import that runs, or of a dry run. */
-
-export interface Sent {
-  accepted: ImportResult;
-  places: Places;
-  summary: Summary;
-}
-
-/** Follows the import to its end with `--watch`; a dry run, always. @param draftId whose users a dry run has checked */
-export async function follow(session: Session, options: RunOptions, sent: Sent, draftId?: string): Promise<void> {
-  const { out, api } = session;
-  const { accepted, places, summary } = sent;
-  const { importId } = accepted;
-  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is stored by the service.`);
-  if (!options.dryRun && !options.watch) {
-    out.result({ import: accepted, summary });
-    out.line(`Watch progress: muster status ${importId} --watch`);
-    return;
-  }
-  const result = draftId === undefined ? await watchImport(session, importId) : accepted;
-  const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
-  if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId } : {}), summary, failures });
-  else showResult(out, result, groupLines('Failed, by reason', failures));
-  for (const line of adviceLines(options, failures, draftId)) out.line(line);
-  options.shell.exitCode = exitCodeFor(result);
-}
-
-/**
- * Asks before what cannot be undone or was not stated explicitly: many mails, a guess.
- *
- * Without a terminal to ask on, many mails are sent only with `--mails auto` or `--yes`.
- */
-
-/** Up to this many mails are sent without asking: a test run, a small team. */
-const FEW_MAILS = 100;
-
-export interface Plan {
-  options: { files: readonly string[]; mails?: 'auto' | 'none' | undefined; yes: boolean; dryRun: boolean };
-  isGuess: boolean;
-}
-
-/** Whether there may be a question, depending on what the files hold, and a person to answer it. */
-export function mayAsk(out: Output, { options, isGuess }: Plan): boolean {
-  if (options.yes || options.dryRun || (options.mails !== undefined && !isGuess)) return false;
-  // Standard input may carry the users, so no answer can come from there.
-  return out.live && out.input.isTTY === true && !out.json && !options.files.includes(STDIN);
-}
-
-/** What to ask before the import starts; undefined if nothing. */
-export function questionFor(summary: Summary, { options, isGuess }: Plan): string | undefined {
-  const mails = unstatedMails(summary, options);
-  const questions = [
-    ...(mails > 0 ? [`${number(mails)} mails will be sent (--mails none holds them back).`] : []),
-    ...(isGuess ? ['The system that the files come from is a guess.'] : []),
-  ];
-  return options.yes || questions.length === 0 ? undefined : `${questions.join(' ')} Continue?`;
-}
-
-/**
- * Returns when the import may start without a question. A guess was shown, and a script could have named the source;
- * many mails need an explicit option.
- * @throws Failure
- */
-export function requireStated(summary: Summary, { options }: Plan): void {
-  const mails = unstatedMails(summary, options);
-  if (options.yes || options.dryRun || mails === 0) return;
-  throw new Failure(`${number(mails)} mails would be sent, and there is no terminal to ask on; nothing was imported.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use --mails auto to send them, or --mails none to hold them for `muster send-mails`.',
-  });
-}
-
-function unstatedMails({ mails }: Summary, options: Plan['options']): number {
-  const due = mails.verification + mails.initialisation;
-  return options.mails === undefined && due > FEW_MAILS ? due : 0;
-}
-
-/**
- * What happens to users that are at the service as a draft: a dry run checks them and leaves them there; else they are
- * checked and asked about, if there is a question, and started.
- *
- * Guarantee: after a "no" the draft is discarded, and after Ctrl-C at the question too.
- */
-
-const OF_DRAFTS = ['IMPORT_STATE_DRAFT', 'IMPORT_STATE_CHECKING', 'IMPORT_STATE_CHECKED'];
-
-/** @throws Failure @throws Interrupted */
-export async function fromDraft(session: Session, options: RunOptions, plan: Plan, sent: Sent): Promise<void> {
-  const { importId, state } = sent.accepted;
-  if (state === 'IMPORT_STATE_DISCARDED') throw new Failure('The draft of an earlier run with this key was discarded.');
-  // An earlier run with the same key has started it.
-  if (!OF_DRAFTS.includes(state)) return follow(session, options, sent);
-  const stays = (error: unknown) => {
-    if (!(error instanceof Interrupted))
-      session.out.note(`The users stay at the service as draft ${importId}: \`muster status ${importId}\`.`);
-    throw error;
-  };
-  if (options.dryRun) {
-    const result = await checkDraft(session, importId, options).catch(stays);
-    return follow(session, options, { ...sent, accepted: result }, importId);
-  }
-  const question = questionFor(sent.summary, plan);
-  if (question !== undefined) await decide(session, options, sent, question);
-  const accepted = await start(session, importId, options).catch(stays);
-  await follow(session, options, { ...sent, accepted });
-}
-
-async function decide(session: Session, options: RunOptions, sent: Sent, question: string): Promise<void> {
-  const { api, out } = session;
-  const { importId } = sent.accepted;
-  const check = await checkDraft(session, importId, options);
-  out.note(`Checked ${countsText(check.counts)}`);
-  if (check.counts.failed > 0)
-    for (const line of groupLines('Will fail', await readFailures(api, check.importId, sent.places))) out.note(line);
-  try {
-    await confirm(out, question);
-  } catch (error) {
-    await api.call('POST', `/admin/v1/imports/${importId}/_discard`);
-    throw error;
-  }
-}
-
-function start({ api, out }: Session, importId: string, options: RunOptions): Promise<ImportResult> {
-  const left = new Interrupted(
-    'Interrupted while the import was started.',
-    `\`muster status ${importId}\` shows whether it runs.`,
-  );
-  const body = { ...settingsOf(options), webhook: options.webhook };
-  const again = (why: string, seconds: number) => out.note(`${why} Trying again in ${seconds} s.`);
-  const attempt = (signal: AbortSignal) =>
-    untilTaken(
-      () => api.call<ImportResult>('POST', `/admin/v1/imports/${importId}/_start`, { body, signal }),
-      again,
-      signal,
-    );
-  return untilInterrupted(left, (signal) => orAborted(signal, attempt(signal)));
-}
-
 /**
  * An import from the command line, step by step: open the files, send their users while they are read, show what will
  * happen, check and ask if that is needed, start, follow.
  *
  * Guarantee: the users are sent once, and none is imported before the files have been read completely: the last bytes
- * are held back until then, and a draft is started only after the answer.
+ * are held back until then, and a draft is started only after the answer. After a "no" or Ctrl-C at the question the
+ * draft is discarded.
  * On crash: while sending, nothing remains at the service; afterwards the import continues without this command, and a
  * draft stays until it is started, discarded or expires.
  */
 
-/** @throws Failure @throws UsageError */
+/** Imports the users of the files that the options name. @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
   requireTimeout(options.timeout);
   const headers = await pepperHeaders(session.out, options);
@@ -257,8 +49,8 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** With the headers of the pepper. */
 interface Sendable extends Opened {
+  /** The pepper, if there is one. */
   headers: Record<string, string>;
 }
 
@@ -342,4 +134,209 @@ function queryOf(options: RunOptions, source: string, isDraft: boolean): Record<
     mails: options.mails === 'none' ? 'none' : undefined,
     webhook: options.webhook,
   };
+}
+
+const OF_DRAFTS = ['IMPORT_STATE_DRAFT', 'IMPORT_STATE_CHECKING', 'IMPORT_STATE_CHECKED'];
+
+/**
+ * What happens to users that are at the service as a draft: a dry run checks them and leaves them there; else they are
+ * checked and asked about, if there is a question, and started.
+ * @throws Failure @throws Interrupted
+ */
+async function fromDraft(session: Session, options: RunOptions, plan: Plan, sent: Sent): Promise<void> {
+  const { importId, state } = sent.accepted;
+  if (state === 'IMPORT_STATE_DISCARDED') throw new Failure('The draft of an earlier run with this key was discarded.');
+  // An earlier run with the same key has started it.
+  if (!OF_DRAFTS.includes(state)) return follow(session, options, sent);
+  const stays = (error: unknown) => {
+    if (!(error instanceof Interrupted))
+      session.out.note(`The users stay at the service as draft ${importId}: \`muster status ${importId}\`.`);
+    throw error;
+  };
+  if (options.dryRun) {
+    const result = await checkDraft(session, importId, options).catch(stays);
+    return follow(session, options, { ...sent, accepted: result }, importId);
+  }
+  const question = questionFor(sent.summary, plan);
+  if (question !== undefined) await decide(session, options, sent, question);
+  const accepted = await start(session, importId, options).catch(stays);
+  await follow(session, options, { ...sent, accepted });
+}
+
+async function decide(session: Session, options: RunOptions, sent: Sent, question: string): Promise<void> {
+  const { api, out } = session;
+  const { importId } = sent.accepted;
+  const check = await checkDraft(session, importId, options);
+  out.note(`Checked ${countsText(check.counts)}`);
+  if (check.counts.failed > 0)
+    for (const line of groupLines('Will fail', await readFailures(api, check.importId, sent.places))) out.note(line);
+  try {
+    await confirm(out, question);
+  } catch (error) {
+    await api.call('POST', `/admin/v1/imports/${importId}/_discard`);
+    throw error;
+  }
+}
+
+function start({ api, out }: Session, importId: string, options: RunOptions): Promise<ImportResult> {
+  const left = new Interrupted(
+    'Interrupted while the import was started.',
+    `\`muster status ${importId}\` shows whether it runs.`,
+  );
+  const body = { ...settingsOf(options), webhook: options.webhook };
+  const again = (why: string, seconds: number) => out.note(`${why} Trying again in ${seconds} s.`);
+  const attempt = (signal: AbortSignal) =>
+    untilTaken(
+      () => api.call<ImportResult>('POST', `/admin/v1/imports/${importId}/_start`, { body, signal }),
+      again,
+      signal,
+    );
+  return untilInterrupted(left, (signal) => orAborted(signal, attempt(signal)));
+}
+
+/** Users that were sent, with what the service answered. */
+interface Sent {
+  accepted: ImportResult;
+  places: Places;
+  summary: Summary;
+}
+
+/**
+ * Tells what became of the users that were sent: follows the import to its end with `--watch`; a dry run, always.
+ * @param draftId whose users a dry run has checked
+ */
+async function follow(session: Session, options: RunOptions, sent: Sent, draftId?: string): Promise<void> {
+  const { out, api } = session;
+  const { accepted, places, summary } = sent;
+  const { importId } = accepted;
+  if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is stored by the service.`);
+  if (!options.dryRun && !options.watch) {
+    out.result({ import: accepted, summary });
+    out.line(`Watch progress: muster status ${importId} --watch`);
+    return;
+  }
+  const result = draftId === undefined ? await watchImport(session, importId) : accepted;
+  const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
+  if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId } : {}), summary, failures });
+  else showResult(out, result, groupLines('Failed, by reason', failures));
+  for (const line of adviceLines(options, failures, draftId)) out.line(line);
+  options.shell.exitCode = exitCodeFor(result);
+}
+
+/** Up to this many mails are sent without asking: a test run, a small team. */
+const FEW_MAILS = 100;
+
+/** What decides whether to ask before the import starts. */
+export interface Plan {
+  options: { files: readonly string[]; mails?: 'auto' | 'none' | undefined; yes: boolean; dryRun: boolean };
+  isGuess: boolean;
+}
+
+/** Whether there may be a question, depending on what the files hold, and a person to answer it. */
+export function mayAsk(out: Output, { options, isGuess }: Plan): boolean {
+  if (options.yes || options.dryRun || (options.mails !== undefined && !isGuess)) return false;
+  // Standard input may carry the users, so no answer can come from there.
+  return out.live && out.input.isTTY === true && !out.json && !options.files.includes(STDIN);
+}
+
+/** What to ask before the import starts; undefined if nothing. */
+export function questionFor(summary: Summary, { options, isGuess }: Plan): string | undefined {
+  const mails = unstatedMails(summary, options);
+  const questions = [
+    ...(mails > 0 ? [`${number(mails)} mails will be sent (--mails none holds them back).`] : []),
+    ...(isGuess ? ['The system that the files come from is a guess.'] : []),
+  ];
+  return options.yes || questions.length === 0 ? undefined : `${questions.join(' ')} Continue?`;
+}
+
+/**
+ * Returns when the import may start without a question. A guess was shown, and a script could have named the source;
+ * many mails need an explicit option.
+ * @throws Failure
+ */
+export function requireStated(summary: Summary, { options }: Plan): void {
+  const mails = unstatedMails(summary, options);
+  if (options.yes || options.dryRun || mails === 0) return;
+  throw wrongUsage(
+    `${number(mails)} mails would be sent, and there is no terminal to ask on; nothing was imported.`,
+    'Use --mails auto to send them, or --mails none to hold them for `muster send-mails`.',
+  );
+}
+
+function unstatedMails({ mails }: Summary, options: Plan['options']): number {
+  const due = mails.verification + mails.initialisation;
+  return options.mails === undefined && due > FEW_MAILS ? due : 0;
+}
+
+const EXISTS = /^USER-(?:ID|NAME)-TAKEN$/;
+
+/**
+ * What to do after an import or a dry run: the command that imports for real, and how to leave existing users alone.
+ * @param failures why users failed
+ * @param draftId whose users a dry run has checked
+ */
+export function adviceLines(options: RunOptions, failures: readonly Group[], draftId?: string): string[] {
+  const isTaken = options.onExisting === 'fail' && failures.some(({ id }) => EXISTS.test(id));
+  return [
+    ...(isTaken
+      ? ['Users that already exist stay as they are with --on-existing skip, and take over the export with update.']
+      : []),
+    ...(options.dryRun ? startLines(options, failures, draftId) : []),
+  ];
+}
+
+function startLines(options: RunOptions, failures: readonly Group[], draftId: string | undefined): string[] {
+  if (draftId === undefined) return ['To import these users, run:', `  ${realCommand(options)}`];
+  return [
+    'To import these users, which the service keeps as a draft for a day, run:',
+    `  ${startCommand(options, draftId)}`,
+    ...(failures.length > 0 ? [`To correct those that fail before: muster causes ${draftId}`] : []),
+    `To drop them: muster discard ${draftId}`,
+  ];
+}
+
+function startCommand({ timeout, onExisting, mails, webhook }: RunOptions, draftId: string): string {
+  const given = optionWords([
+    ['timeout', timeout],
+    ['on-existing', onExisting === 'fail' ? undefined : onExisting],
+    ['mails', mails],
+    ['webhook', webhook],
+  ]);
+  return ['muster', 'start', draftId, ...given, '--watch'].map(quoted).join(' ');
+}
+
+function optionWords(valued: readonly [name: string, value: string | undefined][]): string[] {
+  return valued.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
+}
+
+/** The command line without `--dry-run`. */
+function realCommand(options: RunOptions): string {
+  const { files, hashes = [], map = [] } = options;
+  const valued: [name: string, value: string | undefined][] = [
+    ['from', options.from],
+    ['org', options.org],
+    ['timeout', options.timeout],
+    ['hash-config', options.hashConfig],
+    ['id-prefix', options.idPrefix],
+    ['format', options.format],
+    ['encoding', options.encoding],
+    ['on-existing', options.onExisting === 'fail' ? undefined : options.onExisting],
+    ['mails', options.mails],
+    ['webhook', options.webhook],
+    ...hashes.map((value): [string, string] => ['hashes', value]),
+    ...map.map((value): [string, string] => ['map', value]),
+  ];
+  const given = optionWords(valued);
+  const flags = [
+    ...(options.strict ? ['--strict'] : []),
+    ...(options.withoutEmail ? ['--without-email'] : []),
+    ...(options.skipBroken ? ['--skip-broken'] : []),
+    ...(options.trustFrom ? ['--trust-from'] : []),
+  ];
+  return ['muster', 'import', ...files, ...given, ...flags, '--watch'].map(quoted).join(' ');
+}
+
+/** A word as a shell needs it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,14 +1,18 @@
 import type { Conversion, Outcome } from '../../sources/convert.ts';
 import { HASH_NOT_USED } from '../../sources/hashes.ts';
-import { type Group, openCounter, type Place, type Summary } from '../../sources/summary.ts';
+import { type Group, openCounter, type SourceLocation, type Summary } from '../../sources/summary.ts';
 import { number } from '../follow/progress.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 import type { RunOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
 
-/** The summary of an import for people: first what will happen, then the problems. */
+/**
+ * The summary of an import for people: first what will happen, then the problems. It is counted while the users are
+ * sent, and shown before the last bytes leave, so that a file that must not be imported is dropped by the service as an
+ * incomplete upload.
+ */
 
 const SHOWN_ORGS = 10;
 const UNREACHABLE = 'of them have no password; `muster users reset-password USER --code` lets them set one';
@@ -118,6 +122,7 @@ function mailLines({ mails }: Summary, given: 'auto' | 'none'): string[] {
   ];
 }
 
+/** A title, and a line for each group with its count, message and first places; nothing without groups. */
 export function groupLines(title: string, groups: readonly Group[]): string[] {
   if (groups.length === 0) return [];
   return [`  ${title}`, ...groups.map((group) => `    ${number(group.count).padStart(11)}  ${text(group)}`)];
@@ -128,7 +133,7 @@ function text({ message, examples }: Group): string {
 }
 
 /** `users.json line 4, 17; more.json line 2` */
-export function places(examples: readonly Place[]): string {
+export function places(examples: readonly SourceLocation[]): string {
   const files = [...new Set(examples.map(({ file }) => file))];
   const parts = files.map((file) => {
     const lines = examples.filter((place) => place.file === file).map(({ line }) => line);
@@ -136,11 +141,6 @@ export function places(examples: readonly Place[]): string {
   });
   return parts.join('; ');
 }
-
-/**
- * One pass over the files while their users are sent: counts them for the summary, and shows it before the last bytes
- * leave, so that a file that must not be imported is dropped by the service as an incomplete upload.
- */
 
 /** What an upload tells about the records that it sends; a new one for each attempt. */
 export interface Pass {
@@ -153,7 +153,10 @@ export interface Pass {
 /** A record that stops the import, so the rest need not be sent; the summary names all of them. */
 export class Unsendable extends Error {}
 
-/** @param decide called with the summary, once it was shown; throws if the users must not be imported */
+/**
+ * One pass over the files while their users are sent.
+ * @param decide called with the summary, once it was shown; throws if the users must not be imported
+ */
 export function openPass(
   out: Output,
   job: { conversion: Conversion; chosen: Chosen; options: RunOptions; shown: { summary?: Summary }; onEnd: () => void },
@@ -179,6 +182,7 @@ export function openPass(
   };
 }
 
+/** Prints the summary on standard error. */
 export function showSummary(out: Output, summary: Summary, options: RunOptions): void {
   const { mails = 'auto', withoutEmail, passwordSource } = options;
   for (const line of summaryLines(summary, { mails, withoutEmail, passwordSource })) out.note(line);
@@ -188,17 +192,17 @@ export function showSummary(out: Output, summary: Summary, options: RunOptions):
 export function requireUsers(summary: Summary, { skipBroken }: RunOptions, { files }: Chosen): void {
   const broken = summary.broken.reduce((sum, { count }) => sum + count, 0);
   if (broken > 0 && !skipBroken) {
-    throw new Failure(`${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was imported.`, {
-      exitCode: EXIT.usage,
-      advice: 'Correct them at the places named above, or skip them with --skip-broken.',
-    });
+    throw wrongUsage(
+      `${broken} record${broken === 1 ? '' : 's'} cannot be read, so nothing was imported.`,
+      'Correct them at the places named above, or skip them with --skip-broken.',
+    );
   }
   const names = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
   requireUsersInFiles(summary, names);
   if (summary.orgs.some(({ orgId }) => orgId === '')) {
-    throw new Failure('The files do not say which organization the users belong to.', {
-      exitCode: EXIT.usage,
-      advice: 'Specify it with --org; `muster orgs list` shows the existing ones.',
-    });
+    throw wrongUsage(
+      'The files do not say which organization the users belong to.',
+      'Specify it with --org; `muster orgs list` shows the existing ones.',
+    );
   }
 }

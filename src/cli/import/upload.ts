@@ -11,11 +11,14 @@ import { Failure, Interrupted, orAborted, untilInterrupted } from '../terminal/f
 import type { RunOptions } from './options.ts';
 import type { Places } from './read.ts';
 import type { Pass } from './summary.ts';
+
 /**
- * Streams a conversion as the body of one import, and sends it again when the connection breaks.
+ * Streams a conversion as the body of one import, and sends it again when the connection breaks; checks users that are
+ * at the service as a draft.
  *
  * Guarantee: every attempt sends the same bytes and the same `Idempotency-Key`, so all attempts together make one
- * import, whichever of them completes; an attempt that is cut off leaves nothing at the service.
+ * import, whichever of them completes; an attempt that is cut off leaves nothing at the service. Ctrl-C stops watching a
+ * check, not the check; the draft stays, and can be started or discarded.
  */
 
 export interface Upload {
@@ -42,7 +45,7 @@ const LONGEST_WAIT_S = 30;
 /** Text is passed to the connection in pieces of about this size. */
 const PIECE_BYTES = 2 ** 17;
 
-/** @throws Failure when the service refuses, or cannot be reached in several attempts @throws Interrupted */
+/** Sends the users. @throws Failure when the service refuses, or cannot be reached in several attempts @throws Interrupted */
 export function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
   const left = new Interrupted(
     'Interrupted while the users were sent. The service drops an incomplete upload, and nothing of it was imported.',
@@ -77,7 +80,7 @@ export async function untilTaken<T>(
 function waitBefore(error: unknown, tries: number): number | undefined {
   if (tries >= TRIES) return undefined;
   if (error instanceof Unreachable) return Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (tries - 1));
-  // Drafts are not fewer after a wait.
+  // Waiting does not make the drafts fewer.
   return error instanceof Failure && error.id !== TOO_MANY_DRAFTS ? error.retryAfter : undefined;
 }
 
@@ -141,12 +144,6 @@ function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
-/**
- * Checks users that are at the service as a draft: a dry run of them, which shows what their import would do.
- *
- * Guarantee: Ctrl-C stops watching, not the check; the draft stays, and can be started or discarded.
- */
-
 const EVERY_MS = 200;
 
 /** A draft, as the service shows it. */
@@ -160,7 +157,7 @@ export function settingsOf({ timeout, onExisting, mails }: RunOptions): Record<s
   return { timeout, onExisting, mails };
 }
 
-/** The result of the dry run, once it has ended. @throws Failure @throws Interrupted */
+/** Checks a draft: the result of a dry run of its users, once it has ended. @throws Failure @throws Interrupted */
 export function checkDraft(session: Session, importId: string, options: RunOptions): Promise<ImportResult> {
   const { api, out } = session;
   const path = `/admin/v1/imports/${importId}`;
@@ -179,7 +176,9 @@ export function checkDraft(session: Session, importId: string, options: RunOptio
 /** The number of the dry run, once a worker has begun it. */
 async function checkId({ api, out }: Session, path: string, signal: AbortSignal): Promise<string> {
   const outage = openOutage({
-    ...{ patience: PATIENCE, signal, advice: 'Check again once the service is back.' },
+    patience: PATIENCE,
+    signal,
+    advice: 'Check again once the service is back.',
     onLost: ({ message }) => out.note(`${message} Trying again …`),
   });
   let isWarned = false;

@@ -9,12 +9,13 @@ import { chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
 import { summaryLines } from './summary.ts';
+
 /** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 
-export interface WriteOptions extends SourceOptions {
+export type WriteOptions = SourceOptions & {
   /** `-` or nothing is standard output. */
   output?: string | undefined;
-}
+};
 
 /** @throws Failure @throws UsageError */
 export async function writeConverted(out: Output, options: WriteOptions): Promise<void> {

@@ -1,99 +1,67 @@
 import type { Argv } from 'yargs';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
-/** Options of `muster pull`, the same for all systems. */
+import type { GivenOptions } from '../command.ts';
+import { flag, text } from '../options.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
-export interface PullOptions {
-  shell: Shell;
-  org?: string | undefined;
-  from?: string | undefined;
-  map?: string[] | undefined;
-  hashConfig?: string | undefined;
-  idPrefix?: string | undefined;
-  out?: string | undefined;
-  state?: string | undefined;
-  restart: boolean;
-  since?: string | undefined;
-  follow?: string | undefined;
-  onExisting?: 'fail' | 'skip' | 'update' | undefined;
-  mails: 'auto' | 'none';
-  withoutEmail: boolean;
-  passwordSource?: string | undefined;
-  timeout: string;
-  batch: string;
-  dryRun: boolean;
-  json?: boolean | undefined;
-  /** The system's own options. */
-  [name: string]: unknown;
-}
+/** Options of `muster pull`: some of each system, and more that all systems share. */
+
+/** For a system whose records have no columns of their own. */
+const COLUMN_OPTIONS = {
+  from: {
+    type: 'string',
+    choices: SOURCES.map((source) => source.name),
+    default: 'ndjson',
+    describe: 'the source whose columns the records have; ndjson takes --map',
+  },
+  map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
+} as const;
+
+const OPTIONS = {
+  org: text("the users' organization: its id, name or domain"),
+  'id-prefix': text('text before every user id, such as shop-'),
+  'hash-config': text('file with the parameters of all hashes'),
+  out: text('save the users in a file for `muster import`, send nothing'),
+  since: text('changes only: last (the last run), 24h, 7d or a timestamp'),
+  follow: { type: 'string', describe: 'repeat with the changes until Ctrl-C, every 5m or as given' },
+  'on-existing': {
+    choices: ['fail', 'skip', 'update'],
+    describe: 'existing users fail, stay, or are updated (default: fail at first, update in later runs)',
+  },
+  mails: {
+    choices: ['auto', 'none'],
+    default: 'none',
+    describe: 'none holds the mails for `muster send-mails`, auto sends them at once',
+  },
+  'without-email': flag('import users without an email address too'),
+  'password-source': text('id of the password source that verifies users without a hash, at their first sign-in'),
+  timeout: { ...text('time limit of each import'), default: '1h' },
+  batch: { ...text('users in one import'), default: '10000' },
+  state: text('file that remembers how far it came'),
+  restart: flag('forget the state and begin again'),
+  'dry-run': flag('report what would happen, and write nothing'),
+} as const;
+
+/** Also the options of the system itself, by their names. */
+export type PullOptions = GivenOptions<typeof OPTIONS> &
+  Partial<GivenOptions<typeof COLUMN_OPTIONS>> & { [name: string]: unknown };
 
 /** Adds the options of the system, then the common ones. */
-export function pullOptions<T>(yargs: Argv<T>, system: PullSystem): Argv<T & PullOptions> {
+export function pullOptions(yargs: Argv, system: PullSystem): Argv {
   for (const [name, { describe, required, default: usual, choices, array }] of Object.entries(system.options)) {
     yargs.option(name, {
-      type: 'string',
-      requiresArg: true,
-      describe,
+      ...text(describe),
       demandOption: required === true,
       ...(usual === undefined ? {} : { default: usual }),
       ...(choices === undefined ? {} : { choices }),
       ...(array ? { array: true, nargs: 1 } : {}),
     });
   }
+  if (system.source === undefined) yargs.options(COLUMN_OPTIONS);
   const secrets = system.secrets.map(({ env }) => env).join(', ');
-  if (system.source === undefined) {
-    yargs.options({
-      from: {
-        type: 'string',
-        choices: SOURCES.map((source) => source.name),
-        default: 'ndjson',
-        describe: 'the source whose columns the records have; ndjson takes --map',
-      },
-      map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
-    });
-  }
-  return yargs
-    .options({
-      org: { type: 'string', requiresArg: true, describe: "the users' organization: its id, name or domain" },
-      'id-prefix': { type: 'string', requiresArg: true, describe: 'text before every user id, such as shop-' },
-      'hash-config': { type: 'string', requiresArg: true, describe: 'file with the parameters of all hashes' },
-      out: {
-        type: 'string',
-        requiresArg: true,
-        describe: 'save the users in a file for `muster import`, send nothing',
-      },
-      since: {
-        type: 'string',
-        requiresArg: true,
-        describe: 'changes only: last (the last run), 24h, 7d or a timestamp',
-      },
-      follow: { type: 'string', describe: 'repeat with the changes until Ctrl-C, every 5m or as given' },
-      'on-existing': {
-        choices: ['fail', 'skip', 'update'] as const,
-        describe: 'existing users fail, stay, or are updated (default: fail at first, update in later runs)',
-      },
-      mails: {
-        choices: ['auto', 'none'] as const,
-        default: 'none' as const,
-        describe: 'none holds the mails for `muster send-mails`, auto sends them at once',
-      },
-      'without-email': { type: 'boolean', default: false, describe: 'import users without an email address too' },
-      'password-source': {
-        type: 'string',
-        requiresArg: true,
-        describe: 'id of the password source that verifies users without a hash, at their first sign-in',
-      },
-      timeout: { type: 'string', default: '1h', requiresArg: true, describe: 'time limit of each import' },
-      batch: { type: 'string', default: '10000', requiresArg: true, describe: 'users in one import' },
-      state: { type: 'string', requiresArg: true, describe: 'file that remembers how far it came' },
-      restart: { type: 'boolean', default: false, describe: 'forget the state and begin again' },
-      'dry-run': { type: 'boolean', default: false, describe: 'report what would happen, and write nothing' },
-    })
-    .epilogue(
-      secrets === '' ? '' : `Secrets come from the environment (${secrets}) or are asked for.`,
-    ) as unknown as Argv<T & PullOptions>;
+  const epilogue = secrets === '' ? '' : `Secrets come from the environment (${secrets}) or are asked for.`;
+  return yargs.options(OPTIONS).epilogue(epilogue);
 }
 
 /** @throws Failure (usage) when two options contradict each other */
@@ -106,9 +74,9 @@ export function requireFitting({ out, follow, dryRun, onExisting, org }: PullOpt
   const [unfit] = given.find(([, isGiven]) => out !== undefined && isGiven) ?? [];
   const pair =
     unfit !== undefined ? ['out', unfit] : dryRun && follow !== undefined ? ['dry-run', 'follow'] : undefined;
-  if (pair) throw new Failure(`--${pair[0]} and --${pair[1]} cannot be used together.`, { exitCode: EXIT.usage });
+  if (pair) throw wrongUsage(`--${pair[0]} and --${pair[1]} cannot be used together.`);
   if (org !== undefined || out !== undefined) return;
-  throw new Failure('--org is required: it names the organization that the users belong to.', { exitCode: EXIT.usage });
+  throw wrongUsage('--org is required: it names the organization that the users belong to.');
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
@@ -120,5 +88,5 @@ export function intervalMs(text: string): number {
   const [, amount, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const ms = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
   if (ms > 0) return ms;
-  throw new Failure(`--follow must be an interval such as 30s, 5m or 1h; it is "${text}".`, { exitCode: EXIT.usage });
+  throw wrongUsage(`--follow must be an interval such as 30s, 5m or 1h; it is "${text}".`);
 }

@@ -4,49 +4,17 @@ import { requireTimeout } from '../import/options.ts';
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 import { askSecret } from '../terminal/ask.ts';
-import { EXIT, type ExitCode, Failure, Interrupted, untilInterrupted } from '../terminal/failure.ts';
+import { EXIT, type ExitCode, Failure, Interrupted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { intervalMs, type PullOptions, requireFitting } from './options.ts';
 import { importRound, type PullJob, saveRound } from './round.ts';
 import { lockState, type PullState, peekState, readState, removeState } from './state.ts';
-/**
- * Collects the secrets of a system: from the environment, else typed on the terminal.
- *
- * Guarantee: a secret is never an argument, and is neither shown nor stored.
- */
-
-/** By name. @throws Failure (usage) when one is missing and there is no terminal to ask on */
-export async function collectSecrets(
-  out: Output,
-  env: NodeJS.ProcessEnv,
-  secrets: readonly Secret[],
-): Promise<Record<string, string>> {
-  const found: Record<string, string> = {};
-  for (const secret of secrets) {
-    const value = env[secret.env] ?? (await typed(out, secret));
-    if (value !== undefined && value !== '') found[secret.name] = value;
-    else if (!secret.optional) throw missing(secret);
-  }
-  return found;
-}
-
-async function typed(out: Output, { prompt, neverAsked }: Secret): Promise<string | undefined> {
-  if (neverAsked || !out.live || !out.input.isTTY) return undefined;
-  return (await askSecret(out, `${prompt} (not shown): `, new Interrupted('Nothing was read.'))).trim();
-}
-
-function missing({ prompt, env, neverAsked }: Secret): Failure {
-  const orAsked = neverAsked ? '' : ', or run the command on a terminal, which asks for it';
-  return new Failure(`${prompt} is missing.`, {
-    exitCode: EXIT.usage,
-    advice: `Set ${env} in the environment${orAsked}.`,
-  });
-}
 
 /**
  * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
  *
- * Guarantee: interrupted at any point, the same command continues where the state file says.
+ * Guarantee: interrupted at any point, the same command continues where the state file says. A secret is never an
+ * argument, and is neither shown nor stored.
  */
 
 /** @throws Failure @throws UsageError */
@@ -74,7 +42,7 @@ export async function runPull(session: Session, system: PullSystem, options: Pul
   });
 }
 
-/** Of an option that is repeated, the last one counts. */
+/** The options of the system itself; the last value counts for an option that is repeated. */
 function ownOptions({ options: known }: PullSystem, options: PullOptions) {
   return Object.fromEntries(
     Object.entries(known).map(([name, { array }]) => {
@@ -98,7 +66,7 @@ async function rounds(job: PullJob, pauseMs: number | undefined): Promise<void> 
   }
 }
 
-/** What remains where after Ctrl-C. */
+/** What to say after Ctrl-C: what is finished, what is dropped, and how to continue. */
 async function interrupted(statePath: string): Promise<Interrupted> {
   const again = `The same command continues from there; the state is in ${statePath}.`;
   const state = await peekState(statePath);
@@ -125,4 +93,32 @@ function asFailure(error: unknown, { title }: PullSystem): unknown {
   const advice =
     error.advice ?? (error.trouble === 'denied' ? `Check the user and the secret for ${title}.` : undefined);
   return new Failure(error.message, { exitCode: EXITS[error.trouble], advice });
+}
+
+/**
+ * The secrets of a system by their names: from the environment, else typed on the terminal.
+ * @throws Failure (usage) when one is missing and there is no terminal to ask on
+ */
+async function collectSecrets(
+  out: Output,
+  env: NodeJS.ProcessEnv,
+  secrets: readonly Secret[],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const secret of secrets) {
+    const value = env[secret.env] ?? (await typed(out, secret));
+    if (value !== undefined && value !== '') found[secret.name] = value;
+    else if (!secret.optional) throw missing(secret);
+  }
+  return found;
+}
+
+async function typed(out: Output, { prompt, neverAsked }: Secret): Promise<string | undefined> {
+  if (neverAsked || !out.live || !out.input.isTTY) return undefined;
+  return (await askSecret(out, `${prompt} (not shown): `, new Interrupted('Nothing was read.'))).trim();
+}
+
+function missing({ prompt, env, neverAsked }: Secret): Failure {
+  const orAsked = neverAsked ? '' : ', or run the command on a terminal, which asks for it';
+  return wrongUsage(`${prompt} is missing.`, `Set ${env} in the environment${orAsked}.`);
 }

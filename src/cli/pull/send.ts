@@ -2,24 +2,176 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Conversion, type Outcome, type RecordJob, recordConverter } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
-import type { Page } from '../../sources/pull/system.ts';
+import type { RecordPage } from '../../sources/pull/system.ts';
 import { type Group, openGroups } from '../../sources/summary.ts';
 import { follow } from '../follow/follow.ts';
-import { itemPages } from '../follow/pages.ts';
 import { type Counts, counted, countsText } from '../follow/progress.ts';
 import { exitCodeFor, type ImportResult } from '../follow/result.ts';
-import { openPlaces, reasonsOf } from '../import/read.ts';
+import { failedItems, openPlaces, reasonsOf } from '../import/read.ts';
 import { upload } from '../import/upload.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
 /**
- * What was sent, to recognize users that have not changed since: for each user 16 bytes, a fingerprint of the id and
- * one of the entry, in a file that only grows. The last fingerprint of a user counts.
+ * Converts the pages of an old system, and sends their users in batches, each as an import, one after the other, while
+ * the next batch is read. Users that have not changed since they were sent are left out.
  *
- * Guarantee: memory takes some 32 bytes for each user. The file contains no data of users.
- * On crash: a record that was cut off is dropped when the file is read; its user is sent again.
+ * Guarantee: at most two batches are in memory, and some 32 bytes for each user that was sent. The cursor in the state
+ * moves only when the users before it are stored and their import has ended. The file of what was sent contains no data
+ * of users.
+ * On crash: the import whose users are stored continues at the service; the next run waits for it and continues.
  */
+
+export interface SendOptions {
+  query: Record<string, string | undefined>;
+  title: string;
+  signal: AbortSignal;
+  /** Gets the fingerprints of the users that did not fail; undefined in a dry run. */
+  sent: Sent | undefined;
+  /** The users are stored by the service. */
+  accepted(importId: string): Promise<void>;
+  /** Every user of the batch has its result. */
+  done(batch: Batch, importId: string | undefined): Promise<void>;
+}
+
+export interface Sender {
+  /** Returns when the batch before has ended; this one is on its way. @throws Failure */
+  send(batch: Batch): Promise<void>;
+  /** Returns when all have ended. @throws Failure */
+  finish(): Promise<void>;
+  totals(): { counts: Counts; failures: Group[] };
+}
+
+/** Sends batches; `send` returns while its batch is on its way. */
+export function openSender({ api, out }: Pick<Session, 'api' | 'out'>, options: SendOptions): Sender {
+  const counts = noCounts();
+  const failures = openGroups();
+  let running: Promise<void> = Promise.resolve();
+
+  async function sendOne(batch: Batch): Promise<void> {
+    if (batch.users.length === 0) return options.done(batch, undefined);
+    const places = openPlaces();
+    const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
+    const job = { conversion: conversionOf(batch), places, query: options.query, idempotencyKey: randomUUID() };
+    const { importId } = await upload(api, job, { again });
+    await options.accepted(importId);
+    const result = await awaitImport({ api, out }, importId, options.signal);
+    const failed = new Set<number>();
+    for await (const item of failedItems(api, importId, result.counts.failed)) {
+      failed.add(item.index);
+      const place = places.at(item.index) ?? { file: options.title, line: item.index };
+      for (const { id, message } of reasonsOf(item)) failures.add(id, message, place);
+    }
+    for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += result.counts[name];
+    await options.sent?.add(batch.prints.filter((_, i) => !failed.has(i)));
+    out.note(`Import ${importId}: ${countsText(result.counts)} (${counted(batch.read, 'user')} read).`);
+    await options.done(batch, importId);
+  }
+
+  return {
+    async send(batch) {
+      await running;
+      running = sendOne(batch);
+      // Awaited by the next call; until then a failure must not count as unhandled.
+      running.catch(() => {});
+    },
+    finish: () => running,
+    totals: () => ({ counts, failures: failures.list() }),
+  };
+}
+
+function noCounts(): Counts {
+  return { total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
+}
+
+/** Waits for the end of an import. @throws Failure when it was stopped before its end */
+export async function awaitImport(
+  { api, out }: Pick<Session, 'api' | 'out'>,
+  importId: string,
+  signal: AbortSignal,
+): Promise<ImportResult> {
+  const result = await follow(api, importId, {
+    signal,
+    onProgress: () => {},
+    onLost: ({ message }) => out.note(`  ${message} Trying again …`),
+  });
+  if (exitCodeFor(result) !== EXIT.stopped) return result;
+  throw new Failure(`Import ${importId} was stopped before its end: ${countsText(result.counts)}.`, {
+    exitCode: EXIT.stopped,
+    advice: 'Run the same command again: it sends the users that are missing.',
+  });
+}
+
+/** Users that become one import. */
+export interface Batch {
+  /** Outcomes with an entry. */
+  users: Outcome[];
+  prints: Fingerprint[];
+  /** Reading continues here once they are stored. */
+  cursor: string | undefined;
+  /** Users read in this run up to the cursor. */
+  read: number;
+}
+
+export interface Collector {
+  /** Adds a page; `seen` gets every outcome, also of users that have not changed. */
+  add(page: RecordPage, seen: (outcome: Outcome) => void): void;
+  readonly size: number;
+  /** The batch so far; the next one begins. */
+  take(): Batch;
+}
+
+export interface CollectOptions extends RecordJob {
+  /** The system's name, for messages about its records. */
+  title: string;
+  /** Users whose entry was sent before are left out; undefined: none is. */
+  sent: Sent | undefined;
+  /** Users read by earlier attempts of this run. */
+  read: number;
+  cursor: string | undefined;
+}
+
+/** Converts pages, and collects the users to send in batches of bounded size. */
+export function openCollector({ title, sent, read, cursor, ...job }: CollectOptions): Collector {
+  const convert = recordConverter(job);
+  const empty = (): Pick<Batch, 'users' | 'prints'> => ({ users: [], prints: [] });
+  let batch = empty();
+  let number = read;
+  let reached = cursor;
+  return {
+    add(page, seen) {
+      for (const record of page.records) {
+        const outcome: Outcome = { file: title, line: ++number, ...convert(record) };
+        seen(outcome);
+        if (!outcome.entry) continue;
+        const print = fingerprintOf(outcome.entry);
+        if (sent?.has(print)) continue;
+        batch.users.push(outcome);
+        batch.prints.push(print);
+      }
+      reached = page.cursor;
+    },
+    get size() {
+      return batch.users.length;
+    },
+    take() {
+      const taken = { ...batch, cursor: reached, read: number };
+      batch = empty();
+      return taken;
+    },
+  };
+}
+
+/** The batch as the body of an import. */
+function conversionOf({ users }: Batch): Conversion {
+  return {
+    async *outcomes() {
+      yield users;
+    },
+    unusedHashes: () => 0,
+    close: async () => {},
+  };
+}
 
 const BYTES = 16;
 const CHUNK = BYTES * 65_536;
@@ -40,19 +192,12 @@ export interface Sent {
   close(): Promise<void>;
 }
 
-export function fingerprintOf(entry: Entry): Fingerprint {
-  const { userId, user, orgId } = entry;
-  const id = JSON.stringify([orgId, userId ?? null, userId === undefined ? (user.userName ?? user.email.email) : null]);
-  return { id: hashOf(id), entry: hashOf(JSON.stringify(entry)) };
-}
-
-function hashOf(text: string): bigint {
-  const hash = createHash('sha256').update(text).digest().readBigUInt64LE();
-  // Zero marks a free slot.
-  return hash === 0n ? 1n : hash;
-}
-
-/** Reads the file, or creates it. @throws Error of the file system */
+/**
+ * What was sent: for each user 16 bytes, a fingerprint of the id and one of the entry, in a file that only grows. The
+ * last fingerprint of a user counts. Reads the file, or creates it.
+ * On crash: a record that was cut off is dropped when the file is read; its user is sent again.
+ * @throws Error of the file system
+ */
 export async function openSent(path: string): Promise<Sent> {
   const file = await open(path, 'a+', 0o600);
   const table = new Table();
@@ -97,7 +242,20 @@ async function* records(file: FileHandle): AsyncGenerator<[id: bigint, entry: bi
   }
 }
 
-/** Open addressing; a `Map` of so many bigints takes five times the memory. */
+/** Recognizes a user and the entry that was sent for them. */
+export function fingerprintOf(entry: Entry): Fingerprint {
+  const { userId, user, orgId } = entry;
+  const id = JSON.stringify([orgId, userId ?? null, userId === undefined ? (user.userName ?? user.email.email) : null]);
+  return { id: hashOf(id), entry: hashOf(JSON.stringify(entry)) };
+}
+
+function hashOf(text: string): bigint {
+  const hash = createHash('sha256').update(text).digest().readBigUInt64LE();
+  // Zero marks a free slot.
+  return hash === 0n ? 1n : hash;
+}
+
+/** A hash table with open addressing; a `Map` of so many bigints takes five times the memory. */
 class Table {
   count = 0;
   private ids = new BigUint64Array(FIRST_SLOTS);
@@ -130,181 +288,4 @@ class Table {
     this.count = 0;
     for (let i = 0; i < ids.length; i++) if (ids[i] !== 0n) this.set(ids[i] as bigint, entries[i] as bigint);
   }
-}
-
-/** Converts the pages of an old system, and collects the users to send in batches of bounded size. */
-
-/** Users that become one import. */
-export interface Batch {
-  /** Outcomes with an entry. */
-  users: Outcome[];
-  prints: Fingerprint[];
-  /** Reading continues here once they are stored. */
-  cursor: string | undefined;
-  /** Users read in this run up to the cursor. */
-  read: number;
-}
-
-export interface Collector {
-  /** Adds a page; `seen` gets every outcome, also of users that have not changed. */
-  add(page: Page, seen: (outcome: Outcome) => void): void;
-  readonly size: number;
-  /** The batch so far; the next one begins. */
-  take(): Batch;
-}
-
-export interface CollectOptions extends RecordJob {
-  /** The system's name, for messages about its records. */
-  title: string;
-  /** Users whose entry was sent before are left out; undefined: none is. */
-  sent: Sent | undefined;
-  /** Users read by earlier attempts of this run. */
-  read: number;
-  cursor: string | undefined;
-}
-
-export function openCollector({ title, sent, read, cursor, ...job }: CollectOptions): Collector {
-  const convert = recordConverter(job);
-  const empty = (): Pick<Batch, 'users' | 'prints'> => ({ users: [], prints: [] });
-  let batch = empty();
-  let number = read;
-  let reached = cursor;
-  return {
-    add(page, seen) {
-      for (const record of page.records) {
-        const outcome: Outcome = { file: title, line: ++number, ...convert(record) };
-        seen(outcome);
-        if (!outcome.entry) continue;
-        const print = fingerprintOf(outcome.entry);
-        if (sent?.has(print)) continue;
-        batch.users.push(outcome);
-        batch.prints.push(print);
-      }
-      reached = page.cursor;
-    },
-    get size() {
-      return batch.users.length;
-    },
-    take() {
-      const taken = { ...batch, cursor: reached, read: number };
-      batch = empty();
-      return taken;
-    },
-  };
-}
-
-/** The batch as the body of an import. */
-export function conversionOf({ users }: Batch): Conversion {
-  return {
-    async *outcomes() {
-      yield users;
-    },
-    unusedHashes: () => 0,
-    close: async () => {},
-  };
-}
-
-/**
- * Sends batches as imports, one after the other, while the next batch is read.
- *
- * Guarantee: at most two batches are in memory. The cursor in the state moves only when the users before it are stored
- * and their import has ended.
- * On crash: the import whose users are stored continues at the service; the next run waits for it and continues.
- */
-
-export interface SendOptions {
-  query: Record<string, string | undefined>;
-  title: string;
-  signal: AbortSignal;
-  /** Gets the fingerprints of the users that did not fail; undefined in a dry run. */
-  sent: Sent | undefined;
-  /** The users are stored by the service. */
-  accepted(importId: string): Promise<void>;
-  /** Every user of the batch has its result. */
-  done(batch: Batch, importId: string | undefined): Promise<void>;
-}
-
-export interface Sender {
-  /** Returns when the batch before has ended; this one is on its way. @throws Failure */
-  send(batch: Batch): Promise<void>;
-  /** Returns when all have ended. @throws Failure */
-  finish(): Promise<void>;
-  totals(): { counts: Counts; failures: Group[] };
-}
-
-export function openSender({ api, out }: Pick<Session, 'api' | 'out'>, options: SendOptions): Sender {
-  const counts: Counts = {
-    total: 0,
-    pending: 0,
-    succeeded: 0,
-    skipped: 0,
-    failed: 0,
-    timedOut: 0,
-    cancelled: 0,
-    undone: 0,
-  };
-  const failures = openGroups();
-  let running: Promise<void> = Promise.resolve();
-
-  async function sendOne(batch: Batch): Promise<void> {
-    if (batch.users.length === 0) return options.done(batch, undefined);
-    const places = openPlaces();
-    const again = (why: string, seconds: number) => out.note(`${why} Sending the users again in ${seconds} s.`);
-    const conversion = conversionOf(batch);
-    const { importId } = await upload(
-      api,
-      { conversion, places, query: options.query, idempotencyKey: randomUUID() },
-      { again },
-    );
-    await options.accepted(importId);
-    const result = await awaitImport({ api, out }, importId, options.signal);
-    const failed = new Set<number>();
-    for (const [index, reasons] of await failedItems(result)) {
-      failed.add(index);
-      const place = places.at(index) ?? { file: options.title, line: index };
-      for (const { id, message } of reasons) failures.add(id, message, place);
-    }
-    for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] += result.counts[name];
-    await options.sent?.add(batch.prints.filter((_, i) => !failed.has(i)));
-    out.note(`Import ${importId}: ${countsText(result.counts)} (${counted(batch.read, 'user')} read).`);
-    await options.done(batch, importId);
-  }
-
-  async function failedItems({ importId, counts: { failed } }: ImportResult) {
-    const found: [index: number, reasons: ReturnType<typeof reasonsOf>][] = [];
-    if (failed === 0) return found;
-    for await (const { items } of itemPages(api, importId, { state: 'ITEM_STATE_FAILED' }, failed)) {
-      for (const item of items) found.push([item.index, reasonsOf(item)]);
-    }
-    return found;
-  }
-
-  return {
-    async send(batch) {
-      await running;
-      running = sendOne(batch);
-      // Awaited by the next call; until then a failure must not count as unhandled.
-      running.catch(() => {});
-    },
-    finish: () => running,
-    totals: () => ({ counts, failures: failures.list() }),
-  };
-}
-
-/** Waits for the end of an import. @throws Failure when it was stopped before its end */
-export async function awaitImport(
-  { api, out }: Pick<Session, 'api' | 'out'>,
-  importId: string,
-  signal: AbortSignal,
-): Promise<ImportResult> {
-  const result = await follow(api, importId, {
-    signal,
-    onProgress: () => {},
-    onLost: ({ message }) => out.note(`  ${message} Trying again …`),
-  });
-  if (exitCodeFor(result) !== EXIT.stopped) return result;
-  throw new Failure(`Import ${importId} was stopped before its end: ${countsText(result.counts)}.`, {
-    exitCode: EXIT.stopped,
-    advice: 'Run the same command again: it sends the users that are missing.',
-  });
 }

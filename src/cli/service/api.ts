@@ -1,69 +1,7 @@
 import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
-/** The error that a person sees when the service refuses: every invalid field, and what to do about it. */
-
-/** Something answers at the URL, but it is not Muster. */
-export class Stranger extends Failure {
-  constructor(url: string) {
-    super(`The server at ${url} is not Muster.`, {
-      exitCode: EXIT.unreachable,
-      advice: 'Check the URL: --url or MUSTER_URL sets it.',
-    });
-  }
-}
-
-interface ErrorBody {
-  message?: string;
-  /** In place of `message`, as RFC 6749 defines it. */
-  error_description?: string;
-  details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
-}
-
-/** Turns a response that is not a success into a Failure. */
-export async function refusal(url: string, response: Response): Promise<Failure> {
-  const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
-  const said = body?.message ?? body?.error_description;
-  if (said === undefined && response.status < 500) return new Stranger(url);
-  const id = body?.details?.[0]?.id;
-  const fields = body?.details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
-  const lines = fields.map(({ field, description }) => `  ${field}: ${description}`);
-  const message = said ?? `${url} answered ${response.status} without saying why.`;
-  return new Failure([message, ...lines].join('\n'), {
-    exitCode: exitCodeOf(response.status),
-    advice: adviceFor(response, id),
-    id,
-    retryAfter: retryAfterOf(response),
-  });
-}
-
-function exitCodeOf(status: number): ExitCode {
-  if (status === 401 || status === 403) return EXIT.denied;
-  return status === 502 || status === 503 || status === 504 ? EXIT.unreachable : EXIT.failed;
-}
-
-/** What to do about errors of the service, by their stable ids. */
-const ADVICE: Readonly<Record<string, string>> = {
-  'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
-  'IMPORT-STATE': '`muster status` with the number of the import shows what you can do with it now.',
-  'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
-  'IMPORT-ERASED': 'Import those users again from their source.',
-};
-
-function adviceFor(response: Response, id: string | undefined): string | undefined {
-  if (response.status === 401) return 'Run `muster login`, or set MUSTER_TOKEN to a valid token.';
-  if (response.status === 403) {
-    return 'The token is valid, but its user has no role for this: ask an owner of the organization.';
-  }
-  if (response.status === 429) return `Try again in ${retryAfterOf(response) ?? 1} seconds.`;
-  return id === undefined ? undefined : ADVICE[id];
-}
-
-function retryAfterOf({ headers }: Response): number | undefined {
-  const text = headers.get('retry-after');
-  return text && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
-}
 
 /**
- * Calls to the service.
+ * Calls to the service, and the errors that a person sees when it does not answer or refuses.
  *
  * Guarantee: a call returns the complete response or throws a Failure that explains why not; tokens are sent only in
  * headers.
@@ -87,18 +25,6 @@ export interface Api {
   call<T>(method: string, path: string, options?: Call): Promise<T>;
   /** The response as it arrives, with a status of 2xx. @throws Failure */
   open(method: string, path: string, options?: Call): Promise<Response>;
-}
-
-/** The service did not answer, or its response was cut off. */
-export class Unreachable extends Failure {
-  constructor(url: string, cause: unknown) {
-    const why = reason(cause);
-    super(`${url} cannot be reached${why ? `: ${why}` : ''}.`, {
-      exitCode: EXIT.unreachable,
-      advice:
-        'Check that it is running and that the URL (--url or MUSTER_URL) is right; `muster doctor` finds out more.',
-    });
-  }
 }
 
 /** @param token called for each request, so that the token may be renewed meanwhile */
@@ -143,7 +69,7 @@ async function send(url: string, method: string, path: string, options: Call, be
   });
 }
 
-/** Headers are bytes: those of the text's UTF-8 encoding. */
+/** Headers are bytes: here, the bytes of the text in UTF-8. */
 function headerText(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
@@ -154,9 +80,87 @@ function queryText(query: Call['query']): string {
   return `?${parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
 }
 
+/** The service did not answer, or its response was cut off. */
+export class Unreachable extends Failure {
+  constructor(url: string, cause: unknown) {
+    const why = reason(cause);
+    super(`${url} cannot be reached${why ? `: ${why}` : ''}.`, {
+      exitCode: EXIT.unreachable,
+      advice:
+        'Check that it is running and that the URL (--url or MUSTER_URL) is right; `muster doctor` finds out more.',
+    });
+  }
+}
+
 /** The cause of an error of fetch says what happened: `connect ECONNREFUSED 127.0.0.1:8080`. */
 function reason(error: unknown): string {
   const { cause, message } = error as { cause?: unknown; message?: string };
   const inner = cause as { message?: string; code?: string } | undefined;
   return inner?.message || inner?.code || message || '';
+}
+
+/** Something answers at the URL, but it is not Muster. */
+export class Stranger extends Failure {
+  constructor(url: string) {
+    super(`The server at ${url} is not Muster.`, {
+      exitCode: EXIT.unreachable,
+      advice: 'Check the URL: --url or MUSTER_URL sets it.',
+    });
+  }
+}
+
+/** An error as the service words it. */
+export interface ServiceError {
+  message?: string;
+  /** In place of `message`, as RFC 6749 defines it. */
+  error_description?: string;
+  details?: { id?: string; fieldViolations?: { field: string; description: string }[] }[];
+}
+
+/** The stable id of an error, and a text for each field that is not valid. */
+export function detailsOf({ details }: ServiceError): { id: string | undefined; fields: string[] } {
+  const fields = details?.flatMap((detail) => detail.fieldViolations ?? []) ?? [];
+  return { id: details?.[0]?.id, fields: fields.map(({ field, description }) => `${field}: ${description}`) };
+}
+
+/** The Failure for a response that is not a success: every invalid field, and what to do about it. */
+async function refusal(url: string, response: Response): Promise<Failure> {
+  const body = (await response.json().catch(() => undefined)) as ServiceError | undefined;
+  const said = body?.message ?? body?.error_description;
+  if (said === undefined && response.status < 500) return new Stranger(url);
+  const { id, fields } = detailsOf(body ?? {});
+  const message = said ?? `${url} answered ${response.status} without saying why.`;
+  return new Failure([message, ...fields].join('\n  '), {
+    exitCode: exitCodeOf(response.status),
+    advice: adviceFor(response, id),
+    id,
+    retryAfter: retryAfterOf(response),
+  });
+}
+
+function exitCodeOf(status: number): ExitCode {
+  if (status === 401 || status === 403) return EXIT.denied;
+  return status === 502 || status === 503 || status === 504 ? EXIT.unreachable : EXIT.failed;
+}
+
+/** What to do about errors of the service, by their stable ids. */
+const ADVICE: Readonly<Record<string, string>> = {
+  'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
+  'IMPORT-STATE': '`muster status` with the number of the import shows what you can do with it now.',
+  'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
+  'IMPORT-ERASED': 'Import those users again from their source.',
+};
+
+function adviceFor(response: Response, id: string | undefined): string | undefined {
+  if (response.status === 401) return 'Run `muster login`, or set MUSTER_TOKEN to a valid token.';
+  if (response.status === 403) {
+    return 'The token is valid, but its user has no role for this: ask an owner of the organization.';
+  }
+  if (response.status === 429) return `Try again in ${retryAfterOf(response) ?? 1} seconds.`;
+  return id === undefined ? undefined : ADVICE[id];
+}
+
+function retryAfterOf({ headers }: Response): number | undefined {
+  const text = headers.get('retry-after');
+  return text && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
-/** Audit events as rows of a table. */
+
+/**
+ * Audit events: as rows of a table, and new ones as they come; and what following events of any kind needs: reading a
+ * stream of Server-Sent Events, and waiting through an outage of the service.
+ */
 
 export interface AuditEvent {
   sequence: string;
@@ -19,6 +23,7 @@ export interface AuditEvent {
 
 export const EVENT_COLUMNS = ['TIME', 'TYPE', 'ACTOR', 'USER', 'ORGANIZATION', 'CLIENT', 'ADDRESS', 'DETAILS'];
 
+/** An event as a row of `EVENT_COLUMNS`. */
 export function eventRow(event: AuditEvent): string[] {
   const { creationDate, type, actor, userId = '', orgId = '', clientId = '', address = '' } = event;
   return [creationDate, type, actor.id ?? actor.kind, userId, orgId, clientId, address, detailsOf(event)];
@@ -33,17 +38,10 @@ function detailsOf({ object, payload = {}, count }: AuditEvent): string {
   return [...of, ...fields, ...(count > 1 ? [`${count} times`] : [])].join('; ');
 }
 
-/**
- * New audit events as they come.
- *
- * Guarantee: each event is shown once, also one that is stored up to OVERLAP_MS after others with a later time, as its
- * transaction took that long. An event that only counts up is shown when it was first stored.
- */
-
 const OVERLAP_MS = 30_000;
 const PAGE = 1000;
 
-interface Page {
+interface EventPage {
   result: AuditEvent[];
   nextPageToken: string;
 }
@@ -51,17 +49,21 @@ interface Page {
 export interface FollowedEvents {
   /** The latest events, the oldest first. */
   latest(limit: number): Promise<AuditEvent[]>;
-  /** Those that were stored since the last call of either function. */
+  /** Events that were stored since the last call of either function. */
   next(): Promise<AuditEvent[]>;
 }
 
-/** @param filter the conditions of a search, without a page */
+/**
+ * Shows each event once, also one that is stored up to OVERLAP_MS after others with a later time, as its transaction took
+ * that long. An event that only counts up is shown when it was first stored.
+ * @param filter the conditions of a search, without a page
+ */
 export function followEvents(api: Pick<Api, 'call'>, filter: object, signal?: AbortSignal): FollowedEvents {
   const shown = new Map<string, number>();
   let from: string | undefined;
 
   const search = (body: object) =>
-    api.call<Page>('POST', '/admin/v1/events/_search', { body: { ...filter, ...body }, signal });
+    api.call<EventPage>('POST', '/admin/v1/events/_search', { body: { ...filter, ...body }, signal });
 
   /** All events of the overlap and after it. */
   async function recent(): Promise<AuditEvent[]> {
@@ -88,23 +90,21 @@ export function followEvents(api: Pick<Api, 'call'>, filter: object, signal?: Ab
     async latest(limit) {
       const { result } = await search({ pageSize: limit });
       const latest = unshown(result.toReversed());
-      if (latest.length > 0) unshown(await recent()); // older than those, but within the overlap
+      if (latest.length > 0) unshown(await recent()); // older than the latest, but within the overlap
       return latest;
     },
     next: async () => unshown(await recent()),
   };
 }
 
-/**
- * Reads a stream of Server-Sent Events as the HTML standard defines it
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html) and yields the data of each event. Names and ids of
- * events are not used here, and ignored.
- */
-
 /** Longer than any event that the service sends; a stream with a longer line is not an event stream. */
 const MOST_CHARS = 4 * 1024 * 1024;
 
-/** @throws SyntaxError when it is not an event stream; otherwise the error of the stream */
+/**
+ * The data of each Server-Sent Event, read as the HTML standard defines it
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html). Names and ids of events are ignored.
+ * @throws SyntaxError when it is not an event stream; otherwise the error of the stream
+ */
 export async function* eventData(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of linesOf(bytes)) {
@@ -130,12 +130,6 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     yield* lines;
   }
 }
-
-/**
- * An outage of the service: when to try again, and when to give up.
- *
- * Guarantee: waits only for faults that may pass; every other fault is thrown at once.
- */
 
 export interface Patience {
   /** Gives up after this time without a response. */
@@ -168,6 +162,7 @@ export interface OutageOptions {
   advice: string;
 }
 
+/** An outage of the service: waits only for faults that may pass; every other fault is thrown at once. */
 export function openOutage({ patience, signal, onLost, advice }: OutageOptions): Outage {
   let since: number | undefined;
   let pause = patience.pauseMs;

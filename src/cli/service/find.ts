@@ -1,11 +1,12 @@
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
 import { isIamOwner, type Me, readMe } from './session.ts';
+
 /**
- * Finds the organization that a person means: by its id, otherwise by its exact name or its primary domain.
+ * Finds the organization or the user that a person means, and searches users.
  *
- * Guarantee: a name that matches several organizations is an error, never resolved by chance. Callers who are not
- * IAM_OWNER find and see only the organizations on which they have a role.
+ * Guarantee: a name that matches several organizations or users is an error, never resolved by chance. Callers who are
+ * not IAM_OWNER find and see only the organizations on which they have a role.
  */
 
 export interface Org {
@@ -14,7 +15,7 @@ export interface Org {
   primaryDomain: string;
 }
 
-/** @returns its id. @throws Failure when there is none, or several */
+/** @returns the id of the organization with this id, exact name or primary domain @throws Failure for none, or several */
 export async function findOrg(api: Pick<Api, 'call'>, text: string): Promise<string> {
   const me = await readMe(api);
   const orgs = isIamOwner(me) ? await searchAll(api, text) : me.organizations;
@@ -48,10 +49,7 @@ function unknown(me: Me, text: string): Failure {
   const advice = isIamOwner(me)
     ? `\`muster orgs create ${JSON.stringify(text)}\` creates it; \`muster orgs list\` shows the existing ones.`
     : `${theirs(me)} An IAM_OWNER creates organizations and grants roles on them.`;
-  return new Failure(`There is no organization with the id, name or domain ${JSON.stringify(text)}.`, {
-    exitCode: EXIT.usage,
-    advice,
-  });
+  return wrongUsage(`There is no organization with the id, name or domain ${JSON.stringify(text)}.`, advice);
 }
 
 function theirs({ organizations }: Me): string {
@@ -61,17 +59,15 @@ function theirs({ organizations }: Me): string {
 }
 
 function ambiguous(text: string, orgs: Org[]): Failure {
-  return new Failure(`Several organizations match ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use the id of the one that you mean.',
-  });
+  return wrongUsage(
+    `Several organizations match ${JSON.stringify(text)}: ${orgs.map(labelOf).join(', ')}.`,
+    'Use the id of the one that you mean.',
+  );
 }
 
 function labelOf({ id, name }: Org): string {
   return id === name ? id : `${id} (${name})`;
 }
-
-/** How commands find users and show them. */
 
 export interface User {
   userId: string;
@@ -88,7 +84,7 @@ export interface User {
   machine?: { name: string; description: string };
 }
 
-/** As a search returns it. */
+/** A user as a search returns it. */
 export interface FoundUser extends User {
   details: { resourceOwner: string };
 }
@@ -154,17 +150,14 @@ export async function userIdOf(api: Api, text: string): Promise<string> {
   );
   const [found, ...others] = result;
   if (!found) {
-    throw new Failure(`There is no user with the id or login name ${JSON.stringify(text)}.`, {
-      exitCode: EXIT.usage,
-      advice: `\`muster users find ${JSON.stringify(text)}\` searches email addresses, too.`,
-    });
+    throw wrongUsage(
+      `There is no user with the id or login name ${JSON.stringify(text)}.`,
+      `\`muster users find ${JSON.stringify(text)}\` searches email addresses, too.`,
+    );
   }
   if (others.length === 0) return found.userId;
   const names = result.map((user) => `${user.userId} (${user.preferredLoginName})`).join(', ');
-  throw new Failure(`Several users match ${JSON.stringify(text)}: ${names}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Use the id of the one that you mean.',
-  });
+  throw wrongUsage(`Several users match ${JSON.stringify(text)}: ${names}.`, 'Use the id of the one that you mean.');
 }
 
 export function userPath(userId: string, rest = ''): string {
@@ -180,9 +173,11 @@ export function displayName({ human, machine }: User): string {
   return human?.profile.displayName || machine?.name || '';
 }
 
-export const USER_COLUMNS = ['USER ID', 'LOGIN NAME', 'NAME', 'EMAIL', 'STATE', 'ORGANIZATION'];
-
-export function userRow(user: FoundUser): string[] {
-  const email = user.human?.email.email ?? '';
-  return [user.userId, user.preferredLoginName, displayName(user), email, stateOf(user), user.details.resourceOwner];
-}
+/** Found users as a table. */
+export const USER_TABLE = {
+  columns: ['USER ID', 'LOGIN NAME', 'NAME', 'EMAIL', 'STATE', 'ORGANIZATION'],
+  row(user: FoundUser): string[] {
+    const email = user.human?.email.email ?? '';
+    return [user.userId, user.preferredLoginName, displayName(user), email, stateOf(user), user.details.resourceOwner];
+  },
+};

@@ -1,18 +1,20 @@
 import { execFile } from 'node:child_process';
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
 /**
- * Who holds a lock file: a process of this machine or of another one.
+ * A lock file beside a file that several commands may change: the stored login, the state of a pull.
  *
- * Guarantee: a process id alone is not trusted, because ids are reused: its start time is compared as well.
+ * Guarantee: of all commands on this machine, one at a time has the lock, for as long as its process lives. A process id
+ * alone is not trusted, because ids are reused: its start time is compared as well.
+ * On crash: the next command sees that the process is gone, and takes the lock over at once. A lock of another machine
+ * that shares the folder is taken over after `staleMs`, or never.
  */
-
-const run = promisify(execFile);
 
 export interface Holder {
   pid: number;
@@ -21,20 +23,150 @@ export interface Holder {
   started?: string | undefined;
 }
 
+export interface Claim extends Holder {
+  /** When the lock was taken. */
+  since: string;
+}
+
+export interface Lock {
+  /** Removes the lock, unless another command has taken it over. */
+  release(): Promise<void>;
+}
+
+const run = promisify(execFile);
+/** Longer than any command changes the stored login. */
+const STALE_MS = 60_000;
+const PAUSE_MS = 50;
+
+/**
+ * Runs `work` while this command alone may change the stored login: a refresh token may be used only once, and using an
+ * old one again ends the login. Waits for its turn.
+ * @param path of the file that holds stored logins; its folder is created
+ * @throws Failure when the folder cannot be written
+ */
+export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const lock = await waitForLock(path).catch((error: Error) => {
+    throw wrongUsage(
+      `The stored login cannot be written: ${error.message}.`,
+      'Make the folder writable, or set MUSTER_TOKEN to the token.',
+    );
+  });
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+async function waitForLock(path: string): Promise<Lock> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  for (;;) {
+    const { lock } = await takeLock(path, STALE_MS);
+    if (lock) return lock;
+    await sleep(PAUSE_MS);
+  }
+}
+
+/**
+ * Takes the lock if no other command has it.
+ * @param guarded path of the file; its folder exists
+ * @param staleMs age from which a lock of unknown or foreign holders counts as left behind; by default, never
+ * @returns the lock, else who holds it, as far as the file says
+ * @throws Error of the file system
+ */
+export async function takeLock(
+  guarded: string,
+  staleMs = Number.POSITIVE_INFINITY,
+): Promise<{ lock?: Lock; holder?: Claim | undefined }> {
+  const path = `${guarded}.lock`;
+  const us: Claim = { ...(await ourselves()), since: new Date().toISOString() };
+  const mine = JSON.stringify(us);
+  const lock: Lock = {
+    async release() {
+      if ((await textOf(path)) === mine) await rm(path, { force: true });
+    },
+  };
+  if (await created(path, mine)) return { lock };
+  const found = await textOf(path);
+  if (found !== undefined) {
+    if (await isHeld(path, found, us, staleMs)) return { holder: claimOf(found) };
+    await removeDead(path, found, us);
+  }
+  if (await created(path, mine)) return { lock };
+  return { holder: claimOf(await textOf(path)) };
+}
+
+/** Creates the file; false if there is one. A link appears with its content, so nobody reads half a lock. */
+async function created(path: string, text: string): Promise<boolean> {
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(fresh, text, { mode: 0o600 });
+    await link(fresh, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') throw error;
+      // The file system has no links.
+      return writeFile(path, text, { mode: 0o600, flag: 'wx' });
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(fresh, { force: true });
+  }
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+function claimOf(text: string | undefined): Claim | undefined {
+  try {
+    const { pid, host, since, started } = JSON.parse(text ?? '') as Partial<Claim>;
+    if (typeof pid !== 'number' || host === undefined || since === undefined) return undefined;
+    return { pid, host, since, started };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a lock counts. It does as long as its process runs; when that cannot be known, while it is recent. */
+async function isHeld(path: string, text: string, us: Holder, staleMs: number): Promise<boolean> {
+  const holder = claimOf(text);
+  if (holder?.host === us.host) {
+    // A lock of an earlier version with our own number is that of a process before us, as in a container.
+    const isBeforeUs = holder.pid === us.pid && holder.started === undefined && us.started !== undefined;
+    return !isBeforeUs && (await mayRun(holder));
+  }
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+  return Date.now() - mtimeMs <= staleMs;
+}
+
+/** Several may find the same dead lock: the one that creates a file beside it removes it, if it is still the same. */
+async function removeDead(path: string, dead: string, us: Claim): Promise<void> {
+  const removal = `${path}.dead`;
+  if (!(await created(removal, JSON.stringify(us)))) {
+    const other = await textOf(removal);
+    if (other !== undefined && !(await isHeld(removal, other, us, STALE_MS))) await rm(removal, { force: true });
+    return;
+  }
+  try {
+    if ((await textOf(path)) === dead) await rm(path, { force: true });
+  } finally {
+    await rm(removal, { force: true });
+  }
+}
+
 /** This process. */
 export async function ourselves(): Promise<Holder> {
   return { pid: process.pid, host: hostname(), started: await startedAt(process.pid) };
 }
 
-/** Whether it is, or was, a process of this machine. */
-export function isHere({ host }: Holder): boolean {
-  return host === hostname();
-}
-
 /** Whether the holder may still run. Of another machine nothing is known, so it may. */
-export async function mayRun(holder: Holder): Promise<boolean> {
-  const { pid, started } = holder;
-  if (!isHere(holder)) return true;
+export async function mayRun({ pid, host, started }: Holder): Promise<boolean> {
+  if (host !== hostname()) return true;
   if (!isAlive(pid)) return false;
   const found = await startedAt(pid);
   return started === undefined || found === undefined || found === started;
@@ -56,73 +188,8 @@ async function startedAt(pid: number): Promise<string | undefined> {
     return found?.stdout.trim() || undefined;
   }
   const read = (path: string) => readFile(path, 'utf8').catch(() => undefined);
-  const [boot, stat] = await Promise.all([read('/proc/sys/kernel/random/boot_id'), read(`/proc/${pid}/stat`)]);
+  const [boot, status] = await Promise.all([read('/proc/sys/kernel/random/boot_id'), read(`/proc/${pid}/stat`)]);
   // The name in parentheses may itself contain spaces and parentheses.
-  const ticks = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const ticks = status?.slice(status.lastIndexOf(')') + 2).split(' ')[19];
   return ticks === undefined ? undefined : `${boot?.trim() ?? ''} ${ticks}`;
-}
-
-/**
- * Lets one command at a time change a file that several may change: a refresh token may be used only once, and using an
- * old one again ends the login.
- *
- * Guarantee: of all commands on this machine, one is inside `work`.
- * On crash: the next command takes over as soon as it sees that the process is gone; on a home folder that several
- * machines share, after STALE_MS.
- */
-
-/** Longer than any command holds the lock. */
-const STALE_MS = 60_000;
-const PAUSE_MS = 50;
-
-/**
- * Runs `work` while the lock is held.
- * @param guarded path of the file; the lock is a file next to it, created and removed here
- * @throws Failure when the folder cannot be written
- */
-export async function withLock<T>(guarded: string, work: () => Promise<T>): Promise<T> {
-  const path = `${guarded}.lock`;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch(unwritable);
-  while (!(await take(path))) {
-    if (await isStale(path)) await rm(path, { force: true });
-    else await sleep(PAUSE_MS);
-  }
-  try {
-    return await work();
-  } finally {
-    await rm(path, { force: true });
-  }
-}
-
-async function take(path: string): Promise<boolean> {
-  try {
-    const { host, pid, started = '' } = await ourselves();
-    const file = await open(path, 'wx', 0o600);
-    await file.writeFile(`${host} ${pid} ${started}`).finally(() => file.close());
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    return unwritable(error as Error);
-  }
-}
-
-/** Its holder is gone, or has held it for too long to be still working. A lock released meanwhile is not stale. */
-async function isStale(path: string): Promise<boolean> {
-  try {
-    const [text, { mtimeMs }] = await Promise.all([readFile(path, 'utf8'), stat(path)]);
-    const [host = '', pid, ...started] = text.split(' ');
-    const holder = { pid: Number(pid), host, started: started.join(' ') || undefined };
-    if (holder.pid > 0 && !(await mayRun(holder))) return true;
-    return !(holder.pid > 0 && isHere(holder)) && Date.now() - mtimeMs > STALE_MS;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-function unwritable(error: Error): never {
-  throw new Failure(`The stored login cannot be written: ${error.message}.`, {
-    exitCode: EXIT.usage,
-    advice: 'Make the folder writable, or set MUSTER_TOKEN to the token.',
-  });
 }

@@ -1,9 +1,10 @@
 import * as oidc from 'openid-client';
 import { CLI_CLIENT, CLI_LOGIN_METADATA } from '../../contract/own-clients.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
 import { printable } from '../terminal/output.ts';
 import { Stranger, Unreachable } from './api.ts';
 import type { Login } from './settings.ts';
+
 /**
  * The authorization server of a service, as `muster login` and the renewal of tokens use it.
  *
@@ -47,10 +48,7 @@ function notFound(url: string, error: unknown): Failure {
   const issuer = otherIssuer(error);
   if (issuer) {
     const message = `The service at ${url} says that its URL is ${printable(issuer)}.`;
-    return new Failure(message, {
-      exitCode: EXIT.usage,
-      advice: `Use that one (--url ${printable(issuer)}), or correct BASE_URL of the service.`,
-    });
+    return wrongUsage(message, `Use that one (--url ${printable(issuer)}), or correct BASE_URL of the service.`);
   }
   if (isOfNetwork(error)) return new Unreachable(url, error);
   return new Stranger(url);

@@ -1,7 +1,8 @@
 import { askSecret } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure, Interrupted } from '../terminal/failure.ts';
+import { Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
+
 /** The pepper of `muster import`: from the environment or a prompt, never from the command line, which others can see. */
 
 export interface PepperOptions {
@@ -20,10 +21,10 @@ export async function pepperHeaders(
   const asked = pepperEnv === undefined && out.input.isTTY ? await askSecret(out, 'Pepper (not shown): ', left) : '';
   const pepper = pepperEnv === undefined ? asked : (shell.env[pepperEnv] ?? '');
   if (pepper === '') {
-    throw new Failure(pepperEnv === undefined ? 'The pepper is empty.' : `The variable ${pepperEnv} is empty.`, {
-      exitCode: EXIT.usage,
-      advice: 'Put the pepper into a variable of the environment, and name it with --pepper-env.',
-    });
+    throw wrongUsage(
+      pepperEnv === undefined ? 'The pepper is empty.' : `The variable ${pepperEnv} is empty.`,
+      'Put the pepper into a variable of the environment, and name it with --pepper-env.',
+    );
   }
   return { 'password-pepper': Buffer.from(pepper).toString('base64'), 'password-pepper-mode': pepperMode ?? 'suffix' };
 }

@@ -1,4 +1,5 @@
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
+
 /** Loads what belongs to the server; the package muster-cli does not have it. */
 
 /**
@@ -10,10 +11,9 @@ export async function ofTheServer<T>(loading: Promise<T>): Promise<T> {
     return await loading;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Failure('This command needs the packages of the server, which muster-cli does not contain.', {
-      exitCode: EXIT.usage,
-      advice:
-        'Run it where the service runs: `npm run muster` in its folder, or `node src/cli/main.ts` in its container.',
-    });
+    throw wrongUsage(
+      'This command needs the packages of the server, which muster-cli does not contain.',
+      'Run it where the service runs: `npm run muster` in its folder, or `node src/cli/main.ts` in its container.',
+    );
   }
 }

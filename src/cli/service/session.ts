@@ -5,50 +5,12 @@ import { withLock } from './lock.ts';
 import { type GlobalOptions, keepLogin, type Login, readKept, readSettings, type Settings } from './settings.ts';
 
 /**
- * Keeps access tokens valid: returns the one that `muster login` stored, or a new one shortly before it expires.
+ * What every command starts with: the output, and the service that the options, the environment or the login name, with
+ * a valid token.
  *
  * Guarantee: a new token and its refresh token are stored before they are used, and a refresh token is used once,
  * however many commands run.
  * On crash: between the response of the service and the storing of the tokens, a new login is needed.
- */
-
-/** A token is renewed when it is valid for less than this. */
-const MARGIN_MS = 60_000;
-
-/**
- * Returns a valid access token.
- * @param login what was stored when the command started
- * @throws Failure when the service does not renew it, or does not answer
- */
-export async function renewed(settings: Settings, login: Login): Promise<string> {
-  if (!isRenewable(login)) return login.accessToken;
-  const fresh = await withLock(settings.path, () => renewOnce(settings));
-  settings.kept.logins[settings.url] = fresh;
-  return fresh.accessToken;
-}
-
-/** Another command may have renewed it, or logged out, while this one waited for the lock. */
-async function renewOnce({ path, url }: Settings): Promise<Login> {
-  const login = (await readKept(path)).logins[url];
-  if (!login) throw new Failure(`You are no longer logged in at ${url}.`, LOG_IN);
-  if (!isRenewable(login)) return login;
-  // Loaded only when needed: commands should start fast.
-  const { refresh } = await import('./oauth-server.ts');
-  const fresh = await refresh(url, login);
-  await keepLogin(path, url, fresh, { asDefault: false });
-  return fresh;
-}
-
-const LOG_IN = { exitCode: EXIT.denied, advice: 'Run `muster login`.' };
-
-/** A login without a refresh token is used as it is: the service decides whether it is valid. */
-function isRenewable(login: Login): login is Login & { refreshToken: string } {
-  if (login.refreshToken === undefined || login.expiresAt === undefined) return false;
-  return login.expiresAt - Date.now() < MARGIN_MS;
-}
-
-/**
- * What every command starts with: the output, and the service that the options, the environment or the login name.
  */
 
 /** Options of all commands. */
@@ -84,7 +46,40 @@ function tokens(settings: Settings): () => Promise<string> {
   };
 }
 
-/** The user that the token belongs to, as the service reports it. */
+/** A token is renewed when it is valid for less than this. */
+const MARGIN_MS = 60_000;
+
+/**
+ * The access token that `muster login` stored, or a new one shortly before it expires.
+ * @param login what was stored when the command started
+ * @throws Failure when the service does not renew it, or does not answer
+ */
+async function renewed(settings: Settings, login: Login): Promise<string> {
+  if (!isRenewable(login)) return login.accessToken;
+  const fresh = await withLock(settings.path, () => renewOnce(settings));
+  settings.kept.logins[settings.url] = fresh;
+  return fresh.accessToken;
+}
+
+/** Another command may have renewed it, or logged out, while this one waited for the lock. */
+async function renewOnce({ path, url }: Settings): Promise<Login> {
+  const login = (await readKept(path)).logins[url];
+  if (!login) throw new Failure(`You are no longer logged in at ${url}.`, LOG_IN);
+  if (!isRenewable(login)) return login;
+  // Loaded only when needed: commands should start fast.
+  const { refresh } = await import('./oauth-server.ts');
+  const fresh = await refresh(url, login);
+  await keepLogin(path, url, fresh, { asDefault: false });
+  return fresh;
+}
+
+const LOG_IN = { exitCode: EXIT.denied, advice: 'Run `muster login`.' };
+
+/** A login without a refresh token is used as it is: the service decides whether it is valid. */
+function isRenewable(login: Login): login is Login & { refreshToken: string } {
+  if (login.refreshToken === undefined || login.expiresAt === undefined) return false;
+  return login.expiresAt - Date.now() < MARGIN_MS;
+}
 
 export interface MyOrg {
   id: string;
@@ -93,6 +88,7 @@ export interface MyOrg {
   roles: string[];
 }
 
+/** The user that the token belongs to. */
 export interface Me {
   user: {
     userId: string;
@@ -101,7 +97,7 @@ export interface Me {
     machine?: { name: string };
   };
   instanceRoles: string[];
-  /** Those on which the user has roles. */
+  /** The organizations on which the user has roles. */
   organizations: MyOrg[];
 }
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Shell } from '../terminal/completion.ts';
-import { EXIT, Failure } from '../terminal/failure.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
 /**
  * Which service the command talks to and as whom: options first, then the environment, then what `muster login` stored.
@@ -70,34 +70,36 @@ function serviceUrl(text: string): string {
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href.replace(/\/+$/, '');
   // The message does not repeat the URL, as it may contain a password.
-  throw new Failure('The service URL must be a plain http(s) address, e.g. https://muster.example.com.', {
-    exitCode: EXIT.usage,
-    advice: 'Set it with --url or MUSTER_URL; a token belongs in MUSTER_TOKEN.',
-  });
+  throw wrongUsage(
+    'The service URL must be a plain http(s) address, e.g. https://muster.example.com.',
+    'Set it with --url or MUSTER_URL; a token belongs in MUSTER_TOKEN.',
+  );
+}
+
+/** Whether the host of a URL is this machine, so that nothing on the way can read along. */
+export function isLoopback(hostname: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
 async function readToken(path: string): Promise<string> {
   const token = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new Failure(`The token file cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The token file cannot be read: ${error.message}.`);
   });
   if (token.trim() !== '') return token.trim();
-  throw new Failure(`The token file ${path} is empty.`, { exitCode: EXIT.usage });
+  throw wrongUsage(`The token file ${path} is empty.`);
 }
 
 /** What is stored now; another command may have changed it since this one started. */
 export async function readKept(path: string): Promise<Kept> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';
-    throw new Failure(`The stored login cannot be read: ${error.message}.`, { exitCode: EXIT.usage });
+    throw wrongUsage(`The stored login cannot be read: ${error.message}.`);
   });
   try {
     const { url, logins } = JSON.parse(text) as Partial<Kept>;
     return { url, logins: logins ?? {} };
   } catch {
-    throw new Failure(`${path} is damaged.`, {
-      exitCode: EXIT.usage,
-      advice: 'Remove it and run `muster login` again.',
-    });
+    throw wrongUsage(`${path} is damaged.`, 'Remove it and run `muster login` again.');
   }
 }
 

@@ -1,11 +1,41 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { EXIT, Failure, Interrupted } from './failure.ts';
+import { Failure, Interrupted, wrongUsage } from './failure.ts';
 import type { Output } from './output.ts';
-/** Asks for a password, key or token on the terminal, without showing what is typed. */
+
+/** Questions on the terminal: a confirmation, and text that is not shown while it is typed. */
 
 /**
- * Returns what was typed; empty when the input ended.
+ * Asks before something that cannot be undone. Returns when the person answers yes.
+ * @param question such as `Undo import 17?`
+ * @throws Failure when the answer is no, or there is no terminal to ask on
+ */
+export async function confirm(out: Output, question: string): Promise<void> {
+  if (!out.live || !out.input.isTTY) {
+    throw wrongUsage(
+      'This needs confirmation, and there is no terminal to ask on.',
+      'Confirm it on the command line with --yes.',
+    );
+  }
+  const answer = await ask(out, `${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('Nothing was done.');
+}
+
+async function ask(out: Output, question: string): Promise<string> {
+  const lines = createInterface({ input: out.input, output: out.screen });
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.on('SIGINT', () => reject(new Interrupted('Nothing was done.')));
+      lines.on('close', () => resolve(''));
+      lines.question(question).then(resolve, reject);
+    });
+  } finally {
+    lines.close();
+  }
+}
+
+/**
+ * Asks for a password, key or token. Returns what was typed; empty when the input ended.
  * @param question such as `Token (not shown): `
  * @throws `left` on Ctrl-C
  */
@@ -23,36 +53,5 @@ export async function askSecret(out: Output, question: string, left: Interrupted
   } finally {
     lines.close();
     out.screen.write('\n');
-  }
-}
-
-/** Asks for confirmation before something that cannot be undone. */
-
-/**
- * Returns when the person answers yes.
- * @param question such as `Undo import 17?`
- * @throws Failure when the answer is no, or there is no terminal to ask on
- */
-export async function confirm(out: Output, question: string): Promise<void> {
-  if (!out.live || !out.input.isTTY) {
-    throw new Failure('This needs confirmation, and there is no terminal to ask on.', {
-      exitCode: EXIT.usage,
-      advice: 'Confirm it on the command line with --yes.',
-    });
-  }
-  const answer = await ask(out, `${question} [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Failure('Nothing was done.');
-}
-
-async function ask(out: Output, question: string): Promise<string> {
-  const lines = createInterface({ input: out.input, output: out.screen });
-  try {
-    return await new Promise((resolve, reject) => {
-      lines.on('SIGINT', () => reject(new Interrupted('Nothing was done.')));
-      lines.on('close', () => resolve(''));
-      lines.question(question).then(resolve, reject);
-    });
-  } finally {
-    lines.close();
   }
 }

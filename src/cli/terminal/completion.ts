@@ -1,8 +1,23 @@
 import type { FallbackCompletionFunction } from 'yargs';
-/** Shell completion: commands, options and their values come from yargs, file names from the shell itself. */
+
+/** What the command line has in common with a shell: its streams, and the completion of commands and files. */
 
 /**
- * Offers no options where a file belongs and nothing is typed yet: without completions, the shell offers file names.
+ * What a command gets from the shell that starts it. Commands take it from their options, never from the process, so
+ * that one process can run several commands at the same time. `process` itself is a shell.
+ */
+export interface Shell {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+  readonly env: NodeJS.ProcessEnv;
+  /** Set by a command that succeeds but has bad news, such as users that failed. */
+  exitCode?: NodeJS.Process['exitCode'];
+}
+
+/**
+ * Completes commands, options and their values as yargs does. Where a file belongs and nothing is typed yet it offers
+ * nothing: without completions, the shell offers file names.
  * @param args of the command line; the last one is being completed
  * @param takesFiles whether the command with this name takes files
  */
@@ -16,19 +31,6 @@ export function completion(
     if (current === '' && !isValue && takesFiles(command)) done([]);
     else useDefault();
   };
-}
-
-/**
- * What a command gets from the shell that starts it. Commands take it from their options, never from the process, so
- * that one process can run several commands at the same time. `process` itself is a shell.
- */
-export interface Shell {
-  readonly stdin: NodeJS.ReadStream;
-  readonly stdout: NodeJS.WriteStream;
-  readonly stderr: NodeJS.WriteStream;
-  readonly env: NodeJS.ProcessEnv;
-  /** Set by a command that succeeds but has bad news, such as users that failed. */
-  exitCode?: NodeJS.Process['exitCode'];
 }
 
 /** What yargs says about a wrong command line, in the words of the other messages. The keys are yargs' own texts. */

@@ -1,6 +1,4 @@
-/**
- * How a command ends: its exit code, and an error that a person can act on.
- */
+/** How a command ends: its exit code, and an error that a person can act on. */
 
 /** Documented in docs/cli.md; scripts rely on them. */
 export const EXIT = {
@@ -52,10 +50,10 @@ export class Failure extends Error {
   }
 }
 
-/**
- * Ctrl-C for work that must clean up first: a bar on the terminal, a half-written file. All other commands keep the
- * default behaviour of the signal.
- */
+/** The command line, a file or the configuration is wrong. @param advice what to do now */
+export function wrongUsage(message: string, advice?: string): Failure {
+  return new Failure(message, { exitCode: EXIT.usage, advice });
+}
 
 /** The person pressed Ctrl-C, or the process received SIGTERM. */
 export class Interrupted extends Failure {
@@ -64,16 +62,9 @@ export class Interrupted extends Failure {
   }
 }
 
-/** The result of the work, or the reason of the signal as soon as it aborts, whatever the work waits for. */
-export function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  return Promise.race([work, aborted]);
-}
-
 /**
- * Runs `work` with a signal that Ctrl-C aborts.
+ * Runs `work` with a signal that Ctrl-C aborts, for work that must clean up first: a bar on the terminal, a half-written
+ * file. All other commands keep the default behaviour of the signal.
  * @param left the error to show then; the reason of the signal
  * @throws whatever `work` throws
  */
@@ -87,4 +78,12 @@ export async function untilInterrupted<T>(left: Interrupted, work: (signal: Abor
     // Once interrupted, the handlers stay: a second signal must not cut off the message, and the command ends anyway.
     if (!interruption.signal.aborted) process.off('SIGINT', stop).off('SIGTERM', stop);
   }
+}
+
+/** The result of the work, or the reason of the signal as soon as it aborts, whatever the work waits for. */
+export function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }

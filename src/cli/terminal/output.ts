@@ -2,29 +2,6 @@ import { SingleBar } from 'cli-progress';
 import type { Shell } from './completion.ts';
 
 /**
- * How many columns a text takes on a terminal: a letter with its accents takes one, ideographs and emoji take two
- * (Unicode Standard Annex 11).
- */
-
-const PLAIN = /^[\x20-\x7e]*$/;
-const WIDE =
-  /^[[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]--[\uff61-\uffdc]]/v;
-const letters = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
-export function width(text: string): number {
-  if (PLAIN.test(text)) return text.length;
-  return Array.from(letters.segment(text), ({ segment }): number => (WIDE.test(segment) ? 2 : 1)).reduce(
-    (sum, columns) => sum + columns,
-    0,
-  );
-}
-
-/** The text, padded with spaces to this many columns. */
-export function padded(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - width(text)));
-}
-
-/**
  * What commands print: results on standard output, progress and notes on standard error, so that a pipe gets only the
  * result.
  *
@@ -89,7 +66,29 @@ export function tableLines(columns: readonly string[], rows: readonly (readonly 
   );
 }
 
-/** Control characters, and those that end a line or change its direction (Unicode Standard Annex 9). */
+const PLAIN = /^[\x20-\x7e]*$/;
+const WIDE =
+  /^[[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{Emoji_Presentation}\u3000-\u303e\uff01-\uff60]--[\uff61-\uffdc]]/v;
+const letters = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * How many columns a text takes on a terminal: a letter with its accents takes one, ideographs and emoji take two
+ * (Unicode Standard Annex 11).
+ */
+export function width(text: string): number {
+  if (PLAIN.test(text)) return text.length;
+  return Array.from(letters.segment(text), ({ segment }): number => (WIDE.test(segment) ? 2 : 1)).reduce(
+    (sum, columns) => sum + columns,
+    0,
+  );
+}
+
+/** The text, padded with spaces to this many columns. */
+function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - width(text)));
+}
+
+/** Control characters, and characters that end a line or change its direction (Unicode Standard Annex 9). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to match
 const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
@@ -98,7 +97,7 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, '\ufffd');
 }
 
-/** The same for text of several lines. */
+/** Text of several lines, printable as `printable` makes one. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
@@ -107,37 +106,6 @@ export function printableLines(text: string): string {
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
-
-/** Amounts for people: `6,634/12,000`, `28.3/38.6 MB`. */
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
-
-/** How far something is; both amounts have the unit of the total. */
-export function amountOf({ done, total, isBytes = false }: { done: number; total: number; isBytes?: boolean }): string {
-  if (!isBytes) return `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`;
-  const exponent = exponentOf(total);
-  return `${scaled(done, exponent)}/${scaled(total, exponent)} ${UNITS[exponent]}`;
-}
-
-/** `3,100/s`, `12.5 MB/s` */
-export function rateOf(perSecond: number, isBytes = false): string {
-  if (!isBytes) return `${Math.round(perSecond).toLocaleString('en-US')}/s`;
-  const exponent = exponentOf(perSecond);
-  return `${scaled(perSecond, exponent)} ${UNITS[exponent]}/s`;
-}
-
-function exponentOf(bytes: number): number {
-  const exponent = Math.floor(Math.log10(Math.max(1, bytes)) / 3);
-  return Math.min(exponent, UNITS.length - 1);
-}
-
-function scaled(bytes: number, exponent: number): string {
-  return (bytes / 1000 ** exponent).toFixed(exponent === 0 ? 0 : exponent < 3 ? 1 : 2);
-}
-
-/**
- * Progress for people: a live bar on a terminal, elsewhere at most one plain line a second.
- */
 
 export interface Step {
   done: number;
@@ -164,6 +132,7 @@ const [SMALLEST_BAR, LARGEST_BAR] = [8, 40];
 /** Percentage, numbers and text take about so many columns; on a narrower terminal the text is left out. */
 const TEXT_FROM = 70;
 
+/** Progress for people: a live bar on a terminal, elsewhere at most one plain line a second. */
 export function openDisplay(out: Output): Display {
   if (out.json) return { update: () => {}, note: () => {}, stop: () => {} };
   return out.live ? bar(out) : lines(out);
@@ -226,9 +195,33 @@ function lines(out: Output): Display {
   };
 }
 
-/** Times for people: how long ago, or how far ahead. */
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-const UNITS2: [name: string, ms: number][] = [
+/** `6,634/12,000`, `28.3/38.6 MB`: how far something is; both amounts have the unit of the total. */
+export function amountOf({ done, total, isBytes = false }: { done: number; total: number; isBytes?: boolean }): string {
+  if (!isBytes) return `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`;
+  const exponent = exponentOf(total);
+  return `${scaled(done, exponent)}/${scaled(total, exponent)} ${BYTE_UNITS[exponent]}`;
+}
+
+/** `3,100/s`, `12.5 MB/s` */
+export function rateOf(perSecond: number, isBytes = false): string {
+  if (!isBytes) return `${Math.round(perSecond).toLocaleString('en-US')}/s`;
+  const exponent = exponentOf(perSecond);
+  return `${scaled(perSecond, exponent)} ${BYTE_UNITS[exponent]}/s`;
+}
+
+function exponentOf(bytes: number): number {
+  const exponent = Math.floor(Math.log10(Math.max(1, bytes)) / 3);
+  return Math.min(exponent, BYTE_UNITS.length - 1);
+}
+
+function scaled(bytes: number, exponent: number): string {
+  return (bytes / 1000 ** exponent).toFixed(exponent === 0 ? 0 : exponent < 3 ? 1 : 2);
+}
+
+/** Units of times. */
+const TIME_UNITS: [name: string, ms: number][] = [
   ['day', 86_400_000],
   ['h', 3_600_000],
   ['min', 60_000],
@@ -246,7 +239,7 @@ export function distance(iso: string, now = Date.now()): string {
 
 /** The largest whole unit: `3 days`, `59 s`; undefined below a second. */
 function amount(ms: number): string | undefined {
-  const unit = UNITS2.find(([, size]) => ms >= size);
+  const unit = TIME_UNITS.find(([, size]) => ms >= size);
   if (!unit) return undefined;
   const count = Math.floor(ms / unit[1]);
   return `${count} ${unit[0]}${unit[0] === 'day' && count !== 1 ? 's' : ''}`;

@@ -2,7 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { EXIT, Failure } from './failure.ts';
+import { type Failure, wrongUsage } from './failure.ts';
+
 /**
  * Writes a file completely or not at all: to a temporary file in the same folder, which only the owner can read and
  * which is renamed at the end.
@@ -48,5 +49,5 @@ async function placeOf(path: string): Promise<{ path: string; isFile: boolean }>
 }
 
 function unwritable(path: string, why: string): Failure {
-  return new Failure(`${path} cannot be written: ${why}.`, { exitCode: EXIT.usage });
+  return wrongUsage(`${path} cannot be written: ${why}.`);
 }

@@ -1,9 +1,8 @@
-import { isUploading } from './uploads.ts';
-
 /**
  * Moves between the steps of a new import without leaving the document while it is uploading files: a file that was
  * dropped is lost with its document. Without an upload, links and forms work as everywhere.
  */
+import { isUploading } from './uploads.ts';
 
 const STEPS = '[data-steps]';
 const AGAIN_MS = 1000;

@@ -1,3 +1,10 @@
+/**
+ * `<upload-files>`: takes the files of an import by dropping or choosing, and shows how far they are.
+ *
+ * The uploads themselves belong to the page (`uploads.ts`), so that they continue while a person goes through the steps.
+ * Attributes: `api` and `pages`, the addresses of the API and of the steps; `import`, the draft, empty before the first
+ * file; `files`, what the service knows of them; `texts`.
+ */
 import { visit } from './steps.ts';
 import { openRow, type Row, type Texts, type UploadedFile } from './upload-row.ts';
 import {
@@ -12,17 +19,9 @@ import {
   uploadOf,
 } from './uploads.ts';
 
-/**
- * `<upload-files>`: takes the files of an import by dropping or choosing, and shows how far they are.
- *
- * The uploads themselves belong to the page (`uploads.ts`), so that they continue while a person goes through the steps.
- * Attributes: `api` and `pages`, the addresses of the API and of the steps; `import`, the draft, empty before the first
- * file; `files`, what the service knows of them; `texts`.
- */
-
 /** What could not be taken, for the page that follows. */
 let refusal = '';
-/** Of the page that was asked for last: an earlier one that arrives later would show fewer files, and no refusal. */
+/** The page that was asked for last: an earlier page that arrives later would show fewer files, and no refusal. */
 let reloading = new AbortController();
 
 class UploadFiles extends HTMLElement {

@@ -1,6 +1,6 @@
+/** One file in `<upload-files>`: its name, how far it is, what can be done. It sets text, never markup. */
 import type { Upload } from './tus.ts';
 import type { Kind } from './uploads.ts';
-/** One file in `<upload-files>`: its name, how far it is, what can be done. It sets text, never markup. */
 
 export type Texts = Record<string, string> & { kinds: Record<Kind, string> };
 
@@ -31,16 +31,12 @@ export function openRow(known: UploadedFile, texts: Texts, actions: RowActions):
   const said = make('span', 'said-state');
   said.setAttribute('role', 'status');
   const speed = make('span', 'soft');
-  const bar = document.createElement('progress');
-  bar.max = known.size;
-  bar.setAttribute('aria-label', known.name);
+  const bar = progressOf(known);
   const name = make('strong', '', known.name);
   const line = make('div', 'line');
   const buttons = make('div', 'buttons');
   const again = fileInput(known, texts, actions);
-  const signIn = make('a', 'button small', texts.signIn) as HTMLAnchorElement;
-  signIn.href = `${location.pathname.split('/imports')[0]}/sign-in?to=${encodeURIComponent(location.pathname)}`;
-  signIn.target = '_blank';
+  const signIn = signInLink(texts);
   const toggle = button('', known, texts);
   const remove = button('remove', known, texts);
   remove.addEventListener('click', () => actions.remove());
@@ -71,6 +67,21 @@ export function openRow(known: UploadedFile, texts: Texts, actions: RowActions):
       (kind.firstElementChild as HTMLSelectElement).disabled = upload === undefined;
     },
   };
+}
+
+function progressOf({ size, name }: UploadedFile): HTMLProgressElement {
+  const bar = document.createElement('progress');
+  bar.max = size;
+  bar.setAttribute('aria-label', name);
+  return bar;
+}
+
+/** Signs in in another window, as this one has the files. */
+function signInLink(texts: Texts): HTMLAnchorElement {
+  const link = make('a', 'button small', texts.signIn) as HTMLAnchorElement;
+  link.href = `${location.pathname.split('/imports')[0]}/sign-in?to=${encodeURIComponent(location.pathname)}`;
+  link.target = '_blank';
+  return link;
 }
 
 /** In steps of 5 %, as screen readers read every change. */

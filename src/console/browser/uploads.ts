@@ -1,5 +1,5 @@
-import { Upload } from './tus.ts';
 /** The uploads of this page, and how a draft gets a file. They outlive the elements that show them. */
+import { Upload } from './tus.ts';
 
 export type Kind = 'users' | 'hashes' | 'hash_parameters';
 

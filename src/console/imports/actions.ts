@@ -1,14 +1,15 @@
-import { type Html, html } from '../../platform/html/layout.ts';
-import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
-import { count } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
-import { ONE } from '../texts/import.ts';
-import { ACTIONS } from '../texts/import-actions.ts';
-import { KEPT } from '../texts/imports.ts';
 /**
  * Actions on an import. Each has a page that says in numbers what it will do; its button does it. They work without
  * JavaScript. An undo also asks for the number of the import.
  */
+import { field, type Problem } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
+import { count, crumb, list, notice } from '../shell/blocks.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
+import { ONE } from '../texts/import.ts';
+import { ACTIONS } from '../texts/import-actions.ts';
+import { KEPT } from '../texts/imports.ts';
 
 export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';
 
@@ -58,28 +59,28 @@ export interface ActionProblem {
 export interface ActionView {
   name: ActionName;
   progress: Progress;
-  /** Of an undo. */
+  /** What an undo would do. */
   preview: UndoPreview | undefined;
   typed: Readonly<Record<string, string>>;
   problem: ActionProblem | undefined;
 }
 
-export function actionPage(at: At, view: ActionView): Html {
+export function actionPage(consoleUrl: ConsoleUrl, view: ActionView): Html {
   const { name, progress, problem } = view;
   const { importId: id } = progress;
   const { title, button } = ACTIONS[name];
   const isPossible = FITS[name](progress, stateOf(progress));
-  return html`<p class="crumb"><a href="${at(`/imports/${id}`)}">${ONE.title(id)}</a></p>
+  return html`${crumb({ href: consoleUrl(`/imports/${id}`), text: ONE.title(id) })}
 <section class="message"><h1>${title}</h1>
-${problem && html`<p class="notice bad" role="alert" id="problem">${problem.message}</p>`}
+${notice(problem?.message, 'bad', 'problem')}
 ${
   isPossible
-    ? html`<ul class="does">${sentences(view).map((text) => html`<li>${text}</li>`)}</ul>${reasons(view.preview)}
-<form method="post" action="${at(`/imports/${id}/${name}`)}">
+    ? html`${list(sentences(view), 'does')}${reasons(view.preview)}
+<form method="post" action="${consoleUrl(`/imports/${id}/${name}`)}">
 ${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}
 <div class="buttons"><button${DANGEROUS.has(name) ? html` class="danger"` : undefined}>${button}</button>
-<a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
-    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${at(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
+<a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
+    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
 }</section>`;
 }
 
@@ -94,19 +95,31 @@ function sentences({ name, progress, preview }: ActionView): string[] {
 
 function reasons(preview: UndoPreview | undefined): Html | undefined {
   if (!preview || preview.reasons.length === 0) return undefined;
-  return html`<ul>${preview.reasons.map(({ reason, users }) => html`<li>${count(users)} ${KEPT[reason] ?? reason}</li>`)}</ul>`;
+  return list(preview.reasons.map(({ reason, users }) => `${count(users)} ${KEPT[reason] ?? reason}`));
 }
 
 function timeoutField({ progress, typed, problem }: ActionView): Html {
   const isOver = Date.parse(progress.deadline) <= Date.now();
-  const wrong = problem?.field === 'timeout' ? html` aria-invalid="true"` : undefined;
-  return html`<div class="field"><label for="timeout">${ACTIONS.timeout}</label>
-<input id="timeout" name="timeout" value="${typed.timeout ?? ''}" autocomplete="off" aria-describedby="timeout-hint${wrong && ' problem'}"${wrong}${isOver ? html` required` : undefined}>
-<p class="hint" id="timeout-hint">${isOver ? ACTIONS.timeoutNeeded : ACTIONS.timeoutHint}</p></div>`;
+  return field({
+    name: 'timeout',
+    label: ACTIONS.timeout,
+    value: typed.timeout,
+    hint: isOver ? ACTIONS.timeoutNeeded : ACTIONS.timeoutHint,
+    isOptional: !isOver,
+    problem: problemOf(problem),
+  });
 }
 
 function numberField({ progress, typed, problem }: ActionView): Html {
-  const wrong = problem?.field === 'number' ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
-  return html`<div class="field"><label for="number">${ACTIONS.confirm(progress.importId)}</label>
-<input id="number" name="number" value="${typed.number ?? ''}" inputmode="numeric" autocomplete="off" required${wrong}></div>`;
+  return field({
+    name: 'number',
+    label: ACTIONS.confirm(progress.importId),
+    value: typed.number,
+    problem: problemOf(problem),
+    more: html` inputmode="numeric"`,
+  });
+}
+
+function problemOf(problem: ActionProblem | undefined): Problem | undefined {
+  return problem && { message: problem.message, fields: problem.field ? [problem.field] : [] };
 }

@@ -1,168 +1,18 @@
+/** The screens that fix an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 import { type Request, type Response, Router } from 'express';
 import { causesOf } from '../../contract/causes.ts';
 import type { Causes, CountedCause, FixAnswer, ItemView, ItemWithEntry } from '../../contract/import-types.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { field, hidden, text } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { visitOf } from '../session.ts';
-import { type Draft, editableField, fieldName, nameOf, patchOf, textIn } from '../shapes.ts';
-import { count } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import { sessionOf } from '../session.ts';
+import { type Draft, editableField, fieldName, importPath, nameOfCause, patchOf, textIn } from '../shapes.ts';
+import { count, crumb, list, notice, numbers, state, table } from '../shell/blocks.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
-/** Why users of an import failed, with what can be done about each cause. */
-
-export function causesPage(at: At, importId: string, causes: Causes, isDraft: boolean): Html {
-  const path = `/imports/${importId}`;
-  return html`<p class="crumb"><a href="${at(path)}">${ONE.title(importId)}</a></p>
-<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(at, importId, causes.corrected, isDraft)}</div>
-${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : table(at, path, causes)}
-${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
-}
-
-/** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
-export function sendAgain(at: At, importId: string, corrected: number, isDraft: boolean): Html | undefined {
-  if (corrected === 0) return undefined;
-  const [path, text] = isDraft
-    ? [`/imports/new/${importId}/decide`, FIX.decide]
-    : [`/imports/${importId}/retry`, FIX.send(count(corrected))];
-  return html`<span class="state good">${FIX.corrected(count(corrected))}</span>
-<div class="buttons"><a class="button" href="${at(path)}">${text}</a></div>`;
-}
-
-function table(at: At, path: string, { causes }: Causes): Html {
-  return html`<div class="card flush"><table class="stack"><caption class="sr">${FIX.heading}</caption>
-<thead><tr><th scope="col" class="number">${FIX.users}</th><th scope="col">${FIX.cause}</th><th scope="col">${FIX.remedies}</th></tr></thead>
-<tbody>${causes.map((cause) => row(at, path, cause))}</tbody></table></div>`;
-}
-
-function row(at: At, path: string, cause: CountedCause): Html {
-  const href = `${path}/fix/${cause.cause}`;
-  const rows = cause.first.map(({ index }) => count(index + 1)).join(', ');
-  return html`<tr><td class="number" data-label="${FIX.users}">${count(cause.count)}</td>
-<td data-label="${FIX.cause}"><div><strong>${nameOf(cause)}</strong><div class="soft small">${FIX.rows} ${rows}</div></div></td>
-<td data-label="${FIX.remedies}"><div class="buttons">${
-    editableField(cause) ? html`<a class="button quiet small" href="${at(href)}">${FIX.edit}</a>` : undefined
-  }
-${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${at(`${href}/${remedy}`)}">${REMEDIES[remedy] ?? remedy}</a>\n`)}</div></td></tr>\n`;
-}
-
-/** The users of a cause with a cell each for the invalid value. With scripts, a cell is saved when it is left. */
-
-/** A user of the cause. */
-export interface Cell {
-  index: number;
-  userName: string;
-  userId: string;
-  value: string;
-  /** What is wrong with the value that was typed. */
-  problem?: string | undefined;
-  isGood?: boolean;
-}
-
-export interface CellsView {
-  importId: string;
-  cause: CountedCause;
-  field: string;
-  cells: Cell[];
-  /** Index to continue at. */
-  next: number | undefined;
-  corrected: number;
-  /** The import has not started. */
-  isDraft: boolean;
-}
-
-export function cellsPage(at: At, view: CellsView): Html {
-  const { importId, cause, field, cells, next, corrected, isDraft } = view;
-  const path = `/imports/${importId}/fix`;
-  const name = fieldName(field);
-  return html`<p class="crumb"><a href="${at(path)}">${FIX.heading}</a></p>
-<div class="headline"><h1>${nameOf(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(at, importId, corrected, isDraft)}</div>
-${
-  cells.length === 0
-    ? html`<p class="card">${FIX.gone}</p>`
-    : html`<fix-cells src="${at(`/api/admin/v1/imports/${importId}/items`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
-<form method="post" action="${at(`${path}/${cause.cause}`)}"><div class="card flush"><table class="stack"><caption class="sr">${nameOf(cause)}</caption>
-<thead><tr><th scope="col" class="number">${FIX.row}</th><th scope="col">${FIX.user}</th><th scope="col">${name}</th></tr></thead>
-<tbody>${cells.map((cell) => row2(cell, name))}</tbody></table></div>
-<div class="buttons"><button>${FIX.save}</button>
-${next === undefined ? undefined : html`<a class="button quiet" href="${at(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
-}`;
-}
-
-function row2({ index, userName, userId, value, problem, isGood }: Cell, name: string): Html {
-  const id = `v${index}`;
-  const wrong = problem ? html` aria-invalid="true"` : undefined;
-  return html`<tr><td class="number soft" data-label="${FIX.row}">${count(index + 1)}</td>
-<td data-label="${FIX.user}"><div>${userName || '–'}<div class="soft small mono">${userId}</div></div></td>
-<td data-label="${name}"><div class="grow"><input class="cell" id="${id}" name="${id}" value="${value}" data-index="${index}" autocomplete="off" spellcheck="false"
- aria-label="${FIX.value(name)}, ${FIX.row} ${index + 1}" aria-describedby="${id}-said"${wrong}>
-<p class="said small ${isGood ? 'good' : ''}" id="${id}-said" role="status">${problem ?? (isGood ? FIX.good : '')}</p></div></td></tr>\n`;
-}
-
-/** What one remedy would do to all users of a cause, and the button that does it. */
-
-export interface RemedyView {
-  importId: string;
-  cause: CountedCause;
-  remedy: string;
-  domain: string;
-  /** Absent until the domain is known. */
-  preview: FixAnswer | undefined;
-  problem: string | undefined;
-}
-
-/** Remedies that import fewer users. */
-const LEAVES_OUT: ReadonlySet<string> = new Set(['keep-first', 'leave-out']);
-
-export function remedyPage(at: At, view: RemedyView): Html {
-  const { importId, cause, remedy, domain, preview, problem } = view;
-  const causes = at(`/imports/${importId}/fix`);
-  const path = `${causes}/${cause.cause}/${remedy}`;
-  return html`<p class="crumb"><a href="${causes}">${FIX.heading}</a></p>
-<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOf(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
-${problem && html`<p class="notice bad" role="alert">${problem}</p>`}
-${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
-${preview && (preview.changed === 0 && preview.next === null ? helpsNobody(causes) : effects(path, view, preview))}</section>`;
-}
-
-function helpsNobody(causes: string): Html {
-  return html`<p>${FIX.helpsNobody}</p><p><a class="button quiet" href="${causes}">${FIX.back}</a></p>`;
-}
-
-function effects(path: string, { remedy, domain }: RemedyView, preview: FixAnswer): Html {
-  const { changed, unchanged } = preview;
-  const does = LEAVES_OUT.has(remedy) ? FIX.omitted : FIX.changed;
-  return html`<ul class="does"><li>${does(count(changed))}</li>
-${unchanged > 0 ? html`<li>${FIX.unchanged(count(unchanged))}</li>` : undefined}</ul>
-${examples(preview)}<form method="post" action="${path}"><input type="hidden" name="domain" value="${domain}">
-<div class="buttons"><button>${FIX.apply(count(changed))}</button></div></form>`;
-}
-
-function domainForm(path: string, domain: string, problem: string | undefined): Html {
-  return html`<form method="get" action="${path}"><div class="field"><label for="domain">${FIX.domain}</label>
-<input id="domain" name="domain" value="${domain}" autocomplete="off" required aria-describedby="domain-hint"${problem ? html` aria-invalid="true"` : undefined}>
-<p class="hint" id="domain-hint">${FIX.domainHint}</p></div><p><button class="quiet">${FIX.preview}</button></p></form>`;
-}
-
-function examples({ examples: all = [] }: FixAnswer): Html | undefined {
-  if (all.length === 0) return undefined;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${FIX.examples}"><table><caption>${FIX.examples}</caption>
-<thead><tr><th scope="col">${FIX.user}</th><th scope="col">${FIX.before}</th><th scope="col">${FIX.after}</th></tr></thead>
-<tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
-}
-
-/** A value of an example; of a hash, its scheme. */
-function shown(value: unknown): string {
-  if (value === null || value === undefined) return '–';
-  if (typeof value === 'string') return value;
-  const { scheme } = value as { scheme?: string };
-  return scheme ? FIX.hashOf(scheme) : FIX.withheld;
-}
-
-/** Fixing an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 
 const ROWS = 25;
 /** Failed users that are read at most to find those of a cause. */
@@ -170,39 +20,35 @@ const PAGES = 10;
 const PAGE_SIZE = 1000;
 
 export function fixScreens(deps: ScreenDeps): Router {
-  const { show, at } = deps;
+  const { show, consoleUrl } = deps;
   const router = Router();
   router.get('/console/imports/:importId/fix', async (req, res) => {
     const id = String(req.params.importId);
-    const { api } = visitOf(res);
+    const { api } = sessionOf(res);
     const [causes, { isDraft }] = await Promise.all([readCauses(api, req), readOutcomes(api, req)]);
-    show(req, res, { title: FIX.title(id), body: causesPage(at, id, causes, isDraft) });
+    show(req, res, { title: FIX.title(id), body: causesPage(consoleUrl, id, causes, isDraft) });
   });
-  router.get('/console/imports/:importId/fix/:cause', (req, res) => cells(deps, req, res));
-  router.post('/console/imports/:importId/fix/:cause', (req, res) => cells(deps, req, res));
-  router.get('/console/imports/:importId/fix/:cause/:remedy', (req, res) => remedy(deps, req, res));
+  router.get('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
+  router.post('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
+  router.get('/console/imports/:importId/fix/:cause/:remedy', (req, res) => showRemedy(deps, req, res));
   router.post('/console/imports/:importId/fix/:cause/:remedy', (req, res) => apply(deps, req, res));
   return router;
 }
 
-function pathOf(req: Request): string {
-  return `/admin/v1/imports/${encodeURIComponent(String(req.params.importId))}`;
-}
-
 function readCauses(api: Api, req: Request): Promise<Causes> {
-  return api.get(`${pathOf(req)}/causes`);
+  return api.get(`${importPath(req)}/causes`);
 }
 
 /** Where the outcomes of users are: of a draft, in the dry run of its check. */
 async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean; path: string }> {
-  const { draft } = await api.get<Partial<Draft>>(pathOf(req));
+  const { draft } = await api.get<Partial<Draft>>(importPath(req));
   return {
     isDraft: draft !== undefined,
-    path: draft?.check ? `/admin/v1/imports/${draft.check.importId}` : pathOf(req),
+    path: draft?.check ? `/admin/v1/imports/${draft.check.importId}` : importPath(req),
   };
 }
 
-/** Undefined when nobody fails for it any more: then the list of causes is shown instead. */
+/** The cause of the address. @returns undefined when nobody fails for it any more */
 function causeOf({ causes }: Causes, req: Request): CountedCause | undefined {
   return causes.find(({ cause }) => cause === req.params.cause);
 }
@@ -211,12 +57,12 @@ function listPath(req: Request): string {
   return `/imports/${String(req.params.importId)}/fix`;
 }
 
-/** Saves what was typed, if the request is a form, and shows the users. Those that were just corrected stay in view. */
-async function cells({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, kept } = visitOf(res);
+/** Saves what was typed, if the request is a form, and shows the users; users who were just corrected stay in view. */
+async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, kept } = sessionOf(res);
   const before = await readCauses(api, req);
   const cause = causeOf(before, req);
-  if (!cause) return res.redirect(303, at(listPath(req)));
+  if (!cause) return res.redirect(303, consoleUrl(listPath(req)));
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
@@ -225,14 +71,14 @@ async function cells({ at, show }: ScreenDeps, req: Request, res: Response): Pro
   const typed = req.method === 'POST' ? (req.body as Record<string, unknown>) : kept;
   const rows: Cell[] = [];
   for (const { index, userName, userId } of items) {
-    const { entry } = await api.get<ItemWithEntry>(`${pathOf(req)}/items/${index}`);
+    const { entry } = await api.get<ItemWithEntry>(`${importPath(req)}/items/${index}`);
     const old = textIn(entry, field);
     const value = typeof typed[`v${index}`] === 'string' ? (typed[`v${index}`] as string) : old;
     const isNew = req.method === 'POST' && value !== old;
     rows.push({ index, userName, userId, value, ...(isNew ? await save(api, req, index, field, value) : {}) });
   }
   const { corrected } = req.method === 'POST' ? await readCauses(api, req) : before;
-  const body = cellsPage(at, {
+  const body = cellsPage(consoleUrl, {
     importId: String(req.params.importId),
     cause,
     field,
@@ -252,7 +98,7 @@ async function save(
   value: string,
 ): Promise<{ problem?: string; isGood?: boolean }> {
   try {
-    await api.send(`${pathOf(req)}/items/${index}`, patchOf(field, value), { method: 'PATCH' });
+    await api.send(`${importPath(req)}/items/${index}`, patchOf(field, value), { method: 'PATCH' });
     return { isGood: true };
   } catch (error) {
     if (!(error instanceof ApiError) || error.http >= 500 || error.http === 401 || error.http === 403) throw error;
@@ -282,10 +128,10 @@ async function itemsOf(
   return { items, next: token === '' ? undefined : Number(token) };
 }
 
-async function remedy({ at, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, kept } = visitOf(res);
+async function showRemedy({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, kept } = sessionOf(res);
   const cause = causeOf(await readCauses(api, req), req);
-  if (!cause) return res.redirect(303, at(listPath(req)));
+  if (!cause) return res.redirect(303, consoleUrl(listPath(req)));
   const remedy = String(req.params.remedy);
   const domain = text(req.query, 'domain') || (kept.domain ?? '');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
@@ -293,27 +139,181 @@ async function remedy({ at, show }: ScreenDeps, req: Request, res: Response): Pr
   let preview: FixAnswer | undefined;
   try {
     const body = { cause: cause.cause, remedy, dryRun: true, ...(domain ? { domain } : {}) };
-    preview = isReady ? await api.send<FixAnswer>(`${pathOf(req)}/_fix`, body) : undefined;
+    preview = isReady ? await api.send<FixAnswer>(`${importPath(req)}/_fix`, body) : undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     problem = error.message;
   }
-  const body = remedyPage(at, { importId: String(req.params.importId), cause, remedy, domain, preview, problem });
+  const body = remedyPage(consoleUrl, {
+    importId: String(req.params.importId),
+    cause,
+    remedy,
+    domain,
+    preview,
+    problem,
+  });
   show(req, res, { title: FIX.title(String(req.params.importId)), body, status: problem ? 400 : 200 });
 }
 
-/** One call works for some seconds at most; then it continues where it ended. */
-async function apply({ at }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api } = visitOf(res);
+/** Applies a remedy: one call of the API works for some seconds at most, and the next continues where it ended. */
+async function apply({ consoleUrl }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api } = sessionOf(res);
   const domain = text(req.body, 'domain');
   const body = { cause: req.params.cause, remedy: req.params.remedy, ...(domain ? { domain } : {}) };
   let next: number | null = 0;
   while (next !== null && !res.closed) {
-    const done: FixAnswer = await api.send<FixAnswer>(`${pathOf(req)}/_fix`, {
+    const done: FixAnswer = await api.send<FixAnswer>(`${importPath(req)}/_fix`, {
       ...body,
       ...(next ? { from: next } : {}),
     });
     next = done.next;
   }
-  res.redirect(303, at(listPath(req)));
+  res.redirect(303, consoleUrl(listPath(req)));
+}
+
+/** Why users of an import failed, with what can be done about each cause. */
+function causesPage(consoleUrl: ConsoleUrl, importId: string, causes: Causes, isDraft: boolean): Html {
+  const path = `/imports/${importId}`;
+  return html`${crumb({ href: consoleUrl(path), text: ONE.title(importId) })}
+<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(consoleUrl, importId, causes.corrected, isDraft)}</div>
+${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : causeTable(consoleUrl, path, causes)}
+${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
+}
+
+/** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
+function sendAgain(consoleUrl: ConsoleUrl, importId: string, corrected: number, isDraft: boolean): Html | undefined {
+  if (corrected === 0) return undefined;
+  const [path, text] = isDraft
+    ? [`/imports/new/${importId}/decide`, FIX.decide]
+    : [`/imports/${importId}/retry`, FIX.send(count(corrected))];
+  return html`${state({ name: FIX.corrected(count(corrected)), look: 'good' })}
+<div class="buttons"><a class="button" href="${consoleUrl(path)}">${text}</a></div>`;
+}
+
+function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): Html {
+  const rows = causes.map((cause) => causeRow(consoleUrl, path, cause));
+  return html`<div class="card flush">${table(FIX.heading, [numbers(FIX.users), FIX.cause, FIX.remedies], rows)}</div>`;
+}
+
+function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Html {
+  const rows = cause.first.map(({ index }) => count(index + 1)).join(', ');
+  return html`<tr><td class="number" data-label="${FIX.users}">${count(cause.count)}</td>
+<td data-label="${FIX.cause}"><div><strong>${nameOfCause(cause)}</strong><div class="soft small">${FIX.rows} ${rows}</div></div></td>
+<td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
+}
+
+/** What can be done about a cause. @param href its page */
+export function remedyLinks(href: string, cause: CountedCause): Html {
+  return html`${editableField(cause) ? html`<a class="button quiet small" href="${href}">${FIX.edit}</a>` : undefined}
+${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy] ?? remedy}</a>\n`)}`;
+}
+
+/** A user of the cause. */
+interface Cell {
+  index: number;
+  userName: string;
+  userId: string;
+  value: string;
+  /** What is wrong with the value that was typed. */
+  problem?: string | undefined;
+  isGood?: boolean;
+}
+
+interface CellsView {
+  importId: string;
+  cause: CountedCause;
+  field: string;
+  cells: Cell[];
+  /** Index to continue at. */
+  next: number | undefined;
+  corrected: number;
+  /** The import has not started. */
+  isDraft: boolean;
+}
+
+/** The users of a cause with a cell each for the invalid value. With scripts, a cell is saved when it is left. */
+function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
+  const { importId, cause, field, cells, next, corrected, isDraft } = view;
+  const path = `/imports/${importId}/fix`;
+  const name = fieldName(field);
+  const rows = cells.map((cell) => cellRow(cell, name));
+  return html`${crumb({ href: consoleUrl(path), text: FIX.heading })}
+<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, corrected, isDraft)}</div>
+${
+  cells.length === 0
+    ? html`<p class="card">${FIX.gone}</p>`
+    : html`<fix-cells src="${consoleUrl(`/api/admin/v1/imports/${importId}/items`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
+<form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
+<div class="buttons"><button>${FIX.save}</button>
+${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
+}`;
+}
+
+function cellRow({ index, userName, userId, value, problem, isGood }: Cell, name: string): Html {
+  const id = `v${index}`;
+  const wrong = problem ? html` aria-invalid="true"` : undefined;
+  return html`<tr><td class="number soft" data-label="${FIX.row}">${count(index + 1)}</td>
+<td data-label="${FIX.user}"><div>${userName || '–'}<div class="soft small mono">${userId}</div></div></td>
+<td data-label="${name}"><div class="grow"><input class="cell" id="${id}" name="${id}" value="${value}" data-index="${index}" autocomplete="off" spellcheck="false"
+ aria-label="${FIX.value(name)}, ${FIX.row} ${index + 1}" aria-describedby="${id}-said"${wrong}>
+<p class="said small ${isGood ? 'good' : ''}" id="${id}-said" role="status">${problem ?? (isGood ? FIX.good : '')}</p></div></td></tr>\n`;
+}
+
+interface RemedyView {
+  importId: string;
+  cause: CountedCause;
+  remedy: string;
+  domain: string;
+  /** Absent until the domain is known. */
+  preview: FixAnswer | undefined;
+  problem: string | undefined;
+}
+
+/** Remedies that import fewer users. */
+const LEAVES_OUT: ReadonlySet<string> = new Set(['keep-first', 'leave-out']);
+
+/** What one remedy would do to all users of a cause, and the button that does it. */
+export function remedyPage(consoleUrl: ConsoleUrl, view: RemedyView): Html {
+  const { importId, cause, remedy, domain, preview, problem } = view;
+  const causes = consoleUrl(`/imports/${importId}/fix`);
+  const path = `${causes}/${cause.cause}/${remedy}`;
+  return html`${crumb({ href: causes, text: FIX.heading })}
+<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOfCause(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
+${notice(problem, 'bad', 'problem')}
+${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
+${preview && (preview.changed === 0 && preview.next === null ? helpsNobody(causes) : effects(path, view, preview))}</section>`;
+}
+
+function helpsNobody(causes: string): Html {
+  return html`<p>${FIX.helpsNobody}</p><p><a class="button quiet" href="${causes}">${FIX.back}</a></p>`;
+}
+
+function effects(path: string, { remedy, domain }: RemedyView, preview: FixAnswer): Html {
+  const { changed, unchanged } = preview;
+  const does = LEAVES_OUT.has(remedy) ? FIX.omitted : FIX.changed;
+  const sentences = [does(count(changed)), ...(unchanged > 0 ? [FIX.unchanged(count(unchanged))] : [])];
+  return html`${list(sentences, 'does')}
+${examples(preview)}<form method="post" action="${path}">${hidden({ domain })}
+<div class="buttons"><button>${FIX.apply(count(changed))}</button></div></form>`;
+}
+
+function domainForm(path: string, domain: string, problem: string | undefined): Html {
+  const about = problem === undefined ? undefined : { message: problem };
+  return html`<form method="get" action="${path}">${field({ name: 'domain', label: FIX.domain, value: domain, hint: FIX.domainHint, problem: about })}
+<p><button class="quiet">${FIX.preview}</button></p></form>`;
+}
+
+function examples({ examples: all = [] }: FixAnswer): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${FIX.examples}"><table><caption>${FIX.examples}</caption>
+<thead><tr><th scope="col">${FIX.user}</th><th scope="col">${FIX.before}</th><th scope="col">${FIX.after}</th></tr></thead>
+<tbody>${all.map(({ userName, before, after }) => html`<tr><td>${userName}</td><td>${shown(before)}</td><td>${after === undefined ? FIX.leftOut : shown(after)}</td></tr>`)}</tbody></table></div>`;
+}
+
+/** A value of an example; of a hash, its scheme. */
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'string') return value;
+  const { scheme } = value as { scheme?: string };
+  return scheme ? FIX.hashOf(scheme) : FIX.withheld;
 }

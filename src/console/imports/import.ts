@@ -1,5 +1,6 @@
+/** One import: progress, speed, mails, users, organizations, who did what. */
 import { violationsOf } from '../../contract/causes.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import {
   type Counts,
   fieldName,
@@ -12,232 +13,39 @@ import {
   stateOf,
   userPath,
 } from '../shapes.ts';
-import { badge, bar, clock, count, duration, importBadge, percent, time, widths } from '../shell/blocks.ts';
+import {
+  badge,
+  bar,
+  type Choice,
+  clock,
+  count,
+  crumb,
+  duration,
+  importBadge,
+  list,
+  notice,
+  numbers,
+  pages,
+  percent,
+  selectField,
+  table,
+  time,
+  widths,
+} from '../shell/blocks.ts';
 import { type LiveState, liveMark } from '../shell/live.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { actionsFor } from './actions.ts';
 
-/**
- * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
- * Live updates replace its points.
- */
-
 const WIDTH = 600;
 const HEIGHT = 120;
-/** The table shows every point of a short import, and evenly chosen ones of a long one. */
+/** The table for screen readers shows every point of a short import, and evenly chosen ones of a long one. */
 const TABLE_ROWS = 30;
-
-export interface Drawing {
-  line: string;
-  area: string;
-  max: number;
-}
-
-/** Points of the line and the area, over the time in which the import ran. */
-export function draw(points: readonly RatePoint[]): Drawing {
-  const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
-  const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
-  let at = 0;
-  const line = points.map(({ seconds, usersPerSecond }) => {
-    at += seconds;
-    return `${round((at / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
-  });
-  const first = line[0]?.split(',')[1] ?? String(HEIGHT);
-  const all = [`0,${first}`, ...line];
-  return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-/** 1, 2 or 5 times a power of ten. */
-function niceMax(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
-}
-
-export function chart(points: readonly RatePoint[]): Html {
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last) return html`<p class="soft">${ONE.noChart}</p>`;
-  const { line, area, max } = draw(points);
-  const label = ONE.chartLabel(count(max), clock(first.at), clock(last.at));
-  return html`<div class="chart">
-<div class="scale small soft" aria-hidden="true"><span data-text="chart.max">${count(max)}</span><span data-text="chart.half">${count(max / 2)}</span><span>0</span></div>
-<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
-<polygon data-points="chart.area" points="${area}"/><polyline data-points="chart.line" points="${line}"/></svg>
-<div class="times small soft" aria-hidden="true"><span>${clock(first.at)}</span><span data-text="chart.end">${clock(last.at)} UTC</span></div>
-</div>
-<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${table(points)}</div></details>`;
-}
-
-function table(points: readonly RatePoint[]): Html {
-  const every = Math.ceil(points.length / TABLE_ROWS);
-  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
-  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
-<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
-${shown.map(
-  (p) => html`<tr><td>${clock(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
-<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
-)}</tbody></table>`;
-}
-
-/** What stands beside the users of an import: organizations, who did what, downloads, warnings. */
-
-export interface ImportEvent {
-  type: string;
-  creationDate: string;
-  actor: { kind: string; id?: string };
-  object?: { type: string; id: string };
-}
 
 /** Organizations that are shown. */
 const MOST = 50;
-
-export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
-  return html`<section class="card"><h2>${ORGANIZATIONS(orgs.length)}</h2><ul class="plain">
-${orgs
-  .slice(0, MOST)
-  .map(
-    ({ orgId, counts }) =>
-      html`<li><div>${names.get(orgId) ?? orgId} <span class="soft small" data-text="${keyOf(orgId)}">${progressOf(counts)}</span></div>${bar(keyOf(orgId), counts)}</li>\n`,
-  )}</ul></section>`;
-}
-
-/** What changes of the organizations while the import runs. */
-export function organizationsState({ orgs }: Progress): {
-  text: Record<string, string>;
-  bars: Record<string, number[]>;
-} {
-  const shown = orgs.slice(0, MOST);
-  return {
-    text: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), progressOf(counts)])),
-    bars: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), widths(counts)])),
-  };
-}
-
-/** The name of an organization's text and bar in live updates. */
-function keyOf(orgId: string): string {
-  return `org.${orgId}`;
-}
-
-function progressOf(counts: Counts): string {
-  return `${percent(settled(counts), counts.total)} of ${count(counts.total)}`;
-}
-
-const ORGANIZATIONS = (number: number) => (number === 1 ? 'Organization' : `Organizations (${count(number)})`);
-
-export function events(all: readonly ImportEvent[], userId: string): Html {
-  const who = ({ actor }: ImportEvent) =>
-    actor.id === userId ? ONE.you : actor.kind === 'system' ? ONE.system : actor.id;
-  return html`<section class="card"><h2>${ONE.events}</h2>
-${
-  all.length === 0
-    ? html`<p class="soft">${ONE.noEvents}</p>`
-    : html`<ol class="log">${all.map(
-        (event) =>
-          html`<li><span><strong>${who(event)}</strong> ${EVENTS[event.type] ?? event.type}</span>${time(event.creationDate)}</li>\n`,
-      )}</ol>`
-}</section>`;
-}
-
-export function downloads(at: At, { importId }: Result): Html {
-  const href = (format: string) => at(`/api/admin/v1/imports/${importId}/report?format=${format}`);
-  return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
-${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
-}
-
-export function warnings({ warnings: all, webhook }: Result): Html {
-  return html`${
-    all.length === 0
-      ? undefined
-      : html`<section class="card"><h2>${ONE.warnings}</h2><p class="soft">${ONE.fields}</p><ul class="plain">
-${all.map((w) => html`<li><code>${w.path ?? w.field ?? w.message}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}</li>\n`)}</ul></section>`
-  }${webhook && html`<section class="card"><h2>${ONE.webhook}</h2><p>${webhook.state}${webhook.lastError && html`: ${webhook.lastError}`}</p></section>`}`;
-}
-
-/** The users of an import, with filters, page by page. */
-
-export interface ItemsFilter {
-  state: string;
-  orgId: string;
-  /** What the address, the user name or the id begins with. */
-  query: string;
-  from: string;
-}
-
-export interface ItemsView {
-  items: Item[];
-  next: string;
-  filter: ItemsFilter;
-}
-
-export function itemsSection(at: At, of: Progress, { items, next, filter }: ItemsView): Html {
-  const path = `/imports/${of.importId}`;
-  const link = (change: Partial<ItemsFilter>, text: string) =>
-    html`<a href="${at(itemsPath(path, { ...filter, ...change }))}">${text}</a>\n`;
-  return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
-<form class="filters" method="get" action="${at(path)}#items">
-<div><label for="state">${ONE.outcome}</label><select id="state" name="state"><option value="">${ONE.anyState}</option>
-${Object.entries(ITEM_STATES).map(
-  ([state, { name }]) =>
-    html`<option value="${state}"${state === filter.state ? html` selected` : undefined}>${name}</option>`,
-)}</select></div>
-<div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
-${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
-<button class="quiet">Filter</button></form>
-${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : table2(at, of, items)}
-${next || filter.from ? html`<p class="pages">${filter.from && link({ from: '' }, ONE.firstItems)}${next && link({ from: next }, items.length === 0 ? ONE.searchOn : ONE.nextItems)}</p>` : undefined}
-</section>`;
-}
-
-function orgFilter({ orgs }: Progress, { orgId: chosen }: ItemsFilter): Html {
-  return html`<div><label for="orgId">Organization</label><input id="orgId" name="orgId" value="${chosen}" list="orgs" autocomplete="off">
-<datalist id="orgs">${orgs.slice(0, 100).map(({ orgId }) => html`<option value="${orgId}"></option>`)}</datalist></div>`;
-}
-
-export function itemsPath(path: string, filter: ItemsFilter): string {
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
-  return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
-}
-
-function table2(at: At, of: Progress, items: readonly Item[]): Html {
-  return html`<table class="stack items"><caption class="sr">${ONE.items}</caption>
-<thead><tr><th scope="col" class="number">${ONE.row}</th><th scope="col">${ONE.user}</th><th scope="col">${ONE.outcome}</th></tr></thead><tbody>
-${items.map((item) => row(at, of, item))}</tbody></table>`;
-}
-
-function row(at: At, of: Progress, item: Item): Html {
-  const where = of.orgs.length > 1 ? ` · ${item.orgId}` : '';
-  return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
-<td data-label="${ONE.user}"><div>${name(at, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
-<td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
-}
-
-/** The user name; of a user who was written, it leads to the page of the user. */
-function name(at: At, { dryRun }: Progress, { userName, userId, state }: Item): Html {
-  if (dryRun || stateOf({ state }) !== 'SUCCEEDED') return html`${userName || '–'}`;
-  return html`<a href="${at(userPath(userId))}">${userName || userId}</a>`;
-}
-
-/** Why the user failed, was kept, or what was changed. */
-function reasons({ error, kept, changed, state }: Item): string[] {
-  const violations = violationsOf(error ?? null);
-  return [
-    ...violations.map(({ field, description }) => `${fieldName(field)} ${description}`),
-    ...(error && violations.length === 0 ? [error.message] : []),
-    ...(kept ? [ONE.kept(KEPT[kept] ?? kept)] : []),
-    ...(changed && stateOf({ state }) === 'SUCCEEDED'
-      ? [ONE.changed(changed.map((field) => fieldName(`user.${field}`)).join(', '))]
-      : []),
-  ];
-}
-
-/** One import: progress, speed, mails, users, organizations, who did what. */
 
 export interface OneView {
   result: Result;
@@ -251,28 +59,28 @@ export interface OneView {
   notice: string | undefined;
 }
 
-export function onePage(at: At, view: OneView): Html {
-  const { result, points, notice } = view;
+export function onePage(consoleUrl: ConsoleUrl, view: OneView): Html {
+  const { result, points } = view;
   const id = result.importId;
-  return html`<p class="crumb"><a href="${at('/imports')}">${IMPORTS.title}</a></p>
+  return html`${crumb({ href: consoleUrl('/imports'), text: IMPORTS.title })}
 <div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
-${liveMark(at(`/imports/${id}/live`), oneState(result, points).shape)}
+${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
 <div class="buttons" id="actions" data-swap>${
     result.counts.failed > 0 && !result.dryRun
-      ? html`<a class="button" href="${at(`/imports/${id}/fix`)}">${FIX.button}</a>`
+      ? html`<a class="button" href="${consoleUrl(`/imports/${id}/fix`)}">${FIX.button}</a>`
       : undefined
   }${actionsFor(result).map(
     ({ name, button, isDanger }) =>
-      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${at(`/imports/${id}/${name}`)}">${button}</a>\n`,
+      html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
   )}</div></div>
-${notice && html`<p class="notice" role="status">${notice}</p>`}
+${notice(view.notice)}
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
 ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
 ${facts(result)}</section>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
-<div class="columns"><div>${itemsSection(at, result, view.items)}</div>
-<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(at, result)}${warnings(result)}</div></div>`;
+<div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
+<div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
 }
 
 const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
@@ -293,9 +101,8 @@ type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline'
 
 function textOf(progress: Progress): Texts {
   const { counts, mails, usersPerSecond, deadline } = progress;
-  const done = settled(counts);
   return {
-    done: `${percent(done, counts.total)} of ${count(counts.total)}`,
+    done: progressOf(counts),
     left: leftOf(progress),
     speed: IMPORTS.perSecond(count(Math.round(usersPerSecond))),
     succeeded: count(counts.succeeded),
@@ -311,7 +118,7 @@ function textOf(progress: Progress): Texts {
   };
 }
 
-/** Its rate says nothing about the future while nobody works on it. */
+/** When it will be done; the rate says nothing about the future while nobody works on the import. */
 function leftOf({ eta, missingRoles = [] }: Progress): string {
   if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
   return eta ? duration(Date.parse(eta) - Date.now()) : '–';
@@ -335,4 +142,214 @@ export function oneState(progress: Progress, points: readonly RatePoint[]): Live
     bars: { all: widths(progress.counts), ...orgs.bars },
     points: { 'chart.line': line, 'chart.area': area },
   };
+}
+
+export interface ItemsFilter {
+  state: string;
+  orgId: string;
+  /** What the address, the user name or the id begins with. */
+  query: string;
+  from: string;
+}
+
+export interface ItemsView {
+  items: Item[];
+  next: string;
+  filter: ItemsFilter;
+}
+
+/** The users of an import, with filters, page by page. */
+export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next, filter }: ItemsView): Html {
+  const path = `/imports/${of.importId}`;
+  const link = (from: string, text: string) => ({ href: consoleUrl(itemsPath(path, { ...filter, from })), text });
+  const states = Object.entries(ITEM_STATES).map(([state, { name }]): Choice => [state, name]);
+  return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
+<form class="filters" method="get" action="${consoleUrl(path)}#items">
+${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
+<div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
+${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
+<button class="quiet">${IMPORTS.filter}</button></form>
+${items.length === 0 ? html`<p class="soft">${next ? ONE.noItemsYet(count(Number(next))) : ONE.noItems}</p>` : itemTable(consoleUrl, of, items)}
+${pages(
+  filter.from ? link('', ONE.firstItems) : undefined,
+  next ? link(next, items.length === 0 ? ONE.searchOn : ONE.nextItems) : undefined,
+)}
+</section>`;
+}
+
+function orgFilter({ orgs }: Progress, { orgId: chosen }: ItemsFilter): Html {
+  return html`<div><label for="orgId">${IMPORTS.organization}</label><input id="orgId" name="orgId" value="${chosen}" list="orgs" autocomplete="off">
+<datalist id="orgs">${orgs.slice(0, 100).map(({ orgId }) => html`<option value="${orgId}"></option>`)}</datalist></div>`;
+}
+
+function itemsPath(path: string, filter: ItemsFilter): string {
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
+  return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
+}
+
+function itemTable(consoleUrl: ConsoleUrl, of: Progress, items: readonly Item[]): Html {
+  const rows = items.map((item) => row(consoleUrl, of, item));
+  return table(ONE.items, [numbers(ONE.row), ONE.user, ONE.outcome], rows, 'items');
+}
+
+function row(consoleUrl: ConsoleUrl, of: Progress, item: Item): Html {
+  const where = of.orgs.length > 1 ? ` · ${item.orgId}` : '';
+  return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
+<td data-label="${ONE.user}"><div>${name(consoleUrl, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
+<td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
+}
+
+/** The user name; of a user who was written, it leads to the page of the user. */
+function name(consoleUrl: ConsoleUrl, { dryRun }: Progress, { userName, userId, state }: Item): Html {
+  if (dryRun || stateOf({ state }) !== 'SUCCEEDED') return html`${userName || '–'}`;
+  return html`<a href="${consoleUrl(userPath(userId))}">${userName || userId}</a>`;
+}
+
+/** Why the user failed, was kept, or what was changed. */
+function reasons({ error, kept, changed, state }: Item): string[] {
+  const violations = violationsOf(error ?? null);
+  return [
+    ...violations.map(({ field, description }) => `${fieldName(field)} ${description}`),
+    ...(error && violations.length === 0 ? [error.message] : []),
+    ...(kept ? [ONE.kept(KEPT[kept] ?? kept)] : []),
+    ...(changed && stateOf({ state }) === 'SUCCEEDED'
+      ? [ONE.changed(changed.map((field) => fieldName(`user.${field}`)).join(', '))]
+      : []),
+  ];
+}
+
+interface Drawing {
+  line: string;
+  area: string;
+  max: number;
+}
+
+/** Points of the line and the area, over the time in which the import ran. */
+function draw(points: readonly RatePoint[]): Drawing {
+  const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
+  const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
+  let consoleUrl = 0;
+  const line = points.map(({ seconds, usersPerSecond }) => {
+    consoleUrl += seconds;
+    return `${round((consoleUrl / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
+  });
+  const first = line[0]?.split(',')[1] ?? String(HEIGHT);
+  const all = [`0,${first}`, ...line];
+  return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function niceMax(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}
+
+/**
+ * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
+ * Live updates replace its points.
+ */
+function chart(points: readonly RatePoint[]): Html {
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return html`<p class="soft">${ONE.noChart}</p>`;
+  const { line, area, max } = draw(points);
+  const label = ONE.chartLabel(count(max), clock(first.at), clock(last.at));
+  return html`<div class="chart">
+<div class="scale small soft" aria-hidden="true"><span data-text="chart.max">${count(max)}</span><span data-text="chart.half">${count(max / 2)}</span><span>0</span></div>
+<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
+<polygon data-points="chart.area" points="${area}"/><polyline data-points="chart.line" points="${line}"/></svg>
+<div class="times small soft" aria-hidden="true"><span>${clock(first.at)}</span><span data-text="chart.end">${clock(last.at)} UTC</span></div>
+</div>
+<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${pointTable(points)}</div></details>`;
+}
+
+function pointTable(points: readonly RatePoint[]): Html {
+  const every = Math.ceil(points.length / TABLE_ROWS);
+  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
+  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
+<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
+${shown.map(
+  (p) => html`<tr><td>${clock(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
+<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
+)}</tbody></table>`;
+}
+
+export interface ImportEvent {
+  type: string;
+  creationDate: string;
+  actor: { kind: string; id?: string };
+  object?: { type: string; id: string };
+}
+
+/** The organizations of an import, with how far each is. */
+export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
+  return html`<section class="card"><h2>${ONE.organizations(orgs.length, count(orgs.length))}</h2>${list(
+    orgs
+      .slice(0, MOST)
+      .map(
+        ({ orgId, counts }) =>
+          html`<div>${names.get(orgId) ?? orgId} <span class="soft small" data-text="${keyOf(orgId)}">${progressOf(counts)}</span></div>${bar(keyOf(orgId), counts)}`,
+      ),
+    'plain',
+  )}</section>`;
+}
+
+/** What changes of the organizations while the import runs. */
+function organizationsState({ orgs }: Progress): {
+  text: Record<string, string>;
+  bars: Record<string, number[]>;
+} {
+  const shown = orgs.slice(0, MOST);
+  return {
+    text: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), progressOf(counts)])),
+    bars: Object.fromEntries(shown.map(({ orgId, counts }) => [keyOf(orgId), widths(counts)])),
+  };
+}
+
+/** The name of an organization's text and bar in live updates. */
+function keyOf(orgId: string): string {
+  return `org.${orgId}`;
+}
+
+function progressOf(counts: Counts): string {
+  return IMPORTS.of(percent(settled(counts), counts.total), count(counts.total));
+}
+
+/** Who did what. */
+function events(all: readonly ImportEvent[], userId: string): Html {
+  const who = ({ actor }: ImportEvent) =>
+    actor.id === userId ? ONE.you : actor.kind === 'system' ? ONE.system : actor.id;
+  return html`<section class="card"><h2>${ONE.events}</h2>
+${
+  all.length === 0
+    ? html`<p class="soft">${ONE.noEvents}</p>`
+    : html`<ol class="log">${all.map(
+        (event) =>
+          html`<li><span><strong>${who(event)}</strong> ${EVENTS[event.type] ?? event.type}</span>${time(event.creationDate)}</li>\n`,
+      )}</ol>`
+}</section>`;
+}
+
+function downloads(consoleUrl: ConsoleUrl, { importId }: Result): Html {
+  const href = (format: string) => consoleUrl(`/api/admin/v1/imports/${importId}/report?format=${format}`);
+  return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
+${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
+}
+
+function warnings({ warnings: all, webhook }: Result): Html {
+  return html`${
+    all.length === 0
+      ? undefined
+      : html`<section class="card"><h2>${ONE.warnings}</h2><p class="soft">${ONE.fields}</p>${list(
+          all.map(
+            (w) =>
+              html`<code>${w.path ?? w.field ?? w.message}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
+          ),
+          'plain',
+        )}</section>`
+  }${webhook && html`<section class="card"><h2>${ONE.webhook}</h2><p>${webhook.state}${webhook.lastError && html`: ${webhook.lastError}`}</p></section>`}`;
 }

@@ -1,18 +1,32 @@
-import { findOrgs } from '../../directory/organizations.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+/** The list of imports: live, with filters in the address. */
+import { hidden } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import { type Progress, type StateCounts, settled } from '../shapes.ts';
-import { bar, count, duration, importBadge, percent, time, titleOf, widths } from '../shell/blocks.ts';
+import {
+  bar,
+  type Choice,
+  count,
+  duration,
+  empty,
+  importBadge,
+  numbers,
+  options,
+  pages,
+  percent,
+  sourceTitle,
+  table,
+  time,
+  widths,
+} from '../shell/blocks.ts';
 import { type LiveState, liveMark } from '../shell/live.ts';
-import type { At } from '../shell/show.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORT_STATES, IMPORTS } from '../texts/imports.ts';
-/** The list of imports: live, with filters in the address. */
 
 export interface ListView {
   imports: Progress[];
   next: string;
-  /** Of all imports that the organization of the filter has. */
+  /** How many imports the organization of the filter has. */
   counts: StateCounts | undefined;
   filter: { state: string; orgId: string; from: string };
   /** The names of the organizations, by id. */
@@ -28,63 +42,63 @@ export function listPath({ state, orgId, from }: Partial<ListView['filter']>): s
   return `/imports${query.size > 0 ? `?${query}` : ''}`;
 }
 
-export function listPage(at: At, view: ListView): Html {
+export function listPage(consoleUrl: ConsoleUrl, view: ListView): Html {
   const { imports, filter, next } = view;
+  const link = (text: string, from: string) => ({ href: consoleUrl(listPath({ ...filter, from })), text });
+  const none = empty(IMPORTS.noneHeading, html`<a href="${consoleUrl('/imports')}">${IMPORTS.showAll}</a>`);
   const isFiltered = Boolean(filter.state || filter.orgId || filter.from);
   return html`<div class="headline"><h1>${IMPORTS.title}</h1>
-${liveMark(at(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}
-${view.mayCreate ? html`<div class="buttons"><a class="button" href="${at('/imports/new')}">${IMPORTS.start}</a></div>` : undefined}</div>
-${imports.length > 0 || isFiltered ? filters(at, view) : NO_FILTERS}
+${liveMark(consoleUrl(`${listPath(filter).replace('/imports', '/imports/live')}`), listState(imports).shape)}
+${view.mayCreate ? html`<div class="buttons"><a class="button" href="${consoleUrl('/imports/new')}">${IMPORTS.start}</a></div>` : undefined}</div>
+${imports.length > 0 || isFiltered ? filters(consoleUrl, view) : NO_FILTERS}
 <div id="list" data-swap>
-${imports.length > 0 ? table(at, view) : isFiltered ? none(at) : empty(at, view)}
-${next || filter.from ? pages(at, filter, next) : undefined}
+${imports.length > 0 ? importTable(consoleUrl, view) : isFiltered ? none : begin(consoleUrl, view)}
+${pages(filter.from ? link(IMPORTS.first, '') : undefined, next ? link(IMPORTS.next, next) : undefined)}
 </div>`;
 }
 
 /** Live updates replace them when the first import begins. */
 const NO_FILTERS = html`<div id="states" data-swap></div><div id="filter" data-swap></div>`;
 
-function filters(at: At, view: ListView): Html {
+function filters(consoleUrl: ConsoleUrl, view: ListView): Html {
   const { filter, names, choices } = view;
-  const options = choices ?? [...names.keys()];
-  const select = html`<select id="orgId" name="orgId"><option value="">${IMPORTS.anyOrganization}</option>
-${options.map((id) => html`<option value="${id}"${id === filter.orgId ? html` selected` : undefined}>${names.get(id) ?? id}</option>`)}</select>`;
+  const known = (choices ?? [...names.keys()]).map((id): Choice => [id, names.get(id) ?? id]);
+  const select = html`<select id="orgId" name="orgId">${options([['', IMPORTS.anyOrganization], ...known], filter.orgId)}</select>`;
   const typed = html`<input id="orgId" name="orgId" value="${filter.orgId}" list="orgs" autocomplete="off" placeholder="${IMPORTS.anyOrganization}">
-<datalist id="orgs">${options.map((id) => html`<option value="${id}">${names.get(id) ?? id}</option>`)}</datalist>`;
-  return html`${chips(at, view)}
-<div id="filter"><form class="filters" method="get" action="${at('/imports')}">
-${filter.state ? html`<input type="hidden" name="state" value="${filter.state}">` : undefined}
+<datalist id="orgs">${options(known, '')}</datalist>`;
+  return html`${chips(consoleUrl, view)}
+<div id="filter"><form class="filters" method="get" action="${consoleUrl('/imports')}">
+${filter.state ? hidden({ state: filter.state }) : undefined}
 <div><label for="orgId">${IMPORTS.organization}</label>${choices ? select : typed}</div>
 <button class="quiet">${IMPORTS.filter}</button></form></div>`;
 }
 
 /** The states with the number of their imports. */
-function chips(at: At, { filter, counts }: ListView): Html {
+function chips(consoleUrl: ConsoleUrl, { filter, counts }: ListView): Html {
   const all = Object.values(counts?.states ?? {}).reduce((sum, one) => sum + one, counts?.drafts ?? 0);
   const chip = (state: string, name: string, imports: number, more = '') =>
-    html`<li><a href="${at(listPath({ ...filter, state, from: '' }))}"${state === filter.state ? html` aria-current="true"` : undefined}>${name} <span class="small">${count(imports)}${more}</span></a></li>\n`;
+    html`<li><a href="${consoleUrl(listPath({ ...filter, state, from: '' }))}"${state === filter.state ? html` aria-current="true"` : undefined}>${name} <span class="small">${count(imports)}${more}</span></a></li>\n`;
   return html`<div id="states" data-swap><ul class="chips" aria-label="${IMPORTS.state}">
 ${chip('', IMPORTS.all, all, counts?.isCapped ? '+' : '')}${Object.entries(IMPORT_STATES).map(([state, { name }]) =>
   chip(state, name, counts?.states[`IMPORT_STATE_${state}`] ?? 0),
 )}</ul>${counts?.isCapped ? html`<p class="soft small">${IMPORTS.capped}</p>` : undefined}</div>`;
 }
 
-function table(at: At, { imports, names }: ListView): Html {
-  return html`<div class="card flush"><table class="stack"><caption class="sr">${IMPORTS.caption}</caption>
-<thead><tr><th scope="col">${IMPORTS.import}</th><th scope="col">${IMPORTS.source}</th><th scope="col">${IMPORTS.state}</th><th scope="col">${IMPORTS.progress}</th>
-<th scope="col" class="number">${IMPORTS.rate}</th><th scope="col" class="number">${IMPORTS.failed}</th><th scope="col">${IMPORTS.started}</th></tr></thead>
-<tbody>
-${imports.map((one) => row(at, one, names))}</tbody></table></div>`;
+function importTable(consoleUrl: ConsoleUrl, { imports, names }: ListView): Html {
+  const { caption, import: number, source, state, progress, rate, failed, started } = IMPORTS;
+  const columns = [number, source, state, progress, numbers(rate), numbers(failed), started];
+  const rows = imports.map((one) => row(consoleUrl, one, names));
+  return html`<div class="card flush">${table(caption, columns, rows)}</div>`;
 }
 
-function row(at: At, one: Progress, names: ReadonlyMap<string, string>): Html {
+function row(consoleUrl: ConsoleUrl, one: Progress, names: ReadonlyMap<string, string>): Html {
   const { importId: id, counts, orgs } = one;
   const first = orgs.slice(0, 2).map(({ orgId }) => names.get(orgId) ?? orgId);
   const more = orgs.length > 2 ? ` + ${orgs.length - 2}` : '';
   const text = textOf(one);
   return html`<tr>
-<th scope="row"><a href="${at(one.draft ? `/imports/new/${id}` : `/imports/${id}`)}">${id}</a></th>
-<td data-label="${IMPORTS.source}">${one.source ? titleOf(one.source) : '–'}</td>
+<th scope="row"><a href="${consoleUrl(one.draft ? `/imports/new/${id}` : `/imports/${id}`)}">${id}</a></th>
+<td data-label="${IMPORTS.source}">${one.source ? sourceTitle(one.source) : '–'}</td>
 <td data-label="${IMPORTS.state}"><div>${importBadge(one)}${one.dryRun ? html` <span class="soft small">${IMPORTS.dryRun}</span>` : undefined}
 <div class="soft small">${first.join(', ')}${more}</div></div></td>
 <td data-label="${IMPORTS.progress}"><div class="grow">${one.draft ? undefined : bar(id, counts)}<div class="small soft" data-text="${id}.done">${text.done}</div></div></td>
@@ -99,7 +113,7 @@ function startOf({ startDate, details }: Progress): Html | undefined {
 
 function textOf(one: Progress): Record<'done' | 'rate' | 'left' | 'failed', string> {
   const { counts, usersPerSecond, eta, draft } = one;
-  // Nobody has failed yet: its check, which is a row of its own, says who will.
+  // Nobody has failed yet: the check of the draft, which is a row of its own, says who will.
   if (draft) return { done: filesOf(draft.files), rate: '', left: '', failed: '' };
   const done = settled(counts);
   return {
@@ -130,26 +144,10 @@ export function listState(imports: readonly Progress[]): LiveState {
   };
 }
 
-function pages(at: At, filter: ListView['filter'], next: string): Html {
-  return html`<p class="pages">${filter.from ? html`<a href="${at(listPath({ ...filter, from: '' }))}">${IMPORTS.first}</a>` : undefined}
-${next ? html`<a href="${at(listPath({ ...filter, from: next }))}">${IMPORTS.next}</a>` : undefined}</p>`;
-}
-
-function none(at: At): Html {
-  return html`<div class="card empty"><h2>${IMPORTS.noneHeading}</h2><p><a href="${at('/imports')}">${IMPORTS.showAll}</a></p></div>`;
-}
-
-function empty(at: At, { mayCreate }: ListView): Html {
-  const zone = mayCreate ? uploadFiles(at, { importId: '', files: [], hasZone: true }) : undefined;
-  return html`${zone}<div class="card empty"><h2>${IMPORTS.emptyHeading}</h2><p>${IMPORTS.empty}</p>
-<pre class="commands" tabindex="0"><code>${IMPORTS.commands.join('\n')}</code></pre></div>`;
-}
-
-/** The names of organizations that the API has shown to this person. */
-
-export async function namesOf(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const found = ids.length === 0 ? [] : await findOrgs(db, [...new Set(ids)]);
-  return new Map(found.map(({ id, name }) => [id, name]));
+function begin(consoleUrl: ConsoleUrl, { mayCreate }: ListView): Html {
+  const zone = mayCreate ? uploadFiles(consoleUrl, { importId: '', files: [], hasZone: true }) : undefined;
+  const commands = html`<pre class="commands" tabindex="0"><code>${IMPORTS.commands.join('\n')}</code></pre>`;
+  return html`${zone}${empty(IMPORTS.emptyHeading, IMPORTS.empty, commands)}`;
 }
 
 /** The organizations of imports, of each at most as many as a page shows. */

@@ -1,10 +1,20 @@
+/** The screens of imports: the list, one import, and its actions. */
 import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import type { Api } from '../api.ts';
+import { orgNames } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { mayAnywhere, visitOf } from '../session.ts';
-import type { Item, Progress, RatePoint, Result, StateCounts, UndoPreview } from '../shapes.ts';
+import { mayAnywhere, sessionOf } from '../session.ts';
+import {
+  type Item,
+  importPath,
+  type Progress,
+  type RatePoint,
+  type Result,
+  type StateCounts,
+  type UndoPreview,
+} from '../shapes.ts';
 import { saidOnce } from '../shell/errors.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
@@ -13,9 +23,7 @@ import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { type ActionName, type ActionProblem, actionPage, isActionName, isTimed } from './actions.ts';
 import { type ImportEvent, type ItemsFilter, onePage, oneState } from './import.ts';
-import { listPage, listState, namesOf, orgIdsOf } from './list.ts';
-
-/** The screens of imports: the list, one import, and its actions. */
+import { listPage, listState, orgIdsOf } from './list.ts';
 
 const PAGE_SIZE = 25;
 const ITEMS = 50;
@@ -43,7 +51,7 @@ export function importScreens(deps: ScreenDeps): Router {
   });
   router.get('/console/imports/:importId', (req, res) => one(deps, req, res));
   router.get('/console/imports/:importId/live', (req, res) => {
-    const path = pathOf(req);
+    const path = importPath(req);
     return live.stream(res, path, async ({ api }) => {
       const [progress, { points }] = await Promise.all([api.get<Progress>(path), readRates(api, path)]);
       return oneState(progress, points);
@@ -60,11 +68,6 @@ export function importScreens(deps: ScreenDeps): Router {
     await act(deps, req, res, name);
   });
   return router;
-}
-
-/** The import of the address, in the API. */
-function pathOf(req: Request): string {
-  return `/admin/v1/imports/${encodeURIComponent(String(req.params.importId))}`;
 }
 
 function readRates(api: Api, path: string): Promise<{ points: RatePoint[] }> {
@@ -85,13 +88,13 @@ function readList(
   return api.get(`/admin/v1/imports?${query}`);
 }
 
-async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, caller } = visitOf(res);
+async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = sessionOf(res);
   const { filter, query } = listQuery(req);
   const { imports, nextPageToken: next, counts } = await readList(api, `${query}&counts=true`);
   const own = caller.isIamOwner ? undefined : [...caller.orgRoles.keys()];
-  const names = await namesOf(pool, [...orgIdsOf(imports), ...(own ?? [])]);
-  const body = listPage(at, {
+  const names = await orgNames(pool, [...orgIdsOf(imports), ...(own ?? [])]);
+  const body = listPage(consoleUrl, {
     imports,
     next,
     filter,
@@ -103,11 +106,11 @@ async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response)
   show(req, res, { title: IMPORTS.title, body, scripts: UPLOAD_SCRIPTS });
 }
 
-async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, caller } = visitOf(res);
-  const path = pathOf(req);
+async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = sessionOf(res);
+  const path = importPath(req);
   const result = await api.get<Result>(path);
-  if (result.draft) return res.redirect(303, at(`/imports/new/${result.importId}`));
+  if (result.draft) return res.redirect(303, consoleUrl(`/imports/new/${result.importId}`));
   const filter: ItemsFilter = {
     state: text(req.query, 'state'),
     orgId: text(req.query, 'orgId'),
@@ -122,12 +125,12 @@ async function one({ at, show, pool }: ScreenDeps, req: Request, res: Response):
     api.get<{ items: Item[]; nextPageToken: string }>(`${path}/items?${query}`),
   ]);
   const done = saidOnce(res);
-  const body = onePage(at, {
+  const body = onePage(consoleUrl, {
     result,
     points,
     items: { items: page.items, next: page.nextPageToken, filter },
     events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
-    names: await namesOf(pool, orgIdsOf([result])),
+    names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
     notice: isActionName(done) ? ACTIONS[done].done : undefined,
   });
@@ -146,18 +149,18 @@ async function readEvents(api: Api, { importId, details }: Progress): Promise<Im
 }
 
 async function showAction(
-  { at, show }: ScreenDeps,
+  { consoleUrl, show }: ScreenDeps,
   req: Request,
   res: Response,
   name: ActionName,
   problem: ActionProblem | undefined,
 ): Promise<void> {
-  const { api, kept } = visitOf(res);
-  const progress = await api.get<Progress>(pathOf(req));
+  const { api, kept } = sessionOf(res);
+  const progress = await api.get<Progress>(importPath(req));
   const preview =
-    name === 'undo' && !progress.dryRun ? await api.get<UndoPreview>(`${pathOf(req)}/undo_preview`) : undefined;
+    name === 'undo' && !progress.dryRun ? await api.get<UndoPreview>(`${importPath(req)}/undo_preview`) : undefined;
   const typed = problem ? { timeout: text(req.body, 'timeout'), number: text(req.body, 'number') } : kept;
-  const body = actionPage(at, { name, progress, preview, typed, problem });
+  const body = actionPage(consoleUrl, { name, progress, preview, typed, problem });
   show(req, res, { title: ACTIONS[name].title, body, status: problem ? 400 : 200 });
 }
 
@@ -168,11 +171,11 @@ async function act(deps: ScreenDeps, req: Request, res: Response, name: ActionNa
   }
   const timeout = text(req.body, 'timeout').trim();
   try {
-    await visitOf(res).api.send(`${pathOf(req)}/_${name}`, isTimed(name) && timeout ? { timeout } : {});
+    await sessionOf(res).api.send(`${importPath(req)}/_${name}`, isTimed(name) && timeout ? { timeout } : {});
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     const field = error.id === 'IMPORT-TIMEOUT' ? { field: 'timeout' as const } : {};
     return showAction(deps, req, res, name, { ...field, message: error.message });
   }
-  res.redirect(303, deps.at(`/imports/${id}?done=${name}`));
+  res.redirect(303, deps.consoleUrl(`/imports/${id}?done=${name}`));
 }

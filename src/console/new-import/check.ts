@@ -1,11 +1,11 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
+import { type Html, html } from '../../platform/html/html.ts';
 import { type Draft, isReadable } from '../shapes.ts';
 import { bar, count, notice } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
 import { CHECK, DECIDE, STEPS } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
-import { draftState, isChecked, isConverted, type Plan, share } from './plan.ts';
-/** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
+import { draftState, isChecked, isConverted, type Plan } from './plan.ts';
 
 export interface CheckView {
   result: Draft;
@@ -23,6 +23,7 @@ export function checkStep(frame: Frame, view: CheckView): Html {
 ${buttons(frame, next)}</div><div class="live-line">${liveMark(liveHref, draftState(result).shape)}</div>`;
 }
 
+/** What is shown of where the draft is, and what can be done. */
 interface Part {
   content: Html;
   next?: Html;
@@ -30,40 +31,48 @@ interface Part {
 
 function partOf(frame: Frame, { result, plan }: CheckView): Part {
   const { state, draft, counts } = result;
-  const { files, error, check } = draft;
-  const { text } = draftState(result);
-  if (state === 'IMPORT_STATE_CONVERTING') {
-    const { bytes, totalBytes } = draft.progress ?? { bytes: 0, totalBytes: 0 };
-    return {
-      content: html`<p role="status">${CHECK.reading}</p>${oneBar('convert', share(bytes, totalBytes), text.convert ?? '')}`,
-    };
-  }
-  if (state === 'IMPORT_STATE_CHECKING') {
-    const shown = check
-      ? html`${bar('check', check.counts, 'tall')}<p class="small soft" data-text="check">${text.check}</p>`
-      : undefined;
-    return { content: html`<p role="status">${CHECK.checking}</p>${shown}` };
-  }
-  if (!isReadable(result)) {
-    if (!files.some(({ kind }) => kind === 'users')) return { content: html`<p>${CHECK.noUsers}</p>` };
-    const sent = files.reduce((sum, { offset }) => sum + offset, 0);
-    const size = files.reduce((sum, one) => sum + one.size, 0);
-    return {
-      content: html`<p role="status">${CHECK.uploading}</p>${oneBar('upload', share(sent, size), text.upload ?? '')}`,
-    };
-  }
+  const { error } = draft;
+  if (state === 'IMPORT_STATE_CONVERTING') return reading(result);
+  if (state === 'IMPORT_STATE_CHECKING') return checking(result);
+  if (!isReadable(result)) return arriving(result);
   if (!isConverted(plan, draft)) return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
   if (state === 'IMPORT_STATE_UNREADABLE') return unreadable(frame, error?.message ?? '');
   if (state === 'IMPORT_STATE_UPLOADING') return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
   if (error) return refused(frame, error.message);
   if (!isChecked(plan, result)) return byItself(frame, html`<p>${CHECK.ready(count(counts.total))}</p>`, CHECK.check);
+  return checked(frame, result);
+}
+
+function arriving(result: Draft): Part {
+  const { files } = result.draft;
+  if (!files.some(({ kind }) => kind === 'users')) return { content: html`<p>${CHECK.noUsers}</p>` };
+  return { content: html`<p role="status">${CHECK.uploading}</p>${oneBar('upload', result)}` };
+}
+
+function reading(result: Draft): Part {
+  return { content: html`<p role="status">${CHECK.reading}</p>${oneBar('convert', result)}` };
+}
+
+function checking(result: Draft): Part {
+  const { check } = result.draft;
+  const shown =
+    check && html`${bar('check', check.counts, 'tall')}<p class="small soft" data-text="check">${textOf(result)}</p>`;
+  return { content: html`<p role="status">${CHECK.checking}</p>${shown}` };
+}
+
+function checked(frame: Frame, result: Draft): Part {
+  const { check } = result.draft;
   return {
-    content: html`<p role="status">${CHECK.checked}</p>${check && bar('check', check.counts, 'tall')}<p class="small soft">${text.check}</p>`,
+    content: html`<p role="status">${CHECK.checked}</p>${check && bar('check', check.counts, 'tall')}<p class="small soft">${textOf(result)}</p>`,
     next: html`<a class="button" href="${hrefOf(frame, 'decide')}">${STEPS.next(STEPS.decide)}</a>`,
   };
 }
 
-/** Needs no decision: scripts press the button. */
+function textOf(result: Draft): string | undefined {
+  return draftState(result).text.check;
+}
+
+/** A button that needs no decision: scripts press it. */
 function byItself(frame: Frame, content: Html, text: string): Part {
   return { content, next: html`<send-form>${form(frame, text)}</send-form>` };
 }
@@ -86,7 +95,9 @@ function refused(frame: Frame, message: string): Part {
   };
 }
 
-function oneBar(name: string, width: number, text: string): Html {
-  return html`<svg class="bar tall" role="img" aria-label="${text || CHECK.title}" data-bar="${name}" preserveAspectRatio="none" viewBox="0 0 100 10"><rect class="succeeded" x="0" y="0" width="${width}" height="10"/></svg>
-<p class="small soft" data-text="${name}">${text}</p>`;
+/** @param name of what changes while the page is open; see `draftState` */
+function oneBar(name: 'upload' | 'convert', result: Draft): Html {
+  const { text, bars } = draftState(result);
+  return html`<svg class="bar tall" role="img" aria-label="${text[name] || CHECK.title}" data-bar="${name}" preserveAspectRatio="none" viewBox="0 0 100 10"><rect class="succeeded" x="0" y="0" width="${bars?.[name]?.[0]}" height="10"/></svg>
+<p class="small soft" data-text="${name}">${text[name]}</p>`;
 }

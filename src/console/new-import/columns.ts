@@ -1,72 +1,32 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/**
+ * The steps Source and Columns: which system the files come from, and what each column of a file of your own becomes.
+ */
+import { type Html, html } from '../../platform/html/html.ts';
 import type { Person } from '../../sources/entry.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, Fields } from '../../sources/source.ts';
 import type { Column, Guess, Sample } from '../shapes.ts';
-import { notice, titleOf } from '../shell/blocks.ts';
+import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
 import { COLUMNS, FIELDS, SOURCE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf, stepForm } from './frame.ts';
 import { isMapped, MOST_MAPPED } from './plan.ts';
-/** One user as it would come in, and what single values would become, by the converter that reads the whole file. */
 
-export interface ExampleUser {
-  name: string;
-  email: string;
-  state: string;
-  login: string;
-}
-
-/** Fields whose values decide the state of a user. */
-const OF_STATE = new Set(['state', 'enabled', 'disabled', 'locked']);
-
-function converterOf(source: string, map: Readonly<Record<string, string>>): Convert | undefined {
-  return SOURCES.find(({ name }) => name === source)?.converter({ map });
-}
-
-function personOf(convert: Convert | undefined, record: Fields): Person | undefined {
-  const found = convert?.(record);
-  return found && !('skip' in found) ? found : undefined;
-}
-
-/** Made of the first value of each column; undefined when no user can be made of them. */
-export function exampleUser(
-  source: string,
-  mapping: Readonly<Record<string, string>>,
-  columns: readonly Column[],
-): ExampleUser | undefined {
-  const values = columns
-    .map(({ name, samples }) => [name, samples[0]?.text])
-    .filter(([, value]) => value !== undefined);
-  const person = personOf(converterOf(source, mapping), Object.fromEntries(values));
-  if (!person) return undefined;
-  const { email = '', userName, displayName, firstName = '', lastName = '', state = 'active' } = person;
-  const login = userName ?? email;
-  return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state, login };
-}
-
-/** `ja → active` for the examples of a column that decides the state. */
-export function statesOf(source: string, field: string, { name, samples }: Column): string[] {
-  if (!OF_STATE.has(field)) return [];
-  const convert = converterOf(source, { [field]: name });
-  return samples
-    .map(({ text }) => text)
-    .filter((text) => text !== undefined)
-    .map((text) => `${text} → ${personOf(convert, { [name]: text })?.state ?? 'active'}`);
-}
-
-/** The step Source: which system the files come from, as recognized from their beginning, or another one. */
+/** Before the name of a column, in the names of the form. */
+const COLUMN = 'column:';
+const METADATA = 'metadata.';
 
 export interface SourceView {
   /** Undefined while the files have not begun to arrive. */
   guess: Guess | undefined;
   /** Why the files cannot be recognized. */
   problem: string | undefined;
-  /** Of the plan; empty: as recognized. */
+  /** The source that the person chose; empty: as recognized. */
   source: string;
   live: { href: string; shape: string };
 }
 
+/** The step Source: which system the files come from, as recognized from their beginning, or another one. */
 export function sourceStep(frame: Frame, { guess, problem, source, live }: SourceView): Html {
   if (frame.files.length === 0) {
     return html`<section class="card"><p>${SOURCE.none}</p><p><a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a></p></section>`;
@@ -79,40 +39,34 @@ export function sourceStep(frame: Frame, { guess, problem, source, live }: Sourc
 
 function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
   const candidates = guess?.candidates ?? [];
+  const known = candidates.map(({ source, title }): Choice => [source, title]);
+  const others = SOURCES.map(({ name, title }): Choice => [name, title]).filter(
+    ([name]) => !candidates.some(({ source }) => source === name),
+  );
   const isCertain = guess !== undefined && guess.source !== '';
   const sentence = isCertain
-    ? SOURCE.certain(titleOf(guess.source))
+    ? SOURCE.certain(sourceTitle(guess.source))
     : candidates.length > 0
       ? SOURCE.uncertain
       : SOURCE.unknown;
   return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
 ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
-${guess && files(guess)}
+${guess && fileTable(guess)}
 <details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
 <div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">
-${candidates.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${candidates.map((one) => option(one.source, one.title, chosen))}</optgroup>` : undefined}
-<optgroup label="${SOURCE.all}">${SOURCES.filter(({ name }) => !candidates.some((one) => one.source === name)).map(({ name, title }) => option(name, title, chosen))}</optgroup></select></div></details></section>`;
+${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
+<optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select></div></details></section>`;
 }
 
-function option(name: string, title: string, chosen: string): Html {
-  return html`<option value="${name}"${name === chosen ? html` selected` : undefined}>${title}</option>`;
-}
-
-function files({ files: all }: Guess): Html {
-  return html`<table class="stack"><caption class="sr">${SOURCE.file}</caption><thead><tr><th scope="col">${SOURCE.file}</th><th scope="col">${SOURCE.content}</th><th scope="col">${SOURCE.format}</th></tr></thead>
-<tbody>${all.map(
+function fileTable({ files }: Guess): Html {
+  const rows = files.map(
     ({ name, isHashes, format, encoding, delimiter, isGzip }) => html`<tr><th scope="row">${name}</th>
 <td data-label="${SOURCE.content}">${isHashes ? SOURCE.ofHashes : SOURCE.ofUsers}</td>
 <td data-label="${SOURCE.format}">${[format.toUpperCase(), SOURCE.delimiters[delimiter], encoding, isGzip ? 'gzip' : ''].filter(Boolean).join(', ')}</td></tr>\n`,
-  )}</tbody></table>`;
+  );
+  return table(SOURCE.file, [SOURCE.file, SOURCE.content, SOURCE.format], rows);
 }
-
-/** The step Columns: what each column of a file of your own becomes, with examples. */
-
-/** Before the name of a column, in the names of the form. */
-const COLUMN = 'column:';
-const METADATA = 'metadata.';
 
 export interface ColumnsView {
   guess: Guess | undefined;
@@ -123,61 +77,27 @@ export interface ColumnsView {
   live: { href: string; shape: string };
 }
 
-/** The columns of the file of users. */
-export function columnsOf(guess: Guess): Column[] {
-  return (guess.files.find(({ isHashes }) => !isHashes) ?? guess.files[0])?.columns ?? [];
-}
-
-/** What each column becomes: as chosen, or as it was recognized. */
-export function chosenFields(mapping: Readonly<Record<string, string>>, guess: Guess): Map<string, string> {
-  const given = Object.keys(mapping).length > 0;
-  const pairs = Object.entries(given ? mapping : guess.mapping).filter(([, column]) => column !== '');
-  const chosen = new Map(pairs.map(([field, column]) => [column, field.startsWith(METADATA) ? 'metadata' : field]));
-  const hash = columnsOf(guess).find((column) => schemesIn(column).length > 0);
-  // The converter finds hashes under any name.
-  if (!given && hash && ![...chosen.values()].includes('hash')) chosen.set(hash.name, 'hash');
-  return chosen;
-}
-
-/** What was chosen in the form. */
-export function typedFields(body: unknown): Map<string, string> {
-  const pairs = Object.entries((body ?? {}) as Record<string, unknown>).filter(([name]) => name.startsWith(COLUMN));
-  return new Map(pairs.map(([name, field]) => [name.slice(COLUMN.length), typeof field === 'string' ? field : '']));
-}
-
-/** The mapping for `_convert`; a text when it is not possible. A recognized field that nothing becomes is left out. */
-export function mappingOf(chosen: ReadonlyMap<string, string>, guess: Guess): Record<string, string> | string {
-  const mapping: Record<string, string> = {};
-  for (const [column, field] of chosen) {
-    if (field === 'metadata') mapping[METADATA + column] = column;
-    else if (Object.hasOwn(mapping, field)) return COLUMNS.twice(FIELDS[field as keyof typeof FIELDS]);
-    else if (Object.hasOwn(FIELDS, field)) mapping[field] = column;
-  }
-  for (const field of Object.keys(guess.mapping)) mapping[field] ??= '';
-  return Object.keys(mapping).length > MOST_MAPPED ? COLUMNS.tooMany(MOST_MAPPED) : mapping;
-}
-
+/** The step Columns: what each column of a file of your own becomes, with examples. */
 export function columnsStep(frame: Frame, view: ColumnsView): Html {
   const { guess, source, problem, live } = view;
   if (!guess) {
     return html`<div id="guess" data-swap><section class="card"><h2>${COLUMNS.title}</h2><p>${COLUMNS.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}</div>`;
   }
-  const sentence = isMapped(source) ? COLUMNS.map : COLUMNS.known(titleOf(source));
+  const sentence = isMapped(source) ? COLUMNS.map : COLUMNS.known(sourceTitle(source));
   const noEmail = isMapped(source) && ![...view.chosen.values()].includes('email');
   return stepForm(
     frame,
     html`<section class="card"><h2>${COLUMNS.title}</h2><p>${sentence}</p>${notice(problem, 'bad')}${noEmail ? notice(COLUMNS.noEmail, 'warn') : undefined}
-${table(columnsOf(guess), view)}${example(guess, view)}</section>`,
+${columnTable(columnsOf(guess), view)}${example(guess, view)}</section>`,
     'options',
   );
 }
 
-function table(columns: readonly Column[], view: ColumnsView): Html {
+function columnTable(columns: readonly Column[], view: ColumnsView): Html {
   const hasMap = isMapped(view.source);
-  return html`<table class="stack columns-table"><caption class="sr">${COLUMNS.title}</caption><thead><tr><th scope="col">${COLUMNS.column}</th><th scope="col">${COLUMNS.examples}</th>${
-    hasMap ? html`<th scope="col">${COLUMNS.becomes}</th><th scope="col">${COLUMNS.check}</th>` : undefined
-  }</tr></thead>
-<tbody>${columns.map((column) => row(column, view, hasMap))}</tbody></table>`;
+  const heads = [COLUMNS.column, COLUMNS.examples, ...(hasMap ? [COLUMNS.becomes, COLUMNS.check] : [])];
+  const rows = columns.map((column) => row(column, view, hasMap));
+  return table(COLUMNS.title, heads, rows, 'columns-table');
 }
 
 function row(column: Column, { chosen, source }: ColumnsView, hasMap: boolean): Html {
@@ -197,12 +117,9 @@ function shown({ text, hidden = '' }: Sample): string {
 }
 
 function select(column: string, chosen: string): Html {
-  const options = [['', COLUMNS.leaveOut], ...Object.entries(FIELDS), ['metadata', COLUMNS.metadata]] as [
-    string,
-    string,
-  ][];
+  const fields: Choice[] = [['', COLUMNS.leaveOut], ...Object.entries(FIELDS), ['metadata', COLUMNS.metadata]];
   return html`<select name="${COLUMN}${column}" aria-label="${COLUMNS.becomesOf(column)}">
-${options.map(([value, text]) => html`<option value="${value}"${value === chosen ? html` selected` : undefined}>${text}</option>`)}</select>`;
+${options(fields, chosen)}</select>`;
 }
 
 function remark(source: string, field: string, column: Column): string {
@@ -225,4 +142,87 @@ function example(guess: Guess, { source, chosen }: ColumnsView): Html | undefine
   if (!user) return undefined;
   const { name, email, state, login } = user;
   return html`<p class="example">${COLUMNS.one} <strong>${[name, email, state].filter(Boolean).join(' · ')}</strong>${login && html` · ${COLUMNS.logsIn(login)}`}</p>`;
+}
+
+/** The columns of the file of users. */
+function columnsOf(guess: Guess): Column[] {
+  return (guess.files.find(({ isHashes }) => !isHashes) ?? guess.files[0])?.columns ?? [];
+}
+
+/** What each column becomes: as chosen, or as it was recognized. */
+export function chosenFields(mapping: Readonly<Record<string, string>>, guess: Guess): Map<string, string> {
+  const given = Object.keys(mapping).length > 0;
+  const pairs = Object.entries(given ? mapping : guess.mapping).filter(([, column]) => column !== '');
+  const chosen = new Map(pairs.map(([field, column]) => [column, field.startsWith(METADATA) ? 'metadata' : field]));
+  const hash = columnsOf(guess).find((column) => schemesIn(column).length > 0);
+  // The converter finds hashes under any name.
+  if (!given && hash && ![...chosen.values()].includes('hash')) chosen.set(hash.name, 'hash');
+  return chosen;
+}
+
+/** What was chosen in the form. */
+export function typedFields(body: unknown): Map<string, string> {
+  const pairs = Object.entries((body ?? {}) as Record<string, unknown>).filter(([name]) => name.startsWith(COLUMN));
+  return new Map(pairs.map(([name, field]) => [name.slice(COLUMN.length), typeof field === 'string' ? field : '']));
+}
+
+/** The mapping for `_convert`; what is wrong, when it is not possible. A recognized field that nothing becomes is left out. */
+export function mappingOf(chosen: ReadonlyMap<string, string>, guess: Guess): Record<string, string> | string {
+  const mapping: Record<string, string> = {};
+  for (const [column, field] of chosen) {
+    if (field === 'metadata') mapping[METADATA + column] = column;
+    else if (Object.hasOwn(mapping, field)) return COLUMNS.twice(FIELDS[field as keyof typeof FIELDS]);
+    else if (Object.hasOwn(FIELDS, field)) mapping[field] = column;
+  }
+  for (const field of Object.keys(guess.mapping)) mapping[field] ??= '';
+  return Object.keys(mapping).length > MOST_MAPPED ? COLUMNS.tooMany(MOST_MAPPED) : mapping;
+}
+
+/** One user as they would come in. */
+interface ExampleUser {
+  name: string;
+  email: string;
+  state: string;
+  login: string;
+}
+
+/** Fields whose values decide the state of a user. */
+const OF_STATE = new Set(['state', 'enabled', 'disabled', 'locked']);
+
+function converterOf(source: string, map: Readonly<Record<string, string>>): Convert | undefined {
+  return SOURCES.find(({ name }) => name === source)?.converter({ map });
+}
+
+function personOf(convert: Convert | undefined, record: Fields): Person | undefined {
+  const found = convert?.(record);
+  return found && !('skip' in found) ? found : undefined;
+}
+
+/**
+ * The user that the first value of each column makes, by the converter that reads the whole file; undefined when no user
+ * can be made of them.
+ */
+function exampleUser(
+  source: string,
+  mapping: Readonly<Record<string, string>>,
+  columns: readonly Column[],
+): ExampleUser | undefined {
+  const values = columns
+    .map(({ name, samples }) => [name, samples[0]?.text])
+    .filter(([, value]) => value !== undefined);
+  const person = personOf(converterOf(source, mapping), Object.fromEntries(values));
+  if (!person) return undefined;
+  const { email = '', userName, displayName, firstName = '', lastName = '', state = 'active' } = person;
+  const login = userName ?? email;
+  return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state, login };
+}
+
+/** `ja → active` for the examples of a column that decides the state. */
+function statesOf(source: string, field: string, { name, samples }: Column): string[] {
+  if (!OF_STATE.has(field)) return [];
+  const convert = converterOf(source, { [field]: name });
+  return samples
+    .map(({ text }) => text)
+    .filter((text) => text !== undefined)
+    .map((text) => `${text} → ${personOf(convert, { [name]: text })?.state ?? 'active'}`);
 }

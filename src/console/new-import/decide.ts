@@ -1,13 +1,14 @@
-import type { Causes, CountedCause } from '../../contract/import-types.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import { editableField, type Group, nameOf, type Result, type ShownDraft } from '../shapes.ts';
-import { bar, count, duration, notice } from '../shell/blocks.ts';
-import { FIX, REMEDIES } from '../texts/fix.ts';
-import { DECIDE } from '../texts/new-import.ts';
-import { buttons, type Frame, hrefOf } from './frame.ts';
-import { choices, pepperForm } from './options.ts';
-import type { Plan } from './plan.ts';
 /** The step Decide: on one page what the import would do, and the button that starts it. */
+import type { Causes } from '../../contract/import-types.ts';
+import { PEPPER_MODES } from '../../passwords/marks.ts';
+import { field, hidden, text } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { remedyLinks } from '../imports/fix.ts';
+import { type Group, nameOfCause, type Result, type ShownDraft } from '../shapes.ts';
+import { bar, type Choice, choices, count, duration, list, notice, numbers, options, table } from '../shell/blocks.ts';
+import { DECIDE, PEPPER } from '../texts/new-import.ts';
+import { buttons, type Frame, hrefOf } from './frame.ts';
+import type { Plan } from './plan.ts';
 
 /** What a dry run says in addition to an import. */
 export interface DryRun extends Result {
@@ -36,8 +37,8 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const { draft, check, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
-${bar('all', check.counts, 'tall')}${numbers(view)}${corrected(frame, view)}</section>
-<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view))}${pepperForm(frame, draft)}</section>
+${bar('all', check.counts, 'tall')}${totals(view)}${corrected(frame, view)}</section>
+<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
 ${failures(frame, view)}${notes(draft)}
 ${draft.files.length > 0 ? commandBox(command) : undefined}
@@ -48,7 +49,7 @@ function commandBox(command: string): Html {
   return html`<section class="card"><h2>${DECIDE.command}</h2><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></section>`;
 }
 
-function numbers({ check: { counts }, causes, updates }: DecideView): Html {
+function totals({ check: { counts }, causes, updates }: DecideView): Html {
   const created = counts.succeeded - updates;
   const failing = failingOf(causes);
   return html`<dl class="facts">${[
@@ -61,7 +62,7 @@ function numbers({ check: { counts }, causes, updates }: DecideView): Html {
   ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
 }
 
-/** Those that were not corrected since the check. */
+/** Users who fail and were not corrected since the check. */
 function failingOf({ failed, corrected: fixed }: Causes): number {
   return failed - fixed;
 }
@@ -69,10 +70,6 @@ function failingOf({ failed, corrected: fixed }: Causes): number {
 function corrected(frame: Frame, { causes }: DecideView): Html | undefined {
   if (causes.corrected === 0) return undefined;
   return html`<form method="post" action="${hrefOf(frame, 'check')}"><p>${DECIDE.correctedHint}</p><button class="quiet">${DECIDE.again}</button></form>`;
-}
-
-function list(lines: readonly string[]): Html {
-  return html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
 }
 
 function passwords({ check, draft, passwordSource }: DecideView): string[] {
@@ -92,81 +89,106 @@ function without(users: string, passwordSource: string | undefined): string {
 
 function login({ names, draft }: DecideView): Html {
   const typed = draft.summary?.typeUserName ?? 0;
-  return html`${names.length > 0 ? html`<p>${DECIDE.byThis}</p>${list(names)}` : undefined}
+  return html`${names.length > 0 ? html`<p>${DECIDE.byThis}</p>${list(names, 'plain')}` : undefined}
 <p class="soft small">${typed > 0 ? DECIDE.typeUserName(typed, count(typed)) : DECIDE.sameAsToday}</p>`;
 }
 
-function failures({ at, importId }: Frame, { causes }: DecideView): Html | undefined {
+function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html | undefined {
   const failing = count(failingOf(causes));
   if (causes.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
-  const head = [DECIDE.users, DECIDE.cause, DECIDE.examples, DECIDE.remedies];
-  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2><table class="stack causes-table"><caption class="sr">${DECIDE.causes(failing)}</caption>
-<thead><tr>${head.map((name, i) => html`<th scope="col"${i === 0 ? html` class="number"` : undefined}>${name}</th>`)}</tr></thead>
-<tbody>${causes.causes.map(
+  const rows = causes.causes.map(
     (
       cause,
-    ) => html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOf(cause)}</strong></td>
+    ) => html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOfCause(cause)}</strong></td>
 <td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(({ index, userName, userId }) => `${userName || userId || '–'} (${DECIDE.line(count(index + 1))})`).join(' · ')}</span></td>
-<td data-label="${DECIDE.remedies}"><div class="buttons">${remedies(at(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
-  )}</tbody></table>${causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined}
+<td data-label="${DECIDE.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
+  );
+  const columns = [numbers(DECIDE.users), DECIDE.cause, DECIDE.examples, DECIDE.remedies];
+  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
+    causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined
+  }
 <p class="soft small">${DECIDE.fixLater}</p></section>`;
-}
-
-/** The same as after an import, with the entries of the draft. */
-function remedies(href: string, cause: CountedCause): Html {
-  return html`${editableField(cause) ? html`<a class="button quiet small" href="${href}">${FIX.edit}</a>` : undefined}
-${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy] ?? remedy}</a>\n`)}`;
 }
 
 /** What the conversion changed, left out or could not read. */
 function notes({ summary }: ShownDraft): Html | undefined {
   const groups: Group[] = summary ? [...summary.broken, ...summary.skipped, ...summary.notes] : [];
   if (groups.length === 0) return undefined;
-  return html`<details class="card"><summary>${DECIDE.notes} (${count(groups.reduce((sum, group) => sum + group.count, 0))})</summary><table class="stack">
-<thead><tr><th scope="col" class="number">${DECIDE.count}</th><th scope="col">${DECIDE.reason}</th><th scope="col">${DECIDE.places}</th></tr></thead>
-<tbody>${groups.map(
+  const rows = groups.map(
     (
       group,
     ) => html`<tr><td class="number" data-label="${DECIDE.count}">${count(group.count)}</td><td data-label="${DECIDE.reason}">${group.message}</td>
 <td data-label="${DECIDE.places}"><span class="small">${group.examples.map(({ file, line }) => DECIDE.place(file, line)).join(' · ')}</span></td></tr>\n`,
-  )}</tbody></table></details>`;
+  );
+  const columns = [numbers(DECIDE.count), DECIDE.reason, DECIDE.places];
+  return html`<details class="card"><summary>${DECIDE.notes} (${count(groups.reduce((sum, group) => sum + group.count, 0))})</summary>${table(DECIDE.notes, columns, rows)}</details>`;
 }
 
 function startForm(frame: Frame, view: DecideView): Html {
-  const { plan, check, draft, mailRate } = view;
-  const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
-  const due = verification + initialisation;
+  const { plan, check, draft, causes } = view;
   const broken = (draft.summary?.broken ?? []).reduce((sum, group) => sum + group.count, 0);
-  const mails = html`<section class="card"><h2>${DECIDE.mails}</h2>${
-    due === 0
-      ? html`<p>${DECIDE.noMails}</p><input type="hidden" name="mails" value="${plan.mails}">`
-      : html`${list([
-          ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
-          ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
-        ])}
-<p class="soft small">${mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited}</p>
-${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails)}`
-  }</section>`;
   const leave = html`<div class="field"><label><input type="checkbox" name="skipBroken" value="1" required>${DECIDE.broken(count(broken))}</label></div>`;
-  return html`<form method="post" action="${hrefOf(frame, 'decide')}">${mails}${broken > 0 ? leave : undefined}
-${check.counts.succeeded + view.causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
-${buttons(
-  frame,
-  html`${startButtons(frame, view)}
-<a class="button danger" href="${frame.at(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`,
-)}</form>`;
+  const discard = html`<a class="button danger" href="${frame.consoleUrl(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`;
+  return html`<form method="post" action="${hrefOf(frame, 'decide')}">${mails(view)}${broken > 0 ? leave : undefined}
+${check.counts.succeeded + causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
+${buttons(frame, html`${startButtons(frame, view)}\n${discard}`)}</form>`;
 }
 
-/** Says how many will be imported: those who passed the check, and those who were corrected since. */
-function startButtons({ at, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
+/** The emails that are due, and when to send them. */
+function mails({ plan, check, mailRate }: DecideView): Html {
+  const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
+  const due = verification + initialisation;
+  if (due === 0) {
+    return html`<section class="card"><h2>${DECIDE.mails}</h2><p>${DECIDE.noMails}</p>${hidden({ mails: plan.mails })}</section>`;
+  }
+  const kinds = [
+    ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
+    ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
+  ];
+  const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
+  return html`<section class="card"><h2>${DECIDE.mails}</h2>${list(kinds, 'plain')}
+<p class="soft small">${takes}</p>
+${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails)}</section>`;
+}
+
+/** They say how many will be imported: who passed the check, and who was corrected since. */
+function startButtons({ consoleUrl, importId }: Frame, { check: { counts }, causes }: DecideView): Html {
   const users = counts.succeeded + causes.corrected;
   if (users > 0) return html`<button>${DECIDE.start(users, count(users), count(counts.total))}</button>`;
-  const fix = html`<a class="button" href="${at(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
+  const fix = html`<a class="button" href="${consoleUrl(`/imports/${importId}/fix`)}">${DECIDE.correctFirst}</a>`;
   return html`${counts.failed > 0 ? fix : undefined}<button class="quiet">${DECIDE.startAnyway}</button>`;
 }
 
-export function discardPage(at: Frame['at'], importId: string): Html {
+/** The API takes at most so many. */
+const MOST_PEPPER_BYTES = 1024;
+
+/**
+ * Asks for the pepper of an old system, on the page that says which passwords keep working. It goes from the form
+ * straight to `_convert`, in a header: never into an address, a page or the plan.
+ * @returns undefined for users without hashes, and for users who came in a request, which has named it
+ */
+export function pepperForm(frame: Frame, { files, summary, pepper }: ShownDraft): Html | undefined {
+  if (files.length === 0 || !summary || summary.hashes.length === 0) return undefined;
+  const modes = PEPPER_MODES.map((mode): Choice => [mode, PEPPER.modes[mode]]);
+  return html`<details><summary>${pepper ? PEPPER.given(PEPPER.modes[pepper]) : PEPPER.ask}</summary>
+<form method="post" action="${hrefOf(frame, 'check')}" autocomplete="off"><p class="soft small">${PEPPER.hint}</p>
+${field({ name: 'pepper', label: PEPPER.label, type: 'password', more: html` maxlength="${MOST_PEPPER_BYTES}"` })}
+<div class="field"><label for="pepper-mode">${PEPPER.mode}</label><select id="pepper-mode" name="pepperMode">${options(modes, pepper ?? '')}</select></div><button class="quiet">${PEPPER.use}</button></form></details>`;
+}
+
+/** The headers of `_convert`; undefined when no pepper was typed. */
+export function pepperHeaders(body: unknown): Record<string, string> | undefined {
+  const pepper = text(body, 'pepper');
+  if (pepper === '') return undefined;
+  return {
+    'password-pepper': Buffer.from(pepper).toString('base64'),
+    'password-pepper-mode': text(body, 'pepperMode') || 'suffix',
+  };
+}
+
+/** Asks before a draft is discarded. */
+export function discardPage(consoleUrl: Frame['consoleUrl'], importId: string): Html {
   return html`<section class="message" data-steps><h1>${DECIDE.discardTitle}</h1><p>${DECIDE.discardDoes}</p>
-<form method="post" action="${at(`/imports/new/${importId}/discard`)}"><div class="buttons"><button class="danger">${DECIDE.discard}</button>
-<a class="button quiet" href="${at(`/imports/new/${importId}`)}">${DECIDE.keepIt}</a></div></form></section>`;
+<form method="post" action="${consoleUrl(`/imports/new/${importId}/discard`)}"><div class="buttons"><button class="danger">${DECIDE.discard}</button>
+<a class="button quiet" href="${consoleUrl(`/imports/new/${importId}`)}">${DECIDE.keepIt}</a></div></form></section>`;
 }

@@ -1,17 +1,23 @@
-import { type Html, html } from '../../platform/html/layout.ts';
-import type { DraftFile } from '../shapes.ts';
-import { time } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+/** The frame of every step, with the heading, the steps and the files; and the request for a step. */
+import type { Request, Response } from 'express';
+import type { Caller } from '../../contract/permissions.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import type { Api } from '../api.ts';
+import type { ScreenDeps } from '../deps.ts';
+import { type Draft, type DraftFile, type Guess, importPath, isRecognizable, type ShownDraft } from '../shapes.ts';
+import { crumb, time } from '../shell/blocks.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { STEPS } from '../texts/new-import.ts';
-/** The frame of every step: the heading, the steps, the files. */
+import type { Plan } from './plan.ts';
 
 export const STEP_NAMES = ['files', 'source', 'columns', 'options', 'check', 'decide'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
 export interface Frame {
-  at: At;
+  consoleUrl: ConsoleUrl;
   /** Empty before the first file. */
   importId: string;
   step: StepName;
@@ -30,17 +36,17 @@ export function stepPath(importId: string, step: StepName, query = ''): string {
 }
 
 /** The address of a step of this draft, with what was chosen. */
-export function hrefOf({ at, importId, query }: Frame, step: StepName): string {
-  return at(stepPath(importId, step, query));
+export function hrefOf({ consoleUrl, importId, query }: Frame, step: StepName): string {
+  return consoleUrl(stepPath(importId, step, query));
 }
 
 export function stepPage(frame: Frame, content: Html | undefined): Html {
-  const { at, importId, step, files, expiresAt } = frame;
+  const { consoleUrl, importId, step, files, expiresAt } = frame;
   const hasZone = step === 'files';
-  return html`<div data-steps><p class="crumb"><a href="${at('/imports')}">${IMPORTS.title}</a></p>
+  return html`<div data-steps>${crumb({ href: consoleUrl('/imports'), text: IMPORTS.title })}
 <div class="headline"><h1>${STEPS.title}</h1></div>
 <nav class="steps" aria-label="${STEPS.steps}"><ol>${STEP_NAMES.map((name) => entry(frame, name))}</ol></nav>
-${hasZone || files.some(({ size, offset }) => offset < size) ? uploadFiles(at, { importId, files, hasZone }) : undefined}
+${hasZone || files.some(({ size, offset }) => offset < size) ? uploadFiles(consoleUrl, { importId, files, hasZone }) : undefined}
 ${content}
 <p class="soft small">${STEPS.nothing}${expiresAt && html` ${STEPS.expires} ${time(expiresAt)}.`}</p></div>`;
 }
@@ -61,4 +67,31 @@ export function buttons(frame: Frame, more: Html | undefined): Html {
   const before = STEP_NAMES.slice(0, STEP_NAMES.indexOf(frame.step)).findLast((step) => !frame.skips?.includes(step));
   return html`<div class="buttons act">${before && html`<a class="button quiet" href="${hrefOf(frame, before)}">${STEPS.back}</a>`}
 ${more}</div>`;
+}
+
+/** One request for a step: the draft, what was chosen, and who asks. */
+export interface WizardStep extends Omit<ScreenDeps, 'api'> {
+  req: Request;
+  res: Response;
+  api: Api;
+  caller: Caller;
+  result: Draft;
+  draft: ShownDraft;
+  plan: Plan;
+  frame: Frame;
+  /** What was typed into the form of this step, if it was refused or the session had ended. */
+  typed: Readonly<Record<string, string>>;
+  /** Why the form was refused. */
+  problem?: ApiError;
+}
+
+/** What the files look like; undefined while they have not begun to arrive, or why they cannot be recognized. */
+export async function readGuess({ api, req, draft }: WizardStep): Promise<Guess | string | undefined> {
+  if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
+  try {
+    return await api.get<Guess>(`${importPath(req)}/guess`);
+  } catch (error) {
+    if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;
+    throw error;
+  }
 }

@@ -1,3 +1,9 @@
+/**
+ * What a person has chosen in the steps so far, and how far the draft is.
+ *
+ * The draft keeps what it was last converted and checked with. Anything newer is in the address, so that steps can be
+ * revisited while a file is still being uploaded, before the draft can take it.
+ */
 import { text } from '../../platform/html/forms.ts';
 import {
   type Conversion,
@@ -11,12 +17,6 @@ import {
 import { count, percent, widths } from '../shell/blocks.ts';
 import type { LiveState } from '../shell/live.ts';
 import { CHECK } from '../texts/new-import.ts';
-/**
- * What a person has chosen in the steps so far.
- *
- * The draft keeps what it was last converted and checked with. Anything newer is in the address, so that steps can be
- * revisited while a file is still being uploaded, before the draft can take it.
- */
 
 export interface Plan extends Settings {
   /** Empty: as recognized. */
@@ -110,7 +110,7 @@ export function conversionOf({ source, mapping, orgId, withoutEmail, passwordSou
   };
 }
 
-/** Whether the users of the draft are those that the plan gives; users that came in a request always are. */
+/** Whether the draft was converted as the plan says; users that came in a request always are. */
 export function isConverted(plan: Plan, draft: ShownDraft): boolean {
   if (draft.files.length === 0) return true;
   const kept = planOf({}, draft);
@@ -129,46 +129,12 @@ export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
   return state === 'IMPORT_STATE_CHECKED' && isConverted(plan, draft) && draft.settings?.onExisting === plan.onExisting;
 }
 
-/** Sources of which a person says what the columns are. */
+/** Whether a person says what the columns of the source are. */
 export function isMapped(source: string): boolean {
   return source === 'csv' || source === 'ndjson';
 }
 
-/** The import of a draft as a command line, for people who repeat it. */
-
-const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: '--hash-config' } as const;
-
-/** Never with a pepper: for it, the command asks in the terminal. */
-export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
-  const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
-  const words = [
-    ...['muster', 'import'],
-    ...files.filter(({ kind }) => kind === 'users').map(({ name }) => pathOf(name)),
-    ...files.flatMap(({ name, kind }) => [OPTION_OF_KIND[kind], pathOf(name)].filter(() => OPTION_OF_KIND[kind])),
-    ...['--from', source],
-    ...(orgId ? ['--org', orgId] : []),
-    ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
-    ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
-    ...(withoutEmail ? ['--without-email'] : []),
-    ...(passwordSource ? ['--password-source', passwordSource] : []),
-    ...(pepper ? ['--pepper-mode', pepper] : []),
-    ...['--mails', mails, '--timeout', timeout],
-  ];
-  return words.map((word) => quoted(String(word))).join(' ');
-}
-
-/** A name that begins with a dash is no option. */
-function pathOf(name: string): string {
-  return name.startsWith('-') ? `./${name}` : name;
-}
-
-/** As a word of a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 /** What changes on the pages of a draft by itself. */
-
 export function draftState(result: Partial<Draft> & Pick<Draft, 'state'>): LiveState {
   const { state, draft } = result;
   if (!draft) return { shape: state, text: {} };
@@ -191,6 +157,46 @@ export function draftState(result: Partial<Draft> & Pick<Draft, 'state'>): LiveS
   };
 }
 
-export function share(part: number, whole: number): number {
+/** In percent, with two decimals. */
+function share(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100;
+}
+
+const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: '--hash-config' } as const;
+
+/**
+ * The import of a draft as a command line, for people who repeat it. It never has a pepper: for that, the command asks in
+ * the terminal.
+ */
+export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
+  const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const words = [
+    'muster',
+    'import',
+    ...files.filter(({ kind }) => kind === 'users').map(({ name }) => pathOf(name)),
+    ...files.flatMap(({ name, kind }) => [OPTION_OF_KIND[kind], pathOf(name)].filter(() => OPTION_OF_KIND[kind])),
+    '--from',
+    source,
+    ...(orgId ? ['--org', orgId] : []),
+    ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
+    ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
+    ...(withoutEmail ? ['--without-email'] : []),
+    ...(passwordSource ? ['--password-source', passwordSource] : []),
+    ...(pepper ? ['--pepper-mode', pepper] : []),
+    '--mails',
+    mails,
+    '--timeout',
+    timeout,
+  ];
+  return words.map((word) => quoted(String(word))).join(' ');
+}
+
+/** A name that begins with a dash is no option. */
+function pathOf(name: string): string {
+  return name.startsWith('-') ? `./${name}` : name;
+}
+
+/** A word of a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,20 +1,18 @@
+/** The routes of a new import: each step has an address; what it reads and changes goes through the API. */
 import { type Request, type Response, Router } from 'express';
 import { orgsFor } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { visitOf } from '../session.ts';
-import type { Draft } from '../shapes.ts';
+import { sessionOf } from '../session.ts';
+import { type Draft, importPath } from '../shapes.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
 import { discardPage } from './decide.ts';
-import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath } from './frame.ts';
-import { draftPath, type Visiting } from './options.ts';
+import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath, type WizardStep } from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
 import { ACTS, VIEWS } from './steps.ts';
-
-/** The steps of a new import. Each has an address; what it reads and changes goes through the API. */
 
 const NEW = '/console/imports/new';
 const ONE = `${NEW}/:importId`;
@@ -23,26 +21,33 @@ export function newImportScreens(deps: ScreenDeps): Router {
   const router = Router();
   const live = openLive();
   router.get(NEW, (req, res) => {
-    orgsFor(visitOf(res).caller, 'createImport');
-    const frame: Frame = { at: deps.at, importId: '', step: 'files', files: [], isOpen: false, query: '' };
+    orgsFor(sessionOf(res).caller, 'createImport');
+    const frame: Frame = {
+      consoleUrl: deps.consoleUrl,
+      importId: '',
+      step: 'files',
+      files: [],
+      isOpen: false,
+      query: '',
+    };
     deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
   });
   router.get(ONE, async (req, res) => {
     const draft = await readDraft(req, res);
     const { importId } = draft;
-    if (!isDraft(draft)) return res.redirect(303, deps.at(`/imports/${importId}`));
-    res.redirect(303, deps.at(stepPath(importId, stepOf(draft))));
+    if (!isDraft(draft)) return res.redirect(303, deps.consoleUrl(`/imports/${importId}`));
+    res.redirect(303, deps.consoleUrl(stepPath(importId, stepOf(draft))));
   });
   router.get(`${ONE}/live`, (req, res) =>
-    live.stream(res, `draft ${draftPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(draftPath(req)))),
+    live.stream(res, `draft ${importPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(importPath(req)))),
   );
   router.get(`${ONE}/discard`, async (req, res) => {
     const { importId } = await readDraft(req, res);
-    deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.at, importId) });
+    deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.consoleUrl, importId) });
   });
   router.post(`${ONE}/discard`, async (req, res) => {
-    await visitOf(res).api.send(`${draftPath(req)}/_discard`);
-    res.redirect(303, deps.at('/imports'));
+    await sessionOf(res).api.send(`${importPath(req)}/_discard`);
+    res.redirect(303, deps.consoleUrl('/imports'));
   });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
   router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
@@ -50,10 +55,10 @@ export function newImportScreens(deps: ScreenDeps): Router {
 }
 
 function readDraft(req: Request, res: Response): Promise<Draft> {
-  return visitOf(res).api.get<Draft>(draftPath(req));
+  return sessionOf(res).api.get<Draft>(importPath(req));
 }
 
-/** An import that has started has the same number. */
+/** Whether it has not started; a started import keeps its number. */
 function isDraft({ draft }: Partial<Draft>): boolean {
   return draft !== undefined;
 }
@@ -65,10 +70,10 @@ function stepOf({ state, draft }: Draft): StepName {
   return draft.conversion ? 'check' : 'files';
 }
 
-async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): Promise<Visiting> {
+async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Response): Promise<WizardStep> {
   const step = STEP_NAMES.find((name) => name === req.params.step);
   if (!step) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
-  const { api, caller, kept } = visitOf(res);
+  const { api, caller, kept } = sessionOf(res);
   const result = await readDraft(req, res);
   const { importId, draft } = result;
   const plan = isDraft(result) ? planOf(req.query, draft) : undefined;
@@ -76,18 +81,26 @@ async function open({ at, ...deps }: ScreenDeps, req: Request, res: Response): P
   const files = draft?.files ?? [];
   const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
   const skips: StepName[] = plan?.source && !isMapped(plan.source) ? ['columns'] : [];
-  const frame = { at, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt, skips };
+  const frame = { consoleUrl, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt, skips };
   return {
-    ...{ at, ...deps, req, res, api, caller, result, draft, frame },
-    plan: plan as Visiting['plan'],
+    consoleUrl,
+    ...deps,
+    req,
+    res,
+    api,
+    caller,
+    result,
+    draft,
+    frame,
+    plan: plan as WizardStep['plan'],
     typed: kept,
   };
 }
 
 async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: ApiError | undefined): Promise<void> {
   const on = await open(deps, req, res);
-  const { at, show } = deps;
-  if (!isDraft(on.result)) return res.redirect(303, at(`/imports/${on.result.importId}`));
+  const { consoleUrl, show } = deps;
+  if (!isDraft(on.result)) return res.redirect(303, consoleUrl(`/imports/${on.result.importId}`));
   if (on.result.state === 'IMPORT_STATE_DISCARDED') return show(req, res, { title: STEPS.title, body: discarded(on) });
   if (problem) Object.assign(on, { problem, typed: req.body as Record<string, string> });
   const content = await VIEWS[on.frame.step](on);
@@ -97,9 +110,9 @@ async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: 
   show(req, res, { title, body, status: problem?.http ?? 200, scripts: UPLOAD_SCRIPTS });
 }
 
-function discarded({ at }: Visiting): Html {
+function discarded({ consoleUrl }: WizardStep): Html {
   return html`<section class="message" data-steps><h1>${STEPS.title}</h1><p role="status">${STEPS.discarded}</p>
-<p><a class="button" href="${at('/imports/new')}">${STEPS.again}</a></p></section>`;
+<p><a class="button" href="${consoleUrl('/imports/new')}">${STEPS.again}</a></p></section>`;
 }
 
 /** What a person can correct is shown beside the form. */
@@ -107,7 +120,7 @@ async function act(deps: ScreenDeps, req: Request, res: Response): Promise<void>
   const on = await open(deps, req, res);
   try {
     const next = await ACTS[on.frame.step](on);
-    res.redirect(303, deps.at(next));
+    res.redirect(303, deps.consoleUrl(next));
   } catch (error) {
     if (!(error instanceof ApiError) || ![400, 409].includes(error.http)) throw error;
     await showStep(deps, req, res, error);

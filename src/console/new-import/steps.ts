@@ -1,28 +1,18 @@
+/** What each step of a new import shows, and what its form does. */
 import { timeoutProblem } from '../../contract/import-options.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import { may } from '../../contract/permissions.ts';
-import type { Db } from '../../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import { type Item, isReadable } from '../shapes.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { countUpdates } from '../database.ts';
+import { type Item, importPath, isReadable } from '../shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
 import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
-import { type DryRun, decideStep } from './decide.ts';
-import { buttons, hrefOf, type StepName, stepPath } from './frame.ts';
-import {
-  draftPath,
-  likelyOrg,
-  optionsStep,
-  organizationsOf,
-  pepperHeaders,
-  readGuess,
-  requireSourceOf,
-  sourceName,
-  sourcesOf,
-  type Visiting,
-} from './options.ts';
+import { type DryRun, decideStep, pepperHeaders } from './decide.ts';
+import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
+import { likelyOrg, optionsStep, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './options.ts';
 import {
   commandFor,
   conversionOf,
@@ -33,21 +23,10 @@ import {
   type Plan,
   queryOfPlan,
 } from './plan.ts';
-/** How many existing users a dry run would update. The caller has read the dry run through the API, which allowed it. */
 
-export async function countUpdates(db: Db, importId: string): Promise<number> {
-  const { rows } = await db.query<{ n: number }>(
-    `select count(*)::int as n from import_items where import_id = $1 and changed is not null and state = 'succeeded'`,
-    [importId],
-  );
-  return rows[0]?.n ?? 0;
-}
-
-/** What each step shows, and what its form does. */
-
-type View = (on: Visiting) => Promise<Html | undefined>;
+type View = (on: WizardStep) => Promise<Html | undefined>;
 /** Returns where to go next. */
-type Act = (on: Visiting) => Promise<string>;
+type Act = (on: WizardStep) => Promise<string>;
 
 const EXAMPLES = 5;
 
@@ -103,13 +82,18 @@ export const VIEWS: Record<StepName, View> = {
     const path = `/admin/v1/imports/${id}`;
     const [check, causes, { items }] = await Promise.all([
       api.get<DryRun>(path),
-      api.get<Causes>(`${draftPath(on.req)}/causes`),
+      api.get<Causes>(`${importPath(on.req)}/causes`),
       api.get<{ items: Item[] }>(`${path}/items?state=SUCCEEDED&pageSize=${EXAMPLES}`),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
     const limits = [config.MAIL_RATE, config.MAIL_RATE_PER_IMPORT].filter((rate) => rate > 0);
     return decideStep(on.frame, {
-      ...{ draft, plan, check, causes, updates, problem: problem?.message },
+      draft,
+      plan,
+      check,
+      causes,
+      updates,
+      problem: problem?.message,
       passwordSource: await sourceName(on),
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
@@ -157,10 +141,10 @@ export const ACTS: Record<StepName, Act> = {
       return to(on, 'check', plan);
     const headers = pepperHeaders(req.body);
     if (!isReady || !isConverted(plan, draft) || headers)
-      await api.send(`${draftPath(req)}/_convert`, conversionOf(plan), { headers: headers ?? {} });
+      await api.send(`${importPath(req)}/_convert`, conversionOf(plan), { headers: headers ?? {} });
     else {
       const { onExisting, mails, timeout } = plan;
-      await api.send(`${draftPath(req)}/_check`, { onExisting, mails, timeout });
+      await api.send(`${importPath(req)}/_check`, { onExisting, mails, timeout });
     }
     return to(on, 'check', plan);
   },
@@ -169,21 +153,21 @@ export const ACTS: Record<StepName, Act> = {
     const mails = text(req.body, 'mails') === 'auto' ? 'auto' : 'none';
     const skipBroken = text(req.body, 'skipBroken') === '1';
     const { onExisting, timeout } = plan;
-    await api.send(`${draftPath(req)}/_start`, { onExisting, timeout, mails, skipBroken });
+    await api.send(`${importPath(req)}/_start`, { onExisting, timeout, mails, skipBroken });
     return `/imports/${frame.importId}`;
   },
 };
 
-function to({ draft, frame }: Visiting, step: StepName, plan: Plan): string {
+function to({ draft, frame }: WizardStep, step: StepName, plan: Plan): string {
   return stepPath(frame.importId, step, queryOfPlan(plan, draft));
 }
 
-function redirect({ res, frame }: Visiting, step: StepName): undefined {
+function redirect({ res, frame }: WizardStep, step: StepName): undefined {
   res.redirect(303, hrefOf(frame, step));
 }
 
-function liveOf({ at, frame, result }: Visiting): { href: string; shape: string } {
-  return { href: at(`/imports/new/${frame.importId}/live`), shape: draftState(result).shape };
+function liveOf({ consoleUrl, frame, result }: WizardStep): { href: string; shape: string } {
+  return { href: consoleUrl(`/imports/new/${frame.importId}/live`), shape: draftState(result).shape };
 }
 
 function typedPlan(plan: Plan, body: unknown): Plan {

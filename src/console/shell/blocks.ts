@@ -1,22 +1,83 @@
+/** Markup that several screens share, and how the console shows numbers and times. */
 import type { Request } from 'express';
-import { findOrgs } from '../../directory/organizations.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import { type Counts, type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';
 import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES } from '../texts/imports.ts';
-/** The name of a system as people write it. */
-export function titleOf(source: string): string {
-  return SOURCES.find(({ name }) => name === source)?.title ?? source;
+
+export interface Link {
+  href: string;
+  text: string;
 }
 
-/** Markup that several screens share: notices, states, fields of forms, lists of facts. */
+/** A heading with a link to the screen above it, and buttons. */
+export function headline(title: string, above?: Link, buttons?: Html): Html {
+  return html`${above && crumb(above)}
+<div class="headline"><h1>${title}</h1>${buttons && html`<div class="buttons">${buttons}</div>`}</div>`;
+}
+
+/** The link to the screen above. */
+export function crumb({ href, text }: Link): Html {
+  return html`<p class="crumb"><a href="${href}">${text}</a></p>`;
+}
+
+export interface Message {
+  heading: string;
+  message: string;
+  more?: Html | undefined;
+  link?: Link | undefined;
+}
+
+/** A page that says one thing. */
+export function messageBody({ heading, message, more, link }: Message): Html {
+  return html`<section class="message">
+<h1>${heading}</h1>
+<p>${message}</p>
+${more}
+${link && html`<p><a class="button" href="${link.href}">${link.text}</a></p>`}
+</section>`;
+}
+
+/** Instead of a list that has nothing in it. */
+export function empty(heading: string, message: Html | string, more?: Html): Html {
+  return html`<section class="card empty"><h2>${heading}</h2><p>${message}</p>${more}</section>`;
+}
+
+export interface FormPage {
+  title: string;
+  /** The page to go back to. */
+  above: Link;
+  /** Why the form was refused. */
+  problem: string | undefined;
+  action: string;
+  /** The fields, and what the form does. */
+  content: Html;
+  button: string;
+  /** The name of the way back, for a form that removes something. */
+  back?: string;
+}
+
+/** A page with one form: it creates something, or asks before something is removed. */
+export function formPage({ title, above, problem, action, content, button, back }: FormPage): Html {
+  const buttons = back
+    ? html`<button class="danger" type="submit">${button}</button><a class="button quiet" href="${above.href}">${back}</a>`
+    : html`<button type="submit">${button}</button>`;
+  return html`${headline(title, above)}
+${notice(problem, 'bad')}
+<form class="card confirm" method="post" action="${action}">
+${content}
+<div class="buttons">${buttons}</div></form>`;
+}
 
 /** A sentence above the content. `done` is read out by screen readers, `bad` interrupts them. */
-export function notice(text: string | undefined, look: 'done' | 'bad' | 'warn' = 'done'): Html | undefined {
+export function notice(
+  text: string | undefined,
+  look: 'done' | 'bad' | 'warn' = 'done',
+  id?: string,
+): Html | undefined {
   if (!text) return undefined;
-  if (look === 'bad') return html`<p class="notice bad" role="alert">${text}</p>`;
+  if (look === 'bad') return html`<p class="notice bad" role="alert"${id && html` id="${id}"`}>${text}</p>`;
   return html`<p class="notice${look === 'warn' ? ' warn' : ''}" role="status">${text}</p>`;
 }
 
@@ -26,13 +87,14 @@ export interface StateName {
   look: string;
 }
 
+/** The badge of a state. */
 export function state({ name, look }: StateName): Html {
   return html`<span class="state ${look}">${name}</span>`;
 }
 
 export type Fact = [name: string, value: Html | string | undefined];
 
-/** Names with their values; those without a value are left out. */
+/** Names with their values; a name without a value is left out. */
 export function facts(list: readonly Fact[]): Html {
   return html`<dl class="facts wide">
 ${list.map(([name, value]) =>
@@ -40,40 +102,57 @@ ${list.map(([name, value]) =>
 )}</dl>`;
 }
 
-/** A heading with a link to the screen above it, and buttons. */
-export function headline(title: string, above?: { href: string; text: string }, buttons?: Html): Html {
-  return html`${above && html`<p class="crumb"><a href="${above.href}">${above.text}</a></p>`}
-<div class="headline"><h1>${title}</h1>${buttons && html`<div class="buttons">${buttons}</div>`}</div>`;
+/** @param look `plain` without marks; `does` for what an action will do */
+export function list(items: readonly (Html | string)[], look?: 'plain' | 'does'): Html {
+  return html`<ul${look && html` class="${look}"`}>${items.map((item) => html`<li>${item}</li>\n`)}</ul>`;
 }
 
-export interface Field {
-  name: string;
-  label: string;
-  value?: string | undefined;
-  hint?: string | undefined;
-  /** What is wrong with the value. */
-  wrong?: string | undefined;
-  isRequired?: boolean;
-  /** Of the input, such as `url`. Default: `text`. */
-  type?: string;
+/**
+ * A table, which becomes a list of cards on a phone; its cells name their column in `data-label`.
+ * @param caption for screen readers
+ * @param columns names, or the results of `numbers`
+ * @param look further classes
+ */
+export function table(caption: string, columns: readonly (Html | string)[], rows: readonly Html[], look = ''): Html {
+  const head = columns.map((column) => (typeof column === 'string' ? html`<th scope="col">${column}</th>` : column));
+  return html`<table class="${['stack', look].filter(Boolean).join(' ')}"><caption class="sr">${caption}</caption>
+<thead><tr>${head}</tr></thead>
+<tbody>${[...rows]}</tbody></table>`;
 }
 
-/** A field of a form, with its hint and what is wrong with it. */
-export function textField({ name, label, value = '', hint, wrong, isRequired, type = 'text' }: Field): Html {
-  const described = [hint && `${name}-hint`, wrong && `${name}-wrong`].filter((id) => id).join(' ');
-  return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="off"${isRequired ? html` required` : undefined}${
-    described ? html` aria-describedby="${described}"` : undefined
-  }${wrong ? html` aria-invalid="true"` : undefined}>
-${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${wrong && html`<p class="wrong" id="${name}-wrong">${wrong}</p>`}</div>`;
+/** The head of a column of numbers. */
+export function numbers(name: string): Html {
+  return html`<th scope="col" class="number">${name}</th>`;
 }
 
-/** Choices of which one is taken. @param options values with their names */
-export function selectField(label: string, name: string, options: readonly [string, string][], value: string): Html {
+/** Links to other pages of a list; undefined without any. */
+export function pages(...links: (Link | undefined)[]): Html | undefined {
+  if (links.every((link) => link === undefined)) return undefined;
+  return html`<p class="pages">${links.map((link) => link && html`<a href="${link.href}">${link.text}</a>\n`)}</p>`;
+}
+
+export type Choice = [value: string, name: string];
+
+/** Choices of which one is taken. */
+export function selectField(label: string, name: string, choices: readonly Choice[], value: string): Html {
   return html`<div><label for="${name}">${label}</label>
 <select id="${name}" name="${name}">
-${options.map(([one, text]) => html`<option value="${one}"${one === value ? html` selected` : undefined}>${text}</option>\n`)}</select></div>`;
+${options(choices, value)}</select></div>`;
+}
+
+export function options(choices: readonly Choice[], chosen: string): Html {
+  return html`${choices.map(
+    ([value, text]) =>
+      html`<option value="${value}"${value === chosen ? html` selected` : undefined}>${text}</option>\n`,
+  )}`;
+}
+
+/** One of several, as radio buttons. */
+export function choices(legend: string, name: string, kinds: Readonly<Record<string, string>>, chosen: string): Html {
+  return html`<fieldset class="field"><legend>${legend}</legend>${Object.entries(kinds).map(
+    ([value, text]) =>
+      html`<label class="choice"><input type="radio" name="${name}" value="${value}"${value === chosen ? html` checked` : undefined}>${text}</label>\n`,
+  )}</fieldset>`;
 }
 
 /** A parameter of the address; empty if it is missing or repeated. */
@@ -88,20 +167,20 @@ export function queryOf(values: Readonly<Record<string, string | undefined>>): s
   return given.length > 0 ? `?${new URLSearchParams(given)}` : '';
 }
 
-/** Numbers and times as the console shows them. Times are in UTC, as the server does not know the reader's zone. */
-
 const NUMBERS = new Intl.NumberFormat('en');
 
+/** `10,000` */
 export function count(value: number): string {
   return NUMBERS.format(value);
 }
 
-/** Never 100 % before everything is done. */
+/** `42 %`; never 100 % before everything is done. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return '100 %';
   return `${Math.floor((part / whole) * 100)} %`;
 }
 
+/** `45 s`, `3 min 20 s`, `2 h 5 min` */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -110,30 +189,21 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `2026-11-23 13:02 UTC`; the machine-readable time has seconds. */
+/** `2026-11-23 13:02 UTC`, as the server does not know the reader's zone; the machine-readable time has seconds. */
 export function time(iso: string | undefined): Html | undefined {
   if (!iso) return undefined;
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
 }
 
-/** `13:02:05`. */
+/** `13:02:05` */
 export function clock(iso: string): string {
   return iso.slice(11, 19);
 }
 
-/** Names of organizations, for pages that show users of several. */
-
-/**
- * @param ids organizations that the person may see
- * @returns their names by id; of one that does not exist, its id
- */
-export async function orgNames(db: Db, ids: readonly string[]): Promise<(id: string) => string> {
-  const found = await findOrgs(db, [...new Set(ids)]);
-  const names = new Map(found.map(({ id, name }) => [id, name]));
-  return (id) => names.get(id) ?? id;
+/** The name of a system that users come from, as people write it. */
+export function sourceTitle(source: string): string {
+  return SOURCES.find(({ name }) => name === source)?.title ?? source;
 }
-
-/** The bar of an import and the badge of a state. */
 
 const PARTS = ['succeeded', 'skipped', 'failed', 'undone'] as const;
 
@@ -158,10 +228,10 @@ ${PARTS.map((part, i) => html`<rect class="${part}" x="${before(i)}" y="0" width
 export function importBadge(of: Progress): Html {
   if (!of.dryRun) return badge(of);
   const found = CHECK_STATES[stateOf(of)]?.(of.counts.failed, count(of.counts.failed));
-  return found ? html`<span class="state ${found.look}">${found.name}</span>` : badge(of);
+  return found ? state(found) : badge(of);
 }
 
+/** The state of an import, a draft or an item. */
 export function badge(of: { state: string }, states = IMPORT_STATES): Html {
-  const { name, look } = states[stateOf(of)] ?? DRAFT_STATES[stateOf(of)] ?? { name: stateOf(of), look: 'still' };
-  return html`<span class="state ${look}">${name}</span>`;
+  return state(states[stateOf(of)] ?? DRAFT_STATES[stateOf(of)] ?? { name: stateOf(of), look: 'still' });
 }

@@ -1,23 +1,22 @@
+/**
+ * What a page says about a request: an error page, why a form was refused, what was just done.
+ *
+ * Guarantee: only the public text of an error is shown (`publicError`). A form that comes after the session has ended
+ * keeps its input.
+ */
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import { levelOf, publicError } from '../../platform/http/errors.ts';
+import { errorHandler, ofStatus } from '../../platform/html/errors.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
-import { loggable } from '../../platform/logger.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
-import { clock, duration } from './blocks.ts';
-import { type At, messageBody, type Show } from './show.ts';
-/**
- * Error pages of the console.
- *
- * Guarantee: they show the public text of an error only (`publicError`). A form that comes after the session has ended
- * keeps its input.
- */
+import { clock, duration, messageBody } from './blocks.ts';
+import type { ConsoleUrl, Show } from './show.ts';
 
 export interface ErrorPageDeps {
-  at: At;
+  consoleUrl: ConsoleUrl;
   /** The public address, at which sign-ins begin. */
   baseUrl: string;
   show: Show;
@@ -27,19 +26,11 @@ export interface ErrorPageDeps {
 
 /** Mount it at `/console`, after all its routes. */
 export function consoleErrors(deps: ErrorPageDeps): ErrorRequestHandler {
-  return (error: unknown, req, res, next) => {
-    const shown = publicError(error);
-    res.locals.errorId = shown.id;
-    if (shown.http >= 500) {
-      const line = { requestId: requestIdOf(res), err: loggable(error) };
-      deps.logger[levelOf(shown.http)](line, 'console page failed');
-    }
-    if (res.headersSent) return next(error);
-    if (shown.retryAfterS !== undefined) res.set('Retry-After', String(shown.retryAfterS));
+  return errorHandler(deps.logger, 'console page failed', (shown, req, res) => {
     if (!wantsPage(req)) return void res.status(shown.http).json(shown.toBody());
     if (shown.http === 401) askToSignIn(deps, req, res);
     else showProblem(deps, req, res, shown);
-  };
+  });
 }
 
 /** A browser asks for a page when it opens an address or sends a form. Scripts and event streams get JSON. */
@@ -55,29 +46,27 @@ function askToSignIn({ baseUrl, show, keptForms }: ErrorPageDeps, req: Request, 
   show(req, res, { title: ERRORS[401].heading, status: 401, body: messageBody({ ...ERRORS[401], more, link }) });
 }
 
-function showProblem({ at, show }: ErrorPageDeps, req: Request, res: Response, error: ApiError): void {
-  const known: Partial<Record<number, { heading: string; message: string }>> = ERRORS as object;
-  const { heading, message } = known[error.http] ?? (error.http < 500 ? ERRORS[400] : ERRORS[500]);
+function showProblem({ consoleUrl, show }: ErrorPageDeps, req: Request, res: Response, error: ApiError): void {
+  const { heading, message } = ofStatus<{ heading: string; message: string }>(ERRORS, error.http);
   // What to correct is in the API's own words.
   const own = error.http === 400 || error.http === 409 || error.http === 429 ? error.message : undefined;
   const more = html`${own && html`<p>${error.id === 'PAGE-ORIGIN' ? ERRORS.form : own}</p>`}
 ${retryTime(error.retryAfterS)}<p class="soft">${ERRORS.reference}: <code>${requestIdOf(res)}</code></p>`;
   const again = error.http === 429 || error.http === 503;
   const link = again
-    ? { href: at(req.originalUrl.slice('/console'.length)), text: ERRORS.retry }
-    : { href: at(''), text: ERRORS.back };
+    ? { href: consoleUrl(req.originalUrl.slice('/console'.length)), text: ERRORS.retry }
+    : { href: consoleUrl(''), text: ERRORS.back };
   show(req, res, { title: heading, status: error.http, body: messageBody({ heading, message, more, link }) });
 }
 
 /** When to try again: the time stays true while the page is open. */
 function retryTime(seconds: number | undefined): Html | undefined {
   if (seconds === undefined) return undefined;
-  const at = new Date(Date.now() + seconds * 1000).toISOString();
-  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${at}">${clock(at)} UTC</time>.</p>\n`;
+  const consoleUrl = new Date(Date.now() + seconds * 1000).toISOString();
+  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${consoleUrl}">${clock(consoleUrl)} UTC</time>.</p>\n`;
 }
 
 /** Why the API refused a form, for the form to show beside its fields. */
-
 export interface Refusal {
   status: number;
   /** For the notice above the form; undefined if fields say it. */
@@ -105,21 +94,20 @@ function isWithin(path: string, field: string): boolean {
   return path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);
 }
 
-/**
- * What was just done, said once: a form leads to `?done=…`, which leads to the same address without it. So a reload or a
- * bookmark does not say it again. The word travels in a cookie of a minute, and only the page that it belongs to takes it.
- */
-
 const KEPT_S = 60;
 
-/** Mount it at `/console`, behind the session. */
-export function sayOnce(cookies: Cookies, at: At): RequestHandler {
+/**
+ * Says once what was just done: a form leads to `?done=…`, which leads to the address without it, so a reload or a
+ * bookmark does not say it again. The word travels in a cookie of a minute, and only the page that it belongs to takes
+ * it. Mount it at `/console`, behind the session.
+ */
+export function sayOnce(cookies: Cookies, consoleUrl: ConsoleUrl): RequestHandler {
   return (req, res, next) => {
     if (req.method !== 'GET') return next();
     const { done } = req.query;
     if (typeof done === 'string') {
       cookies.set(res, 'console_done', `${req.path} ${done}`, KEPT_S);
-      return res.redirect(303, at(req.path.replace(/^\/$/, '') + withoutDone(req)));
+      return res.redirect(303, consoleUrl(req.path.replace(/^\/$/, '') + withoutDone(req)));
     }
     const [path, word] = (cookies.read(req, 'console_done') ?? '').split(' ');
     if (path === req.path && word !== undefined) {

@@ -1,9 +1,3 @@
-import type { Response } from 'express';
-import { ApiError } from '../../platform/errors.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import { openSlots } from '../../platform/http/slots.ts';
-import { type Visit, visitOf } from '../session.ts';
-import { LIVE } from '../texts/frame.ts';
 /**
  * Live updates of a page, as Server-Sent Events with the cookie.
  *
@@ -12,6 +6,12 @@ import { LIVE } from '../texts/frame.ts';
  * Guarantee: readings go through the API with the person's token, so a stream ends when the session or the right ends.
  * At most STREAMS streams for each person. A browser that reads nothing gets nothing, and is disconnected.
  */
+import type { Response } from 'express';
+import { ApiError } from '../../platform/errors.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { openSlots } from '../../platform/http/slots.ts';
+import { type ConsoleSession, sessionOf } from '../session.ts';
+import { LIVE } from '../texts/frame.ts';
 
 export interface LiveState {
   /** When it changes, the page's parts are loaded again. */
@@ -50,7 +50,7 @@ export interface Live {
    * @param name of what is read; the same for all pages that show it
    * @throws ApiError as the first reading
    */
-  stream(res: Response, name: string, read: (visit: Visit) => Promise<LiveState>): Promise<void>;
+  stream(res: Response, name: string, read: (session: ConsoleSession) => Promise<LiveState>): Promise<void>;
 }
 
 export function openLive(): Live {
@@ -69,33 +69,13 @@ export function openLive(): Live {
     return first;
   }
 
-  async function run(key: string, feed: Feed, visit: Visit, read: (visit: Visit) => Promise<LiveState>): Promise<void> {
-    let unchanged = 0;
-    while (feed.watchers.size > 0) {
-      const began = performance.now();
-      try {
-        const next = messageOf(await read(visit));
-        unchanged = next === feed.last ? unchanged + 1 : 0;
-        if (next !== feed.last || unchanged % CALM === 0) sendAll(feed, next);
-        else sendAll(feed, ALIVE);
-        feed.last = next;
-      } catch (error) {
-        // The page sees that nothing comes, and says so. Without the session or the right, it has to load itself again.
-        if (error instanceof ApiError && error.http < 500 && error.http !== 429) end(feed);
-      }
-      const pause = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.floor(unchanged / CALM));
-      await new Promise((resolve) => setTimeout(resolve, Math.max(pause, REST * (performance.now() - began))));
-    }
-    feeds.delete(key);
-  }
-
   return {
     async stream(res, name, read) {
-      const visit = visitOf(res);
-      const key = `${visit.tokens.accessToken} ${name}`;
-      const first = await firstOf(key, () => read(visit));
+      const session = sessionOf(res);
+      const key = `${session.tokens.accessToken} ${name}`;
+      const first = await firstOf(key, () => read(session));
       if (res.closed) return;
-      const release = slots.take(visit.caller);
+      const release = slots.take(session.caller);
       res.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
@@ -110,9 +90,31 @@ export function openLive(): Live {
         feed.watchers.delete(res);
         release();
       });
-      if (!known) void run(key, feed, visit, read);
+      const ended = () => feeds.delete(key);
+      if (!known) void keepReading(feed, () => read(session), ended);
     },
   };
+}
+
+/** Reads for the pages of a feed, until none is left. @param ended called before another page can join the feed */
+async function keepReading(feed: Feed, read: () => Promise<LiveState>, ended: () => void): Promise<void> {
+  let unchanged = 0;
+  while (feed.watchers.size > 0) {
+    const began = performance.now();
+    try {
+      const next = messageOf(await read());
+      unchanged = next === feed.last ? unchanged + 1 : 0;
+      if (next !== feed.last || unchanged % CALM === 0) sendAll(feed, next);
+      else sendAll(feed, ALIVE);
+      feed.last = next;
+    } catch (error) {
+      // The page sees that nothing comes, and says so. Without the session or the right, it has to load itself again.
+      if (error instanceof ApiError && error.http < 500 && error.http !== 429) end(feed);
+    }
+    const pause = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.floor(unchanged / CALM));
+    await new Promise((resolve) => setTimeout(resolve, Math.max(pause, REST * (performance.now() - began))));
+  }
+  ended();
 }
 
 function messageOf(state: LiveState): string {

@@ -1,13 +1,13 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
+import { type Html, html } from '../../platform/html/html.ts';
 import { ONCE } from '../texts/frame.ts';
 import { headline, notice } from './blocks.ts';
-/** The page that shows a new secret for the only time. It is an answer to a form, so it is in no address and no history. */
 
 /** For the buttons that copy. */
 export const ONCE_SCRIPTS: readonly string[] = ['copy-text.ts'];
 
 /** @param values names with what to copy, the secret among them @param back where to go on */
-export function onceBody(
+export function secretShownOnce(
   title: string,
   values: readonly [string, string][],
   back: { href: string; text: string },

@@ -1,9 +1,9 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** Where files are dropped, and how far they are. Its script is `browser/upload-files.ts`. */
+import { type Html, html } from '../../platform/html/html.ts';
 import type { DraftFile } from '../shapes.ts';
 import { UPLOAD } from '../texts/new-import.ts';
 import { percent } from './blocks.ts';
-import type { At } from './show.ts';
-/** Where files are dropped, and how far they are. Its script is `browser/upload-files.ts`. */
+import type { ConsoleUrl } from './show.ts';
 
 /** The scripts of every page with it; those of the steps too, as they are shown in the same document. */
 export const UPLOAD_SCRIPTS = ['upload-files.ts', 'send-form.ts', 'copy-text.ts', 'live.ts'];
@@ -16,12 +16,12 @@ export interface UploadView {
   hasZone: boolean;
 }
 
-export function uploadFiles(at: At, { importId, files, hasZone }: UploadView): Html {
+export function uploadFiles(consoleUrl: ConsoleUrl, { importId, files, hasZone }: UploadView): Html {
   const { heading, hint, choose, more, noScript, ...texts } = UPLOAD;
   const add = html`<div class="drop with-script" hidden><p><strong>${heading}</strong></p><p class="soft">${hint}</p>
 <label class="button">${files.length > 0 ? more : choose}<input class="sr" type="file" multiple></label></div>
 <p class="without-script notice warn">${noScript}</p>`;
-  return html`<upload-files class="card" api="${at('/api')}" pages="${at('/imports/new')}" import="${importId}" texts="${JSON.stringify(texts)}" files="${JSON.stringify(files)}">
+  return html`<upload-files class="card" api="${consoleUrl('/api')}" pages="${consoleUrl('/imports/new')}" import="${importId}" texts="${JSON.stringify(texts)}" files="${JSON.stringify(files)}">
 <p class="notice bad" role="alert" hidden></p>
 <ul class="uploads plain" aria-label="${UPLOAD.files}">${files.map(withoutScript)}</ul>
 ${hasZone ? add : undefined}</upload-files>`;

@@ -1,3 +1,5 @@
+/** The texts of a person's own sign-ins. */
+
 export const ACCOUNT = {
   title: 'Your sign-ins',
   intro: 'End a sign-in that you do not recognize, and then change your password.',

@@ -1,3 +1,5 @@
+/** The texts of the administrators of the service. */
+
 export const ADMINISTRATORS = {
   title: 'Administrators',
   intro:

@@ -1,3 +1,5 @@
+/** The texts of OAuth clients. */
+
 export const CLIENTS = {
   title: 'Clients',
   create: 'New client',

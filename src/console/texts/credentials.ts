@@ -1,3 +1,5 @@
+/** The texts of the tokens and keys of machine users. */
+
 const OF_ALL = {
   lifetime: 'Ends after',
   days: (days: string) => `${days} days`,

@@ -1,3 +1,5 @@
+/** The texts of the screens that fix an import. */
+
 /** What a remedy does. */
 export const REMEDIES: Readonly<Record<string, string>> = {
   'trim-email': 'Trim the email address',

@@ -1,3 +1,5 @@
+/** The texts of the frame, of errors and of live updates. */
+
 export const FRAME = {
   product: 'Muster',
   skip: 'Skip to content',

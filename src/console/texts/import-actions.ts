@@ -1,3 +1,5 @@
+/** The texts of actions on an import. */
+
 /** A number with its noun. */
 const counted = (noun: string) => (count: number) =>
   count === 1 ? `1 ${noun}` : `${count.toLocaleString('en')} ${noun}s`;

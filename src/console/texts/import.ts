@@ -1,3 +1,5 @@
+/** The texts of the page of an import. */
+
 export const ONE = {
   title: (id: string) => `Import ${id}`,
   progress: 'Progress',
@@ -35,6 +37,7 @@ export const ONE = {
   search: 'Address, user name or id',
   nextItems: 'Next users',
   firstItems: 'First users',
+  organizations: (number: number, counted: string) => (number === 1 ? 'Organization' : `Organizations (${counted})`),
   events: 'Who did what',
   noEvents: 'The audit log no longer has events of this import.',
   you: 'You',

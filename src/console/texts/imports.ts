@@ -1,3 +1,5 @@
+/** The texts of the list of imports, and the names of states. */
+
 export const IMPORTS = {
   title: 'Imports',
   start: 'New import',
@@ -47,7 +49,7 @@ export const IMPORT_STATES: Readonly<Record<string, { name: string; look: string
   UNDONE: { name: 'Undone', look: 'still' },
 };
 
-/** Of a dry run, which checks users and writes none. */
+/** The states of a dry run, which checks users and writes none. */
 export const CHECK_STATES: Readonly<
   Record<string, (problems: number, text: string) => { name: string; look: string }>
 > = {
@@ -59,7 +61,7 @@ export const CHECK_STATES: Readonly<
   }),
 };
 
-/** Of an import that is being prepared. */
+/** The states of an import that is being prepared. */
 export const DRAFT_STATES: typeof IMPORT_STATES = {
   UPLOADING: { name: 'Uploading', look: '' },
   CONVERTING: { name: 'Converting', look: '' },

@@ -1,4 +1,5 @@
-/** Texts of the mailbox. */
+/** The texts of the mailbox. */
+
 export const MAILBOX = {
   title: 'Mailbox',
   about: 'No mail server is set (SMTP_URL), so mails and text messages are kept here instead of being sent.',

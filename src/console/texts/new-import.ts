@@ -1,5 +1,5 @@
-import type { MappedField } from '../../sources/systems/mapped.ts';
 /** The texts of a new import: its steps, its files, what would happen. */
+import type { MappedField } from '../../sources/systems/mapped.ts';
 
 export const STEPS = {
   title: 'New import',
@@ -18,7 +18,7 @@ export const STEPS = {
   again: 'New import',
 };
 
-/** Of `<upload-files>`. Scripts replace words in braces. */
+/** The texts of `<upload-files>`. Scripts replace words in braces. */
 export const UPLOAD = {
   heading: 'Drop the files of an export here',
   hint: 'JSON, NDJSON, CSV or LDIF, also gzipped. Drop all files together: users, password hashes, parameters of hashes.',

@@ -1,3 +1,5 @@
+/** The texts of organizations and their members. */
+
 export const ORGS = {
   title: 'Organizations',
   create: 'New organization',

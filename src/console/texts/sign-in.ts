@@ -1,3 +1,5 @@
+/** The texts around a sign-in. */
+
 export const SIGN_IN = {
   outTitle: 'Signed out',
   out: { heading: 'You are signed out', message: 'You can close this page.' },

@@ -1,3 +1,5 @@
+/** The texts of the state of the service. */
+
 export const SYSTEM = {
   title: 'System',
   readAt: 'Read at',

@@ -1,3 +1,5 @@
+/** The texts of the page of a user and of the actions on them. */
+
 export const USER = {
   human: 'Person',
   machine: 'Machine user',

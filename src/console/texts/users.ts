@@ -1,3 +1,5 @@
+/** The texts of the search of users. */
+
 export const USERS = {
   title: 'Users',
   text: 'Search',

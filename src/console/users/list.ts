@@ -1,10 +1,122 @@
-import { type Html, html } from '../../platform/html/layout.ts';
+/** The search of users: what it asks the API for, and its page. */
+import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
-import { type FoundUser, nameOf2 as nameOf, type Page, userPath } from '../shapes.ts';
-import { count, headline, queryOf, selectField, state, time } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
+import { type FoundUser, nameOfUser, type ResultPage, userPath } from '../shapes.ts';
+import {
+  type Choice,
+  count,
+  empty,
+  headline,
+  pages,
+  queryOf,
+  selectField,
+  state,
+  table,
+  time,
+} from '../shell/blocks.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
-/** What a search of the screen asks the API for. */
+
+export interface ListPage {
+  filter: UserFilter;
+  /** The kind of the text that found the users. */
+  kind: Kind | '';
+  page: ResultPage<FoundUser>;
+  /** The organizations to choose from; undefined: the person may see all, and names one by its id. */
+  orgIds: readonly string[] | undefined;
+  orgName(id: string): string;
+}
+
+type OrgName = ListPage['orgName'];
+
+/** The search of users: the form, and the users that it found. */
+export function listBody(consoleUrl: ConsoleUrl, { filter, kind, page, orgIds, orgName }: ListPage): Html {
+  const { result: users, nextPageToken } = page;
+  const link = (text: string, after?: string) => ({
+    href: consoleUrl(`/users${queryOf({ ...parametersOf(filter, kind), after })}`),
+    text,
+  });
+  return html`${headline(USERS.title)}
+${form(consoleUrl, filter, orgIds, orgName)}
+${users.length === 0 ? nobody(consoleUrl, filter) : html`${summary(consoleUrl, filter, kind, page)}${userTable(consoleUrl, users, orgName)}`}
+${pages(filter.after ? link(USERS.first) : undefined, nextPageToken ? link(USERS.next, nextPageToken) : undefined)}`;
+}
+
+function parametersOf({ text, state, orgId }: UserFilter, kind: Kind | ''): Record<string, string> {
+  return { q: text, by: kind, state, org: orgId };
+}
+
+function form(
+  consoleUrl: ConsoleUrl,
+  { text, kind, state, orgId }: UserFilter,
+  orgIds: readonly string[] | undefined,
+  orgName: OrgName,
+): Html {
+  const kinds = KINDS.map((one): Choice => [one, USERS.kinds[one]]);
+  const states = Object.entries(USER_STATES).map(([name, shown]): Choice => [name, shown.name]);
+  const orgs = orgIds?.map((id): Choice => [id, orgName(id)]);
+  return html`<form class="filters" role="search" method="get" action="${consoleUrl('/users')}">
+<div><label for="q">${USERS.text}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="500"></div>
+${selectField(USERS.by, 'by', [['', USERS.anyKind], ...kinds], kind)}
+${selectField(USERS.state, 'state', [['', USERS.anyState], ...states], state)}
+${
+  orgs === undefined
+    ? html`<div><label for="org">${USERS.organization}</label><input id="org" name="org" value="${orgId}" maxlength="200"></div>`
+    : orgs.length > 1
+      ? selectField(USERS.organization, 'org', [['', USERS.anyOrganization], ...orgs], orgId)
+      : undefined
+}
+<button type="submit">${USERS.search}</button>
+</form>`;
+}
+
+function summary(
+  consoleUrl: ConsoleUrl,
+  filter: UserFilter,
+  kind: Kind | '',
+  { details }: ResultPage<FoundUser>,
+): Html {
+  const total = count(Number(details.totalResult));
+  const said = USERS.found(details.totalIsEstimate ? USERS.about(total) : total, total === '1');
+  // An exact match may hide the users whose names begin with the same text.
+  const more = kind && kind !== 'name' && !filter.kind;
+  const names = consoleUrl(`/users${queryOf(parametersOf(filter, 'name'))}`);
+  return html`<p class="soft">${said}${kind && ` ${USERS.matching[kind]}`}.
+${more ? html`<a href="${names}">${USERS.beginning(filter.text)}</a>` : undefined}</p>`;
+}
+
+function nobody(consoleUrl: ConsoleUrl, { text, state, orgId, after }: UserFilter): Html {
+  const isFiltered = [text, state, orgId, after].some((value) => value !== '');
+  if (!isFiltered) {
+    return empty(USERS.emptyHeading, USERS.empty);
+  }
+  return empty(USERS.noneHeading, USERS.none, html`<p><a href="${consoleUrl('/users')}">${USERS.showAll}</a></p>`);
+}
+
+function userTable(consoleUrl: ConsoleUrl, users: readonly FoundUser[], orgName: OrgName): Html {
+  const columns = [USERS.name, USERS.loginName, USERS.email, USERS.state, USERS.organization, USERS.changed];
+  const rows = users.map((user) => row(consoleUrl, user, orgName));
+  return html`<section class="card flush">${table(USERS.caption, columns, rows)}</section>`;
+}
+
+function row(consoleUrl: ConsoleUrl, user: FoundUser, orgName: OrgName): Html {
+  const { email } = user.human ?? {};
+  return html`<tr>
+<th scope="row"><a href="${consoleUrl(userPath(user.userId))}">${nameOfUser(user)}</a></th>
+<td data-label="${USERS.loginName}">${user.preferredLoginName}</td>
+<td data-label="${USERS.email}">${email?.email && html`<span>${email.email}${email.isVerified ? undefined : html` <span class="soft">(${USERS.unverified})</span>`}</span>`}</td>
+<td data-label="${USERS.state}">${stateBadge(user)}</td>
+<td data-label="${USERS.organization}">${orgName(user.details.resourceOwner)}</td>
+<td data-label="${USERS.changed}">${time(user.details.changeDate)}</td>
+</tr>
+`;
+}
+
+/** The badge of a user's state. */
+export function stateBadge({ state: name }: { state: string }): Html | undefined {
+  const shown = USER_STATES[name.replace('USER_STATE_', '')];
+  return shown && state(shown);
+}
 
 /** What the text of a search may be. */
 export const KINDS = ['name', 'login', 'email', 'id'] as const;
@@ -30,11 +142,14 @@ const QUERIES: Record<Kind, (text: string) => object> = {
   email: (text) => ({ emailQuery: { emailAddress: text } }),
   id: (text) => ({ inUserIdsQuery: { userIds: [text] } }),
 };
-/** Exact ones first; each of them reads one index. The last one is taken even if it finds nobody. */
+/** Exact kinds first; each of them reads one index. The last kind is taken even if it finds nobody. */
 const ORDER: readonly Kind[] = ['id', 'login', 'email', 'name'];
 
 /** @returns the page, and the kind of the text that found it */
-export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: Kind | ''; page: Page<FoundUser> }> {
+export async function findUsers(
+  api: Api,
+  filter: UserFilter,
+): Promise<{ kind: Kind | ''; page: ResultPage<FoundUser> }> {
   const { text } = filter;
   const kinds: readonly (Kind | '')[] = text === '' ? [''] : filter.kind ? [filter.kind] : ORDER;
   for (const kind of kinds.slice(0, -1)) {
@@ -45,7 +160,7 @@ export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: K
   return { kind, page: await search(api, filter, kind) };
 }
 
-function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<Page<FoundUser>> {
+function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<ResultPage<FoundUser>> {
   const queries = [
     ...(kind ? [QUERIES[kind](text)] : []),
     ...(state ? [{ stateQuery: { state: `USER_STATE_${state}` } }] : []),
@@ -54,109 +169,11 @@ function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind 
   return api.send('/v2beta/users', { query: { limit: PAGE, ...(after ? { pageToken: after } : {}) }, queries });
 }
 
-/** The search of users: the form, and the users that it found. */
-
-export interface ListPage {
-  filter: UserFilter;
-  /** The kind of the text that found the users. */
-  kind: Kind | '';
-  page: Page<FoundUser>;
-  /** The organizations to choose from; undefined: the person may see all, and names one by its id. */
-  orgIds: readonly string[] | undefined;
-  orgName(id: string): string;
-}
-
-type OrgName = ListPage['orgName'];
-
-export function listBody(at: At, { filter, kind, page, orgIds, orgName }: ListPage): Html {
-  const { result: users, nextPageToken } = page;
-  return html`${headline(USERS.title)}
-${form(at, filter, orgIds, orgName)}
-${users.length === 0 ? nobody(at, filter) : html`${summary(at, filter, kind, page)}${table(at, users, orgName)}`}
-<p class="pages">${filter.after && html`<a href="${at(`/users${queryOf(parametersOf(filter, kind))}`)}">${USERS.first}</a>`}
-${nextPageToken && html`<a href="${at(`/users${queryOf({ ...parametersOf(filter, kind), after: nextPageToken })}`)}">${USERS.next}</a>`}</p>`;
-}
-
-function parametersOf({ text, state, orgId }: UserFilter, kind: Kind | ''): Record<string, string> {
-  return { q: text, by: kind, state, org: orgId };
-}
-
-function form(
-  at: At,
-  { text, kind, state, orgId }: UserFilter,
-  orgIds: readonly string[] | undefined,
-  orgName: OrgName,
-): Html {
-  const kinds = KINDS.map((one): [string, string] => [one, USERS.kinds[one]]);
-  const states = Object.entries(USER_STATES).map(([name, shown]): [string, string] => [name, shown.name]);
-  const orgs = orgIds?.map((id): [string, string] => [id, orgName(id)]);
-  return html`<form class="filters" role="search" method="get" action="${at('/users')}">
-<div><label for="q">${USERS.text}</label><input id="q" name="q" type="search" value="${text}" size="32" maxlength="500"></div>
-${selectField(USERS.by, 'by', [['', USERS.anyKind], ...kinds], kind)}
-${selectField(USERS.state, 'state', [['', USERS.anyState], ...states], state)}
-${
-  orgs === undefined
-    ? html`<div><label for="org">${USERS.organization}</label><input id="org" name="org" value="${orgId}" maxlength="200"></div>`
-    : orgs.length > 1
-      ? selectField(USERS.organization, 'org', [['', USERS.anyOrganization], ...orgs], orgId)
-      : undefined
-}
-<button type="submit">${USERS.search}</button>
-</form>`;
-}
-
-function summary(at: At, filter: UserFilter, kind: Kind | '', { details }: Page<FoundUser>): Html {
-  const total = count(Number(details.totalResult));
-  const said = USERS.found(details.totalIsEstimate ? USERS.about(total) : total, total === '1');
-  // An exact match may hide the users whose names begin with the same text.
-  const more = kind && kind !== 'name' && !filter.kind;
-  const names = at(`/users${queryOf(parametersOf(filter, 'name'))}`);
-  return html`<p class="soft">${said}${kind && ` ${USERS.matching[kind]}`}.
-${more ? html`<a href="${names}">${USERS.beginning(filter.text)}</a>` : undefined}</p>`;
-}
-
-function nobody(at: At, { text, state, orgId, after }: UserFilter): Html {
-  const isFiltered = [text, state, orgId, after].some((value) => value !== '');
-  if (!isFiltered) {
-    return html`<section class="card empty"><h2>${USERS.emptyHeading}</h2><p>${USERS.empty}</p></section>`;
-  }
-  return html`<section class="card empty"><h2>${USERS.noneHeading}</h2><p>${USERS.none}</p>
-<p><a href="${at('/users')}">${USERS.showAll}</a></p></section>`;
-}
-
-function table(at: At, users: readonly FoundUser[], orgName: OrgName): Html {
-  return html`<section class="card flush"><table class="stack">
-<caption class="sr">${USERS.caption}</caption>
-<thead><tr><th scope="col">${USERS.name}</th><th scope="col">${USERS.loginName}</th><th scope="col">${USERS.email}</th>
-<th scope="col">${USERS.state}</th><th scope="col">${USERS.organization}</th><th scope="col">${USERS.changed}</th></tr></thead>
-<tbody>${users.map((user) => row(at, user, orgName))}</tbody></table></section>`;
-}
-
-function row(at: At, user: FoundUser, orgName: OrgName): Html {
-  const { email } = user.human ?? {};
-  return html`<tr>
-<th scope="row"><a href="${at(userPath(user.userId))}">${nameOf(user)}</a></th>
-<td data-label="${USERS.loginName}">${user.preferredLoginName}</td>
-<td data-label="${USERS.email}">${email?.email && html`<span>${email.email}${email.isVerified ? undefined : html` <span class="soft">(${USERS.unverified})</span>`}</span>`}</td>
-<td data-label="${USERS.state}">${stateOf(user)}</td>
-<td data-label="${USERS.organization}">${orgName(user.details.resourceOwner)}</td>
-<td data-label="${USERS.changed}">${time(user.details.changeDate)}</td>
-</tr>
-`;
-}
-
-export function stateOf({ state: name }: { state: string }): Html | undefined {
-  const shown = USER_STATES[name.replace('USER_STATE_', '')];
-  return shown && state(shown);
-}
-
-/** Names of users, for lists that know only their ids. */
-
-/** The names of the users whom the person may see; of others, the id. */
+/** The names of the users whom the person may see, by id; others keep their id. */
 export async function userNames(api: Api, userIds: readonly string[]): Promise<(userId: string) => string> {
   const search = { query: { limit: userIds.length }, queries: [{ inUserIdsQuery: { userIds } }] };
   const { result } =
-    userIds.length > 0 ? await api.send<Page<FoundUser>>('/v2beta/users', search) : { result: [] as FoundUser[] };
-  const names = new Map(result.map((user) => [user.userId, nameOf(user)]));
+    userIds.length > 0 ? await api.send<ResultPage<FoundUser>>('/v2beta/users', search) : { result: [] as FoundUser[] };
+  const names = new Map(result.map((user) => [user.userId, nameOfUser(user)]));
   return (userId) => names.get(userId) ?? userId;
 }

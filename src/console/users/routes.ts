@@ -1,13 +1,14 @@
+/** The screens of users: the search, one user, and a page for each action on them. */
 import { type Request, type Response, Router } from 'express';
 import { covers, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
-import { rightsOf } from '../../directory/members.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/layout.ts';
+import { html } from '../../platform/html/html.ts';
+import { orgNames, userFacts } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { visitOf } from '../session.ts';
-import { apiPath, nameOf2 as nameOf, type UserAnswer, userPath } from '../shapes.ts';
-import { notice, orgNames, parameter, queryOf } from '../shell/blocks.ts';
+import { sessionOf } from '../session.ts';
+import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
+import { notice, parameter, queryOf } from '../shell/blocks.ts';
 import { saidOnce } from '../shell/errors.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
@@ -17,14 +18,11 @@ import {
   type Action,
   type ActionName,
   actionsFor,
-  backgroundOf,
   confirmBody,
   isAllowed,
   oneBody,
   type Subject,
 } from './user.ts';
-
-/** The screens of users: the search, one user, and a page for each action on them. */
 
 const ONE = '/console/users/:userId';
 
@@ -39,15 +37,16 @@ export function userScreens(deps: ScreenDeps): Router {
   return router;
 }
 
-async function list({ at, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { api, caller } = visitOf(res);
+async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { api, caller } = sessionOf(res);
   const filter = filterOf(req);
   const orgIds = orgsFor(caller, 'searchUsers');
   const found = await findUsers(api, filter);
   const shownOrgs = found.page.result.map(({ details }) => details.resourceOwner);
-  const orgName = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
+  const names = await orgNames(pool, [...shownOrgs, ...(orgIds ?? [])]);
+  const orgName = (id: string) => names.get(id) ?? id;
   const done = saidOnce(res) === 'delete' ? USER_ACTIONS.delete.done : undefined;
-  const body = html`${notice(done)}${listBody(at, { filter, ...found, orgIds, orgName })}`;
+  const body = html`${notice(done)}${listBody(consoleUrl, { filter, ...found, orgIds, orgName })}`;
   show(req, res, { title: USERS.title, body });
 }
 
@@ -65,25 +64,25 @@ function filterOf(req: Request): UserFilter {
 /** @throws ApiError as the API answers about a user whom this person may not see */
 async function subjectOf({ pool }: ScreenDeps, req: Request, res: Response): Promise<Subject> {
   const userId = String(req.params.userId);
-  const answer = await visitOf(res).api.get<UserAnswer>(apiPath(userId));
-  const [background, rights] = await Promise.all([backgroundOf(pool, userId), rightsOf(pool, userId)]);
-  return { ...answer, background, rights };
+  const answer = await sessionOf(res).api.get<UserAnswer>(apiPath(userId));
+  return { ...answer, ...(await userFacts(pool, userId)) };
 }
 
 async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
-  const { at, show, pool } = deps;
-  const { api, caller } = visitOf(res);
+  const { consoleUrl, show, pool } = deps;
+  const { api, caller } = sessionOf(res);
   const subject = await subjectOf(deps, req, res);
   const { user, details } = subject;
   const path = apiPath(user.userId);
-  const [metadata, links, showsImport, orgName] = await Promise.all([
+  const [metadata, links, showsImport, names] = await Promise.all([
     api.get<{ result: { key: string }[] }>(`${path}/metadata`),
     api.get<{ result: { idpId: string; userId: string; userName: string }[] }>(`${path}/links`),
     showsImportOf(subject, res),
     orgNames(pool, [details.resourceOwner]),
   ]);
+  const orgName = names.get(details.resourceOwner) ?? details.resourceOwner;
   const mayList = may(caller, 'searchUsers', details.resourceOwner);
-  const body = oneBody(at, {
+  const body = oneBody(consoleUrl, {
     ...subject,
     actions: actionsFor(caller, subject),
     metadataKeys: metadata.result.map(({ key }) => key),
@@ -92,18 +91,18 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     managesCredentials:
       user.machine !== undefined && may(caller, 'listPats', details.resourceOwner) && covers(caller, subject.rights),
     organization: mayList
-      ? html`<a href="${at(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName(details.resourceOwner)}</a>`
-      : html`${orgName(details.resourceOwner)}`,
+      ? html`<a href="${consoleUrl(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName}</a>`
+      : html`${orgName}`,
   });
   const done = USER_ACTIONS[saidOnce(res) as ActionName]?.done;
-  show(req, res, { title: nameOf(user), body: html`${notice(done)}${body}` });
+  show(req, res, { title: nameOfUser(user), body: html`${notice(done)}${body}` });
 }
 
 /** Whether the link to the import would lead somewhere. */
 async function showsImportOf({ background }: Subject, res: Response): Promise<boolean> {
   if (!background?.importId) return false;
   try {
-    await visitOf(res).api.get(`/admin/v1/imports/${background.importId}`);
+    await sessionOf(res).api.get(`/admin/v1/imports/${background.importId}`);
     return true;
   } catch (error) {
     if (error instanceof ApiError && (error.http === 403 || error.http === 404)) return false;
@@ -114,19 +113,19 @@ async function showsImportOf({ background }: Subject, res: Response): Promise<bo
 /** @throws ApiError 403 if the person may not do it to this user; 400 if the state of the user does not allow it */
 async function reach(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<Subject> {
   const subject = await subjectOf(deps, req, res);
-  if (!isAllowed(visitOf(res).caller, action, subject)) throw permissionDenied();
+  if (!isAllowed(sessionOf(res).caller, action, subject)) throw permissionDenied();
   return subject;
 }
 
 async function confirm(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<void> {
   const subject = await reach(deps, action, req, res);
   // Somebody else was faster, or the address is old.
-  if (!action.fits(subject)) return res.redirect(303, deps.at(userPath(subject.user.userId)));
-  showConfirmation(deps, { action, subject, typed: visitOf(res).kept.userName }, req, res);
+  if (!action.fits(subject)) return res.redirect(303, deps.consoleUrl(userPath(subject.user.userId)));
+  showConfirmation(deps, { action, subject, typed: sessionOf(res).kept.userName }, req, res);
 }
 
 async function act(deps: ScreenDeps, action: Action, req: Request, res: Response): Promise<void> {
-  const { at } = deps;
+  const { consoleUrl } = deps;
   const subject = await reach(deps, action, req, res);
   const { user } = subject;
   const typed = action.isFinal ? text(req.body, 'userName').trim() : undefined;
@@ -134,12 +133,12 @@ async function act(deps: ScreenDeps, action: Action, req: Request, res: Response
     return showConfirmation(deps, { action, subject, typed, status: 400 }, req, res);
   }
   try {
-    await action.run(visitOf(res).api, user.userId);
+    await action.run(sessionOf(res).api, user.userId);
   } catch (error) {
     if (!(error instanceof ApiError) || (error.http !== 400 && error.http !== 409)) throw error;
     return showConfirmation(deps, { action, subject, problem: error.message, status: error.http }, req, res);
   }
-  res.redirect(303, at(`${action.isFinal ? '/users' : userPath(user.userId)}?done=${action.name}`));
+  res.redirect(303, consoleUrl(`${action.isFinal ? '/users' : userPath(user.userId)}?done=${action.name}`));
 }
 
 interface Shown {
@@ -151,13 +150,13 @@ interface Shown {
 }
 
 function showConfirmation(
-  { at, show }: ScreenDeps,
+  { consoleUrl, show }: ScreenDeps,
   { status = 200, ...shown }: Shown,
   req: Request,
   res: Response,
 ): void {
   const { user } = shown.subject;
-  const isSelf = visitOf(res).caller.userId === user.userId;
-  const title = USER_ACTIONS[shown.action.name].title(nameOf(user));
-  show(req, res, { title, status, body: confirmBody(at, { ...shown, isSelf }) });
+  const isSelf = sessionOf(res).caller.userId === user.userId;
+  const title = USER_ACTIONS[shown.action.name].title(nameOfUser(user));
+  show(req, res, { title, status, body: confirmBody(consoleUrl, { ...shown, isSelf }) });
 }

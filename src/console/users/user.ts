@@ -1,48 +1,160 @@
-import { type Caller, covers, may, type OperationId, type Rights } from '../../contract/permissions.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
-import type { Api } from '../api.ts';
-import { apiPath, nameOf2 as nameOf, type UserAnswer, userPath } from '../shapes.ts';
-import { type Fact, facts, headline, notice, textField, time } from '../shell/blocks.ts';
-import type { At } from '../shell/show.ts';
-import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
-import { USERS } from '../texts/users.ts';
-import { stateOf } from './list.ts';
 /**
- * What the console shows of a user beyond the API: when they were created and last signed in, whether they have a
- * password, and which import wrote them.
- *
- * Guarantee: call it only after the API has shown the user to this person; no column here says more about them.
- */
-
-export interface Background {
-  createdAt: Date;
-  lastLoginAt: Date | null;
-  hasPassword: boolean;
-  importId: string | null;
-}
-
-export async function backgroundOf(db: Db, userId: string): Promise<Background | undefined> {
-  const { rows } = await db.query<Background>(
-    `select created_at as "createdAt", last_login_at as "lastLoginAt", password_hash is not null as "hasPassword",
-       import_id as "importId" from users where id = $1`,
-    [userId],
-  );
-  return rows[0];
-}
-
-/**
- * What a person may do to a user: when it is possible, what it will do, and the call of the API that does it.
+ * The page of one user, and what a person may do to a user: when it is possible, what it will do, and the call of the
+ * API that does it.
  *
  * Guarantee: an action that the API would refuse this person is neither shown nor reachable by its address.
  */
+import { type Caller, covers, may, type OperationId } from '../../contract/permissions.ts';
+import { field } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import type { Api } from '../api.ts';
+import type { UserFacts } from '../database.ts';
+import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
+import { type Fact, facts, headline, list, notice, state, time } from '../shell/blocks.ts';
+import type { ConsoleUrl } from '../shell/show.ts';
+import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
+import { USERS } from '../texts/users.ts';
+import { stateBadge } from './list.ts';
+
+export interface OnePage extends Subject {
+  actions: readonly Action[];
+  metadataKeys: readonly string[];
+  links: readonly { idpId: string; userId: string; userName: string }[];
+  /** Whether the import that wrote the user can be opened. */
+  showsImport: boolean;
+  organization: Html;
+  /** Whether the person may manage the tokens and keys of this machine user. */
+  managesCredentials: boolean;
+}
+
+/** The page of one user. */
+export function oneBody(consoleUrl: ConsoleUrl, page: OnePage): Html {
+  const { user, actions } = page;
+  const to = (name: string) => consoleUrl(`${userPath(user.userId)}/${name}`);
+  const buttons = actions.map(
+    ({ name, isFinal }) =>
+      html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
+  );
+  const credentials = page.managesCredentials
+    ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>
+<a class="button small quiet" href="${to('keys')}">${USER.keys}</a>`
+    : undefined;
+  return html`${headline(nameOfUser(user), { href: consoleUrl('/users'), text: USERS.title })}
+<p>${stateBadge(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
+${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${credentials}${buttons}</div>` : undefined}
+<div class="columns"><div>
+<section class="card"><h2>${USER.account}</h2>${facts(account(consoleUrl, page))}</section>
+</div><div>
+<section class="card"><h2>${USER.names}</h2>${list(user.loginNames, 'plain')}</section>
+<section class="card"><h2>${USER.links}</h2>${linksOf(page)}</section>
+<section class="card"><h2>${USER.metadata}</h2>${keysOf(page)}</section>
+</div></div>`;
+}
+
+function account(consoleUrl: ConsoleUrl, page: OnePage): Fact[] {
+  const { user, details, background, organization } = page;
+  const { human, machine } = user;
+  const { profile } = human ?? {};
+  return [
+    [USER.id, html`<code>${user.userId}</code>`],
+    [USER.userName, user.username],
+    [USERS.organization, organization],
+    [USER.givenName, profile?.givenName],
+    [USER.familyName, profile?.familyName],
+    [USER.nickName, profile?.nickName],
+    [USER.language, profile?.preferredLanguage],
+    [USER.description, machine?.description],
+    [USERS.email, human?.email.email ? contact(human.email.email, human.email.isVerified) : undefined],
+    [USER.phone, human?.phone && contact(human.phone.phone, human.phone.isVerified)],
+    [USER.password, human && passwordOf(page)],
+    [USER.lastLogin, background && (timeOf(background.lastLoginAt) ?? USER.never)],
+    [USER.created, background && timeOf(background.createdAt)],
+    [USERS.changed, time(details.changeDate)],
+    [USER.import, importOf(consoleUrl, page)],
+  ];
+}
+
+function timeOf(consoleUrl: Date | null): Html | undefined {
+  return time(consoleUrl?.toISOString());
+}
+
+function contact(value: string, isVerified: boolean): Html {
+  return html`${value}<br>${state(isVerified ? { name: USER.verified, look: 'good' } : { name: USERS.unverified, look: 'warn' })}`;
+}
+
+function passwordOf({ user, background }: OnePage): string | undefined {
+  if (user.human?.passwordChangeRequired) return USER.mustChange;
+  return background && (background.hasPassword ? USER.hasPassword : USER.noPassword);
+}
+
+/** An import may belong to somebody else, or be deleted by now: then its number alone is shown. */
+function importOf(consoleUrl: ConsoleUrl, { background, showsImport }: OnePage): Html | string {
+  if (!background?.importId) return USER.notImported;
+  const name = USER.importNumber(background.importId);
+  return showsImport ? html`<a href="${consoleUrl(`/imports/${background.importId}`)}">${name}</a>` : name;
+}
+
+function linksOf({ links }: OnePage): Html {
+  if (links.length === 0) return html`<p class="soft">${USER.noLinks}</p>`;
+  return list(
+    links.map(
+      ({ idpId, userId, userName }) => html`<strong>${idpId}</strong> <span class="soft">${userName || userId}</span>`,
+    ),
+    'plain',
+  );
+}
+
+function keysOf({ metadataKeys }: OnePage): Html {
+  if (metadataKeys.length === 0) return html`<p class="soft">${USER.noMetadata}</p>`;
+  return list(
+    metadataKeys.map((key) => html`<code>${key}</code>`),
+    'plain',
+  );
+}
+
+export interface Confirmation {
+  subject: Subject;
+  action: Action;
+  /** The person would do it to themselves. */
+  isSelf: boolean;
+  /** Why the action was refused. */
+  problem?: string | undefined;
+  /** What was typed as the user name. */
+  typed?: string | undefined;
+}
+
+/** The page that says what an action on a user will do, with the form that does it. */
+export function confirmBody(consoleUrl: ConsoleUrl, { subject, action, isSelf, problem, typed }: Confirmation): Html {
+  const { user } = subject;
+  const page = consoleUrl(userPath(user.userId));
+  const texts = USER_ACTIONS[action.name];
+  const isStop = ['lock', 'deactivate', 'delete'].includes(action.name);
+  return html`${headline(texts.title(nameOfUser(user)), { href: page, text: nameOfUser(user) })}
+${notice(problem, 'bad')}
+<section class="card confirm">
+<p><strong>${user.preferredLoginName}</strong></p>
+${list(action.effects(subject))}
+${isSelf && isStop ? notice(USER_CONFIRM.self, 'warn') : undefined}
+<form method="post" action="${consoleUrl(`${userPath(user.userId)}/${action.name}`)}">
+${action.isFinal && nameToType(user.username, typed)}
+<div class="buttons"><button type="submit"${action.isFinal ? html` class="danger"` : undefined}>${texts.button}</button>
+<a class="button quiet" href="${page}">${USER_CONFIRM.back}</a></div>
+</form>
+</section>`;
+}
+
+function nameToType(userName: string, typed: string | undefined): Html {
+  const isWrong = typed !== undefined && typed !== '' && typed !== userName;
+  return field({
+    name: 'userName',
+    label: USER_CONFIRM.type(userName),
+    value: typed,
+    wrong: isWrong ? USER_CONFIRM.wrong : undefined,
+  });
+}
 
 /** Everything that a page about a user needs. */
-export interface Subject extends UserAnswer {
-  background: Background | undefined;
-  /** The roles of the user. */
-  rights: Rights;
-}
+export interface Subject extends UserAnswer, UserFacts {}
 
 export type ActionName = keyof typeof USER_ACTIONS;
 
@@ -65,6 +177,7 @@ const isIn =
 
 const change = (verb: string) => (api: Api, userId: string) => api.send(`${apiPath(userId)}/${verb}`);
 
+/** In the order in which they are offered. An action that the API would refuse is neither shown nor reachable. */
 export const ACTIONS: readonly Action[] = [
   {
     name: 'unlock',
@@ -118,7 +231,7 @@ export const ACTIONS: readonly Action[] = [
   },
 ];
 
-/** The mail that `password_reset` sends, as accounts/password-reset.ts chooses it. */
+/** The mail that `password_reset` sends, as `signin/credentials/password-reset.ts` chooses it. */
 function resetMail(subject: Subject): 'first' | 'verify' | 'new' {
   const isVerified = subject.user.human?.email.isVerified ?? false;
   if (isIn('INITIAL')(subject) || !(isVerified || subject.background?.hasPassword)) return 'first';
@@ -138,136 +251,4 @@ export function isAllowed(caller: Caller, { operation }: Action, { user, details
 /** The actions to offer on the page of the user. */
 export function actionsFor(caller: Caller, subject: Subject): Action[] {
   return ACTIONS.filter((action) => isAllowed(caller, action, subject) && action.fits(subject));
-}
-
-/** The page of one user. */
-
-export interface OnePage extends Subject {
-  actions: readonly Action[];
-  metadataKeys: readonly string[];
-  links: readonly { idpId: string; userId: string; userName: string }[];
-  /** Whether the import that wrote the user can be opened. */
-  showsImport: boolean;
-  organization: Html;
-  /** Whether the person may manage the tokens and keys of this machine user. */
-  managesCredentials: boolean;
-}
-
-export function oneBody(at: At, page: OnePage): Html {
-  const { user, actions } = page;
-  const to = (name: string) => at(`${userPath(user.userId)}/${name}`);
-  const buttons = actions.map(
-    ({ name, isFinal }) =>
-      html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
-  );
-  const credentials = page.managesCredentials
-    ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>
-<a class="button small quiet" href="${to('keys')}">${USER.keys}</a>`
-    : undefined;
-  return html`${headline(nameOf(user), { href: at('/users'), text: USERS.title })}
-<p>${stateOf(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
-${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${credentials}${buttons}</div>` : undefined}
-<div class="columns"><div>
-<section class="card"><h2>${USER.account}</h2>${facts(account(at, page))}</section>
-</div><div>
-<section class="card"><h2>${USER.names}</h2><ul class="plain">${user.loginNames.map((name) => html`<li>${name}</li>\n`)}</ul></section>
-<section class="card"><h2>${USER.links}</h2>${linksOf(page)}</section>
-<section class="card"><h2>${USER.metadata}</h2>${keysOf(page)}</section>
-</div></div>`;
-}
-
-function account(at: At, page: OnePage): Fact[] {
-  const { user, details, background, organization } = page;
-  const { human, machine } = user;
-  const { profile } = human ?? {};
-  return [
-    [USER.id, html`<code>${user.userId}</code>`],
-    [USER.userName, user.username],
-    [USERS.organization, organization],
-    [USER.givenName, profile?.givenName],
-    [USER.familyName, profile?.familyName],
-    [USER.nickName, profile?.nickName],
-    [USER.language, profile?.preferredLanguage],
-    [USER.description, machine?.description],
-    [USERS.email, human?.email.email ? contact(human.email.email, human.email.isVerified) : undefined],
-    [USER.phone, human?.phone && contact(human.phone.phone, human.phone.isVerified)],
-    [USER.password, human && passwordOf(page)],
-    [USER.lastLogin, background && (timeOf(background.lastLoginAt) ?? USER.never)],
-    [USER.created, background && timeOf(background.createdAt)],
-    [USERS.changed, time(details.changeDate)],
-    [USER.import, importOf(at, page)],
-  ];
-}
-
-function timeOf(at: Date | null): Html | undefined {
-  return time(at?.toISOString());
-}
-
-function contact(value: string, isVerified: boolean): Html {
-  return html`${value}<br><span class="state ${isVerified ? 'good' : 'warn'}">${isVerified ? USER.verified : USERS.unverified}</span>`;
-}
-
-function passwordOf({ user, background }: OnePage): string | undefined {
-  if (user.human?.passwordChangeRequired) return USER.mustChange;
-  return background && (background.hasPassword ? USER.hasPassword : USER.noPassword);
-}
-
-/** An import may belong to somebody else, or be deleted by now: then its number alone is shown. */
-function importOf(at: At, { background, showsImport }: OnePage): Html | string {
-  if (!background?.importId) return USER.notImported;
-  const name = USER.importNumber(background.importId);
-  return showsImport ? html`<a href="${at(`/imports/${background.importId}`)}">${name}</a>` : name;
-}
-
-function linksOf({ links }: OnePage): Html {
-  if (links.length === 0) return html`<p class="soft">${USER.noLinks}</p>`;
-  return html`<ul class="plain">${links.map(({ idpId, userId, userName }) => html`<li><strong>${idpId}</strong> <span class="soft">${userName || userId}</span></li>\n`)}</ul>`;
-}
-
-function keysOf({ metadataKeys }: OnePage): Html {
-  if (metadataKeys.length === 0) return html`<p class="soft">${USER.noMetadata}</p>`;
-  return html`<ul class="plain">${metadataKeys.map((key) => html`<li><code>${key}</code></li>\n`)}</ul>`;
-}
-
-/** The page that says what an action on a user will do, with the form that does it. */
-
-export interface Confirmation {
-  subject: Subject;
-  action: Action;
-  /** The person would do it to themselves. */
-  isSelf: boolean;
-  /** Why the action was refused. */
-  problem?: string | undefined;
-  /** What was typed as the user name. */
-  typed?: string | undefined;
-}
-
-export function confirmBody(at: At, { subject, action, isSelf, problem, typed }: Confirmation): Html {
-  const { user } = subject;
-  const page = at(userPath(user.userId));
-  const texts = USER_ACTIONS[action.name];
-  const isStop = ['lock', 'deactivate', 'delete'].includes(action.name);
-  return html`${headline(texts.title(nameOf(user)), { href: page, text: nameOf(user) })}
-${notice(problem, 'bad')}
-<section class="card confirm">
-<p><strong>${user.preferredLoginName}</strong></p>
-<ul>${action.effects(subject).map((effect) => html`<li>${effect}</li>\n`)}</ul>
-${isSelf && isStop ? notice(USER_CONFIRM.self, 'warn') : undefined}
-<form method="post" action="${at(`${userPath(user.userId)}/${action.name}`)}">
-${action.isFinal && nameToType(user.username, typed)}
-<div class="buttons"><button type="submit"${action.isFinal ? html` class="danger"` : undefined}>${texts.button}</button>
-<a class="button quiet" href="${page}">${USER_CONFIRM.back}</a></div>
-</form>
-</section>`;
-}
-
-function nameToType(userName: string, typed: string | undefined): Html {
-  const isWrong = typed !== undefined && typed !== '' && typed !== userName;
-  return textField({
-    name: 'userName',
-    label: USER_CONFIRM.type(userName),
-    value: typed,
-    isRequired: true,
-    wrong: isWrong ? USER_CONFIRM.wrong : undefined,
-  });
 }

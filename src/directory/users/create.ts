@@ -1,8 +1,15 @@
+/**
+ * Creates a human user with all fields of the request, their codes and the verification mail, or nothing.
+ *
+ * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
+ * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they
+ * set one by a reset.
+ */
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import type { NewHuman } from '../../contract/humans.ts';
 import { issueCode, mailRequested } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -15,6 +22,91 @@ import { insertLinks, insertMetadata } from './read.ts';
 import { addActive } from './second-factors.ts';
 import { rememberSlowHash } from './slow-hashes.ts';
 import { insertUser, type NewUser, type User } from './store.ts';
+
+export interface HumanDeps {
+  pool: Pool;
+  secrets: Secrets;
+  hasher: Hasher;
+  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+}
+
+export interface CreatedHuman {
+  userId: string;
+  details: Details;
+  /** Set if the request asked to return the codes. */
+  emailCode?: string;
+  phoneCode?: string;
+}
+
+/**
+ * Adds the user to an existing organization.
+ * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or, in the organization, the user name is taken
+ */
+export async function createHuman(
+  deps: HumanDeps,
+  { id: orgId, domain }: Pick<Org, 'id' | 'domain'>,
+  body: NewHuman,
+  editor: string,
+): Promise<CreatedHuman> {
+  const user = newUser(orgId, body, await passwordOf(deps, { orgId, domain }, body));
+  return transaction(deps.pool, async (db) => {
+    const { sequence, createdAt } = await insertUser(db, user, editor);
+    if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
+    if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
+    if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_PURPOSE));
+    const codes = await makeCodes({ ...deps, db }, user.id, body, editor);
+    return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
+  });
+}
+
+async function passwordOf(
+  { pool, hasher }: HumanDeps,
+  org: { orgId: string; domain: string },
+  { username, email: { email }, password, hashedPassword }: NewHuman,
+): Promise<string | undefined> {
+  if (!password) {
+    if (hashedPassword) await rememberSlowHash(pool, hashedPassword.hash);
+    return hashedPassword?.hash;
+  }
+  await requireGoodPassword(
+    pool,
+    { ...org, userName: username ?? email, email },
+    password.password,
+    'password.password',
+  );
+  return hasher.hash(password.password);
+}
+
+function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined): NewUser {
+  const { userId, username, profile, email, phone, password, hashedPassword } = body;
+  return {
+    id: userId ?? newId(),
+    orgId,
+    userName: username ?? email.email,
+    human: {
+      ...profile,
+      displayName: profile.displayName || displayNameOf(profile.givenName, profile.familyName),
+      gender: GENDERS.indexOf(profile.gender),
+      email: email.email,
+      emailVerified: email.isVerified ?? false,
+      phone: phone?.phone,
+      phoneVerified: phone?.isVerified,
+      passwordHash,
+      passwordChangeRequired: (password ?? hashedPassword)?.changeRequired,
+    },
+  };
+}
+
+/** Sends a text message only if the request asks for it: the API requires only the email. */
+async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman, editor: string) {
+  const user = { id, state: 'active' } as const;
+  const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email, { editor });
+  const isAsked = phone?.sendCode !== undefined || phone?.returnCode !== undefined;
+  const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone, { editor }) : undefined;
+  return { emailCode, phoneCode };
+}
+
+/** What a code for an email address needs. */
 export interface EmailDeps {
   /** The transaction's connection. */
   db: Db;
@@ -22,7 +114,7 @@ export interface EmailDeps {
   config: Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
-/** For both an email address and a phone number. */
+/** What codes for an email address and a phone number need. */
 export interface ContactDeps extends EmailDeps {
   config: Pick<Config, 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
@@ -75,97 +167,4 @@ export async function makePhoneCode(
   if (choice.returnCode) return issueCode(deps.db, deps.secrets, { ...code, purpose: 'verify_phone' });
   await mailRequested(deps, { ...code, kind: 'verify_phone' }, editor);
   return undefined;
-}
-
-/**
- * Creates a human user with all fields of the request, their codes and the verification mail, or nothing.
- *
- * Guarantee: a verification mail is due exactly when the address is not marked verified and its code is not returned; a
- * missing password alone sends nothing. The user is ACTIVE at once; without a password they cannot log in until they
- * set one by a reset.
- *
- * On crash: before the commit nothing exists; after it the mail is already in the outbox.
- */
-
-export interface HumanDeps {
-  pool: Pool;
-  secrets: Secrets;
-  hasher: Hasher;
-  config: Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
-}
-
-export interface CreatedHuman {
-  userId: string;
-  details: Details;
-  /** Set if the request asked to return the codes. */
-  emailCode?: string;
-  phoneCode?: string;
-}
-
-/**
- * Adds the user to an existing organization.
- * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or, in the organization, the user name is taken
- */
-export async function createHuman(
-  deps: HumanDeps,
-  { id: orgId, domain }: Pick<Org, 'id' | 'domain'>,
-  body: NewHuman,
-  editor: string,
-): Promise<CreatedHuman> {
-  const user = newUser(orgId, body, await passwordOf(deps, { orgId, domain }, body));
-  return transaction(deps.pool, async (db) => {
-    const { sequence, createdAt } = await insertUser(db, user, editor);
-    if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
-    if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
-    if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_SEAL));
-    const codes = await makeCodes({ ...deps, db }, user.id, body, editor);
-    return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };
-  });
-}
-
-async function passwordOf(
-  { pool, hasher }: HumanDeps,
-  org: { orgId: string; domain: string },
-  { username, email: { email }, password, hashedPassword }: NewHuman,
-): Promise<string | undefined> {
-  if (!password) {
-    if (hashedPassword) await rememberSlowHash(pool, hashedPassword.hash);
-    return hashedPassword?.hash;
-  }
-  await requireGoodPassword(
-    pool,
-    { ...org, userName: username ?? email, email },
-    password.password,
-    'password.password',
-  );
-  return hasher.hash(password.password);
-}
-
-function newUser(orgId: string, body: NewHuman, passwordHash: string | undefined): NewUser {
-  const { userId, username, profile, email, phone, password, hashedPassword } = body;
-  return {
-    id: userId ?? newId(),
-    orgId,
-    userName: username ?? email.email,
-    human: {
-      ...profile,
-      displayName: profile.displayName || displayNameOf(profile.givenName, profile.familyName),
-      gender: GENDERS.indexOf(profile.gender),
-      email: email.email,
-      emailVerified: email.isVerified ?? false,
-      phone: phone?.phone,
-      phoneVerified: phone?.isVerified,
-      passwordHash,
-      passwordChangeRequired: (password ?? hashedPassword)?.changeRequired,
-    },
-  };
-}
-
-/** Sends a text message only if the request asks for it: the API requires only the email. */
-async function makeCodes(deps: ContactDeps, id: string, { email, phone }: NewHuman, editor: string) {
-  const user = { id, state: 'active' } as const;
-  const emailCode = email.isVerified ? undefined : await makeEmailCode(deps, user, email, { editor });
-  const isAsked = phone?.sendCode !== undefined || phone?.returnCode !== undefined;
-  const phoneCode = phone && isAsked ? await makePhoneCode(deps, user, phone, { editor }) : undefined;
-  return { emailCode, phoneCode };
 }

@@ -1,17 +1,16 @@
+/**
+ * What is stored of a user as the API shows it: the user object of get and search, with all documented scalars, also
+ * false and empty; metadata, which programs store with users; and links to accounts at other identity providers, which
+ * are stored and readable, but not used to log in.
+ */
 import type { IdpLink, MetadataEntry } from '../../contract/humans.ts';
-import { ACCESS_TOKEN_TYPES } from '../../contract/users.ts';
+import { ACCESS_TOKEN_TYPES, stateName } from '../../contract/users.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS } from '../../platform/fields.ts';
-import { loginNames, type User, type UserState } from './store.ts';
+import { loginNames, type User } from './store.ts';
 
-/** The user object of get and search: all documented scalars, also false and empty. */
-
-/** Turns `active` into `USER_STATE_ACTIVE`. */
-function stateName(state: UserState): string {
-  return `USER_STATE_${state.toUpperCase()}`;
-}
-
+/** The user object of `/v2beta`. */
 export function userView(user: User): Record<string, unknown> {
   const names = loginNames(user);
   const common = {
@@ -29,6 +28,64 @@ export function userView(user: User): Record<string, unknown> {
 /** The details in get user and search: without `creationDate`. */
 export function userDetails(user: User): Details {
   return details({ sequence: user.sequence, changedAt: user.changedAt, resourceOwner: user.orgId });
+}
+
+interface UserViewV1 extends Record<string, unknown> {
+  id: string;
+  details: Details;
+}
+
+/**
+ * The user object of `/management/v1` and `/auth/v1`, as ZITADEL publishes it: the values of `userView` under older
+ * names.
+ */
+export function userViewV1(user: User): UserViewV1 {
+  const { userId: _, username: userName, human, machine, ...names } = userView(user);
+  return {
+    id: user.id,
+    details: details({ ...user, resourceOwner: user.orgId }),
+    ...names,
+    userName,
+    ...(human === undefined ? { machine } : { human: humanViewV1(human as HumanView) }),
+  };
+}
+
+/** Adds links to a user who has no links to these accounts yet. */
+export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
+  await db.query(
+    `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
+     select $1, * from unnest($2::text[], $3::text[], $4::text[])`,
+    [userId, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
+  );
+}
+
+/** The user's accounts at identity providers. */
+export async function linksOf(db: Db, userId: string): Promise<IdpLink[]> {
+  const { rows } = await db.query<IdpLink>(
+    `select idp_id as "idpId", external_user_id as "userId", display_name as "userName"
+     from user_idp_links where user_id = $1 order by idp_id, external_user_id`,
+    [userId],
+  );
+  return rows;
+}
+
+/** Adds entries to a user who has no entries with these keys yet. */
+export async function insertMetadata(db: Db, userId: string, entries: readonly MetadataEntry[]): Promise<void> {
+  await db.query(
+    `insert into user_metadata (user_id, key, value)
+     select $1, key, decode(rpad(value, (length(value) + 3) / 4 * 4, '='), 'base64')
+     from unnest($2::text[], $3::text[]) as entry (key, value)`,
+    [userId, entries.map((e) => e.key), entries.map((e) => e.value)],
+  );
+}
+
+/** Metadata by key; values as padded base64. */
+export async function metadataOf(db: Db, userId: string): Promise<MetadataEntry[]> {
+  const { rows } = await db.query<{ key: string; value: Buffer }>(
+    'select key, value from user_metadata where user_id = $1 order by key',
+    [userId],
+  );
+  return rows.map(({ key, value }) => ({ key, value: value.toString('base64') }));
 }
 
 function humanView(user: User): Record<string, unknown> {
@@ -57,31 +114,10 @@ function machineView(user: User): Record<string, unknown> {
   };
 }
 
-/**
- * The user object of the paths `/management/v1` and `/auth/v1`, as ZITADEL publishes it: the same values as those of
- * `/v2beta` (view.ts) under older names.
- */
-
-interface UserViewV1 extends Record<string, unknown> {
-  id: string;
-  details: Details;
-}
-
 interface HumanView {
   profile: { givenName: string; familyName: string } & Record<string, unknown>;
   email: { email: string; isVerified: boolean };
   phone?: { phone: string; isVerified: boolean };
-}
-
-export function userViewV1(user: User): UserViewV1 {
-  const { userId: _, username: userName, human, machine, ...names } = userView(user);
-  return {
-    id: user.id,
-    details: details({ ...user, resourceOwner: user.orgId }),
-    ...names,
-    userName,
-    ...(human === undefined ? { machine } : { human: humanViewV1(human as HumanView) }),
-  };
 }
 
 function humanViewV1({ profile, email, phone }: HumanView): Record<string, unknown> {
@@ -91,46 +127,4 @@ function humanViewV1({ profile, email, phone }: HumanView): Record<string, unkno
     email: { email: email.email, isEmailVerified: email.isVerified },
     ...(phone ? { phone: { phone: phone.phone, isPhoneVerified: phone.isVerified } } : {}),
   };
-}
-
-/** Users' accounts at other identity providers; they are stored and readable, but not used to log in. */
-
-/** Adds links to a user who has no links to these accounts yet. */
-export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
-  await db.query(
-    `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
-     select $1, * from unnest($2::text[], $3::text[], $4::text[])`,
-    [userId, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
-  );
-}
-
-/** The user's accounts at identity providers. */
-export async function linksOf(db: Db, userId: string): Promise<IdpLink[]> {
-  const { rows } = await db.query<IdpLink>(
-    `select idp_id as "idpId", external_user_id as "userId", display_name as "userName"
-     from user_idp_links where user_id = $1 order by idp_id, external_user_id`,
-    [userId],
-  );
-  return rows;
-}
-
-/** Users' metadata: entries that programs store with them. Values are bytes, base64 in JSON. */
-
-/** Adds entries to a user who has no entries with these keys yet. */
-export async function insertMetadata(db: Db, userId: string, entries: readonly MetadataEntry[]): Promise<void> {
-  await db.query(
-    `insert into user_metadata (user_id, key, value)
-     select $1, key, decode(rpad(value, (length(value) + 3) / 4 * 4, '='), 'base64')
-     from unnest($2::text[], $3::text[]) as entry (key, value)`,
-    [userId, entries.map((e) => e.key), entries.map((e) => e.value)],
-  );
-}
-
-/** Metadata by key; values as padded base64. */
-export async function metadataOf(db: Db, userId: string): Promise<MetadataEntry[]> {
-  const { rows } = await db.query<{ key: string; value: Buffer }>(
-    'select key, value from user_metadata where user_id = $1 order by key',
-    [userId],
-  );
-  return rows.map(({ key, value }) => ({ key, value: value.toString('base64') }));
 }

@@ -1,3 +1,9 @@
+/**
+ * Routes of users: read, search, create, change their state, delete.
+ *
+ * Guarantee: only users of organizations on which the caller has a role are found and counted. To search in another one
+ * is 403, whether or not it exists. Nobody changes the state of a user with more rights than their own.
+ */
 import { type Request, type Response, Router } from 'express';
 import { newHuman } from '../../contract/humans.ts';
 import { templateOrigin } from '../../contract/link-templates.ts';
@@ -18,6 +24,7 @@ import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Reads } from '../../platform/db/replica.ts';
+import type { Secrets } from '../../platform/encryption.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { badFields, LARGE_BODY, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { newId } from '../../platform/ids.ts';
@@ -25,31 +32,10 @@ import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requi
 import { createHuman, type HumanDeps } from './create.ts';
 import { linksOf, metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
-import { changeState, type HasFailedLogins, type StateChange, TRANSITIONS } from './states.ts';
-import { deleteUser, findUser, insertUser, reachForChange, type User, userNotFound } from './store.ts';
-export async function postHuman(deps: HumanDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  orgsFor(caller, 'createHumanUser');
-  const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
-  const org = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
-  await requireAllowedTemplate(deps, org.id, 'email.sendCode.urlTemplate', body.email.sendCode?.urlTemplate);
-  res.json(await createHuman(deps, org, body, caller.userId));
-}
+import { changeState, type StateChange, TRANSITIONS } from './states.ts';
+import { accessForChange, deleteUser, findUser, insertUser, type User, userNotFound } from './store.ts';
 
-/**
- * The organization of the new user. The body takes precedence over the header, which is the default for calls that name
- * none.
- * @throws ApiError 403; for an IAM_OWNER 404 if the organization does not exist
- */
-async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<Org> {
-  const { orgId, orgDomain } = named;
-  const org = orgDomain === undefined ? await findOrg(pool, orgId) : await findOrgByDomain(pool, orgDomain);
-  if (org && may(caller, 'createHumanUser', org.id)) return org;
-  throw caller.isIamOwner ? orgNotFound() : permissionDenied();
-}
-
-/** Routes to read one user by id, their metadata and links. */
-
+/** Routes that read one user by id, their metadata and links. */
 export function readRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.get('/v2beta/users/:userId', async (req, res) => {
@@ -72,42 +58,7 @@ async function readableUser(pool: Pool, operation: OperationId, req: Request, re
   return requireReach(callerOf(res), operation, await findUser(pool, pathId(req, 'userId')), userNotFound);
 }
 
-/** Routes to deactivate, reactivate, lock, unlock and delete users; never users with more rights than the caller. */
-
-export function stateRoutes({ pool }: { pool: Pool }, hasFailedLogins: HasFailedLogins): Router {
-  const router = Router();
-  for (const change of Object.keys(TRANSITIONS) as StateChange[]) {
-    router.post(`/v2beta/users/:userId/${change}`, (req, res) =>
-      act(pool, TRANSITIONS[change].operation, req, res, (db, user, editor) =>
-        changeState(db, user, change, editor, hasFailedLogins),
-      ),
-    );
-  }
-  router.delete('/v2beta/users/:userId', (req, res) => act(pool, 'deleteUser', req, res, deleteUser));
-  return router;
-}
-
-type Action = (db: Db, user: User, editor: string) => Promise<AppendedEvent>;
-
-/** Runs the action on the user of the path, with their row locked, and responds with its details. */
-async function act(pool: Pool, operation: OperationId, req: Request, res: Response, action: Action): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const answer = await transaction(pool, async (db) => {
-    const { user } = await reachForChange(db, caller, operation, userId, 'for update');
-    const { sequence, createdAt } = await action(db, user, caller.userId);
-    return details({ sequence, changedAt: createdAt, resourceOwner: user.orgId });
-  });
-  res.json({ details: answer });
-}
-
-/**
- * The search of users, and its older form for one organization.
- *
- * Guarantee: only users of organizations on which the caller has a role are found and counted. To search in another one
- * is 403, whether or not it exists.
- */
-
+/** The search of users, and its older form for one organization. */
 export function searchRoutes({ pool, reads }: { pool: Pool; reads: Reads }): Router {
   const router = Router();
   router.post('/v2beta/users', async (req, res) => {
@@ -151,14 +102,39 @@ async function searchedOrgs(pool: Pool, caller: Caller, named: string | undefine
   return [await oneOrg(pool, caller, 'searchUsers', named)];
 }
 
-/** The same for one organization. */
+/** The id of the one organization to search in. @throws ApiError 403, 404 */
 async function oneOrg(pool: Pool, caller: Caller, operation: OperationId, orgId: string): Promise<string> {
   requirePermission(caller, operation, orgId);
   return (await requireOrg(pool, orgId)).id;
 }
 
-/** Route to create machine users. */
+/** The route that creates human users. */
+export function humanRoutes(deps: HumanDeps): Router {
+  return Router().post('/v2beta/users/human', (req, res) => addHuman(deps, req, res));
+}
 
+async function addHuman(deps: HumanDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  orgsFor(caller, 'createHumanUser');
+  const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
+  const org = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
+  await requireAllowedTemplate(deps, org.id, 'email.sendCode.urlTemplate', body.email.sendCode?.urlTemplate);
+  res.json(await createHuman(deps, org, body, caller.userId));
+}
+
+/**
+ * The organization of the new user. The body takes precedence over the header, which is the default for calls that name
+ * none.
+ * @throws ApiError 403; for an IAM_OWNER 404 if the organization does not exist
+ */
+async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<Org> {
+  const { orgId, orgDomain } = named;
+  const org = orgDomain === undefined ? await findOrg(pool, orgId) : await findOrgByDomain(pool, orgDomain);
+  if (org && may(caller, 'createHumanUser', org.id)) return org;
+  throw caller.isIamOwner ? orgNotFound() : permissionDenied();
+}
+
+/** The route that creates machine users. */
 export function machineRoutes({ pool }: { pool: Pool }): Router {
   return Router().post('/management/v1/users/machine', (req, res) => addMachine(pool, req, res));
 }
@@ -183,10 +159,37 @@ async function addMachine(pool: Pool, req: Request, res: Response): Promise<void
   });
 }
 
-/** Which URL templates a link in an email may use. */
+/** Routes that deactivate, reactivate, lock, unlock and delete users. */
+export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
+  const router = Router();
+  for (const change of Object.keys(TRANSITIONS) as StateChange[]) {
+    router.post(`/v2beta/users/:userId/${change}`, (req, res) =>
+      act(pool, TRANSITIONS[change].operation, req, res, (db, user, editor) =>
+        changeState({ db, secrets }, user, change, editor),
+      ),
+    );
+  }
+  router.delete('/v2beta/users/:userId', (req, res) => act(pool, 'deleteUser', req, res, deleteUser));
+  return router;
+}
+
+type Action = (db: Db, user: User, editor: string) => Promise<AppendedEvent>;
+
+/** Runs the action on the user of the path, with their row locked, and responds with its details. */
+async function act(pool: Pool, operation: OperationId, req: Request, res: Response, action: Action): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const answer = await transaction(pool, async (db) => {
+    const { user } = await accessForChange(db, caller, operation, userId, 'for update');
+    const { sequence, createdAt } = await action(db, user, caller.userId);
+    return details({ sequence, changedAt: createdAt, resourceOwner: user.orgId });
+  });
+  res.json({ details: answer });
+}
 
 /**
- * Call it for managers; users may not choose where a link leads (`requireVouching`).
+ * Refuses a URL template that the links in emails of the organization may not use. Call it for managers; users may not
+ * choose where a link leads (`requireVouching`).
  * @param field its path in the body
  * @throws ApiError 400 URL-TEMPLATE-NOT-ALLOWED
  */

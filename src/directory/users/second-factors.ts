@@ -1,5 +1,5 @@
-import { type Db, prepared } from '../../platform/db/pool.ts';
 /** Stores second factors: at most one per user, with an encrypted secret. */
+import { type Db, prepared } from '../../platform/db/pool.ts';
 
 export interface StoredTotp {
   /** Encrypted. */
@@ -8,6 +8,7 @@ export interface StoredTotp {
   active: boolean;
 }
 
+/** The second factor of a user, pending or active. */
 export async function findTotp(db: Db, userId: string): Promise<StoredTotp | undefined> {
   const text = 'select secret, confirmed_at is not null as active from user_totp where user_id = $1';
   const { rows } = await db.query<StoredTotp>(prepared(text, [userId]));

@@ -1,15 +1,14 @@
-import { checkMs } from '../../passwords/hasher.ts';
-import type { Db } from '../../platform/db/pool.ts';
-
 /**
  * Which times the checks of password hashes take that are in use in this instance: the answer to a wrong password takes
- * as long as the slowest of them, for every user and for unknown ones. More than two seconds do not count: otherwise one
- * organization could delay the answers of all others by the most expensive hash that is accepted.
+ * as long as the slowest of them, for every user and for unknown ones. More than two seconds do not count: otherwise
+ * one organization could delay the answers of all others by the most expensive hash that is accepted.
  *
  * Guarantee: a time is known to all processes from the import of its first user, and at the latest from the first
  * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most
  * 50 rows. Of a password source, the time of its slowest refusal counts for an hour.
  */
+import { checkMs } from '../../passwords/hasher.ts';
+import type { Db } from '../../platform/db/pool.ts';
 
 /** Times are rounded up to this, so few of them differ. */
 const STEP_MS = 100;
@@ -33,7 +32,7 @@ export async function rememberSlowHash(db: Db, hash: string): Promise<void> {
   await rememberSlow(db, slowMs(hash));
 }
 
-/** The same, with the result of `slowMs`. Writes at most once a day for each time. */
+/** Records a time that `slowMs` returned. Writes at most once a day for each time. */
 export async function rememberSlow(db: Db, ms: number): Promise<void> {
   if (ms === 0) return;
   await db.query(

@@ -1,20 +1,20 @@
-import type { OperationId } from '../../contract/permissions.ts';
-import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { ensureOwnerRemains } from '../members.ts';
-import { revokeLogins } from '../revocation.ts';
-import type { User, UserState } from './store.ts';
-
 /**
  * The states of a user and the only transitions between them (diagram in README.md).
  *
  * Guarantee: a transition happens only from its `from` states; the update itself enforces this. The same transaction
  * appends the event and, where the user is deactivated or locked, revokes sessions and grants; so none of them is left
  * when the call returns, and none comes back.
- *
- * On crash: before the commit, nothing has happened.
  */
+import type { OperationId } from '../../contract/permissions.ts';
+import type { UserState } from '../../contract/users.ts';
+import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { ensureOwnerRemains } from '../members.ts';
+import { revokeLogins } from '../revocation.ts';
+import { hasFailedLogins } from '../sign-in-events.ts';
+import type { User } from './store.ts';
 
 interface Transition {
   operation: OperationId;
@@ -37,9 +37,6 @@ export const TRANSITIONS = {
 
 export type StateChange = keyof typeof TRANSITIONS;
 
-/** Whether failed logins of a user count. Of an active user, `unlock` ends the delays and timed locks that they cause. */
-export type HasFailedLogins = (db: Db, userId: string) => Promise<boolean>;
-
 // A user who was stopped before they set their first password must still set it: the code of that mail is then open.
 const UPDATE = `
 update users u set sequence = $2, changed_at = $3,
@@ -56,14 +53,14 @@ where id = $1 and state = $5`;
  *   last active IAM_OWNER
  */
 export async function changeState(
-  db: Db,
+  { db, secrets }: { db: Db; secrets: Secrets },
   user: User,
   change: StateChange,
   editor: string,
-  hasFailedLogins: HasFailedLogins,
 ): Promise<AppendedEvent> {
   const { from, to, event: type } = TRANSITIONS[change];
-  const endsLocks = change === 'unlock' && user.state === 'active' && (await hasFailedLogins(db, user.id));
+  // Of an active user, `unlock` ends the delays and timed locks that failed logins cause.
+  const endsLocks = change === 'unlock' && user.state === 'active' && (await hasFailedLogins(db, secrets, user.id));
   if (!endsLocks && !isOneOf(user.state, from)) throw wrongState(user.state, change);
   if (to !== 'active') await ensureOwnerRemains(db, user.id);
   const { id: aggregateId, orgId: resourceOwner } = user;

@@ -1,3 +1,23 @@
+/**
+ * Reads, adds and deletes stored users, finds them by their login names, and says whom a caller may change.
+ *
+ * A user's login names are `userName@primaryDomain`, and the bare `userName` (contract section 3). Names compare by
+ * `nameKey`.
+ *
+ * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
+ * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the
+ * caller may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is
+ * told whether a name exists elsewhere.
+ *
+ * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
+ * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this
+ * rule come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
+ *
+ * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
+ * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
+ *
+ * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
+ */
 import {
   type Caller,
   covers,
@@ -7,18 +27,13 @@ import {
   requireReach,
 } from '../../contract/permissions.ts';
 import type { LoginScope } from '../../contract/sessions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { dropUnsentMails } from '../../messages/mail/outbox.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
-/**
- * Reads, adds and deletes stored users.
- * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
- */
-
-export type UserState = 'active' | 'inactive' | 'locked' | 'initial';
 
 export interface User {
   id: string;
@@ -105,11 +120,30 @@ export async function insertUser(db: Db, user: NewUser, editor: string): Promise
   const event = await userEvent(db, user, `user.${kind}.added`, editor);
   const { human: h, machine: m } = user;
   const values = [
-    ...[user.id, user.orgId, kind, 'active', user.userName, nameKey(user.userName), event.sequence],
-    ...[h?.givenName, h?.familyName, h?.nickName, h?.displayName, h?.preferredLanguage, h?.gender ?? 0],
-    ...[h?.email, h && nameKey(h.email), h?.emailVerified ?? false, h?.phone, h?.phoneVerified ?? false],
-    ...[h?.passwordHash, h?.passwordHash ? event.createdAt : undefined, h?.passwordChangeRequired ?? false],
-    ...[m?.name, m?.description, m?.accessTokenType ?? 0],
+    user.id,
+    user.orgId,
+    kind,
+    'active',
+    user.userName,
+    nameKey(user.userName),
+    event.sequence,
+    h?.givenName,
+    h?.familyName,
+    h?.nickName,
+    h?.displayName,
+    h?.preferredLanguage,
+    h?.gender ?? 0,
+    h?.email,
+    h && nameKey(h.email),
+    h?.emailVerified ?? false,
+    h?.phone,
+    h?.phoneVerified ?? false,
+    h?.passwordHash,
+    h?.passwordHash ? event.createdAt : undefined,
+    h?.passwordChangeRequired ?? false,
+    m?.name,
+    m?.description,
+    m?.accessTokenType ?? 0,
   ];
   try {
     await db.query(INSERT, values);
@@ -148,6 +182,31 @@ export async function deleteUser(db: Db, user: { id: string; orgId: string }, ed
   return userEvent(db, user, 'user.removed', editor);
 }
 
+/** How a caller reaches a user. `manager`: by a role on the user's organization, which may also be the caller's own. */
+export type Relation = 'self' | 'manager';
+
+export interface Reached {
+  user: User;
+  relation: Relation;
+}
+
+/**
+ * The user, for a caller who may do `operation` to them. Users with more rights than the caller are refused: otherwise
+ * the caller could take over their rights by changing them, or get rid of them.
+ * @throws ApiError 403, or 404 to an IAM_OWNER
+ */
+export async function accessForChange(
+  db: Db,
+  caller: Caller,
+  operation: OperationId,
+  userId: string,
+  lock?: UserLock,
+): Promise<Reached> {
+  const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
+  if (user.id !== caller.userId && !covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
+  return { user, relation: may(caller, operation, user.orgId) ? 'manager' : 'self' };
+}
+
 function userEvent(db: Db, user: { id: string; orgId: string }, type: string, editor: string): Promise<AppendedEvent> {
   return appendEvent(db, { aggregateType: 'user', aggregateId: user.id, resourceOwner: user.orgId, type, editor });
 }
@@ -156,23 +215,6 @@ function userEvent(db: Db, user: { id: string; orgId: string }, type: string, ed
 export function userNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.');
 }
-
-/**
- * A user's login names: `userName@primaryDomain`, and the bare `userName` (contract section 3). Names compare by
- * `nameKey`.
- *
- * Several organizations may have a user with the same bare name. It belongs to the user who had it first; the others
- * use it where the organization is known, and their full name elsewhere. A full name wins among the users whom the caller
- * may see: the instance's owner gives an organization its domain, and so all names that end with it. Nobody is told
- * whether a name exists elsewhere.
- *
- * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
- * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this rule
- * come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
- *
- * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
- * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
- */
 
 /** SQL over `users u join organizations o`: the full login name. */
 export const LOGIN_NAME = `u.user_name || '@' || o.primary_domain`;
@@ -231,7 +273,9 @@ function withAddress(key: string, within: string): string {
       limit ${MOST_SHARED + 1}) shared) <= ${MOST_SHARED}`;
 }
 
-/** The id of the only user of the organization with this verified address, unless the text is an older name elsewhere. */
+/**
+ * The id of the only user of the organization with this verified address, unless the text is an older name elsewhere.
+ */
 function addressOfOrg(key: string, within: string, org: string): string {
   return `(select min(h.id) from users h where ${withAddress(key, within)} and h.org_id = ${org}
       and not exists (select from users n
@@ -269,31 +313,4 @@ function fullName(
     `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))} ${within} ${allowed}
       and f.org_id = (select q.id from organizations q where q.primary_domain = ${parameter(key.slice(at + 1))}))`,
   ];
-}
-
-/** Which users a caller may change: those that the permissions table allows, except users with more rights. */
-
-/** `manager`: by a role on the user's organization, which may also be the caller's own. */
-export type Standing = 'self' | 'manager';
-
-export interface Reached {
-  user: User;
-  standing: Standing;
-}
-
-/**
- * The user, for a caller who may do `operation` to them. Users with more rights than the caller are refused: otherwise
- * the caller could take over their rights by changing them, or get rid of them.
- * @throws ApiError 403, or 404 to an IAM_OWNER
- */
-export async function reachForChange(
-  db: Db,
-  caller: Caller,
-  operation: OperationId,
-  userId: string,
-  lock?: UserLock,
-): Promise<Reached> {
-  const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
-  if (user.id !== caller.userId && !covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
-  return { user, standing: may(caller, operation, user.orgId) ? 'manager' : 'self' };
 }

@@ -1,19 +1,38 @@
-import { parseDuration, timeoutProblem } from '../../contract/import-options.ts';
+import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { ApiError } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
-import { forgetFailures, publishEnd, RAN } from '../entries/item.ts';
+import { badTimeout, requireTimeout } from '../entries/options.ts';
+import { forgetFailures, publishEnd, RAN } from '../entries/outcome.ts';
+import { requireState } from '../entries/states.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import { importNotFound } from '../status/progress.ts';
+
 /**
- * What all actions on an import (cancel, pause, resume, retry, undo, send mails) have in common. An action locks the
- * import's row first, so no batch can commit without the action seeing its result. It writes an audit event with its
- * change. It is idempotent: repeating it has no further effect. In a state that does not allow it, it is refused.
- * On crash before the commit: nothing has happened.
+ * The actions on an import: cancel, pause, resume, retry, send mails. (Undo has a file of its own.)
+ *
+ * An action locks the import's row first, so no batch can commit without the action seeing its result, and writes an
+ * audit event with its change. While an import is paused its clock is stopped, so it resumes with the time it had
+ * left.
+ *
+ * Guarantee: an action is one transaction. No user is written after a cancel or a pause was answered. The actions are
+ * idempotent: repeating one has no further effect. In a state that does not allow it (entries/states.ts), an action
+ * answers FAILED_PRECONDITION and changes nothing.
  */
+
+/** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
+const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
+
+const LOCKED = `
+  select case when overdue and state = 'running' then 'timed_out' else state::text end as state,
+    resource_owner as "resourceOwner", overdue, erased, dry_run as "dryRun", retried
+  from (
+    select i.state, i.resource_owner, i.paused_at is null and i.deadline <= clock_timestamp() as overdue,
+      i.erased_to is not null as erased, i.dry_run, i.retried
+    from imports i where i.id = $1 and i.removed_to is null) import`;
 
 /** An import whose row is locked. */
 export interface LockedImport {
@@ -30,13 +49,125 @@ export interface LockedImport {
   retried: boolean;
 }
 
-const LOCKED = `
-  select case when overdue and state = 'running' then 'timed_out' else state::text end as state,
-    resource_owner as "resourceOwner", overdue, erased, dry_run as "dryRun", retried
-  from (
-    select i.state, i.resource_owner, i.paused_at is null and i.deadline <= clock_timestamp() as overdue,
-      i.erased_to is not null as erased, i.dry_run, i.retried
-    from imports i where i.id = $1 and i.removed_to is null) import`;
+export interface NewTimeout {
+  /** A Go duration from now, as the caller sent it; absent: the time left of the old timeout. */
+  timeout: string | undefined;
+  /** The longest allowed. */
+  max: string;
+}
+
+/** Stops the import until it is resumed. Unlike in a pause, its clock runs on, even if it was paused before. */
+export async function cancelImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  let ran: Ran | undefined;
+  await act(pool, caller, importId, 'import.cancelled', async (db, import_) => {
+    if (import_.state === 'cancelled') return false;
+    requireState(import_, 'cancel');
+    const { rows } = await db.query<Ran>(
+      `update imports set state = 'cancelled', changed_at = clock_timestamp(), finished_at = clock_timestamp(),
+         deadline = ${MOVED_DEADLINE}, stood = stood + coalesce(clock_timestamp() - paused_at, '0'), paused_at = null
+       where id = $1 returning ${RAN}`,
+      [importId],
+    );
+    [ran] = rows;
+    return true;
+  });
+  publishEnd('cancelled', ran);
+}
+
+/** Stops the import and its clock until it is resumed. */
+export async function pauseImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  await act(pool, caller, importId, 'import.paused', async (db, import_) => {
+    if (import_.state === 'paused') return false;
+    requireState(import_, 'pause');
+    await db.query(
+      `update imports set state = 'paused', changed_at = clock_timestamp(), paused_at = clock_timestamp() where id = $1`,
+      [importId],
+    );
+    return true;
+  });
+}
+
+/**
+ * Continues with exactly the items that are pending.
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
+ */
+export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
+  if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
+  await act(pool, caller, importId, 'import.resumed', async (db, import_) => {
+    if (import_.state === 'running') return false;
+    requireState(import_, 'resume');
+    requireData(import_);
+    requireTimeLeft(import_, timeout);
+    await runAgain(db, importId, timeout, 'resume');
+    await resetCursor(db, importId, true);
+    return true;
+  });
+}
+
+/**
+ * Retries the failed items: they become pending again, and the import runs. Items that are still pending are processed
+ * too. Without failed items, does nothing.
+ *
+ * Only items that failed in the database are retried, such as conflicts and users that PostgreSQL refused. An invalid
+ * entry stays failed, as retrying cannot fix it; the report returns it to be corrected.
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
+ */
+export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
+  if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
+  await act(pool, caller, importId, 'import.retried', async (db, import_) => {
+    // A repeated retry, before or after all items succeeded.
+    if (import_.retried && ['running', 'succeeded'].includes(import_.state)) return false;
+    requireState(import_, 'retry');
+    requireData(import_);
+    requireTimeLeft(import_, timeout);
+    if ((await reopenFailed(db, importId)) === 0) return false;
+    await runAgain(db, importId, timeout, 'retry');
+    await resetCursor(db, importId, true);
+    return true;
+  });
+}
+
+/** Returns how many items are pending again. */
+async function reopenFailed(db: Db, importId: string): Promise<number> {
+  await allowLong(db);
+  const { rows } = await db.query<{ n: number }>(
+    `with reopened as (
+       update import_items set state = 'pending', error = null
+       where import_id = $1 and error is not null and state = 'failed' and user_name_key is not null returning org_index
+     ),
+     per_org as (select org_index, count(*)::int as n from reopened group by org_index),
+     of_orgs as (
+       update import_orgs o set failed = o.failed - p.n from per_org p
+       where o.import_id = $1 and o.org_index = p.org_index
+     ),
+     counted as (select coalesce(sum(n), 0)::int as n from per_org)
+     update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n from counted c where i.id = $1 returning c.n`,
+    [importId],
+  );
+  await forgetFailures(db, importId);
+  return rows[0]?.n ?? 0;
+}
+
+/**
+ * `_send_mails`: releases the mails that an import holds (`mails=none`); mails of users yet to be written are sent as
+ * they are written. Without held mails, does nothing.
+ *
+ * A mail that is due is always written together with its user. While an import holds its mails, the relay skips them;
+ * so this action changes one row, whatever the size of the import and whether or not it still runs. If a user has
+ * since verified their address, set a password or been deleted, their mail no longer exists (`revokeCodes`).
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-DRY-RUN
+ */
+export async function releaseMails(pool: Pool, caller: Caller, importId: string): Promise<void> {
+  await act(pool, caller, importId, 'import.mails.released', async (db, import_) => {
+    requireState(import_, 'sendMails');
+    if (import_.dryRun) throw new ApiError('FAILED_PRECONDITION', 'IMPORT-DRY-RUN', 'A dry run has no mails to send.');
+    const { rowCount } = await db.query(
+      `update imports set mails = 'released', changed_at = clock_timestamp() where id = $1 and mails = 'held'`,
+      [importId],
+    );
+    return rowCount === 1;
+  });
+}
 
 /**
  * Runs `change` with the import's row locked; if it changed something, appends the event.
@@ -70,34 +201,11 @@ export async function act(
   });
 }
 
-export interface NewTimeout {
-  /** A Go duration from now, as the caller sent it; absent: the time left of the old timeout. */
-  timeout: string | undefined;
-  /** The longest allowed. */
-  max: string;
-}
-
-/** @throws ApiError 400 IMPORT-TIMEOUT unless the timeout is absent or valid */
-export function requireGoodTimeout({ timeout, max }: NewTimeout): void {
-  const problem = timeout === undefined ? undefined : timeoutProblem(timeout, max);
-  if (problem) throw badTimeout(problem);
-}
-
-/** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and no new timeout is given */
-export function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
-  if (timeout === undefined && import_.overdue) throw badTimeout('is required, as the deadline has passed');
-}
-
 /**
  * Makes the import run again, for `timeout` or for the time that was left. The time in which it did not run does not
  * count in its rate, and the time in which it was paused does not count against its deadline.
  */
-export async function runAgain(
-  db: Db,
-  importId: string,
-  { timeout }: NewTimeout,
-  by: 'resume' | 'retry',
-): Promise<void> {
+async function runAgain(db: Db, importId: string, { timeout }: NewTimeout, by: 'resume' | 'retry'): Promise<void> {
   await db.query(
     `update imports set state = 'running', changed_at = clock_timestamp(), finished_at = null, paused_at = null,
        retried = $4,
@@ -110,18 +218,9 @@ export async function runAgain(
   );
 }
 
-/** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
-export const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;
-
-/** @param done completes "An import cannot be …". @throws ApiError 400 unless the import is in one of the states */
-export function requireState(import_: LockedImport, states: readonly string[], done: string): void {
-  if (states.includes(import_.state)) return;
-  const shown = (state: string) => `IMPORT_STATE_${state.toUpperCase()}`;
-  throw new ApiError(
-    'FAILED_PRECONDITION',
-    'IMPORT-STATE',
-    `An import in state ${shown(import_.state)} cannot be ${done}. It must be in state ${states.map(shown).join(' or ')}.`,
-  );
+/** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and no new timeout is given */
+function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
+  if (timeout === undefined && import_.overdue) throw badTimeout('is required, as the deadline has passed');
 }
 
 /** @throws ApiError 400 when the data of the remaining users has been erased */
@@ -132,142 +231,4 @@ export function requireData(import_: LockedImport): void {
     'IMPORT-ERASED',
     'The data of the remaining users was erased at the end of the retention time. Send these users in a new import.',
   );
-}
-
-function badTimeout(problem: string): ApiError {
-  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
-}
-
-/**
- * Stopping and continuing an import: cancel, pause, resume. (Retry and undo have files of their own.)
- *
- * Guarantee: no user is written after a cancel or a pause was answered. While an import is paused its clock is stopped,
- * so it resumes with the time it had left. The actions are idempotent: repeating one has no further effect. In a state
- * that does not allow it, an action answers FAILED_PRECONDITION and changes nothing.
- */
-
-/** Stops the import until it is resumed. Unlike in a pause, its clock runs on, even if it was paused before. */
-export async function cancelImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
-  let ran: Ran | undefined;
-  await act(pool, caller, importId, 'import.cancelled', async (db, import_) => {
-    if (import_.state === 'cancelled') return false;
-    requireState(import_, ['running', 'paused'], 'cancelled');
-    const { rows } = await db.query<Ran>(
-      `update imports set state = 'cancelled', changed_at = clock_timestamp(), finished_at = clock_timestamp(),
-         deadline = ${MOVED_DEADLINE}, stood = stood + coalesce(clock_timestamp() - paused_at, '0'), paused_at = null
-       where id = $1 returning ${RAN}`,
-      [importId],
-    );
-    [ran] = rows;
-    return true;
-  });
-  publishEnd('cancelled', ran);
-}
-
-/** Stops the import and its clock until it is resumed. */
-export async function pauseImport(pool: Pool, caller: Caller, importId: string): Promise<void> {
-  await act(pool, caller, importId, 'import.paused', async (db, import_) => {
-    if (import_.state === 'paused') return false;
-    requireState(import_, ['running'], 'paused');
-    await db.query(
-      `update imports set state = 'paused', changed_at = clock_timestamp(), paused_at = clock_timestamp() where id = $1`,
-      [importId],
-    );
-    return true;
-  });
-}
-
-/**
- * Continues with exactly the items that are pending.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
- */
-export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
-  requireGoodTimeout(timeout);
-  await act(pool, caller, importId, 'import.resumed', async (db, import_) => {
-    if (import_.state === 'running') return false;
-    requireState(import_, ['timed_out', 'cancelled', 'paused'], 'resumed');
-    requireData(import_);
-    requireTimeLeft(import_, timeout);
-    await runAgain(db, importId, timeout, 'resume');
-    await resetCursor(db, importId, true);
-    return true;
-  });
-}
-
-/**
- * Retry: failed items become pending again, and the import runs.
- *
- * Guarantee: a single transaction, so the counts are right at every moment. Only items that failed in the database are
- * retried, such as conflicts and users that PostgreSQL refused. An invalid entry stays failed, as retrying cannot fix
- * it; the report returns it to be corrected. On crash before the commit: nothing has happened.
- */
-
-const ALLOWED_STATES = ['completed_with_errors', 'timed_out', 'cancelled', 'paused'];
-
-/**
- * Retries the failed items; items that are still pending are processed too. Without failed items, does nothing.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
- */
-export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
-  requireGoodTimeout(timeout);
-  await act(pool, caller, importId, 'import.retried', async (db, import_) => {
-    // A repeated retry, before or after all items succeeded.
-    if (import_.retried && ['running', 'succeeded'].includes(import_.state)) return false;
-    requireState(import_, ALLOWED_STATES, 'retried');
-    requireData(import_);
-    requireTimeLeft(import_, timeout);
-    if ((await reopenFailed(db, importId)) === 0) return false;
-    await runAgain(db, importId, timeout, 'retry');
-    await resetCursor(db, importId, true);
-    return true;
-  });
-}
-
-/** Returns how many items are pending again. */
-async function reopenFailed(db: Db, importId: string): Promise<number> {
-  await allowLong(db);
-  const { rows } = await db.query<{ n: number }>(
-    `with reopened as (
-       update import_items set state = 'pending', error = null
-       where import_id = $1 and error is not null and state = 'failed' and user_name_key is not null returning org_index
-     ),
-     per_org as (select org_index, count(*)::int as n from reopened group by org_index),
-     of_orgs as (
-       update import_orgs o set failed = o.failed - p.n from per_org p
-       where o.import_id = $1 and o.org_index = p.org_index
-     ),
-     counted as (select coalesce(sum(n), 0)::int as n from per_org)
-     update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n from counted c where i.id = $1 returning c.n`,
-    [importId],
-  );
-  await forgetFailures(db, importId);
-  return rows[0]?.n ?? 0;
-}
-
-/**
- * `_send_mails`: sends the mails that an import holds (`mails=none`).
- *
- * A mail that is due is always written together with its user. While an import holds its mails, the relay skips them;
- * so this action changes one row, whatever the size of the import and whether or not it still runs. If a user has since
- * verified their address, set a password or been deleted, their mail no longer exists (mail/codes.ts).
- * On crash before the commit: nothing has happened.
- */
-
-const ALLOWED_STATES2 = ['running', 'paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'];
-
-/**
- * Releases the held mails; those of users yet to be written are sent as they are written. Without held mails, does
- * nothing.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-DRY-RUN
- */
-export async function releaseMails(pool: Pool, caller: Caller, importId: string): Promise<void> {
-  await act(pool, caller, importId, 'import.mails.released', async (db, import_) => {
-    requireState(import_, ALLOWED_STATES2, 'asked to send its mails');
-    if (import_.dryRun) throw new ApiError('FAILED_PRECONDITION', 'IMPORT-DRY-RUN', 'A dry run has no mails to send.');
-    const { rowCount } = await db.query(
-      `update imports set mails = 'released', changed_at = clock_timestamp() where id = $1 and mails = 'held'`,
-      [importId],
-    );
-    return rowCount === 1;
-  });
 }

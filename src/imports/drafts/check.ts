@@ -1,73 +1,38 @@
 import type { z } from 'zod';
-import { type checkBody, parseDuration, type startBody, timeoutProblem } from '../../contract/import-options.ts';
+import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
 import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { rememberSlow } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
-import { ITEM_COLUMNS, publishBatch } from '../entries/item.ts';
-import { auditOf, type ImportDeps, type ImportOptions, keepOptions, unusual } from '../entries/options.ts';
-import type { HashCount } from '../entries/validate.ts';
-import { activate, createReceiving, touchReceiving } from '../intake/accept.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { ITEM_COLUMNS } from '../entries/item.ts';
+import type { HashCount } from '../entries/notes.ts';
+import {
+  auditOf,
+  type ImportDeps,
+  type ImportOptions,
+  keepOptions,
+  requireTimeout,
+  unusual,
+} from '../entries/options.ts';
+import { publishBatch } from '../entries/outcome.ts';
+import { requireState } from '../entries/states.ts';
+import { type Acceptance, activate, createReceiving, touchReceiving } from '../intake/accept.ts';
 import { requireRoom, requireUsed } from '../intake/requirements.ts';
 import type { Run } from './convert.ts';
 import { endJob, type Job } from './convert-lease.ts';
-import {
-  type ConversionResult,
-  type Draft,
-  type DraftState,
-  lockDraft,
-  type RunSettings,
-  requireDraftState,
-} from './draft.ts';
-/** What the caller of `_check` and `_start` asks for, and whether the draft's entries can be imported so. */
-
-/** @throws ApiError 400 */
-export function requireGoodTimeout(value: string, max: string): void {
-  const problem = timeoutProblem(value, max);
-  if (problem)
-    throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
-}
-
-export function runOptions(settings: RunSettings, { withoutEmail, passwordSource }: ConversionResult): ImportOptions {
-  return {
-    dryRun: false,
-    onExisting: settings.onExisting,
-    holdMails: settings.mails === 'none',
-    withoutEmail,
-    webhook: undefined,
-    passwordSource,
-  };
-}
+import { type ConversionResult, type Draft, lockDraft, type RunSettings } from './draft.ts';
 
 /**
- * The result of the conversion, whose users may all be imported by the caller.
- * @throws ApiError 400 when users name no organization; 403; 404 when an organization does not exist
- */
-export async function importable(
-  db: Db,
-  caller: Caller,
-  operation: OperationId,
-  draft: Draft,
-): Promise<ConversionResult> {
-  const result = draft.result as ConversionResult;
-  const orgIds = result.orgs.map(({ orgId }) => orgId).filter((orgId) => orgId !== '');
-  for (const orgId of orgIds) requirePermission(caller, operation, orgId);
-  const unnamed = result.orgs.find(({ orgId }) => orgId === '');
-  if (unnamed) {
-    const message = `${unnamed.total} users name no organization. Convert the files again with orgId.`;
-    throw new ApiError('FAILED_PRECONDITION', 'DRAFT-ORG', message);
-  }
-  for (const orgId of orgIds) await requireOrg(db, orgId);
-  return result;
-}
-
-/**
- * Checks a draft: copies its entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does.
- * The draft keeps its entries, for further checks and for the start.
+ * Requests a check of a draft, makes it, and starts the import of the draft's entries.
  *
- * On crash: the copy is an import in state `receiving`, which the rescuer removes; another worker begins again.
+ * A check copies the entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does. The
+ * draft keeps its entries, for further checks and for the start.
+ *
+ * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and
+ * the timeout begins. Nothing is sent or converted again. On crash in a check: the copy is an import in state
+ * `receiving`, which the rescuer removes; another worker begins again.
  */
 
 const BATCH = 20_000;
@@ -75,7 +40,28 @@ const TOUCH_MS = 10_000;
 /** A dry run keeps no data of an invalid entry. */
 const COPIED = ITEM_COLUMNS.map((column) => (column === 'entry_sealed' ? 'null' : column));
 
-/** Starts the dry run. Returns its id. */
+/** Requests a check, for which a worker then judges the entries. @throws ApiError 400, 403, 404, 429 */
+export async function requestCheck(
+  deps: ImportDeps,
+  caller: Caller,
+  importId: string,
+  body: z.output<typeof checkBody>,
+): Promise<void> {
+  requireTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
+  await requireRoom(deps, caller);
+  await transaction(deps.pool, async (db) => {
+    const draft = await lockDraft(db, importId);
+    requireState(draft, 'check');
+    await importable(db, caller, 'checkImport', draft);
+    await db.query(
+      `update import_drafts set state = 'checking', settings = $2, check_id = null, error = null, attempts = 0,
+         run = run + 1, requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
+      [importId, JSON.stringify({ ...body, by: caller.userId })],
+    );
+  });
+}
+
+/** Makes a requested check: starts its dry run, whose id it returns. */
 export async function startCheck(pool: Pool, job: Job, draft: Draft, run: Run): Promise<string> {
   const result = draft.result as ConversionResult;
   const settings = draft.settings as RunSettings;
@@ -93,12 +79,7 @@ export async function startCheck(pool: Pool, job: Job, draft: Draft, run: Run): 
       payload: { total: result.total, ...auditOf(options), draft: draft.importId },
     });
     await keepOptions(db, checkId, options, result.hashes as HashCount[]);
-    const batch = await activate(db, {
-      ...{ importId: checkId, sequence, timeout: settings.timeout, warnings: result.warnings, orgs: result.orgs },
-      timeoutMs: parseDuration(settings.timeout) as number,
-      hasDuplicates: result.hasDuplicates,
-      duplicates: { skips: settings.onExisting === 'skip', erases: true },
-    });
+    const batch = await activate(db, { importId: checkId, sequence, ...acceptanceOf(result, settings, true) });
     if (!(await endJob(db, job, { check_id: checkId }))) throw new Error('another worker checks the draft');
     return batch;
   });
@@ -127,52 +108,21 @@ async function copyEntries(
   }
 }
 
-/**
- * Requests a check of a draft, and starts the import of its entries.
- *
- * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and the
- * timeout begins. Nothing is sent or converted again.
- * On crash before the commit: the draft is as it was.
- */
-
-const CONVERTED: readonly DraftState[] = ['draft', 'checked'];
-
-/** A worker then judges the entries. @throws ApiError 400, 403, 404, 429 */
-export async function requestCheck(
-  deps: ImportDeps,
-  caller: Caller,
-  importId: string,
-  body: z.output<typeof checkBody>,
-): Promise<void> {
-  requireGoodTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
-  await requireRoom(deps, caller);
-  await transaction(deps.pool, async (db) => {
-    const draft = await lockDraft(db, importId);
-    requireDraftState(draft, CONVERTED, 'checked');
-    await importable(db, caller, 'checkImport', draft);
-    await db.query(
-      `update import_drafts set state = 'checking', settings = $2, check_id = null, error = null, attempts = 0,
-         run = run + 1, requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
-      [importId, JSON.stringify({ ...body, by: caller.userId })],
-    );
-  });
-}
-
-/** The import runs when this returns. @throws ApiError 400, 403, 404, 429 */
+/** Starts the import, which runs when this returns. @throws ApiError 400, 403, 404, 429 */
 export async function startDraft(
   deps: ImportDeps,
   caller: Caller,
   importId: string,
   { skipBroken, webhook, ...body }: Omit<z.output<typeof startBody>, 'webhook'> & Pick<ImportOptions, 'webhook'>,
 ): Promise<void> {
-  requireGoodTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
+  requireTimeout(body.timeout, deps.config.MAX_IMPORT_TIMEOUT);
   await requireRoom(deps, caller);
   const settled = await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
-    requireDraftState(draft, CONVERTED, 'started');
+    requireState(draft, 'start');
     const result = await importable(db, caller, 'startImport', draft);
     if (result.broken > 0 && !skipBroken) throw brokenRecords(result.broken);
-    // Before the users exist, so that their first failed login does not differ from that of an unknown user.
+    // Before the users exist, so that their first failed login takes as long as a login of an unknown user.
     await rememberSlow(deps.pool, result.slowestMs);
     await requireUsed(db, result.sources ?? [], (org) => result.orgs[org]?.orgId ?? '');
     const options = unusual({ ...runOptions({ ...body, by: caller.userId }, result), webhook });
@@ -189,18 +139,51 @@ export async function startDraft(
     await db.query(`update import_drafts set state = 'started', changed_at = clock_timestamp() where import_id = $1`, [
       importId,
     ]);
-    return activate(db, {
-      ...{ importId, sequence, timeout: body.timeout, warnings: result.warnings, orgs: result.orgs },
-      timeoutMs: parseDuration(body.timeout) as number,
-      hasDuplicates: result.hasDuplicates,
-      duplicates: { skips: body.onExisting === 'skip', erases: false },
-      source: draft.source,
-    });
+    return activate(db, { importId, sequence, ...acceptanceOf(result, body, false), source: draft.source });
   });
   publishBatch(settled);
+}
+
+/** @param erases the data of failed items is erased too, as in a dry run */
+function acceptanceOf(
+  { warnings, orgs, hasDuplicates }: ConversionResult,
+  { timeout, onExisting }: Pick<RunSettings, 'timeout' | 'onExisting'>,
+  erases: boolean,
+): Omit<Acceptance, 'importId' | 'sequence'> {
+  const timeoutMs = parseDuration(timeout) as number;
+  const duplicates = { skips: onExisting === 'skip', erases };
+  return { timeout, timeoutMs, warnings, orgs, hasDuplicates, duplicates };
 }
 
 function brokenRecords(count: number): ApiError {
   const message = `${count} records of the files cannot be read. Correct the files, or leave these out with skipBroken.`;
   return new ApiError('FAILED_PRECONDITION', 'DRAFT-BROKEN', message);
+}
+
+function runOptions(settings: RunSettings, { withoutEmail, passwordSource }: ConversionResult): ImportOptions {
+  return {
+    dryRun: false,
+    onExisting: settings.onExisting,
+    holdMails: settings.mails === 'none',
+    withoutEmail,
+    webhook: undefined,
+    passwordSource,
+  };
+}
+
+/**
+ * The result of the conversion, whose users may all be imported by the caller.
+ * @throws ApiError 400 when users name no organization; 403; 404 when an organization does not exist
+ */
+async function importable(db: Db, caller: Caller, operation: OperationId, draft: Draft): Promise<ConversionResult> {
+  const result = draft.result as ConversionResult;
+  const orgIds = result.orgs.map(({ orgId }) => orgId).filter((orgId) => orgId !== '');
+  for (const orgId of orgIds) requirePermission(caller, operation, orgId);
+  const unnamed = result.orgs.find(({ orgId }) => orgId === '');
+  if (unnamed) {
+    const message = `${unnamed.total} users name no organization. Convert the files again with orgId.`;
+    throw new ApiError('FAILED_PRECONDITION', 'DRAFT-ORG', message);
+  }
+  for (const orgId of orgIds) await requireOrg(db, orgId);
+  return result;
 }

@@ -1,15 +1,18 @@
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+
 /**
  * The work on drafts that a worker does: a conversion or a check. One worker at a time has it, under a lease in the
  * draft's row.
  *
- * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is refused,
- * as each statement that counts names the run and the holder.
+ * Guarantee: a worker that is dead or frozen loses the work when its lease expires; whatever it writes later is
+ * refused, as each statement that counts names the run and the holder.
  * On crash: another worker begins again when the lease has expired.
  */
 
-export const LEASE_MS = 15_000;
+const LEASE_MS = 15_000;
 export const RENEW_MS = 2000;
+
+const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';
 
 export interface Job {
   importId: string;
@@ -47,13 +50,11 @@ export async function claimJob(pool: Pool, holder: string, onlyIdle = false): Pr
   });
 }
 
-const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';
-
 function keyOf({ importId, state, run, holder }: Job): unknown[] {
   return [importId, state, run, holder];
 }
 
-/** Returns whether the job is still this worker's. @param progress is shown to those who wait */
+/** Renews the lease; returns whether the job is still this worker's. @param progress is shown to those who wait */
 export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<boolean> {
   const { rowCount } = await db.query(
     `update import_drafts set held_until = clock_timestamp() + $5 * interval '1 millisecond',
@@ -64,7 +65,7 @@ export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<bo
   return rowCount === 1;
 }
 
-/** Any worker may take it, at once. */
+/** Gives the job up: any worker may take it, at once. */
 export async function releaseJob(db: Db, { importId, holder }: Job): Promise<void> {
   await db.query('update import_drafts set holder = null, held_until = null where import_id = $1 and holder = $2', [
     importId,

@@ -9,13 +9,18 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { Source } from '../../sources/source.ts';
+import type { ExportFormat } from '../../sources/source.ts';
+import { requireState } from '../entries/states.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
 import { requireKnown } from '../intake/requirements.ts';
-import { type Draft, lockDraft, requireDraftState } from './draft.ts';
+import { type Draft, lockDraft } from './draft.ts';
 import { openFile, readFile } from './files.ts';
 import type { UploadedFile } from './guess.ts';
-/** The uploaded files of a draft, read from the database. */
+
+/**
+ * The request to convert a draft's files, or to convert them again with another source or mapping; and the uploaded
+ * files as exports, read from the database.
+ */
 
 export interface ExportDeps {
   pool: Pool;
@@ -24,48 +29,8 @@ export interface ExportDeps {
   most: number;
 }
 
-/** The files of users and hashes, as far as they have arrived. */
-export async function openFiles(deps: ExportDeps, draft: Draft): Promise<UploadedFile[]> {
-  const found: UploadedFile[] = [];
-  for (const { fileId, kind } of draft.files) {
-    if (kind !== 'hash_parameters') found.push({ fileId, kind, bytes: await bytesOf(deps, draft.importId, fileId) });
-  }
-  return found;
-}
-
-async function bytesOf({ pool, secrets, most }: ExportDeps, importId: string, fileId: string): Promise<ExportBytes> {
-  const file = await openFile({ pool, secrets }, importId, fileId);
-  return {
-    name: file.name || file.kind,
-    size: file.size,
-    read: () => readFile(pool, file),
-    close: async () => {},
-    isPart: file.received < file.size,
-    most,
-  };
-}
-
-/** The text of the file of hash parameters, if there is one. */
-export async function hashParameters({ pool, secrets }: ExportDeps, draft: Draft): Promise<string | undefined> {
-  const found = draft.files.find(({ kind }) => kind === 'hash_parameters');
-  if (!found) return undefined;
-  const pieces: Buffer[] = [];
-  for await (const piece of readFile(pool, await openFile({ pool, secrets }, draft.importId, found.fileId)))
-    pieces.push(piece);
-  return Buffer.concat(pieces).toString('utf8');
-}
-
-/** @throws UsageError */
-export function sourceNamed(name: string): Source {
-  const found = SOURCES.find((source) => source.name === name);
-  if (found) return found;
-  throw new UsageError(`source must be one of ${SOURCES.map((source) => source.name).join(', ')}.`);
-}
-
-/** The request to convert a draft's files, or to convert them again with another source or mapping. */
-
 /**
- * A worker then converts. A conversion that is under way ends.
+ * Requests a conversion, which a worker then makes. A conversion that is under way ends.
  * @param pepper replaces an earlier one; without it, an earlier one stays
  * @throws ApiError 400, 403, 404
  */
@@ -78,7 +43,7 @@ export async function requestConversion(
 ): Promise<void> {
   await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
-    requireDraftState(draft, ['uploading', 'converting', 'unreadable', 'draft', 'checked'], 'converted');
+    requireState(draft, 'convert');
     const missing = draft.files.find(({ size, offset }) => offset < size);
     if (missing) throw notReady(`The file ${missing.name} has not arrived completely.`);
     if (!draft.files.some(({ kind }) => kind === 'users')) throw notReady('The draft has no file of users.');
@@ -117,4 +82,42 @@ async function requireGoodOptions(
 
 function notReady(message: string): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'DRAFT-INCOMPLETE', message);
+}
+
+/** The files of users and hashes, as far as they have arrived. */
+export async function openFiles(deps: ExportDeps, draft: Draft): Promise<UploadedFile[]> {
+  const found: UploadedFile[] = [];
+  for (const { fileId, kind } of draft.files) {
+    if (kind !== 'hash_parameters') found.push({ fileId, kind, bytes: await bytesOf(deps, draft.importId, fileId) });
+  }
+  return found;
+}
+
+async function bytesOf({ pool, secrets, most }: ExportDeps, importId: string, fileId: string): Promise<ExportBytes> {
+  const file = await openFile({ pool, secrets }, importId, fileId);
+  return {
+    name: file.name || file.kind,
+    size: file.size,
+    read: () => readFile(pool, file),
+    close: async () => {},
+    isPart: file.received < file.size,
+    most,
+  };
+}
+
+/** The text of the file of hash parameters, if there is one. */
+export async function hashParameters({ pool, secrets }: ExportDeps, draft: Draft): Promise<string | undefined> {
+  const found = draft.files.find(({ kind }) => kind === 'hash_parameters');
+  if (!found) return undefined;
+  const pieces: Buffer[] = [];
+  for await (const piece of readFile(pool, await openFile({ pool, secrets }, draft.importId, found.fileId)))
+    pieces.push(piece);
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** @throws UsageError */
+export function sourceNamed(name: string): ExportFormat {
+  const found = SOURCES.find((source) => source.name === name);
+  if (found) return found;
+  throw new UsageError(`source must be one of ${SOURCES.map((source) => source.name).join(', ')}.`);
 }

@@ -10,13 +10,20 @@ import { createReceiving, touchReceiving } from '../intake/accept.ts';
 import type { KeepDraft, Received } from '../intake/intake.ts';
 import { type ConversionResult, lockDraft } from './draft.ts';
 
-/** Creates a draft: an import without users, which takes files. */
+/**
+ * Creates a draft: an import without users, which takes files, or one that keeps the body of an import instead of
+ * starting it, so that entries which a client has converted itself are sent once, checked, and started. Discards
+ * drafts, too.
+ *
+ * Guarantee: a draft of a body exists only when every user of the body is durable. Discarding is idempotent; until it
+ * expires, the draft is shown as discarded, and the role `maintenance` erases its files and entries (erase.ts).
+ */
 
 const MOST_OF_CALLER = 20;
 const MOST_OF_ORG = 50;
 const RETRY_AFTER_S = 60;
 
-/** Returns its id. @throws ApiError 403, 404, 429 */
+/** Returns the id of the draft. @throws ApiError 403, 404, 429 */
 export async function createDraft(
   pool: Pool,
   caller: Caller,
@@ -43,67 +50,10 @@ export async function createDraft(
   });
 }
 
-interface NewDraft {
-  /** In state `receiving`. */
-  importId: string;
-  orgId?: string | undefined;
-  orgs: string[];
-  sequence: string;
-  ttlMs: number;
-  /** Its entries, if they are stored already. */
-  result?: ConversionResult;
-}
-
-/** `imports.changed_at` is when the draft expires, so that it is not swept as an abandoned upload before. */
-export async function insertDraft(db: Db, { importId, orgId, orgs, sequence, ttlMs, result }: NewDraft): Promise<void> {
-  await db.query(
-    `with draft as (
-       insert into import_drafts (import_id, org_id, orgs, sequence, expires_at, state, result)
-       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6, $7) returning expires_at)
-     update imports set changed_at = draft.expires_at from draft where id = $1`,
-    [
-      ...[importId, orgId ?? null, orgs, sequence, ttlMs],
-      ...[result ? 'draft' : 'uploading', result ? JSON.stringify(result) : null],
-    ],
-  );
-}
-
 /**
- * Until the transaction ends, no other draft of the organization is created: parallel calls would not see each other's.
- * @throws ApiError 429 IMPORT-DRAFTS
+ * Keeps a body as a draft.
+ * @param ttlMs DRAFT_TTL. The intake calls the result in the transaction that ends the body.
  */
-export async function takeDraft(db: Db, caller: Caller): Promise<void> {
-  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`drafts ${caller.orgId}`]);
-  await requireFewDrafts(db, caller);
-}
-
-/** @throws ApiError 429 IMPORT-DRAFTS */
-export async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
-  const { rows } = await db.query<{ own: number; all: number }>(
-    `select count(*) filter (where i.created_by = $1)::int as own, count(*)::int as "all"
-     from import_drafts d join imports i on i.id = d.import_id
-     where d.state not in ('discarded', 'started') and d.expires_at > clock_timestamp() and i.resource_owner = $2`,
-    [caller.userId, caller.orgId],
-  );
-  const { own, all } = rows[0] ?? { own: 0, all: 0 };
-  if (own >= MOST_OF_CALLER) throw tooMany(`You have ${MOST_OF_CALLER} drafts of imports.`);
-  if (all >= MOST_OF_ORG) throw tooMany(`Your organization has ${MOST_OF_ORG} drafts of imports.`);
-}
-
-function tooMany(reason: string): ApiError {
-  const message = `${reason} Start or discard one of them.`;
-  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-DRAFTS', message, { retryAfterS: RETRY_AFTER_S });
-}
-
-/**
- * Keeps the body of an import as a draft instead of starting it: entries that a client has converted itself are sent
- * once, checked, and started.
- *
- * Guarantee: the draft exists only when every user of the body is durable.
- * On crash before the commit: as for every body, nothing of it is kept.
- */
-
-/** @param ttlMs DRAFT_TTL. The intake calls the result in the transaction that ends the body. */
 export function keepAsDraft(caller: Caller, ttlMs: number): KeepDraft {
   return async (db: Db, received: Received) => {
     const { importId, total } = received;
@@ -130,18 +80,73 @@ export function keepAsDraft(caller: Caller, ttlMs: number): KeepDraft {
 
 function resultOf({ tallies, importId: _, ...received }: Received): ConversionResult {
   return {
-    ...{ source: '', title: '', broken: 0, orgs: tallies },
+    source: '',
+    title: '',
+    broken: 0,
+    orgs: tallies,
     ...received,
     failed: tallies.reduce((sum, { failed }) => sum + failed, 0),
   };
 }
 
-/**
- * Discards a draft. Its files and entries are erased by the role `maintenance` (erase.ts); until it expires, it is shown
- * as discarded. Idempotent. On crash before the commit: nothing has happened.
- */
+interface NewDraft {
+  /** In state `receiving`. */
+  importId: string;
+  orgId?: string | undefined;
+  orgs: string[];
+  sequence: string;
+  ttlMs: number;
+  /** What its entries are, if they are stored already. */
+  result?: ConversionResult;
+}
 
-/** @throws ApiError 404 */
+/** `imports.changed_at` is when the draft expires, so that it is not swept as an abandoned upload before. */
+async function insertDraft(db: Db, { importId, orgId, orgs, sequence, ttlMs, result }: NewDraft): Promise<void> {
+  await db.query(
+    `with draft as (
+       insert into import_drafts (import_id, org_id, orgs, sequence, expires_at, state, result)
+       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6, $7) returning expires_at)
+     update imports set changed_at = draft.expires_at from draft where id = $1`,
+    [
+      importId,
+      orgId ?? null,
+      orgs,
+      sequence,
+      ttlMs,
+      result ? 'draft' : 'uploading',
+      result ? JSON.stringify(result) : null,
+    ],
+  );
+}
+
+/**
+ * Until the transaction ends, no other draft of the organization is created: parallel calls would not see each other's.
+ * @throws ApiError 429 IMPORT-DRAFTS
+ */
+async function takeDraft(db: Db, caller: Caller): Promise<void> {
+  await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`drafts ${caller.orgId}`]);
+  await requireFewDrafts(db, caller);
+}
+
+/** @throws ApiError 429 IMPORT-DRAFTS */
+export async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
+  const { rows } = await db.query<{ own: number; all: number }>(
+    `select count(*) filter (where i.created_by = $1)::int as own, count(*)::int as "all"
+     from import_drafts d join imports i on i.id = d.import_id
+     where d.state not in ('discarded', 'started') and d.expires_at > clock_timestamp() and i.resource_owner = $2`,
+    [caller.userId, caller.orgId],
+  );
+  const { own, all } = rows[0] ?? { own: 0, all: 0 };
+  if (own >= MOST_OF_CALLER) throw tooMany(`You have ${MOST_OF_CALLER} drafts of imports.`);
+  if (all >= MOST_OF_ORG) throw tooMany(`Your organization has ${MOST_OF_ORG} drafts of imports.`);
+}
+
+function tooMany(reason: string): ApiError {
+  const message = `${reason} Start or discard one of them.`;
+  return new ApiError('RESOURCE_EXHAUSTED', 'IMPORT-DRAFTS', message, { retryAfterS: RETRY_AFTER_S });
+}
+
+/** Discards a draft. @throws ApiError 404 */
 export async function discardDraft(pool: Pool, caller: Caller, importId: string): Promise<void> {
   await transaction(pool, async (db) => {
     const draft = await lockDraft(db, importId);
@@ -161,11 +166,13 @@ export async function discardDraft(pool: Pool, caller: Caller, importId: string)
   });
 }
 
-/** Requests of drafts that take memory or time: how many of them one process serves at the same time. */
-
-/** Each reads the beginning of the files, and tries some forty sources on it. */
+/**
+ * Guesses that one process makes at the same time. Each reads the beginning of the files, and tries some forty
+ * sources.
+ */
 export const guesses = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'DRAFT-GUESSES', what: 'guesses' });
-/** Requests with bytes of files. Each takes some megabytes of memory. */
+
+/** Requests with bytes of files that one process serves at the same time. Each takes some megabytes of memory. */
 export const pieces = openSlots({
   perCaller: 8,
   perOrg: 16,

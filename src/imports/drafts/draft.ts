@@ -7,18 +7,42 @@ import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import { type DraftState, shownState, wrongState } from '../entries/states.ts';
+import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
-import { readProgress } from '../status/progress.ts';
+import { importNotFound, readProgress } from '../status/progress.ts';
 import { LIVE_ROLES } from '../status/workers.ts';
+
 /**
  * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
  * when it starts, the same entries are imported under the same id.
  *
- * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that has
- * expired is not found, whether or not it has been erased yet.
+ * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
+ * has expired is not found, whether or not it has been erased yet.
  */
 
-export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'checked' | 'discarded';
+const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
+  coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
+  (select p.mode from import_peppers p where p.import_id = d.import_id) as pepper,
+  d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
+  case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
+  (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
+     'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
+
+/** A check is over when its dry run is. */
+const SHOWN = `from import_drafts d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
+  where d.state <> 'started' and d.expires_at > clock_timestamp()`;
+
+const NO_COUNTS: Counts = {
+  total: 0,
+  pending: 0,
+  succeeded: 0,
+  skipped: 0,
+  failed: 0,
+  timedOut: 0,
+  cancelled: 0,
+  undone: 0,
+};
 
 export interface DraftFile {
   fileId: string;
@@ -52,23 +76,19 @@ export interface RunSettings {
   by: string;
 }
 
-export interface DraftOrg {
-  /** Empty for entries that name no organization. */
-  orgId: string;
-  total: number;
-  failed: number;
-  /** Left out by a correction; absent: 0. */
-  skipped?: number;
-}
-
-/** What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a file is bounded. */
+/**
+ * What the latest conversion found, or the body that the entries came in. Everything that depends on the content of a
+ * file is bounded.
+ */
 export interface ConversionResult {
   source: string;
   title: string;
   total: number;
   failed: number;
-  orgs: DraftOrg[];
-  /** As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read. */
+  orgs: OrgTally[];
+  /**
+   * As a person reads it: hashes by scheme, what was changed, skipped or cannot be read. Absent if no file was read.
+   */
   summary?: Record<string, unknown>;
   broken: number;
   warnings: unknown[];
@@ -101,7 +121,7 @@ export interface Draft {
   progress: { bytes: number; totalBytes: number; users: number } | undefined;
   result: ConversionResult | undefined;
   error: ErrorBody | undefined;
-  /** Of the latest check. */
+  /** What the latest check asked for. */
   settings: RunSettings | undefined;
   checkId: string | undefined;
   files: DraftFile[];
@@ -110,17 +130,6 @@ export interface Draft {
   expiresAt: Date;
   sequence: string;
 }
-
-const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
-  coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
-  (select p.mode from import_peppers p where p.import_id = d.import_id) as pepper,
-  d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
-  case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
-  (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
-     'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
-/** A check is over when its dry run is. */
-const SHOWN = `from import_drafts d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
-  where d.state <> 'started' and d.expires_at > clock_timestamp()`;
 
 type Nullable<T> = { [K in keyof T]: undefined extends T[K] ? NonNullable<T[K]> | null : T[K] };
 
@@ -145,7 +154,7 @@ export async function lockDraft(db: Db, importId: string): Promise<Draft> {
   const { rows } = await db.query<{ state: string }>(text, [importId]);
   if (rows[0]?.state === 'started') throw startedMeanwhile();
   const draft = await readDraft(db, importId);
-  if (!draft) throw draftNotFound();
+  if (!draft) throw importNotFound();
   return draft;
 }
 
@@ -153,7 +162,7 @@ function startedMeanwhile(): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', 'The import has started meanwhile.');
 }
 
-export interface DraftList {
+interface DraftList {
   /** Only drafts of this user, and drafts whose organizations are known and all in this list; undefined: all drafts. */
   of: { userId: string; within: string[] } | undefined;
   pageSize: number;
@@ -173,45 +182,65 @@ export async function listDrafts(db: Db, { of, pageSize, before }: DraftList): P
   return rows.map(toDraft);
 }
 
-/** @throws ApiError 400 unless the draft is in one of the states. @param done completes "A draft cannot be …" */
-export function requireDraftState(draft: Draft, states: readonly DraftState[], done: string): void {
-  if (states.includes(draft.state)) return;
-  throw wrongState(stateOf(draft), done, states);
-}
-
-/** @param states in which it would be possible */
-export function wrongState(state: string, done: string, states: readonly DraftState[] = []): ApiError {
-  const must = states.length === 0 ? '' : ` It must be in state ${states.map((s) => shown(s)).join(' or ')}.`;
-  return new ApiError('FAILED_PRECONDITION', 'IMPORT-STATE', `An import in state ${state} cannot be ${done}.${must}`);
-}
-
-function shown(state: DraftState): string {
-  return `IMPORT_STATE_${state.toUpperCase()}`;
-}
-
+/** The state as the API shows it. */
 export function stateOf(draft: Draft): string {
-  return shown(draft.state);
+  return shownState(draft.state);
 }
 
-export function draftNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
+/**
+ * Whether the caller may do the operation: its creator, as long as they may import at all, and everybody who may do it
+ * on all organizations of its users, if these are known.
+ */
+export function mayOnDraft(caller: Caller, operation: OperationId, draft: Draft): boolean {
+  if (caller.isIamOwner) return true;
+  if (draft.createdBy === caller.userId) return [...caller.orgRoles.keys()].some((id) => may(caller, operation, id));
+  return draft.orgs.length > 0 && draft.orgs.every((orgId) => may(caller, operation, orgId));
 }
 
-const NO_COUNTS: Counts = {
-  ...{ total: 0, pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 },
-};
+/** The draft that a request names, if its caller may see it; undefined when there is none. @throws ApiError 403 */
+export async function findDraft(
+  pool: Pool,
+  operation: OperationId,
+  req: Request,
+  res: Response,
+): Promise<Draft | undefined> {
+  const draft = await readDraft(pool, String(req.params.importId));
+  if (draft && !mayOnDraft(callerOf(res), operation, draft)) throw permissionDenied();
+  return draft;
+}
 
-function skippedOf({ orgs }: ConversionResult): number {
-  return orgs.reduce((sum, { skipped = 0 }) => sum + skipped, 0);
+/**
+ * The draft that a request names, if its caller may do the operation.
+ * @param done completes "An import in state … cannot be …", for an import that has started
+ * @param read reads the body of a caller who may, before the state is told
+ * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none; what `read` throws
+ */
+export async function visibleDraft<T = undefined>(
+  pool: Pool,
+  operation: OperationId,
+  done: string,
+  req: Request,
+  res: Response,
+  read?: () => Promise<T>,
+): Promise<{ draft: Draft; body: T }> {
+  const caller = callerOf(res);
+  orgsFor(caller, operation);
+  const draft = await findDraft(pool, operation, req, res);
+  const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
+  const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
+  if (!draft && !isVisible) throw caller.isIamOwner ? importNotFound() : permissionDenied();
+  const body = (await read?.()) as T;
+  if (started) throw wrongState(started.state, done);
+  return { draft: draft as Draft, body };
 }
 
 /** The dry run of a check, as its draft shows it. */
-export type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
+type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
 
-/** An import in preparation, with the members of any import; those of the draft are in `draft`. */
-export type DraftProgress = ImportResult & { draft: ShownDraft };
+/** An import in preparation, with the members of any import; the members of a draft alone are in `draft`. */
+type DraftProgress = ImportResult & { draft: ShownDraft };
 
-export interface ShownDraft {
+interface ShownDraft {
   createdBy: string;
   /** RFC 3339; then it is erased. */
   expiresAt: string;
@@ -223,7 +252,7 @@ export interface ShownDraft {
   conversion?: ConversionOptions;
   /** If its hashes need one: how it was added. */
   pepper?: PepperMode;
-  /** Of the latest check. */
+  /** What the latest check asked for. */
   settings?: Omit<RunSettings, 'by'>;
   /** While it is converted. */
   progress?: Draft['progress'];
@@ -233,10 +262,15 @@ export interface ShownDraft {
   check?: Check;
 }
 
+/** The draft as an import whose users are all pending or failed. */
 export function draftProgress(draft: Draft, check?: Check): DraftProgress {
   const { result, source } = draft;
   const counts = ({ total, failed, skipped = 0 }: { total: number; failed: number; skipped?: number }): Counts => ({
-    ...{ ...NO_COUNTS, total, failed, skipped, pending: total - failed - skipped },
+    ...NO_COUNTS,
+    total,
+    failed,
+    skipped,
+    pending: total - failed - skipped,
   });
   return {
     importId: draft.importId,
@@ -258,40 +292,45 @@ export function draftProgress(draft: Draft, check?: Check): DraftProgress {
       changedAt: draft.changedAt,
       resourceOwner: draft.resourceOwner,
     }),
-    draft: {
-      createdBy: draft.createdBy,
-      expiresAt: draft.expiresAt.toISOString(),
-      orgId: draft.orgId ?? '',
-      files: draft.files,
-      source: source ?? '',
-      ...(draft.conversion ? { conversion: draft.conversion } : {}),
-      ...(draft.pepper ? { pepper: draft.pepper } : {}),
-      ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
-      ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
-      ...(result?.summary ? { summary: result.summary } : {}),
-      ...(draft.error ? { error: draft.error } : {}),
-      ...(check ? { check } : {}),
-    },
+    draft: shownDraft(draft, check),
   };
+}
+
+function shownDraft(draft: Draft, check: Check | undefined): ShownDraft {
+  const summary = draft.result?.summary;
+  return {
+    createdBy: draft.createdBy,
+    expiresAt: draft.expiresAt.toISOString(),
+    orgId: draft.orgId ?? '',
+    files: draft.files,
+    source: draft.source ?? '',
+    ...(draft.conversion ? { conversion: draft.conversion } : {}),
+    ...(draft.pepper ? { pepper: draft.pepper } : {}),
+    ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
+    ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
+    ...(summary ? { summary } : {}),
+    ...(draft.error ? { error: draft.error } : {}),
+    ...(check ? { check } : {}),
+  };
+}
+
+function skippedOf({ orgs }: ConversionResult): number {
+  return orgs.reduce((sum, { skipped = 0 }) => sum + skipped, 0);
 }
 
 function shownSettings({ by: _, ...shown }: RunSettings): Omit<RunSettings, 'by'> {
   return shown;
 }
 
-export type DraftResult = DraftProgress & {
+type DraftResult = DraftProgress & {
   missingRoles?: string[];
   warnings: unknown[];
   errors: never[];
   success: { orgs: never[] };
 };
 
-/** As `GET` shows it, with its check. */
-export async function draftResult(
-  pool: Pool,
-  draft: Draft,
-  readProgress: (pool: Pool, importId: string) => Promise<ImportResult | undefined>,
-): Promise<DraftResult> {
+/** The draft as `GET` shows it, with its check. */
+export async function draftResult(pool: Pool, draft: Draft): Promise<DraftResult> {
   const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
   const check = found && { importId: found.importId, state: found.state, counts: found.counts };
   const waits = draft.state === 'converting' || (draft.state === 'checking' && !check);
@@ -307,52 +346,4 @@ export async function draftResult(
 async function isAnyConverter(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ live: boolean }>(`select ${LIVE_ROLES} @> array['convert'] as live`);
   return rows[0]?.live === true;
-}
-
-/** Finds the draft that a request names, if its caller may see it. */
-
-/**
- * Whether the caller may do the operation: its creator, as long as they may import at all, and everybody who may do it
- * on all organizations of its users, if these are known.
- */
-export function mayOnDraft(caller: Caller, operation: OperationId, draft: Draft): boolean {
-  if (caller.isIamOwner) return true;
-  if (draft.createdBy === caller.userId) return [...caller.orgRoles.keys()].some((id) => may(caller, operation, id));
-  return draft.orgs.length > 0 && draft.orgs.every((orgId) => may(caller, operation, orgId));
-}
-
-/** Undefined when there is no such draft. @throws ApiError 403 */
-export async function findDraft(
-  pool: Pool,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-): Promise<Draft | undefined> {
-  const draft = await readDraft(pool, String(req.params.importId));
-  if (draft && !mayOnDraft(callerOf(res), operation, draft)) throw permissionDenied();
-  return draft;
-}
-
-/**
- * @param done completes "An import in state … cannot be …", for an import that has started
- * @param read reads the body of a caller who may, before the state is told
- * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none; those of `read`
- */
-export async function visibleDraft<T = undefined>(
-  pool: Pool,
-  operation: OperationId,
-  done: string,
-  req: Request,
-  res: Response,
-  read?: () => Promise<T>,
-): Promise<{ draft: Draft; body: T }> {
-  const caller = callerOf(res);
-  orgsFor(caller, operation);
-  const draft = await findDraft(pool, operation, req, res);
-  const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
-  const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
-  if (!draft && !isVisible) throw caller.isIamOwner ? draftNotFound() : permissionDenied();
-  const body = (await read?.()) as T;
-  if (started) throw wrongState(started.state, done);
-  return { draft: draft as Draft, body };
 }

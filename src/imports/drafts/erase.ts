@@ -8,7 +8,7 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
  * On crash: the next round continues.
  */
 
-/** Of files: some megabytes. */
+/** Pieces of files that are erased at a time: some megabytes. */
 const CHUNKS = 32;
 const ITEMS = 5000;
 

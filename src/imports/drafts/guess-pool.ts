@@ -11,7 +11,6 @@ import type { Ask, guess, Task } from './guess-thread.ts';
  *
  * Guarantee: a guess takes a thread for at most LONGEST_MS, and a bounded amount of its memory. Threads start with the
  * first guess and end when idle; they keep no process alive.
- * On crash: nothing is left behind, because a guess stores nothing.
  */
 
 const THREADS = 2;

@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type DraftFile, type DraftGuess, guessFiles } from './guess.ts';
-/** The task of a thread of guesses, which blocks it by design. It asks `guess-run.ts` for the bytes of the files. */
+/** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
 
 /** A file without what a thread cannot be given. */
 export interface ToGuess extends DraftFile {

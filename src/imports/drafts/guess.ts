@@ -10,11 +10,28 @@ import {
   inParts,
   whyUnrecognized,
 } from '../../sources/recognize.ts';
-import type { Fields, Format, Source } from '../../sources/source.ts';
+import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
 import { givenMapping, mappingFor } from '../../sources/systems/mapped.ts';
 import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
-/** What the uploaded files of a draft are as exports, and the system they come from. No store: threads load it. */
+
+/**
+ * What the uploaded files of a draft are as exports: the system they come from, the columns with examples, and which
+ * field each would become. Recognizes them from their beginning, while the rest is still being uploaded.
+ *
+ * It may compute for seconds: guess-pool.ts calls it in a thread, which is why it uses no store.
+ *
+ * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it
+ * is a secret, is never returned: only its scheme is.
+ */
+
+const RECORDS = 200;
+const SAMPLES = 5;
+const COLUMNS = 200;
+const DEPTH = 3;
+const LONGEST = 80;
+/** What may be a hash under whatever name: long hexadecimal, or long base64 with digits, small and capital letters. */
+const DIGEST = /^(?:0x)?(?:[0-9a-f]{32,}|[0-9A-F]{32,})$|^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/.=$:,{}-]{40,}$/;
 
 export interface DraftFile {
   fileId: string;
@@ -29,65 +46,6 @@ export interface UploadedFile extends DraftFile {
 export interface DraftExport extends DraftFile {
   file: ExportFile;
 }
-
-/** @throws UsageError when a file is not an export */
-export async function inspectAll(
-  files: readonly UploadedFile[],
-  options: ConversionOptions = {},
-): Promise<DraftExport[]> {
-  const { format, encoding } = options as { format?: Format; encoding?: Encoding };
-  const found: DraftExport[] = [];
-  for (const { fileId, kind, bytes } of files) {
-    const file = await inspect(bytes, { format, encoding }).catch((error) => {
-      throw placed(bytes.name, error);
-    });
-    found.push({ fileId, kind, file });
-  }
-  return found;
-}
-
-/** The sources that all files may come from, the likeliest first, by the certainty of the users' file. */
-export async function guessesOf(exports: readonly DraftExport[]): Promise<Guess[]> {
-  const lists: Guess[][] = [];
-  for (const { file } of exports) lists.push(await guessSources(file));
-  return (lists[0] ?? []).filter(({ source }) => lists.every((list) => list.some((guess) => guess.source === source)));
-}
-
-/** The likeliest of them, unless another one is as likely. */
-export function certainGuess([first, second]: readonly Guess[]): Source | undefined {
-  return first && first.certainty > (second?.certainty ?? 0) ? first.source : undefined;
-}
-
-/** How a file is read as an export of a source. */
-export async function fileOf(source: Source, { file, kind }: DraftExport): Promise<FileOfSource> {
-  const known = await asFileOf(source, file);
-  return { ...known, isHashes: known.isHashes || kind === 'hashes' };
-}
-
-/** The same for all files, without their first records, which may be large. */
-export async function filesOf(source: Source, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
-  const files: FileOfSource[] = [];
-  for (const one of exports) files.push({ ...(await fileOf(source, one)), first: undefined });
-  return files;
-}
-
-/**
- * Recognizes the files of a draft from their beginning, while the rest is still being uploaded: the source, the columns
- * with examples, and which field each would become.
- *
- * It may compute for seconds: `guess-run.ts` calls it in a thread.
- *
- * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it is a
- * secret, is never returned: only its scheme is.
- */
-
-const RECORDS = 200;
-const SAMPLES = 5;
-const COLUMNS = 200;
-const DEPTH = 3;
-const LONGEST = 80;
-/** What may be a hash under whatever name: long hexadecimal, or long base64 with digits, small and capital letters. */
-const DIGEST = /^(?:0x)?(?:[0-9a-f]{32,}|[0-9A-F]{32,})$|^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[\w+/.=$:,{}-]{40,}$/;
 
 /** An example of a column: its text, or only what it is. */
 export interface Sample {
@@ -113,7 +71,7 @@ export interface GuessedFile {
   format: string;
   encoding: string;
   isGzip: boolean;
-  /** Of CSV; else empty. */
+  /** The delimiter of a CSV file; else empty. */
   delimiter: string;
   columns: Column[];
   /** Why no source recognizes it, where the file itself is the reason. */
@@ -130,7 +88,7 @@ export interface DraftGuess {
   mapping: Record<string, string>;
 }
 
-/** @throws UsageError when a file is not an export */
+/** Guesses. @throws UsageError when a file is not an export */
 export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<DraftGuess> {
   const exports = await inspectAll(uploaded);
   const guesses = await guessesOf(exports);
@@ -146,8 +104,8 @@ export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<Dra
   return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
 }
 
-/** The files as those of a source, and the first user: of the other files no record is kept, as it may be large. */
-async function readAs(source: Source, exports: readonly DraftExport[]) {
+/** The files as exports of a source, and the first user. No record of the other files is kept, as it may be large. */
+async function readAs(source: ExportFormat, exports: readonly DraftExport[]) {
   const files: FileOfSource[] = [];
   let first: Fields | undefined;
   for (const one of exports) {
@@ -163,7 +121,7 @@ function candidate({ source, certainty }: Guess) {
 }
 
 /** The sources of custom files map columns; all others know their fields. */
-function mappingOf(source: Source | undefined, first: Fields | undefined): Record<string, string> {
+function mappingOf(source: ExportFormat | undefined, first: Fields | undefined): Record<string, string> {
   if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
   return mappingFor(first, givenMapping({})).columns as Record<string, string>;
 }
@@ -180,7 +138,12 @@ async function describe(
   );
   const becomes = new Map(Object.entries(mapping).map(([field, column]) => [column, field]));
   return {
-    ...{ fileId, name, kind, format, encoding, isGzip },
+    fileId,
+    name,
+    kind,
+    format,
+    encoding,
+    isGzip,
     isHashes: read?.isHashes ?? kind === 'hashes',
     delimiter: format === 'csv' ? delimiter : '',
     columns: columnsOf(records).map(([path, samples]) => ({ name: path, samples, becomes: becomes.get(path) ?? '' })),
@@ -235,4 +198,45 @@ function sampleOf(value: unknown, path: string[]): Sample | undefined {
   if (DIGEST.test(text)) return { hidden: 'digest' };
   if (isOfPassword(path) || path.some(isSecretName)) return { hidden: 'secret' };
   return { text: text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text };
+}
+
+/** The files as exports, by their beginning. @throws UsageError when a file is not an export */
+export async function inspectAll(
+  files: readonly UploadedFile[],
+  options: ConversionOptions = {},
+): Promise<DraftExport[]> {
+  const { format, encoding } = options as { format?: Format; encoding?: Encoding };
+  const found: DraftExport[] = [];
+  for (const { fileId, kind, bytes } of files) {
+    const file = await inspect(bytes, { format, encoding }).catch((error) => {
+      throw placed(bytes.name, error);
+    });
+    found.push({ fileId, kind, file });
+  }
+  return found;
+}
+
+/** The sources that all files may come from, the likeliest first, by the certainty of the users' file. */
+export async function guessesOf(exports: readonly DraftExport[]): Promise<Guess[]> {
+  const lists: Guess[][] = [];
+  for (const { file } of exports) lists.push(await guessSources(file));
+  return (lists[0] ?? []).filter(({ source }) => lists.every((list) => list.some((guess) => guess.source === source)));
+}
+
+/** The likeliest source, unless another one is as likely. */
+export function certainGuess([first, second]: readonly Guess[]): ExportFormat | undefined {
+  return first && first.certainty > (second?.certainty ?? 0) ? first.source : undefined;
+}
+
+/** How a file is read as an export of a source. */
+async function fileOf(source: ExportFormat, { file, kind }: DraftExport): Promise<FileOfSource> {
+  const known = await asFileOf(source, file);
+  return { ...known, isHashes: known.isHashes || kind === 'hashes' };
+}
+
+/** How the files are read as exports of a source, without their first records, which may be large. */
+export async function filesOf(source: ExportFormat, exports: readonly DraftExport[]): Promise<FileOfSource[]> {
+  const files: FileOfSource[] = [];
+  for (const one of exports) files.push({ ...(await fileOf(source, one)), first: undefined });
+  return files;
 }

@@ -6,18 +6,19 @@ import { parseBody, readJson } from '../../platform/http/request-body.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
+import { ACTIONS } from '../entries/states.ts';
 import { readPepper } from '../intake/pepper.ts';
-import { readProgress } from '../status/progress.ts';
+import { importNotFound } from '../status/progress.ts';
 import { readResult, readWithMore } from '../status/result.ts';
 import { signedWebhook } from '../status/webhook.ts';
 import { requestCheck, startDraft } from './check.ts';
 import { requestConversion } from './convert-request.ts';
 import { createDraft, discardDraft, guesses, pieces } from './create.ts';
-import { draftNotFound, draftResult, readDraft, visibleDraft } from './draft.ts';
+import { draftResult, readDraft, visibleDraft } from './draft.ts';
 import { guessDraft } from './guess-pool.ts';
 import { DraftFiles, openTus } from './tus.ts';
 
-/** The routes of drafts: create, upload files, discard. Reading them is part of reading imports (http/read-routes.ts). */
+/** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 
 const FILES = '/admin/v1/imports/:importId/files';
 const FILE = `${FILES}/:fileId`;
@@ -31,8 +32,8 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   async function answer(res: Response, importId: string): Promise<void> {
     const draft = await readDraft(pool, importId);
-    if (!draft) throw draftNotFound();
-    res.json(await draftResult(pool, draft, readProgress));
+    if (!draft) throw importNotFound();
+    res.json(await draftResult(pool, draft));
   }
 
   router.post('/admin/v1/imports', async (req, res) => {
@@ -62,7 +63,7 @@ export function draftRoutes(deps: ImportDeps): Router {
       const body = parseBody(convertBody, await readJson(req, res), 'DRAFT-OPTIONS');
       return { body, pepper: readPepper(req) };
     };
-    const { draft, body } = await visibleDraft(pool, 'convertImport', 'converted', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'convertImport', ACTIONS.convert.done, req, res, read);
     const { importId } = draft;
     await requestConversion(exports, callerOf(res), importId, body.body, body.pepper);
     await answer(res, importId);
@@ -70,7 +71,7 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   router.post('/admin/v1/imports/:importId/_check', async (req, res) => {
     const read = async () => parseBody(checkBody, await readJson(req, res), 'DRAFT-CHECK');
-    const { draft, body } = await visibleDraft(pool, 'checkImport', 'checked', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'checkImport', ACTIONS.check.done, req, res, read);
     const { importId } = draft;
     await requestCheck(deps, callerOf(res), importId, body);
     await answer(res, importId);
@@ -78,12 +79,12 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   router.post('/admin/v1/imports/:importId/_start', async (req, res) => {
     const read = async () => parseBody(startBody, await readJson(req, res), 'IMPORT-DRAFT');
-    const { draft, body } = await visibleDraft(pool, 'startImport', 'started', req, res, read);
+    const { draft, body } = await visibleDraft(pool, 'startImport', ACTIONS.start.done, req, res, read);
     const { importId } = draft;
     const webhook = await signedWebhook(deps, req, callerOf(res), body.webhook);
     await startDraft(deps, callerOf(res), importId, { ...body, webhook });
     const started = await readWithMore(pool, importId);
-    if (!started) throw draftNotFound();
+    if (!started) throw importNotFound();
     res.json(await readResult(pool, started));
   });
 

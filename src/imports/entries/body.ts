@@ -5,13 +5,30 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { DataOrgsParser } from './data-orgs.ts';
 import { NdjsonParser } from './ndjson.ts';
 import type { BodyParser } from './parser.ts';
+
 /**
- * Reads the body of an import from the HTTP request: its format by Content-Type, and its bytes, unzipped if necessary.
+ * The body of an import in its HTTP request: its format by Content-Type, its bytes, unzipped if necessary, what is left
+ * of it after a refusal, and what it is if it is no JSON at all.
  */
 
 export type BodyFormat = 'json' | 'ndjson';
 
 const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8"?\s*(?:;|$))/i;
+
+/** As many bytes as `foreignFormat` needs. */
+export const HEAD_BYTES = 64;
+
+/** By the first bytes as hexadecimal digits. */
+const FORMATS: [begins: RegExp, message: string][] = [
+  [/^1f8b/, 'The body is compressed with gzip: compress it only once, and send the header Content-Encoding: gzip.'],
+  [/^504b0304/, 'The body is a ZIP archive. It must be JSON, or JSON compressed with gzip.'],
+  [/^(?:fffe|feff|[57]b00|00[57]b)/, 'The body is encoded in UTF-16. It must be UTF-8.'],
+];
+
+const MARKUP = 'The body is HTML or XML, probably a page of another server. It must be JSON.';
+
+/** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
+const DRAIN_MS = 10_000;
 
 /** @throws ApiError 415 for a media type other than JSON and NDJSON in UTF-8 */
 export function formatOf(req: Request): BodyFormat {
@@ -30,35 +47,6 @@ export function commonQuery(req: Request, format: BodyFormat): Record<string, un
 
 export function parserFor(req: Request, format: BodyFormat): BodyParser {
   return format === 'json' ? new DataOrgsParser() : new NdjsonParser(req.query.timeout);
-}
-
-/**
- * Refuses a body whose Content-Length is too large, before any of it is read.
- * @throws ApiError 413
- */
-export function refuseTooLarge(req: Request, max: number): void {
-  if (!isGzip(req) && Number(req.get('content-length')) > max) throw tooLarge(max);
-}
-
-function tooLarge(max: number): ApiError {
-  return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${max} bytes.`, {
-    http: 413,
-  });
-}
-
-/** The same chunks. @throws ApiError 413 as soon as they exceed `max` bytes in all */
-export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > max) throw tooLarge(max);
-    yield chunk;
-  }
-}
-
-/** RFC 9110 section 8.4.1.3: `x-gzip` means the same as `gzip`. */
-function isGzip(req: Request): boolean {
-  return /^(?:x-)?gzip$/i.test(req.get('content-encoding') ?? '');
 }
 
 /**
@@ -83,12 +71,38 @@ async function* inflated(req: Request): AsyncIterable<Buffer> {
   }
 }
 
-/** Answers a request whose body is still being sent. */
-
-/** After a refusal the rest of the body is read and discarded for this long, so that the client sees the answer. */
-const DRAIN_MS = 10_000;
+/** Passes chunks on. @throws ApiError 413 as soon as they exceed `max` bytes in all */
+export async function* bounded(chunks: AsyncIterable<Buffer>, max: number): AsyncIterable<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > max) throw tooLarge(max);
+    yield chunk;
+  }
+}
 
 /**
+ * Refuses a body whose Content-Length is too large, before any of it is read.
+ * @throws ApiError 413
+ */
+export function refuseTooLarge(req: Request, max: number): void {
+  if (!isGzip(req) && Number(req.get('content-length')) > max) throw tooLarge(max);
+}
+
+function tooLarge(max: number): ApiError {
+  return new ApiError('RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${max} bytes.`, {
+    http: 413,
+  });
+}
+
+/** RFC 9110 section 8.4.1.3: `x-gzip` means the same as `gzip`. */
+function isGzip(req: Request): boolean {
+  return /^(?:x-)?gzip$/i.test(req.get('content-encoding') ?? '');
+}
+
+/**
+ * Prepares the answer to a request whose body is still being sent.
+ *
  * Closed at once, a connection on which the client still sends would be reset, and the answer lost. So only its sending
  * half is closed; what arrives is thrown away (RFC 9112, section 9.6).
  */
@@ -106,20 +120,10 @@ export function dropRest(req: Request, res: Response): void {
   };
 }
 
-/** Recognizes, by its first bytes, a body that is no JSON at all, to say so instead of naming a syntax error. */
-
-/** As many bytes as `foreignFormat` needs. */
-export const HEAD_BYTES = 64;
-
-/** By the first bytes as hexadecimal digits. */
-const FORMATS: [begins: RegExp, message: string][] = [
-  [/^1f8b/, 'The body is compressed with gzip: compress it only once, and send the header Content-Encoding: gzip.'],
-  [/^504b0304/, 'The body is a ZIP archive. It must be JSON, or JSON compressed with gzip.'],
-  [/^(?:fffe|feff|[57]b00|00[57]b)/, 'The body is encoded in UTF-16. It must be UTF-8.'],
-];
-const MARKUP = 'The body is HTML or XML, probably a page of another server. It must be JSON.';
-
-/** What is wrong with a body that begins with these bytes, as sentences; undefined if its format is not known. */
+/**
+ * What is wrong with a body that begins with these bytes, as sentences, to say so instead of naming a syntax error;
+ * undefined if its format is not known.
+ */
 export function foreignFormat(head: Buffer): string | undefined {
   const known = FORMATS.find(([begins]) => begins.test(head.toString('hex')))?.[1];
   return known ?? (/^\ufeff?\s*</.test(head.toString('utf8')) ? MARKUP : undefined);

@@ -7,10 +7,10 @@ import {
   shift,
   startScan,
 } from '../../platform/text/json-stream.ts';
-import { EntryShapes } from './alike-entries.ts';
 import {
   type BodyParser,
   BodyWindow,
+  type EntryFinder,
   IMPORT_DEPTH_MESSAGE,
   MAX_DEPTH,
   MAX_ENTRY_BYTES,
@@ -19,56 +19,16 @@ import {
 } from './parser.ts';
 
 /**
- * Guesses where the last comma between two entries of `humanUsers` is, from the bytes around an earlier such comma.
- *
- * Programs write bodies and begin each entry with the same bytes. Searching backwards for these bytes is a thousand
- * times faster than reading every byte. The guess may be wrong, as the same bytes can occur inside a string or a nested
- * object. It is right if the text before it is valid JSON, because a text that ends inside a string or a container
- * never is. After three wrong guesses no more are made.
- */
-
-/** How many bytes before and after the comma are remembered. */
-const BEFORE = 1;
-const BEHIND = 9;
-const MOST_MISSES = 3;
-
-export class LastComma {
-  private between: Buffer | undefined;
-  private misses = 0;
-  /** Holds no further comma, so a chunk with many short arrays is not searched again for each of them. */
-  private exhausted: Buffer | undefined;
-
-  /** Remembers the bytes around a comma that lies between two entries. */
-  learn(buffer: Buffer, comma: number): void {
-    if (this.between || comma < BEFORE || comma + BEHIND >= buffer.length) return;
-    this.between = Buffer.from(buffer.subarray(comma - BEFORE, comma + BEHIND));
-  }
-
-  /** The guessed position of the last comma, or -1. @param from no less than before in the same buffer */
-  guess(buffer: Buffer, from: number): number {
-    if (!this.between || this.misses >= MOST_MISSES || buffer === this.exhausted) return -1;
-    const at = buffer.lastIndexOf(this.between);
-    if (at >= from) return at + BEFORE;
-    this.exhausted = buffer;
-    return -1;
-  }
-
-  /** Reports that the last guess was wrong. */
-  miss(): void {
-    this.misses++;
-  }
-}
-
-/**
  * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
  *
- * Duty: parses everything around the users (the frame) part by part. For the users, nesting.ts finds where entries
- * end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus twice one entry; the
- * work per byte is bounded, however small the chunks are; invalid JSON is refused wherever it is; a problem comes in
- * body order, as the last step after all that precedes it.
+ * Duty: parses everything around the users (the frame) part by part. For the users, `advance` of text/json-stream.ts
+ * finds where entries end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus
+ * twice one entry; the work per byte is bounded, however small the chunks are; invalid JSON is refused wherever it
+ * is; a problem comes in body order, as the last step after all that precedes it.
  */
 
 type Kind = 'root' | 'dataOrgs' | 'orgs' | 'org' | 'skip';
+
 interface Frame {
   kind: Kind;
   /** The known key whose value comes next; empty for an unknown one. */
@@ -82,27 +42,37 @@ const FRAME_KEYS: Partial<Record<Kind, Record<string, string>>> = {
   dataOrgs: { orgs: 'orgs' },
   org: { orgId: 'orgId', org_id: 'orgId', humanUsers: 'humanUsers', human_users: 'humanUsers' },
 };
+
 /**
  * Names that are sent instead of `humanUsers`, without case and `_`. They refuse the body: with a warning only, the
  * users of the organization would be missing without anybody noticing.
  */
 const MISTYPED = new Set(['users', 'user', 'humanusers', 'humanuser', 'humans', 'people']);
+
 /** Unknown keys of the body that a later one is compared with, and their characters. */
 const MOST_REMEMBERED = 1000;
+
 /**
  * The fast ways to read entries begin at an unfinished entry again. They are tried only while it is at most this many
  * times as long as the bytes that have arrived; the scan, which continues where it was, reads any other.
  */
 const MOST_READ_AGAIN = 4;
+
 const LINES =
   'The body is more than one JSON object. Send lines of users with Content-Type: application/x-ndjson and ?timeout=30m.';
 const PATH: Partial<Record<Kind, string>> = { root: '', dataOrgs: 'dataOrgs.', org: 'orgs[].' };
+
 /** The container each key of the frame must hold. `timeout` and `orgId` are validated by the reader of their step. */
 const CONTAINERS: Record<string, { kind: Kind | 'users'; mark: string; text: string }> = {
   dataOrgs: { kind: 'dataOrgs', mark: '{', text: 'an object' },
   orgs: { kind: 'orgs', mark: '[', text: 'an array' },
   humanUsers: { kind: 'users', mark: '[', text: 'an array' },
 };
+
+/** How many bytes before and after a comma between two entries are remembered, see `LastComma`. */
+const BEFORE = 1;
+const BEHIND = 9;
+const MOST_MISSES = 3;
 
 export class DataOrgsParser implements BodyParser {
   readonly entryPath = 'orgs[].humanUsers[].';
@@ -118,12 +88,12 @@ export class DataOrgsParser implements BodyParser {
   private hasOrgs = false;
   private users: { scan: Scan; start: number; afterComma: boolean } | undefined;
   private readonly lastComma = new LastComma();
-  private shapes: EntryShapes | undefined;
+  private shapes: EntryFinder | undefined;
   private steps: Step[] = [];
   private failed = false;
 
-  findShaped(): void {
-    this.shapes = new EntryShapes();
+  findShaped(finder: EntryFinder): void {
+    this.shapes = finder;
   }
 
   push(chunk: Buffer): Step[] {
@@ -360,4 +330,39 @@ function entriesOf(text: string): unknown[] | undefined {
 function wrongType(field: string, type: string): ParseError {
   const what = field === '' ? 'The body' : `"${field}"`;
   return new ParseError('IMPORT-BODY', `${what} must be ${type}.`, field === '' ? undefined : field);
+}
+
+/**
+ * Guesses where the last comma between two entries of `humanUsers` is, from the bytes around an earlier such comma.
+ *
+ * Programs write bodies and begin each entry with the same bytes. Searching backwards for these bytes is a thousand
+ * times faster than reading every byte. The guess may be wrong, as the same bytes can occur inside a string or a nested
+ * object. It is right if the text before it is valid JSON, because a text that ends inside a string or a container
+ * never is. After three wrong guesses no more are made.
+ */
+export class LastComma {
+  private between: Buffer | undefined;
+  private misses = 0;
+  /** Holds no further comma, so a chunk with many short arrays is not searched again for each of them. */
+  private exhausted: Buffer | undefined;
+
+  /** Remembers the bytes around a comma that lies between two entries. */
+  learn(buffer: Buffer, comma: number): void {
+    if (this.between || comma < BEFORE || comma + BEHIND >= buffer.length) return;
+    this.between = Buffer.from(buffer.subarray(comma - BEFORE, comma + BEHIND));
+  }
+
+  /** The guessed position of the last comma, or -1. @param from no less than before in the same buffer */
+  guess(buffer: Buffer, from: number): number {
+    if (!this.between || this.misses >= MOST_MISSES || buffer === this.exhausted) return -1;
+    const at = buffer.lastIndexOf(this.between);
+    if (at >= from) return at + BEFORE;
+    this.exhausted = buffer;
+    return -1;
+  }
+
+  /** Reports that the last guess was wrong. */
+  miss(): void {
+    this.misses++;
+  }
 }

@@ -8,26 +8,21 @@ import {
   nameKey,
   textProblem,
 } from '../../platform/fields.ts';
-import type { PendingItem } from './item.ts';
+import { type PendingItem, userStateOf } from './item.ts';
 
 /**
- * The fast path for the most common entry of a migration: known camelCase fields only, strings within their limits, a
- * hash instead of a plain password, no metadata, no links.
+ * The short way from a parsed entry to its item, for the most common entry of a migration: known camelCase fields only,
+ * strings within their limits, a hash instead of a plain password, no metadata, no links.
  *
- * Guarantee: returns exactly the item that the schema would (a property test compares the two), or undefined, and then
- * the schema validates the entry. It exists for speed alone, and allocates no object but the item.
+ * Guarantee: returns exactly the item that the schema would (`entries/fast-path.property.test.ts` compares the two), or
+ * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item.
  */
 
 const MAX = 200;
 const MAX_LANGUAGE = 10;
 type Fields = Record<string, unknown>;
-/** Users without an address are the schema's. */
+/** Entries without an address are left to the schema. */
 type WithEmail = PendingItem & { email: string };
-export const STATES: Record<string, PendingItem['userState']> = {
-  USER_STATE_ACTIVE: 'active',
-  USER_STATE_INACTIVE: 'inactive',
-  USER_STATE_LOCKED: 'locked',
-};
 
 /**
  * The entry's item, or undefined when the schema has to validate it.
@@ -42,7 +37,7 @@ export function fastPathItem(entry: unknown, plain: boolean): PendingItem | unde
   const count = fieldsOf(entry);
   if (count > 2) {
     const { state } = entry;
-    const known = typeof state === 'string' && Object.hasOwn(STATES, state) ? STATES[state] : undefined;
+    const known = typeof state === 'string' ? userStateOf(state) : undefined;
     if (!known || count > 3) return undefined;
     item.userState = known;
   }

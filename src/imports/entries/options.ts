@@ -1,40 +1,28 @@
 import type { z } from 'zod';
-import { importQuery } from '../../contract/import-options.ts';
+import { importQuery, timeoutProblem } from '../../contract/import-options.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type ApiError, type FieldViolation, invalidArgument } from '../../platform/errors.ts';
 import type { Queues } from '../queue/queues.ts';
-import type { HashCount } from './validate.ts';
-/** Validates the query strings of the import API by their schemas. */
-
-/** @throws ApiError 400 IMPORT-QUERY naming every invalid parameter */
-export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
-  const parsed = schema.safeParse(req.query, { error: ({ code }) => DEFAULT_MESSAGES[code] });
-  if (parsed.success) return parsed.data;
-  const violations = parsed.error.issues.flatMap((i) =>
-    i.code === 'unrecognized_keys'
-      ? i.keys.map((field) => ({ field, description: 'is not supported here' }))
-      : [{ field: i.path.join('.'), description: i.message }],
-  );
-  throw badQuery(violations);
-}
-
-/** For schemas without their own message. A parameter that is repeated is an array, not a string. */
-const DEFAULT_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
-
-/** 400; the message is one sentence per parameter. */
-function badQuery(violations: FieldViolation[]): ApiError {
-  const sentences = violations.map(({ field, description }) => `The query parameter ${field} ${description}.`);
-  return invalidArgument('IMPORT-QUERY', sentences.join(' '), violations);
-}
 
 /**
- * The options of a bulk import: the query parameters of `POST /admin/v1/import`, and how they are stored.
+ * The options of a bulk import: the query parameters of `POST /admin/v1/import`, and how they are stored. Also what the
+ * stages of an import depend on.
  *
  * Guarantee: an import with only defaults stores no options and does no extra work. Options never change after an
- * import is accepted. On crash before that, nothing of the import is kept.
+ * import is accepted.
  */
+
+/** What the stages of an import depend on: database, settings, encryption, queues. */
+export interface ImportDeps {
+  pool: Pool;
+  /** For COPY: uploads, which may be slow, leave the connections of `pool` to all other requests. Default: `pool`. */
+  uploadPool?: Pool;
+  config: Config;
+  secrets: Secrets;
+  queues: Queues;
+}
 
 export type ExistingRule = 'fail' | 'skip' | 'update';
 
@@ -57,6 +45,11 @@ export interface ReadQuery {
   options: Omit<ImportOptions, 'webhook'> & { webhook: string | undefined };
 }
 
+const OF_START = ['dryRun', 'onExisting', 'mails', 'webhook'] as const;
+
+/** For schemas without their own message. A parameter that is repeated is an array, not a string. */
+const DEFAULT_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
+
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
   const given = queryOf(importQuery, { query });
@@ -78,8 +71,6 @@ export function readQuery(query: unknown): ReadQuery {
   };
 }
 
-const OF_START = ['dryRun', 'onExisting', 'mails', 'webhook'] as const;
-
 /** @throws ApiError 400 naming each parameter that is for the start of a draft */
 function requireOptionsOfDraft(given: z.output<typeof importQuery>): void {
   const description = 'is not allowed with draft=true; `_check` and `_start` take it';
@@ -87,6 +78,38 @@ function requireOptionsOfDraft(given: z.output<typeof importQuery>): void {
   if (wrong.length === 0) return;
   const violations = wrong.map((field) => ({ field, description }));
   throw invalidArgument('IMPORT-QUERY', `${wrong.join(', ')} ${description}.`, violations);
+}
+
+/**
+ * Validates a query string of the import API by its schema.
+ * @throws ApiError 400 IMPORT-QUERY naming every invalid parameter
+ */
+export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
+  const parsed = schema.safeParse(req.query, { error: ({ code }) => DEFAULT_MESSAGES[code] });
+  if (parsed.success) return parsed.data;
+  const violations = parsed.error.issues.flatMap((i) =>
+    i.code === 'unrecognized_keys'
+      ? i.keys.map((field) => ({ field, description: 'is not supported here' }))
+      : [{ field: i.path.join('.'), description: i.message }],
+  );
+  throw badQuery(violations);
+}
+
+/** @throws ApiError 400 IMPORT-TIMEOUT unless the value is a Go duration of at most `max` */
+export function requireTimeout(value: unknown, max: string): void {
+  const problem = timeoutProblem(value, max);
+  if (problem) throw badTimeout(problem);
+}
+
+/** 400 */
+export function badTimeout(problem: string): ApiError {
+  return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
+}
+
+/** 400; the message is one sentence per parameter. */
+function badQuery(violations: FieldViolation[]): ApiError {
+  const sentences = violations.map(({ field, description }) => `The query parameter ${field} ${description}.`);
+  return invalidArgument('IMPORT-QUERY', sentences.join(' '), violations);
 }
 
 /** The options if any of them differs from its default, else undefined. */
@@ -103,39 +126,40 @@ export function auditOf(options: ImportOptions): Record<string, unknown> {
   const { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook } = options;
   const source = passwordSource === undefined ? {} : { passwordSource };
   return {
-    ...{ dryRun, onExisting, mails: holdMails ? 'none' : 'auto', withoutEmail },
+    dryRun,
+    onExisting,
+    mails: holdMails ? 'none' : 'auto',
+    withoutEmail,
     ...source,
     webhook: webhook !== undefined,
   };
 }
 
-/** Stores the options with an import that is being accepted. Call it before the import runs. */
+/**
+ * Stores the options with an import that is being accepted. Call it before the import runs.
+ * @param hashes of a dry run, by scheme
+ */
 export async function keepOptions(
   db: Db,
   importId: string,
   { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook }: ImportOptions,
-  hashes: HashCount[],
+  hashes: readonly object[],
 ): Promise<void> {
   await db.query(
     `update imports set dry_run = $2, on_existing = $3, mails = $4, without_email = $5, webhook_url = $6, webhook_org = $7,
        password_source = $8
      where id = $1`,
     [
-      ...[importId, dryRun, onExisting, holdMails ? 'held' : 'auto', withoutEmail],
-      ...[webhook?.url ?? null, webhook?.orgId ?? null, passwordSource ?? null],
+      importId,
+      dryRun,
+      onExisting,
+      holdMails ? 'held' : 'auto',
+      withoutEmail,
+      webhook?.url ?? null,
+      webhook?.orgId ?? null,
+      passwordSource ?? null,
     ],
   );
   if (!dryRun) return;
   await db.query('insert into import_dry_runs (import_id, hashes) values ($1, $2)', [importId, JSON.stringify(hashes)]);
-}
-
-/** What the parts of an import depend on: database, settings, encryption, queues. */
-
-export interface ImportDeps {
-  pool: Pool;
-  /** For COPY: uploads, which may be slow, leave the connections of `pool` to all other requests. Default: `pool`. */
-  uploadPool?: Pool;
-  config: Config;
-  secrets: Secrets;
-  queues: Queues;
 }

@@ -1,21 +1,32 @@
 import { type Invalid, JsonWindow, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../platform/text/json-stream.ts';
-import type { ShapedEntries } from './alike-entries.ts';
-/** A problem that refuses the whole body: its stable id, the public message and the invalid field, if any. */
-export class ParseError extends Error {
-  readonly id: string;
-  readonly field: string | undefined;
-  constructor(id: string, message: string, field?: string) {
-    super(message);
-    this.id = id;
-    this.field = field;
-  }
-}
+
+/**
+ * What the parsers of import bodies have in common: their steps, which are the same for every format, their limits, and
+ * the window over the bytes with the errors of the API.
+ */
 
 /** How deep objects and arrays may nest, including the body itself. */
 export const MAX_DEPTH = 64;
 export const IMPORT_DEPTH_MESSAGE = `The body must not nest objects and arrays deeper than ${MAX_DEPTH} levels.`;
 
-/** The output of the body parsers, the same for every format: a sequence of steps. */
+/** The most bytes of one entry, which is held in memory as a whole. */
+export const MAX_ENTRY_BYTES = 8 * 2 ** 20;
+
+/** The most bytes of a name or value outside of the users. */
+const MAX_TOKEN = 2 ** 20;
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** A parser of import bodies: of `dataOrgs` JSON, or of NDJSON. */
+export interface BodyParser {
+  /** The prefix of an entry's fields in the paths of warnings. */
+  readonly entryPath: string;
+  /** From now on, entries that the finder knows come unparsed, as steps of type `shaped`. Absent: none ever do. */
+  findShaped?(finder: EntryFinder): void;
+  /** Takes the next bytes; returns the steps that they complete. After an `error` step there are no more. */
+  push(chunk: Buffer): Step[];
+  /** Ends the body; the last step is `end` or `error`. */
+  end(): Step[];
+}
 
 /** One step of the parse, in body order. `org` numbers the organizations of the body from 0. */
 export type Step =
@@ -31,27 +42,44 @@ export type Step =
   | { type: 'error'; error: ParseError }
   | { type: 'end'; hasDataOrgs: boolean; hasOrgs: boolean; hasTimeout: boolean };
 
-/** A parser of import bodies: of `dataOrgs` JSON, or of NDJSON. */
-export interface BodyParser {
-  /** The prefix of an entry's fields in the paths of warnings. */
-  readonly entryPath: string;
-  /** From now on, common entries may come unparsed, as steps of type `shaped`. Absent: they never do. */
-  findShaped?(): void;
-  /** Takes the next bytes; returns the steps that they complete. After an `error` step there are no more. */
-  push(chunk: Buffer): Step[];
-  /** Ends the body; the last step is `end` or `error`. */
-  end(): Step[];
+/** Finds entries in the bytes of a body without parsing them; see `intake/fast`. */
+export interface EntryFinder {
+  /**
+   * Learns from a parsed entry.
+   * @param from where it begins.
+   * @param to what lies before is valid JSON and holds all of it
+   */
+  learn(bytes: Buffer, from: number, to: number): void;
+  /** Reads entries up to the first that it does not know or that has no comma behind it. Undefined without any. */
+  read(bytes: Buffer, from: number): ShapedEntries | undefined;
 }
 
-/** The most bytes of one entry, which is held in memory as a whole. */
-export const MAX_ENTRY_BYTES = 8 * 2 ** 20;
+/** Whole entries, one after the other, which were found but not parsed. */
+export interface ShapedEntries {
+  bytes: Buffer;
+  /** The fields of the layouts that occur, and where each known field is among them. */
+  layouts: readonly { readonly fields: readonly unknown[]; readonly places: readonly number[] }[];
+  /**
+   * For each entry: the number of its layout, where it starts and ends, and where each value starts and ends, in the
+   * order of the layout.
+   */
+  marks: number[];
+  /** The position after the comma that follows the last of them. */
+  next: number;
+}
 
-/** The window over an import's body, with the errors of the API. */
+/** A problem that refuses the whole body: its stable id, the public message and the invalid field, if any. */
+export class ParseError extends Error {
+  readonly id: string;
+  readonly field: string | undefined;
+  constructor(id: string, message: string, field?: string) {
+    super(message);
+    this.id = id;
+    this.field = field;
+  }
+}
 
-/** The most bytes of a name or value outside of the users. */
-const MAX_TOKEN = 2 ** 20;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-
+/** The window over the body of an import, with the errors of the API. */
 export class BodyWindow extends JsonWindow {
   /** The last byte of the body is in `buffer`. */
   final = false;
@@ -98,8 +126,6 @@ export class BodyWindow extends JsonWindow {
   }
 }
 
-/** What is wrong with a line that names no organization: often it is not a line of users at all, and its fields show it. */
-
 const FIELDS = new Set(['userId', 'user_id', 'state', 'user']);
 const DOCUMENT = ['dataOrgs', 'data_orgs'];
 /** Unknown fields that an error names, and how much of each. */
@@ -107,7 +133,8 @@ const MOST_NAMED = 10;
 const MOST_CHARACTERS = 100;
 
 /**
- * What follows `Line 1: `.
+ * What is wrong with a line that names no organization: often it is not a line of users at all, and its fields show it.
+ * Follows `Line 1: `.
  *
  * @param id the `orgId` of the line, which is not a string
  * @param entry its other fields

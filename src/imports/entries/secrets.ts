@@ -1,7 +1,8 @@
 import type { Secrets } from '../../platform/encryption.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { camelCase } from '../../platform/text/names.ts';
-import { ENTRY_SEAL } from './item.ts';
+import { isSecretName } from '../../sources/values.ts';
+import { ENTRY_PURPOSE } from './item.ts';
 
 /**
  * Stores invalid entries, so that the report can return them to be corrected, and removes their secrets before it does.
@@ -16,18 +17,16 @@ const PASSWORD_MAX = 200;
 /** No field of an import accepts such an object, so an import fails a user whose secret was not entered again. */
 export const WITHHELD = { withheld: 'Secrets are not returned. Enter the value again, or remove this field.' };
 
-/** Names of fields that may hold a secret, in any spelling and at any depth. */
-const SECRET_NAME = /pass(?:wor[dt]|wd|phrase|code)|pwd|secret|otp|token/;
-/** Names that match SECRET_NAME but hold no secret. */
+/** Names of an entry's fields that sound like a secret but hold none. */
 const HARMLESS_NAME = /hash|changerequired|passwordless|passwordsource/;
 
 /** @param entry anything JSON can hold */
 export function sealEntry(entry: unknown, secrets: Secrets): string {
-  return secrets.seal(JSON.stringify(entry), ENTRY_SEAL);
+  return secrets.seal(JSON.stringify(entry), ENTRY_PURPOSE);
 }
 
 export function unsealEntry(sealed: string, secrets: Secrets): unknown {
-  return JSON.parse(secrets.unseal(sealed, ENTRY_SEAL));
+  return JSON.parse(secrets.unseal(sealed, ENTRY_PURPOSE));
 }
 
 /**
@@ -55,7 +54,7 @@ export function withholdSecrets(value: unknown): void {
   if (!isObject(value)) return;
   for (const [name, inner] of Object.entries(value)) {
     if (isSecondSpelling(value, name)) delete value[name];
-    else if (isSecretName(name) && inner !== null && inner !== '') value[name] = WITHHELD;
+    else if (mayHoldSecret(name) && inner !== null && inner !== '') value[name] = WITHHELD;
     else withholdSecrets(inner);
   }
 }
@@ -72,10 +71,9 @@ export function dropSecondSpellings(value: unknown): void {
   }
 }
 
-/** Whether a field with this name may hold a secret. */
-export function isSecretName(name: string): boolean {
-  const letters = name.toLowerCase().replace(/[^a-z]/g, '');
-  return SECRET_NAME.test(letters) && !HARMLESS_NAME.test(letters);
+/** Whether a field of an entry, or metadata, with this name may hold a secret, in any spelling and at any depth. */
+export function mayHoldSecret(name: string): boolean {
+  return isSecretName(name) && !HARMLESS_NAME.test(name.toLowerCase().replace(/[^a-z]/g, ''));
 }
 
 function isSecondSpelling(object: Record<string, unknown>, name: string): boolean {

@@ -1,26 +1,147 @@
 import { z } from 'zod';
 import { entryWithoutEmail, type ImportEntry, importEntry, MAX_ELEMENTS } from '../../contract/import-entry.ts';
 import { markOf } from '../../passwords/marks.ts';
-import { hashProblem, longestHash, schemeSeen } from '../../passwords/registry.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { hashProblem, longestHash } from '../../passwords/registry.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { errorBody, type FieldViolation } from '../../platform/errors.ts';
 import { displayNameOf, GENDERS, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
 import { camelCase, fieldPath } from '../../platform/text/names.ts';
 import { fastPathItem } from './fast-path.ts';
-import { type Item, PASSWORD_SEAL, type PendingItem } from './item.ts';
+import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
-/**
- * Validates what a schema of single fields cannot: fields that exclude each other, duplicates in lists, password
- * hashes. Reads the entry as it was sent, so that these problems are reported together with those of the schema.
- */
 
 /**
+ * Validates one entry of an import and turns it into an item: the row from which the workers write the user.
+ *
+ * Field names are normalised first: snake_case becomes camelCase, aliases become the names of an import, null becomes
+ * absent, and unknown fields are reported, never dropped silently. Then the schema validates single fields, and
+ * `crossProblems` what it cannot. An entry in camelCase without nulls or unknown fields is not changed.
+ *
+ * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
+ * field; a plain password and the secret of a second factor are encrypted in the item.
+ */
+
+const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
+
+/** What an import asks of its entries. */
+export interface EntryRules {
+  /** Unknown fields fail the user instead of being warnings. */
+  strict: boolean;
+  /** Users without an email address are allowed. */
+  withoutEmail: boolean;
+}
+
+export const USUAL_RULES: EntryRules = { strict: false, withoutEmail: false };
+
+const MAX_PATHS = 100;
+const MAX_PATH_LENGTH = 300;
+
+/**
+ * Names of the calls for users (`/v2beta/users`), by what they mean in an import. Ignored, `isVerified` would send a
+ * mail to each user whose address is verified.
+ */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { isVerified: ['isEmailVerified', 'isPhoneVerified'] };
+
+/**
+ * @param entry one element of `humanUsers`, anything JSON can hold
+ * @param plain no string of the entry was written with an escape
+ */
+export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules, plain = false): Item {
+  return fastPathItem(entry, plain) ?? validateEntry(entry, secrets, warnings, rules);
+}
+
+/** `toItem` without the fast path: the schema validates. */
+export function validateEntry(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules): Item {
+  const { strict, withoutEmail } = rules;
+  const violations: FieldViolation[] = [];
+  renameFields(entry, ENTRY_SHAPE, '', (path) => {
+    warnings.unknown(path);
+    if (strict) violations.push({ field: storable(path), description: 'is not a known field' });
+  });
+  const parsed = (withoutEmail ? entryWithoutEmail : importEntry).safeParse(entry);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    violations.push({ field: fieldPath(path) || 'humanUsers[]', description: message });
+  }
+  violations.push(...crossProblems(entry, withoutEmail));
+  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
+}
+
+function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
+  const email = user.email?.email ?? null;
+  // One of the two is there.
+  const userName = (user.userName ?? email) as string;
+  const { profile, phone } = user;
+  const hasExtras = (user.metadata?.length ?? 0) > 0 || (user.idps?.length ?? 0) > 0;
+  return {
+    state: 'pending',
+    userId: userId ?? newId(),
+    userName,
+    userNameKey: nameKey(userName),
+    userState: USER_STATES[state ?? 'USER_STATE_ACTIVE'],
+    givenName: profile.firstName,
+    familyName: profile.lastName,
+    nickName: profile.nickName ?? '',
+    displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
+    preferredLanguage: profile.preferredLanguage ?? '',
+    gender: profile.gender ? GENDERS.indexOf(profile.gender) : 0,
+    email,
+    emailKey: email === null ? null : nameKey(email),
+    emailVerified: user.email?.isEmailVerified ?? false,
+    phone: phone?.phone ?? null,
+    phoneVerified: phone?.isPhoneVerified ?? false,
+    passwordHash: user.hashedPassword?.value ?? sourceMark(user),
+    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_PURPOSE),
+    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
+    passwordChangeRequired: user.passwordChangeRequired ?? false,
+    extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
+    error: null,
+  };
+}
+
+/** A password of their own counts before a source. */
+function sourceMark({ password, passwordSource }: ImportEntry['user']): string | null {
+  return password === undefined && passwordSource !== undefined ? markOf(passwordSource) : null;
+}
+
+function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets): Item {
+  const names = violations.map((v) => v.field).join(', ');
+  const shown = violations.slice(0, 100);
+  return {
+    state: 'failed',
+    ...identityOf(entry),
+    error: errorBody(
+      'INVALID_ARGUMENT',
+      'IMPORT-USER-INVALID',
+      `The user has invalid fields: ${names.slice(0, 500).toWellFormed()}.`,
+      shown,
+    ),
+    entrySealed: sealEntry(entry, secrets),
+  };
+}
+
+/** The id and the user name of an invalid entry, if they can be shown, so that the caller can find it. */
+function identityOf(entry: unknown): { userId: string | null; userName: string | null } {
+  const e = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
+  const user = (typeof e.user === 'object' && e.user !== null ? e.user : {}) as Record<string, unknown>;
+  const email = (typeof user.email === 'object' && user.email !== null ? user.email : {}) as Record<string, unknown>;
+  return { userId: shown(e.userId), userName: shown(user.userName) ?? shown(email.email) };
+}
+
+function shown(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  return value.slice(0, 200).replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/**
+ * What a schema of single fields cannot find: fields that exclude each other, duplicates in lists, password hashes.
+ * Reads the entry as it was sent, so that these problems are reported together with the problems that the schema
+ * finds.
  * @param entry anything JSON can hold, with its fields renamed
  * @param withoutEmail users without an email address are allowed
  */
-export function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] {
+function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] {
   const user = inside(entry, 'user');
   const { password, hashedPassword, metadata, idps } = user;
   const violations: FieldViolation[] = [];
@@ -75,10 +196,54 @@ function inside(value: unknown, field: PropertyKey): Record<string, unknown> {
   return typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : {};
 }
 
-/** Counts the unknown fields of an import: each distinct path with its number of occurrences, at most 100 paths. */
+/** The known fields of an object; each is `true` for a value, a shape for an object or the objects of an array. */
+export type Shape = Map<string, Shape | true>;
 
-const MAX_PATHS = 100;
-const MAX_PATH_LENGTH = 300;
+/** Derives the shape from a schema, so that there is a single list of fields. */
+export function shapeOf(schema: z.ZodType): Shape | true {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodPipe) return shapeOf(schema.out as z.ZodType);
+  if (schema instanceof z.ZodArray) return shapeOf(schema.element as z.ZodType);
+  if (!(schema instanceof z.ZodObject)) return true;
+  return new Map(Object.entries(schema.shape).map(([key, value]) => [key, shapeOf(value as z.ZodType)]));
+}
+
+/**
+ * Normalises the field names of an entry.
+ * @param value an entry as JSON.parse made it; changed in place where names differ
+ * @param onUnknown called with the path of each unknown field, array indices left out: `user.hashedPassword.algorithm`
+ */
+function renameFields(value: unknown, shape: Shape | true, path: string, onUnknown: (path: string) => void): void {
+  if (shape === true || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value) renameFields(item, shape, `${path}[]`, onUnknown);
+    return;
+  }
+  const object = value as Record<string, unknown>;
+  for (const key of Object.keys(object)) {
+    const known = shape.get(key) !== undefined ? key : rename(object, key, shape);
+    const inner = known === undefined ? undefined : shape.get(known);
+    if (known === undefined || inner === undefined) onUnknown(join(path, key));
+    else if (object[known] === null)
+      object[known] = undefined; // null means absent, as in the JSON format of protobuf
+    else if (inner !== true) renameFields(object[known], inner, join(path, known), onUnknown);
+  }
+}
+
+function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
+  const camel = camelCase(key);
+  const alias = Object.hasOwn(ALIASES, camel) ? ALIASES[camel]?.find((name) => shape.has(name)) : undefined;
+  const known = shape.has(camel) ? camel : alias;
+  // If both spellings are given, the camelCase one counts, and the other is an unknown field.
+  if (known === undefined || Object.hasOwn(object, known)) return undefined;
+  object[known] = object[key];
+  if (alias !== undefined) delete object[key];
+  return known;
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
 
 /** Receives the path of each unknown field, without indices: `user.hashedPassword.algorithm`. */
 export interface Warnings {
@@ -89,6 +254,7 @@ export interface WarningCounts extends Warnings {
   list(): { path: string; count: number; message: string }[];
 }
 
+/** Counts unknown fields: each distinct path with its number of occurrences, at most 100 paths. */
 export function createWarningCounter(): WarningCounts {
   const counts = new Map<string, number>();
   return {
@@ -106,278 +272,4 @@ export function createWarningCounter(): WarningCounts {
 /** A caller's path in a form that PostgreSQL's jsonb can store. */
 export function storable(path: string): string {
   return path.slice(0, MAX_PATH_LENGTH).replaceAll('\0', '\ufffd').toWellFormed();
-}
-
-/**
- * Normalises the field names of an entry: snake_case becomes camelCase, aliases become the names of an import, null
- * becomes absent, and unknown fields are reported, never dropped silently. An entry in camelCase without nulls or
- * unknown fields is not changed.
- */
-
-/** The known fields of an object; `true` for a value, a shape for an object or the objects of an array. */
-export type Shape = Map<string, Shape | true>;
-
-/** Derives the shape from a schema, so that there is a single list of fields. */
-export function shapeOf(schema: z.ZodType): Shape | true {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodPipe) return shapeOf(schema.out as z.ZodType);
-  if (schema instanceof z.ZodArray) return shapeOf(schema.element as z.ZodType);
-  if (!(schema instanceof z.ZodObject)) return true;
-  return new Map(Object.entries(schema.shape).map(([key, value]) => [key, shapeOf(value as z.ZodType)]));
-}
-
-/**
- * @param value an entry as JSON.parse made it; changed in place where names differ
- * @param onUnknown called with the path of each unknown field, array indices left out: `user.hashedPassword.algorithm`
- */
-export function renameFields(
-  value: unknown,
-  shape: Shape | true,
-  path: string,
-  onUnknown: (path: string) => void,
-): void {
-  if (shape === true || typeof value !== 'object' || value === null) return;
-  if (Array.isArray(value)) {
-    for (const item of value) renameFields(item, shape, `${path}[]`, onUnknown);
-    return;
-  }
-  const object = value as Record<string, unknown>;
-  for (const key of Object.keys(object)) {
-    const known = shape.get(key) !== undefined ? key : rename(object, key, shape);
-    const inner = known === undefined ? undefined : shape.get(known);
-    if (known === undefined || inner === undefined) onUnknown(join(path, key));
-    else if (object[known] === null)
-      object[known] = undefined; // null means absent, as in the JSON format of protobuf
-    else if (inner !== true) renameFields(object[known], inner, join(path, known), onUnknown);
-  }
-}
-
-/**
- * Names of the calls for users (`/v2beta/users`), by what they mean in an import. Ignored, `isVerified` would send a
- * mail to each user whose address is verified.
- */
-const ALIASES: Readonly<Record<string, readonly string[]>> = { isVerified: ['isEmailVerified', 'isPhoneVerified'] };
-
-function rename(object: Record<string, unknown>, key: string, shape: Shape): string | undefined {
-  const camel = camelCase(key);
-  const alias = Object.hasOwn(ALIASES, camel) ? ALIASES[camel]?.find((name) => shape.has(name)) : undefined;
-  const known = shape.has(camel) ? camel : alias;
-  // If both spellings are given, the camelCase one counts, and the other is an unknown field.
-  if (known === undefined || Object.hasOwn(object, known)) return undefined;
-  object[known] = object[key];
-  if (alias !== undefined) delete object[key];
-  return known;
-}
-
-function join(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`;
-}
-
-/**
- * Validates one entry of an import and turns it into an item: the row from which the workers write the user.
- *
- * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
- * field; a plain password and the secret of a second factor are encrypted in the item.
- */
-
-const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
-const STATE = { USER_STATE_ACTIVE: 'active', USER_STATE_INACTIVE: 'inactive', USER_STATE_LOCKED: 'locked' } as const;
-
-/** What an import asks of its entries. */
-export interface EntryRules {
-  /** Unknown fields fail the user instead of being warnings. */
-  strict: boolean;
-  /** Users without an email address are allowed. */
-  withoutEmail: boolean;
-}
-
-export const USUAL_RULES: EntryRules = { strict: false, withoutEmail: false };
-
-/**
- * @param entry one element of `humanUsers`, anything JSON can hold
- * @param plain no string of the entry was written with an escape
- */
-export function toItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules, plain = false): Item {
-  return fastPathItem(entry, plain) ?? judgedItem(entry, secrets, warnings, rules);
-}
-
-/** `toItem` without the fast path: the schema validates. */
-export function judgedItem(entry: unknown, secrets: Secrets, warnings: Warnings, rules: EntryRules): Item {
-  const { strict, withoutEmail } = rules;
-  const violations: FieldViolation[] = [];
-  renameFields(entry, ENTRY_SHAPE, '', (path) => {
-    warnings.unknown(path);
-    if (strict) violations.push({ field: storable(path), description: 'is not a known field' });
-  });
-  const parsed = (withoutEmail ? entryWithoutEmail : importEntry).safeParse(entry);
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    violations.push({ field: fieldPath(path) || 'humanUsers[]', description: message });
-  }
-  violations.push(...crossProblems(entry, withoutEmail));
-  return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
-}
-
-function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
-  const email = user.email?.email ?? null;
-  // One of the two is there.
-  const userName = (user.userName ?? email) as string;
-  const { profile, phone } = user;
-  const hasExtras = (user.metadata?.length ?? 0) > 0 || (user.idps?.length ?? 0) > 0;
-  return {
-    state: 'pending',
-    userId: userId ?? newId(),
-    userName,
-    userNameKey: nameKey(userName),
-    userState: STATE[state ?? 'USER_STATE_ACTIVE'],
-    givenName: profile.firstName,
-    familyName: profile.lastName,
-    nickName: profile.nickName ?? '',
-    displayName: profile.displayName || displayNameOf(profile.firstName, profile.lastName),
-    preferredLanguage: profile.preferredLanguage ?? '',
-    gender: profile.gender ? GENDERS.indexOf(profile.gender) : 0,
-    email,
-    emailKey: email === null ? null : nameKey(email),
-    emailVerified: user.email?.isEmailVerified ?? false,
-    phone: phone?.phone ?? null,
-    phoneVerified: phone?.isPhoneVerified ?? false,
-    passwordHash: user.hashedPassword?.value ?? sourceMark(user),
-    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_SEAL),
-    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_SEAL),
-    passwordChangeRequired: user.passwordChangeRequired ?? false,
-    extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
-    error: null,
-  };
-}
-
-/** A password of their own counts before a source. */
-function sourceMark({ password, passwordSource }: ImportEntry['user']): string | null {
-  return password === undefined && passwordSource !== undefined ? markOf(passwordSource) : null;
-}
-
-function failed(entry: unknown, violations: FieldViolation[], secrets: Secrets): Item {
-  const names = violations.map((v) => v.field).join(', ');
-  const shown = violations.slice(0, 100);
-  return {
-    state: 'failed',
-    ...identityOf(entry),
-    error: errorBody(
-      'INVALID_ARGUMENT',
-      'IMPORT-USER-INVALID',
-      `The user has invalid fields: ${names.slice(0, 500).toWellFormed()}.`,
-      shown,
-    ),
-    entrySealed: sealEntry(entry, secrets),
-  };
-}
-
-/** The id and the user name of an invalid entry, if they can be shown, so that the caller can find it. */
-function identityOf(entry: unknown): { userId: string | null; userName: string | null } {
-  const e = (typeof entry === 'object' && entry !== null ? entry : {}) as Record<string, unknown>;
-  const user = (typeof e.user === 'object' && e.user !== null ? e.user : {}) as Record<string, unknown>;
-  const email = (typeof user.email === 'object' && user.email !== null ? user.email : {}) as Record<string, unknown>;
-  return { userId: shown(e.userId), userName: shown(user.userName) ?? shown(email.email) };
-}
-
-function shown(value: unknown): string | null {
-  if (typeof value !== 'string' || value === '') return null;
-  return value.slice(0, 200).replaceAll('\0', '\ufffd').toWellFormed();
-}
-
-/**
- * The optional fields that an entry omits. Intake fills them with the defaults of a new user. An update of an existing
- * user keeps their current values, and finds the user of an entry without an id by user name.
- */
-
-/** The optional fields and where to find them: the first two in the entry itself, the others in its `user`. */
-const OPTIONAL = {
-  userId: (entry: Part) => entry.userId,
-  state: (entry: Part) => entry.state,
-  userName: (_: Part, user: Part) => user.userName,
-  nickName: (_: Part, user: Part) => inside2(user.profile).nickName,
-  // An empty display name counts as omitted: it is derived from the first and last name.
-  displayName: (_: Part, user: Part) => inside2(user.profile).displayName || undefined,
-  preferredLanguage: (_: Part, user: Part) => inside2(user.profile).preferredLanguage,
-  gender: (_: Part, user: Part) => inside2(user.profile).gender,
-  // An import may allow users without an email address; an existing user keeps theirs.
-  email: (_: Part, user: Part) => inside2(user.email).email || undefined,
-  isEmailVerified: (_: Part, user: Part) => inside2(user.email).isEmailVerified,
-  // A number that is empty counts as omitted: it means that there is none.
-  phone: (_: Part, user: Part) => inside2(user.phone).phone || undefined,
-  isPhoneVerified: (_: Part, user: Part) => inside2(user.phone).isPhoneVerified,
-  passwordChangeRequired: (_: Part, user: Part) => user.passwordChangeRequired,
-};
-
-type Part = Record<string, unknown>;
-export type OmittedField = keyof typeof OPTIONAL;
-
-/**
- * Records in the item which fields its entry omits.
- * @param entry a valid entry with camelCase names
- */
-export function noteOmitted(entry: unknown, item: PendingItem): void {
-  const user = inside2(inside2(entry).user);
-  const omitted = (Object.keys(OPTIONAL) as OmittedField[]).filter(
-    (field) => OPTIONAL[field](inside2(entry), user) === undefined,
-  );
-  if (omitted.length > 0) item.extras = { ...(item.extras ?? { metadata: [], idps: [] }), unsaid: omitted };
-}
-
-function inside2(value: unknown): Part {
-  return typeof value === 'object' && value !== null ? (value as Part) : {};
-}
-
-/**
- * Counts the password hashes of a body by scheme, and notes whether they will verify, for the report of a dry run.
- * Users of a password source are counted too. Keeps only the name of each scheme, never a hash.
- */
-
-export interface HashCount {
-  /** Such as `bcrypt`; for an unsupported scheme its identifier, such as `$argon2$`, or `unknown` without one. */
-  scheme: string;
-  users: number;
-  /** Whether the passwords of these users will verify. */
-  verifiable: boolean;
-}
-
-export interface HashLint {
-  /** @param entry one element of `humanUsers`, with its fields renamed; anything JSON can hold */
-  see(entry: unknown): void;
-  /** A user whose password a password source knows. */
-  seeAtSource(): void;
-  /** The most common first. */
-  list(): HashCount[];
-}
-
-const UNKNOWN = 'unknown';
-const AT_SOURCE = 'password source';
-/** The most entries kept, however many schemes a body seems to contain. */
-const MAX_COUNTS = 100;
-
-export function openHashLint(): HashLint {
-  const counts = new Map<string, HashCount>();
-  function count(scheme: string, verifiable: boolean): void {
-    const key = `${scheme} ${verifiable}`;
-    const found = counts.get(key) ?? { scheme, users: 0, verifiable };
-    counts.set(key, found);
-    found.users++;
-  }
-  return {
-    see(entry) {
-      const hash = hashOf(entry);
-      if (hash === undefined) return;
-      const verifiable = hashProblem(hash) === undefined;
-      const scheme = schemeSeen(hash);
-      const isShown = counts.size < MAX_COUNTS || counts.has(`${scheme} ${verifiable}`);
-      count(isShown ? scheme : UNKNOWN, verifiable);
-    },
-    seeAtSource: () => count(AT_SOURCE, true),
-    list: () => [...counts.values()].sort((a, b) => b.users - a.users),
-  };
-}
-
-function hashOf(entry: unknown): string | undefined {
-  const user = (entry as { user?: unknown } | null)?.user;
-  const hashed = (user as { hashedPassword?: unknown } | null | undefined)?.hashedPassword;
-  const value = (hashed as { value?: unknown } | null | undefined)?.value;
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,20 +1,31 @@
 import type { Caller } from '../../contract/permissions.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
-import { countFirstFailures, RAN, type SettledBatch } from '../entries/item.ts';
-import { type DuplicateRule, settleDuplicates } from './duplicates.ts';
+import { ERASED, PAYLOAD } from '../entries/item.ts';
+import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
+
 /**
- * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed.
+ * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed. The
+ * transaction also settles the users that appear in the body a second time.
  */
 
+/** The counts of an organization, by its place in the body. */
 export interface OrgTally {
+  /** Empty for entries of a draft that name no organization. */
   orgId: string;
   total: number;
   failed: number;
-  /** Left out before the import began; absent: 0. */
+  /** Left out before the import began, as by a correction of a draft; absent: 0. */
   skipped?: number;
+}
+
+export interface DuplicateRule {
+  /** Skip a duplicate in the same organization. A duplicate in another organization fails in any case. */
+  skips: boolean;
+  /** Erase the data of failed items too, as in a dry run. */
+  erases: boolean;
 }
 
 export interface Acceptance {
@@ -32,6 +43,14 @@ export interface Acceptance {
   /** The system that the users come from, if it was not known when the import was created. */
   source?: string | undefined;
 }
+
+const ID_TWICE = errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This userId appears earlier in this import.');
+
+const NAME_TWICE = errorBody(
+  'ALREADY_EXISTS',
+  'USER-NAME-TAKEN',
+  'This user name appears earlier in this import, in the same organization.',
+);
 
 /**
  * Creates the import in state `receiving`, which every reader filters out.
@@ -130,8 +149,76 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
     `insert into import_orgs (import_id, org_index, org_id, total, failed, skipped)
      select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[], $6::int[])`,
     [
-      ...[importId, kept.map((o) => o.index), kept.map((o) => o.orgId), kept.map((o) => o.total)],
-      ...[kept.map((o) => o.failed), kept.map((o) => o.skipped ?? 0)],
+      importId,
+      kept.map((o) => o.index),
+      kept.map((o) => o.orgId),
+      kept.map((o) => o.total),
+      kept.map((o) => o.failed),
+      kept.map((o) => o.skipped ?? 0),
     ],
   );
 }
+
+/**
+ * Resolves the duplicates that the filter of the intake suspected. Of several items with the same id, or with the same
+ * user name in one organization, the first is imported. The others fail, or are skipped if the import skips existing
+ * users. Runs in time linear in the items, whatever the body contains.
+ */
+async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
+  // The planner has no statistics yet for rows that were just copied in, and would compare each with each.
+  await db.query('set local enable_nestloop = off');
+  await allowLong(db);
+  await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);
+  await settleLater(db, importId, rule, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
+}
+
+async function settleLater(
+  db: Db,
+  importId: string,
+  { skips, erases }: DuplicateRule,
+  key: string,
+  error: unknown,
+): Promise<void> {
+  const { same, outcome, counts } = skips ? skippedOrFailed(erases) : failed(erases);
+  await db.query(
+    `with keyed as materialized (
+       select i.ordinal, i.maybe_duplicate, o.org_id, ${key} as key
+       from import_items i join import_orgs o using (import_id, org_index)
+       where i.import_id = $1 and i.state = 'pending'
+     ),
+     first as (
+       select key, min(ordinal) as ordinal from keyed
+       where key in (select key from keyed where maybe_duplicate) group by key having count(*) > 1
+     ),
+     later as (
+       select k.ordinal, ${same.column} from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal ${same.join}
+     ),
+     lost as (
+       update import_items i set ${outcome}
+       from later l where i.import_id = $1 and i.ordinal = l.ordinal returning i.org_index, i.state
+     ),
+     counted as (
+       select org_index, count(*) filter (where state = 'failed')::int as failed,
+         count(*) filter (where state = 'skipped')::int as skipped
+       from lost group by org_index
+     )
+     update import_orgs o set ${counts} from counted c where o.import_id = $1 and o.org_index = c.org_index`,
+    [importId, JSON.stringify(error)],
+  );
+}
+
+const failed = (erases: boolean) => ({
+  same: { column: 'false as same_org', join: '' },
+  outcome: `state = 'failed', error = $2${erases ? `, ${ERASED}` : ''}`,
+  counts: 'failed = o.failed + c.failed',
+});
+
+const skippedOrFailed = (erases: boolean) => ({
+  same: { column: 'k.org_id = h.org_id as same_org', join: 'join keyed h on h.ordinal = f.ordinal' },
+  outcome: [
+    `state = case when l.same_org then 'skipped'::item_state else 'failed' end`,
+    'error = case when l.same_org then null else $2::jsonb end',
+    ...PAYLOAD.map((column) => `${column} = case when ${erases ? 'false' : 'not l.same_org'} then i.${column} end`),
+  ].join(', '),
+  counts: 'failed = o.failed + c.failed, skipped = o.skipped + c.skipped',
+});

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { parseDuration, timeoutProblem } from '../../contract/import-options.ts';
+import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { rememberSlow, slowMs } from '../../directory/users/slow-hashes.ts';
-import { sourceOf } from '../../passwords/marks.ts';
 import type { Pepper } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { retryWhileUnavailable } from '../../platform/db/faults.ts';
@@ -10,68 +9,30 @@ import { type Db, transaction } from '../../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { isUnavailable } from '../../platform/http/errors.ts';
 import { annotate, inSpan } from '../../platform/telemetry.ts';
-import { marksAt, parseAt } from '../entries/alike-entries.ts';
 import { bounded, foreignFormat, HEAD_BYTES } from '../entries/body.ts';
-import { copyLine, type Item, publishBatch, type SettledBatch } from '../entries/item.ts';
-import { auditOf, type ImportDeps, type ImportOptions, keepOptions } from '../entries/options.ts';
+import { CopyRows } from '../entries/copy-rows.ts';
+import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from '../entries/duplicate-filter.ts';
+import { copyLine, type Item } from '../entries/item.ts';
+import { type HashCount, openDraftNotes, openNotes } from '../entries/notes.ts';
+import { auditOf, type ImportDeps, type ImportOptions, keepOptions, requireTimeout } from '../entries/options.ts';
+import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
 import type { BodyParser, Step } from '../entries/parser.ts';
-import {
-  createWarningCounter,
-  type EntryRules,
-  type HashCount,
-  noteOmitted,
-  openHashLint,
-  toItem,
-} from '../entries/validate.ts';
+import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
 import { activate, createReceiving, discard, type OrgTally, touchReceiving } from './accept.ts';
-import { ShapedLines } from './alike-lines.ts';
-import { CopyRows, openCopyWriter } from './copy.ts';
-import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from './duplicates.ts';
+import { openCopyWriter } from './copy.ts';
+import { EntryShapes, marksAt, parseAt } from './fast/alike-entries.ts';
+import { ShapedLines } from './fast/alike-lines.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { keepPepper, takePepper } from './pepper.ts';
 import { badField, bodyOrgs, bodySources, type UsedSources } from './requirements.ts';
-/**
- * What an import with special options records about each entry during the upload: the omitted fields, if existing users
- * are to be skipped or updated, and the password hashes, for a dry run.
- */
-
-export interface Notes {
-  /** @param entry with camelCase names. @param item the validated entry; may be extended */
-  take(entry: unknown, item: Item): void;
-  hashes(): HashCount[];
-}
-
-/** For a draft, of which both may be asked later. */
-export function openDraftNotes(): Notes {
-  const lint = openHashLint();
-  return {
-    take(entry, item) {
-      lint.see(entry);
-      if (item.state !== 'pending') return;
-      if (sourceOf(item.passwordHash) !== undefined) lint.seeAtSource();
-      noteOmitted(entry, item);
-    },
-    hashes: lint.list,
-  };
-}
-
-export function openNotes({ dryRun, onExisting }: ImportOptions): Notes {
-  const lint = openHashLint();
-  return {
-    take(entry, item) {
-      if (dryRun) lint.see(entry);
-      if (dryRun && item.state === 'pending' && sourceOf(item.passwordHash) !== undefined) lint.seeAtSource();
-      // A dry run keeps none of the data that was sent.
-      if (dryRun && item.state === 'failed') item.entrySealed = null;
-      if (onExisting !== 'fail' && item.state === 'pending') noteOmitted(entry, item);
-    },
-    hashes: lint.list,
-  };
-}
 
 /**
- * Takes the users of one body, as intake.ts parses it: validates each, collects its rows for COPY, and finally starts the
- * import or keeps the draft, in one transaction.
+ * Receives the body of a bulk import: parses it, validates each user, writes the items by COPY, and starts the
+ * import, or keeps the draft, in one transaction.
+ *
+ * Guarantee: when `receiveImport` returns, every user of the body is durable and the import is running, or a draft;
+ * when it throws, nothing of it remains. On crash: the import is still in state `receiving`, so it is invisible, no
+ * worker touches it, and the sweep removes it.
  */
 
 export interface IntakeOptions {
@@ -86,6 +47,8 @@ export interface IntakeOptions {
   special?: ImportOptions | undefined;
   /** Keeps the users as a draft, which starts later with options of its own. */
   keepDraft?: KeepDraft | undefined;
+  /** Parses and validates every entry, without the fast path (fast/README.md): for tests that compare the two. */
+  withoutFastPath?: boolean | undefined;
 }
 
 /** Called in the transaction that makes the draft visible. */
@@ -114,7 +77,7 @@ const COMMIT_CHECK_MS = 10_000;
 const MOST_AT_ONCE_MS = 20;
 /** Entries between two readings of the clock. */
 const ENTRIES_PER_READING = 16;
-/** The hashes of the first users are all examined, later ones in samples: those of a system are rarely mixed. */
+/** The hashes of the first users are all examined, later ones in samples: a system rarely mixes its hashes. */
 const ALL_EXAMINED = 1000;
 const EXAMINED_EACH = 16;
 /** Rows are collected before a COPY takes a connection: a slow client holds none while its users arrive one by one. */
@@ -122,8 +85,54 @@ const LEAST_COPY_BYTES = 256 * 2 ** 10;
 /** Unknown fields that an error names. */
 const MOST_NAMED = 10;
 
+/**
+ * @param body the decoded bytes
+ * @returns the id of the import, which is running, or has ended if none of its users is valid. If an equal request with
+ *   the same idempotency key was accepted meanwhile, the id of that import
+ * @throws ApiError for the first fatal problem in body order; 409 for a key that was used for a different request; 413
+ *   when the body is larger than MAX_IMPORT_BYTES
+ */
+export function receiveImport(
+  deps: ImportDeps,
+  caller: Caller,
+  body: AsyncIterable<Buffer>,
+  options: IntakeOptions,
+): Promise<string> {
+  return inSpan('import.receive', {}, () => receive(deps, new BodyIntake(deps, caller, options), body, options));
+}
+
+async function receive(
+  deps: ImportDeps,
+  intake: BodyIntake,
+  body: AsyncIterable<Buffer>,
+  options: IntakeOptions,
+): Promise<string> {
+  let head: Buffer = Buffer.alloc(0);
+  try {
+    for await (const chunk of bounded(body, deps.config.MAX_IMPORT_BYTES)) {
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES)]);
+      options.keyed?.hash.update(chunk);
+      for (const step of options.parser.push(chunk)) await intake.take(step);
+      await intake.write();
+    }
+    for (const step of options.parser.end()) await intake.take(step);
+    return await intake.accept();
+  } catch (error) {
+    if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
+    await intake.abandon();
+    if (error instanceof AlreadyAccepted) return error.recorded.importId;
+    throw foreignBody(error, head) ?? error;
+  }
+}
+
+/** A better error for a body that is not JSON, if its format is known. */
+function foreignBody(error: unknown, head: Buffer): ApiError | undefined {
+  const message = error instanceof ApiError && error.id === 'REQUEST-JSON' ? foreignFormat(head) : undefined;
+  return message === undefined ? undefined : invalidArgument('IMPORT-FORMAT', message);
+}
+
 /** One body; `take` its steps in order and `write` from time to time, then `accept` or `abandon` it. */
-export class BodyIntake {
+class BodyIntake {
   private readonly deps: ImportDeps;
   private readonly caller: Caller;
   private readonly options: IntakeOptions;
@@ -158,7 +167,7 @@ export class BodyIntake {
     this.rules = { strict: options.strict, withoutEmail: options.special?.withoutEmail ?? false };
     this.notes = options.keepDraft ? openDraftNotes() : options.special && openNotes(options.special);
     const needsEntries = this.notes || options.pepper || options.special?.passwordSource;
-    if (!needsEntries) options.parser.findShaped?.();
+    if (!needsEntries && !options.withoutFastPath) options.parser.findShaped?.(new EntryShapes());
     this.copy = openCopyWriter(deps.uploadPool ?? deps.pool, () => this.touch(), deps.config.DATABASE_TIMEOUT_MS);
   }
 
@@ -190,9 +199,7 @@ export class BodyIntake {
 
   private takeTimeout(value: unknown): void {
     if (this.options.keepDraft) return; // its start names one
-    const problem = timeoutProblem(value, this.deps.config.MAX_IMPORT_TIMEOUT);
-    if (problem)
-      throw invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
+    requireTimeout(value, this.deps.config.MAX_IMPORT_TIMEOUT);
     this.timeout = value as string;
   }
 
@@ -218,7 +225,7 @@ export class BodyIntake {
     }
   }
 
-  /** The same as `takeUsers`, without an object for each user, unless a user is not a common one after all. */
+  /** The fast path: takes users without an object for each, unless a user is not a common one after all. */
   private async takeShaped({ org, shaped }: Extract<Step, { type: 'shaped' }>): Promise<void> {
     const tally = this.orgs.tally(org);
     if (this.importId === '') await this.touch();
@@ -290,7 +297,7 @@ export class BodyIntake {
     const { keyed, special, keepDraft } = this.options;
     const hashes = keyed && requestHashes(keyed);
     if (keepDraft) return this.keep(keepDraft, hashes);
-    // Before the users exist, so that their first failed login does not differ from that of an unknown user.
+    // Before the users exist, so that their first failed login takes as long as a login of an unknown user.
     if (!special?.dryRun) await rememberSlow(this.deps.pool, this.slowestMs);
     this.isAccepting = true;
     annotate({ 'muster.import.id': this.importId, 'muster.users': this.ordinal });
@@ -309,9 +316,16 @@ export class BodyIntake {
       if (keyed && hashes) await claimKey(db, keyed, hashes, importId);
       if (pepper) await keepPepper(db, this.deps.secrets, importId, pepper);
       await keepDraft(db, {
-        ...{ importId, total, slowestMs, hasDuplicates: duplicates > 0, tallies: this.orgs.tallies },
-        ...{ warnings: this.warnings.list(), hashes: this.notes?.hashes() ?? [], sources: this.sources.used() },
-        ...{ withoutEmail: this.rules.withoutEmail, passwordSource: special?.passwordSource },
+        importId,
+        total,
+        slowestMs,
+        hasDuplicates: duplicates > 0,
+        tallies: this.orgs.tallies,
+        warnings: this.warnings.list(),
+        hashes: this.notes?.hashes() ?? [],
+        sources: this.sources.used(),
+        withoutEmail: this.rules.withoutEmail,
+        passwordSource: special?.passwordSource,
       });
     });
     return importId;
@@ -376,58 +390,4 @@ export class BodyIntake {
     );
     if (isOver && this.importId !== '') await discard(this.deps.pool, this.importId).catch(() => {});
   }
-}
-
-/**
- * Receives the body of a bulk import: parses it, validates each user, writes the items, and starts the import.
- *
- * Guarantee: when this returns, every user of the body is durable and the import is running, or a draft; when it throws, nothing of
- * it remains. On crash: the import is still in state `receiving`, so it is invisible, no worker touches it, and the
- * sweep removes it.
- */
-
-/**
- * @param body the decoded bytes
- * @returns the id of the import, which is running, or has ended if none of its users is valid. If an equal request with
- *   the same idempotency key was accepted meanwhile, the id of that import
- * @throws ApiError for the first fatal problem in body order; 409 for a key that was used for a different request; 413
- *   when the body is larger than MAX_IMPORT_BYTES
- */
-export function receiveImport(
-  deps: ImportDeps,
-  caller: Caller,
-  body: AsyncIterable<Buffer>,
-  options: IntakeOptions,
-): Promise<string> {
-  return inSpan('import.receive', {}, () => receive(deps, new BodyIntake(deps, caller, options), body, options));
-}
-
-async function receive(
-  deps: ImportDeps,
-  intake: BodyIntake,
-  body: AsyncIterable<Buffer>,
-  options: IntakeOptions,
-): Promise<string> {
-  let head: Buffer = Buffer.alloc(0);
-  try {
-    for await (const chunk of bounded(body, deps.config.MAX_IMPORT_BYTES)) {
-      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES)]);
-      options.keyed?.hash.update(chunk);
-      for (const step of options.parser.push(chunk)) await intake.take(step);
-      await intake.write();
-    }
-    for (const step of options.parser.end()) await intake.take(step);
-    return await intake.accept();
-  } catch (error) {
-    if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
-    await intake.abandon();
-    if (error instanceof AlreadyAccepted) return error.recorded.importId;
-    throw foreignBody(error, head) ?? error;
-  }
-}
-
-/** A better error for a body that is not JSON, if its format is known. */
-function foreignBody(error: unknown, head: Buffer): ApiError | undefined {
-  const message = error instanceof ApiError && error.id === 'REQUEST-JSON' ? foreignFormat(head) : undefined;
-  return message === undefined ? undefined : invalidArgument('IMPORT-FORMAT', message);
 }

@@ -9,8 +9,8 @@ import type { Item } from '../entries/item.ts';
 /**
  * The pepper of an import: two headers of the request, never its URL, which logs and proxies keep.
  *
- * Guarantee: it is stored encrypted, in the transaction that accepts the import or keeps the draft; a dry run stores none. It is erased
- * when no user needs it any more, see `sweepPeppers`.
+ * Guarantee: it is stored encrypted, in the transaction that accepts the import or keeps the draft; a dry run stores
+ * none. It is erased when no user needs it any more, see `sweepPeppers`.
  */
 
 const HEADER = 'Password-Pepper';

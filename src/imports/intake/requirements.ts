@@ -8,11 +8,24 @@ import type { Item } from '../entries/item.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { Step } from '../entries/parser.ts';
 import type { OrgTally } from './accept.ts';
+
 /**
- * The organizations of a body: checks that each exists and that the caller may import into it, and counts its users.
- * Holds one entry for each organization of the body; writes nothing.
+ * What must be true before an import is accepted: its organizations exist and the caller may import into them, its
+ * password sources belong to them, and there is room for it.
+ *
+ * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
  */
 
+/** Running and paused imports. One branch for each partial index: imports_open, imports_paused. */
+const OPEN = `(
+  select * from imports where state = 'running' and deadline > clock_timestamp()
+  union all
+  select * from imports where state = 'paused') as open`;
+
+/** Seconds. Workers write thousands of users a second, so a backlog shrinks fast. */
+const RETRY_AFTER_S = 30;
+
+/** The organizations of a body, with the counts of their users. Holds one entry for each; writes nothing. */
 export interface BodyOrgs {
   /** By the organization's number in the body. */
   tallies: OrgTally[];
@@ -59,13 +72,10 @@ export function badField(field: string, description: string, where = field): Api
 }
 
 /**
- * The password sources of a body: that of the request, and those that users name. A user without a password of their
- * own gets the mark of the source instead of a hash (`src/passwords/marks.ts`), so the workers write them as users
- * with a password, without a further column.
- *
- * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
+ * The password sources of a body: the source of the request, and those that users name. A user without a password of
+ * their own gets the mark of the source instead of a hash (`src/passwords/marks.ts`), so the workers write them as
+ * users with a password, without a further column.
  */
-
 export interface BodySources {
   /**
    * Gives the item its source, if it needs one.
@@ -86,11 +96,6 @@ export interface BodySources {
 
 /** The ids of sources, by the organization's number in the body. */
 export type UsedSources = [org: number, ids: string[]][];
-
-/** The same as `require`, for sources that were used earlier. @throws ApiError 400 IMPORT-PASSWORD-SOURCE */
-export async function requireUsed(db: Db, used: UsedSources, orgOf: (org: number) => string): Promise<void> {
-  for (const [org, ids] of used) await requireSources(db, orgOf(org), ids);
-}
 
 /** @param ofRequest the source of all users who have no password of their own */
 export function bodySources(ofRequest: string | undefined): BodySources {
@@ -115,6 +120,11 @@ export function bodySources(ofRequest: string | undefined): BodySources {
   function list(): UsedSources {
     return [...used].map(([org, ids]) => [org, [...ids]]);
   }
+}
+
+/** `BodySources.require` for sources that were used earlier. @throws ApiError 400 IMPORT-PASSWORD-SOURCE */
+export async function requireUsed(db: Db, used: UsedSources, orgOf: (org: number) => string): Promise<void> {
+  for (const [org, ids] of used) await requireSources(db, orgOf(org), ids);
 }
 
 /**
@@ -149,28 +159,9 @@ function badSource(id: string): ApiError {
 }
 
 /**
- * What is still to be written, so that the API can refuse new bulk imports. Keeps no state: it reads the counters of
- * the open imports, which are few rows.
- */
-
-/** Running and paused imports. One branch for each partial index: imports_open, imports_paused. */
-const OPEN = `(
-  select * from imports where state = 'running' and deadline > clock_timestamp()
-  union all
-  select * from imports where state = 'paused') as open`;
-/** Seconds. Workers write thousands of users a second, so a backlog shrinks fast. */
-const RETRY_AFTER_S = 30;
-
-/** The pending users of all running and paused imports. */
-export async function backlog(db: Db): Promise<number> {
-  const { rows } = await db.query<{ pending: number }>({
-    name: 'backlog',
-    text: `select coalesce(sum(total - succeeded - skipped - failed - undone), 0)::float8 as pending from ${OPEN}`,
-  });
-  return rows[0]?.pending ?? 0;
-}
-
-/**
+ * Refuses new bulk imports while too many users wait to be written, or too many imports of the organization run.
+ * Keeps no state: reads the counters of the open imports, which are few rows.
+ *
  * Two imports that are accepted at the same moment may both take the last place.
  * @throws ApiError 429 IMPORT-BACKLOG, IMPORT-RUNNING
  */
@@ -183,6 +174,15 @@ export async function requireRoom({ pool, config }: ImportDeps, caller: Caller):
     const message = `Your organization has ${MAX_RUNNING_IMPORTS} imports that have not ended. Try again when one ends.`;
     throw refuse('IMPORT-RUNNING', message);
   }
+}
+
+/** The pending users of all running and paused imports. */
+export async function backlog(db: Db): Promise<number> {
+  const { rows } = await db.query<{ pending: number }>({
+    name: 'backlog',
+    text: `select coalesce(sum(total - succeeded - skipped - failed - undone), 0)::float8 as pending from ${OPEN}`,
+  });
+  return rows[0]?.pending ?? 0;
 }
 
 /** The bulk imports that callers of this caller's organization have started and that have not ended. */

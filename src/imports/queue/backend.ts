@@ -11,102 +11,28 @@ import type pg from 'pg';
 import { parseRedisUrls } from '../../platform/config.ts';
 import { POOL_SIZES } from '../../platform/db/connections.ts';
 import { openPool } from '../../platform/db/pool.ts';
-import { addsInCommon } from './postgres-add.ts';
-import { batchCalls } from './postgres-claim.ts';
+import { withBatchedAdds } from './postgres-add.ts';
+import { withDatabaseClock } from './postgres-clock.ts';
+import { withBatchedFetches } from './postgres-fetch.ts';
 import { connectRedis } from './redis.ts';
 import { batchAdditions } from './redis-add.ts';
 import { batchCompletions, type CompletionOptions } from './redis-finish.ts';
-import { loadedScripts, type Warn } from './redis-scripts.ts';
+import { openScripts, type Warn } from './redis-scripts.ts';
 import { onlyShard, openProbe, type Shard, shardsOn } from './shards.ts';
 
 /**
- * Finds stalled jobs on PostgreSQL by the clock of PostgreSQL.
+ * Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else PostgreSQL. Only this file chooses.
  *
- * BullMQ 6.7 takes the time of each lock, and of its check for stalled jobs, from the clock of the worker. It also stores the
- * time of the last check, and allows the next one only after it. So one check of a worker whose clock is two hours ahead
- * prevents every check for two hours, and the jobs that this worker had when it died stay locked as long.
- *
- * Guarantee: no lock lasts longer than its duration plus MOST_AHEAD_MS after its worker died, whatever clock the workers have.
- * A lock is shortened, never ended: a worker that lives renews it in time.
- * On crash: another worker does the next check.
+ * BullMQ's own backends are wrapped by factories, BullMQ's interface for other stores. The wrappers replace single
+ * operations of the backend; all others are BullMQ's.
  */
 
-/** Clocks that are this far apart need no repair. */
-const MOST_AHEAD_MS = 60_000;
-
-const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
-
-// Never waits for a row: BullMQ's own check locks many rows in an order of its own.
-const REPAIR = `
-with clock as (select ${NOW} as now),
-shortened as (
-  update job set locked_until_ms = (select now from clock) + $2::bigint
-  where queue = $1 and id = any(array(
-    select id from job
-    where queue = $1 and state = 'active' and locked_until_ms > (select now from clock) + $2::bigint + $3::bigint
-    for update skip locked))
-)
-update meta set value = (select now from clock)::text
-where queue = $1 and field = 'stalled-check' and value::bigint > (select now from clock)`;
-
-const CHECK = `select id from move_stalled_jobs_to_wait($1, $2, ${NOW}, $3) as t(id)`;
-
-/** The options of a worker that this file needs; BullMQ has filled in its defaults. */
-interface CheckOptions {
-  connection: pg.Pool;
-  lockDuration: number;
-  stalledInterval: number;
-  maxStalledCount: number;
-}
-
-/** Returns a factory of the same backends, which check for stalled jobs by the clock of PostgreSQL. */
-export function checkedByDatabaseClock(
-  factory: BackendFactory<IQueueBackend, unknown>,
-): BackendFactory<IQueueBackend, unknown> {
-  return (queue, options, ...rest) => {
-    const { connection: pool, ...check } = options as unknown as CheckOptions;
-    const backend = factory(queue, options, ...rest);
-    backend.moveStalledJobsToWait = async () => {
-      await pool.query(REPAIR, [queue, check.lockDuration, MOST_AHEAD_MS]);
-      const { rows } = await pool.query<{ id: string }>(CHECK, [queue, check.maxStalledCount, check.stalledInterval]);
-      return rows.map(({ id }) => id);
-    };
-    return backend;
-  };
-}
-
-/**
- * BullMQ's Redis backend, with many completions or additions in one call.
- *
- * BullMQ adds and completes each job by a separate script call. Most of the cost is in packing, sending, parsing and
- * starting the call, and in reading data that is the same for all jobs. Here jobs that end at the same moment share one
- * call (redis-finish.ts), as do jobs that are added together (redis-add.ts). All other operations are BullMQ's.
- *
- * Guarantee: a single job is completed as BullMQ completes it. Where a shared call does not apply or fails, BullMQ's call
- * is made for each job, so one bad job fails alone.
- * On crash: each call was carried out or not, as without batching.
- */
-
-/** Each connection is an ioredis client that BullMQ has not used yet; the caller closes it. */
-export function batchedRedisBackend(warn: Warn): BackendFactory<IQueueBackend, unknown> {
-  const create = createRedisBackend as BackendFactory<IQueueBackend, unknown>;
-  return (name, options, ...rest) => {
-    const scripts = loadedScripts(options.connection as Redis | Cluster, warn);
-    const backend = create(name, options, ...rest);
-    const { prefix } = options as { prefix?: string };
-    const keys = new QueueKeys(prefix).getKeys(name) as Record<string, string>;
-    batchCompletions(backend, options as CompletionOptions, { scripts, keys, warn });
-    batchAdditions(backend, { scripts, keys, warn });
-    return backend;
-  };
-}
-
-/** Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else its PostgreSQL backend. Only this file chooses. */
+type Factory = BackendFactory<IQueueBackend, unknown>;
 
 export interface Backend {
   kind: 'redis' | 'postgres';
   /** Creates BullMQ's backend from a connection of `producer` or `worker`. */
-  factory: BackendFactory<IQueueBackend, unknown>;
+  factory: Factory;
   producer(server: number): unknown;
   worker(server: number): unknown;
   /**
@@ -136,7 +62,7 @@ export interface BackendSettings {
   /** Default: one for each URL in REDIS_URL. */
   QUEUE_SHARDS?: number | undefined;
   DATABASE_URL: string;
-  /** The same database without a pooler. BullMQ keeps sessions. */
+  /** The address of the database without a pooler: BullMQ keeps sessions. */
   DATABASE_DIRECT_URL?: string | undefined;
   DATABASE_TIMEOUT_MS?: number | undefined;
   /** `off`: each call of BullMQ is sent separately and unchanged. */
@@ -148,7 +74,8 @@ export interface BackendSettings {
 /** How long the key that a check writes stays, in milliseconds. */
 const WRITTEN_MS = 10_000;
 
-type Batching = { warn(reason: string): void } | false;
+/** False: calls are not batched. */
+type Batching = { warn: Warn } | false;
 
 export function chooseBackend(settings: BackendSettings): Backend {
   const batching = settings.QUEUE_BATCHING !== 'off' && { warn: once(settings.onWarning) };
@@ -158,12 +85,31 @@ export function chooseBackend(settings: BackendSettings): Backend {
 }
 
 /** Reports the same reason only once, however many connections run into it. */
-function once(tell: (reason: string) => void = () => {}): (reason: string) => void {
+function once(tell: Warn = () => {}): Warn {
   const told = new Set<string>();
   return (reason) => {
     if (told.has(reason)) return;
     told.add(reason);
     tell(reason);
+  };
+}
+
+/**
+ * Returns a factory of the same Redis backends, which add and complete many jobs in one call.
+ *
+ * BullMQ adds and completes each job by a separate script call. Most of the cost is in packing, sending, parsing and
+ * starting the call, and in reading data that is the same for all jobs.
+ * Guarantee: where a batched call does not apply or fails, BullMQ's call is made for each job: one bad job fails alone.
+ */
+export function withBatchedScripts(factory: Factory, warn: Warn): Factory {
+  return (name, options, ...rest) => {
+    const backend = factory(name, options, ...rest);
+    const { connection, prefix } = options as { connection: Redis | Cluster; prefix?: string };
+    const keys = new QueueKeys(prefix).getKeys(name) as Record<string, string>;
+    const deps = { findScript: openScripts(connection, warn), keys, warn };
+    batchCompletions(backend, options as CompletionOptions, deps);
+    batchAdditions(backend, deps);
+    return backend;
   };
 }
 
@@ -173,6 +119,7 @@ function redisBackend(
   { QUEUE_PREFIX: prefix, QUEUE_SHARDS }: BackendSettings,
   batching: Batching,
 ): Backend {
+  const plain = createRedisBackend as Factory;
   const servers = parseRedisUrls(url);
   const shards = shardsOn(servers, QUEUE_SHARDS ?? servers.length, prefix);
   const probe = openProbe(servers, prefix, shards);
@@ -181,7 +128,7 @@ function redisBackend(
   };
   return {
     kind: 'redis',
-    factory: batching ? batchedRedisBackend(batching.warn) : (createRedisBackend as Backend['factory']),
+    factory: batching ? withBatchedScripts(plain, batching.warn) : plain,
     producer: (server) => connect(server, 2),
     worker: (server) => connect(server, null),
     check: (redis, shard) => (redis as Redis).set(`${shard.prefix}:check`, '', 'PX', WRITTEN_MS),
@@ -202,15 +149,13 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
     const session = { synchronous_commit: 'off', search_path: 'bullmq' };
     return openPool(url, { max, name: 'muster-queue', settings: session, ...(statementMs ? { statementMs } : {}) });
   };
-  const factory = checkedByDatabaseClock(createPostgresBackend as Backend['factory']);
+  const plain = withDatabaseClock(createPostgresBackend as Factory);
+  const batched = ({ warn }: { warn: Warn }) => withBatchedFetches(withBatchedAdds(plain, warn), warn);
   return {
     kind: 'postgres',
-    factory: batching ? addsInCommon(factory, batching.warn) : factory,
+    factory: batching ? batched(batching) : plain,
     producer: () => connect(POOL_SIZES.producer),
-    worker() {
-      const pool = connect(POOL_SIZES.consumer);
-      return batching ? batchCalls(pool, batching.warn) : pool;
-    },
+    worker: () => connect(POOL_SIZES.consumer),
     // A full disk is a part of its own in `/readyz` (src/platform/http/health.ts).
     check: (pool) => (pool as pg.Pool).query('select from job limit 1'),
     shards: [onlyShard(settings.QUEUE_PREFIX)],

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withTimeout } from '../../platform/timeouts.ts';
+
 /**
  * Keeps a worker and a producer of BullMQ usable when their store fails.
  *
  * If the first access to the store fails, a BullMQ object remembers the error and fails with it for its whole life. So
  * a worker runs only once it is ready, and is recreated on a new connection when it does not become ready or its run
  * ends unexpectedly; a producer is recreated at its next use. The guard handles later losses of the store (guard.ts).
- * On crash: the jobs' locks expire, as they do without this module.
  */
 
 /** The part of a BullMQ worker that is used here. */
@@ -45,6 +45,12 @@ const COMMAND_MS = 10_000;
 const CLOSE_MS = 5000;
 const PAUSE_MS = { first: 100, most: 5000 };
 
+/** The current worker, and the limit that each later one gets too. */
+interface Kept {
+  made: Made<KeptWorker>;
+  limit?: number;
+}
+
 /**
  * Starts a worker and keeps it running.
  * @param make gets a signal that is aborted when the worker is told to stop
@@ -56,44 +62,49 @@ export function keepWorking(
 ): RunningWorker {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const stopped = once(signal, 'abort');
-  let limit: number | undefined;
-  let made = make(signal);
-
-  async function keep(): Promise<void> {
-    for (let pause = PAUSE_MS.first; ; pause = Math.min(2 * pause, PAUSE_MS.most)) {
-      try {
-        await withTimeout(Promise.race([made.part.waitUntilReady(), stopped]), READY_MS, 'the queue');
-        if (signal.aborted) return;
-        pause = PAUSE_MS.first;
-        await made.part.run();
-        throw new Error('The worker ended unexpectedly.');
-      } catch (error) {
-        if (signal.aborted) return;
-        failing(error as Error);
-        void end(made);
-      }
-      await sleep(pause, undefined, { signal }).catch(() => {}); // cut short by the stop
-      if (signal.aborted) return;
-      made = make(signal);
-      made.part.concurrency = limit ?? made.part.concurrency;
-    }
-  }
-
-  const kept = keep();
+  const kept: Kept = { made: make(signal) };
+  const running = keep(kept, make, failing, signal);
   return {
     limit(jobs) {
-      limit = jobs;
-      made.part.concurrency = jobs;
+      kept.limit = jobs;
+      kept.made.part.concurrency = jobs;
     },
-    inProgress: () => made.part.inProgress,
+    inProgress: () => kept.made.part.inProgress,
     async stop() {
       stopping.abort();
-      await made.part.close();
-      await kept;
-      await made.disconnect();
+      await kept.made.part.close();
+      await running;
+      await kept.made.disconnect();
     },
   };
+}
+
+/** Runs workers, each after the one before has failed, until `stopping` is aborted. */
+async function keep(
+  kept: Kept,
+  make: (stopping: AbortSignal) => Made<KeptWorker>,
+  failing: (error: Error) => void,
+  stopping: AbortSignal,
+): Promise<void> {
+  const stopped = once(stopping, 'abort');
+  for (let pause = PAUSE_MS.first; ; pause = Math.min(2 * pause, PAUSE_MS.most)) {
+    const { part } = kept.made;
+    try {
+      await withTimeout(Promise.race([part.waitUntilReady(), stopped]), READY_MS, 'the queue');
+      if (stopping.aborted) return;
+      pause = PAUSE_MS.first;
+      await part.run();
+      throw new Error('The worker ended unexpectedly.');
+    } catch (error) {
+      if (stopping.aborted) return;
+      failing(error as Error);
+      void end(kept.made);
+    }
+    await sleep(pause, undefined, { signal: stopping }).catch(() => {}); // cut short by the stop
+    if (stopping.aborted) return;
+    kept.made = make(stopping);
+    kept.made.part.concurrency = kept.limit ?? kept.made.part.concurrency;
+  }
 }
 
 /** The part of a BullMQ queue that is used here. */
@@ -136,5 +147,5 @@ export function keepProducer<T extends KeptProducer>(make: () => Made<T>): Produ
 /** Closes a part and its connection within a time limit, and ignores errors of its store. */
 async function end({ part, disconnect }: Made<{ close(force?: boolean): Promise<void> }>): Promise<void> {
   await withTimeout(part.close(true), CLOSE_MS, 'the queue').catch(() => {}); // the store may be unavailable
-  await disconnect().catch(() => {}); // as above
+  await disconnect().catch(() => {}); // the store may be unavailable
 }

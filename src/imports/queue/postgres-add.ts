@@ -2,23 +2,25 @@ import { readFileSync } from 'node:fs';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type pg from 'pg';
 import type { Db } from '../../platform/db/pool.ts';
-import { type Addition, type AddJobs, areSimple, chunksOf, hasKnownFunctions } from './batching.ts';
+import { type Addition, type AddJobs, areSimple, askOnce, chunksOf } from './batching.ts';
 
 /**
- * Jobs that are added together on PostgreSQL are sent as statements of postgres-add.sql, up to a thousand each.
+ * Adds jobs to PostgreSQL by statements of postgres-add.sql, up to a thousand jobs each.
  *
  * Unlike BullMQ, it stores a job's id only as its id, not as an option `jobId` too, and gives all jobs of a statement the
  * time of the first: so the options of all jobs are the same, and are sent once.
- * Guarantee: the jobs are in the queue when this resolves. Adding an id that exists changes nothing. The function of the
- * database that this replaces must be the one that Muster knows (bullmq-scripts.ts).
+ * Guarantee: the jobs are in the queue when `addJobs` resolves. Adding an id that exists changes nothing.
  */
 
 const TEXT = readFileSync(new URL('postgres-add.sql', import.meta.url), 'utf8');
 const MOST_AT_ONCE = 1000;
 const OPTIONS: ReadonlySet<string> = new Set(['attempts', 'lifo', 'removeOnComplete', 'removeOnFail']);
 
-/** Returns a factory of the same backends, which add jobs in common. @param warn is called when they cannot */
-export function addsInCommon(
+/**
+ * Returns a factory of the same backends, which add jobs in batches.
+ * @param warn is called when the functions of the database are not those that Muster batches
+ */
+export function withBatchedAdds(
   factory: BackendFactory<IQueueBackend, unknown>,
   warn: (reason: string) => void,
 ): BackendFactory<IQueueBackend, unknown> {
@@ -26,25 +28,12 @@ export function addsInCommon(
     const backend = factory(queue, options, ...rest);
     const plain = backend.addJobs.bind(backend) as AddJobs;
     const pool = (options as { connection: pg.Pool }).connection;
-    let isKnown: Promise<boolean> | undefined;
-
-    async function check(): Promise<boolean> {
-      await backend.waitUntilReady(); // creates BullMQ's functions
-      const known = await hasKnownFunctions(pool as unknown as Db, 'add');
-      if (!known)
-        warn("BullMQ's functions in the database are not the version that Muster batches. Jobs are added by them.");
-      return known;
-    }
-
+    const isKnown = askOnce(pool as unknown as Db, 'add', backend, () =>
+      warn("BullMQ's functions in the database are not the version that Muster batches. Jobs are added by them."),
+    );
     backend.addJobs = async (entries) => {
-      if (!areSimple(entries, OPTIONS)) return plain(entries);
-      isKnown ??= check();
-      const known = await isKnown.catch((error) => {
-        isKnown = undefined; // the next addition checks again
-        throw error;
-      });
-      if (!known) return plain(entries);
-      for (const chunk of chunksOf(entries, MOST_AT_ONCE, OPTIONS)) await pool.query(addTogether(queue, chunk));
+      if (!areSimple(entries, OPTIONS) || !(await isKnown())) return plain(entries);
+      for (const chunk of chunksOf(entries, MOST_AT_ONCE, OPTIONS)) await pool.query(addBatch(queue, chunk));
       return entries.map(({ jobId }) => jobId);
     };
     return backend;
@@ -52,7 +41,7 @@ export function addsInCommon(
 }
 
 /** The statement that adds jobs of the same name and options. */
-function addTogether(queue: string, jobs: Addition[]) {
+function addBatch(queue: string, jobs: Addition[]) {
   const { job } = jobs[0] as Addition;
   const { jobId: _own, ...options } = job.opts as Record<string, unknown>;
   const ids = jobs.map(({ jobId }) => jobId);

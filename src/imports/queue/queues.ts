@@ -1,9 +1,12 @@
 import { Queue } from 'bullmq';
 import type { Condition } from '../../platform/lifecycle.ts';
-import { type BackendSettings, chooseBackend } from './backend.ts';
-import { keepProducer, type RunningWorker } from './keep-alive.ts';
-import { type Shard, shardProducers, workOnShards } from './shards.ts';
+import { type Backend, type BackendSettings, chooseBackend } from './backend.ts';
+import { keepProducer, type Made, type RunningWorker } from './keep-alive.ts';
+import { type Shard, type ShardProducers, shardProducers, workOnShards } from './shards.ts';
 import { type JobPointer, startWork } from './worker.ts';
+
+export type { RunningWorker } from './keep-alive.ts';
+
 /**
  * The queues, on either backend. On Redis, the jobs of imports are spread over shards: shards.ts.
  *
@@ -21,7 +24,7 @@ export interface JobToAdd<T> {
   /** Runs before all waiting jobs. */
   urgent?: boolean;
   /** For `imports`: jobs with successive whole numbers go to successive shards. Default: 0. */
-  lane?: number;
+  shardNumber?: number;
 }
 
 export interface WorkerSettings {
@@ -77,116 +80,126 @@ type JobSink = Pick<
   'addBulk' | 'getJobCounts' | 'getWorkersCount' | 'obliterate' | 'waitUntilReady' | 'close'
 > & { check(): Promise<unknown> };
 
+/** What the queues of one call of `openQueues` share. */
+interface Opened {
+  settings: QueueSettings;
+  backend: Backend;
+  onError(error: Error): void;
+  producers: Record<QueueName, ShardProducers<JobSink>>;
+}
+
 /** Connects lazily; the queues exist once the first job is added. */
 export function openQueues(settings: QueueSettings): Queues {
   const onError = settings.onError ?? (() => {});
   const backend = chooseBackend({ onWarning: (reason) => onError(new Error(reason)), ...settings });
-  const nameOf = (name: QueueName) => `${settings.QUEUE_PREFIX}-${name}`;
-  const shardsOf = (name: QueueName) => (name === SPREAD ? backend.shards : backend.shards.slice(0, 1));
   const producersOf = (name: QueueName) =>
     shardProducers(
-      shardsOf(name).map((shard) => keepProducer(() => makeQueue(name, shard))),
+      shardsOf(backend, name).map((shard) => keepProducer(() => openSink(opened, name, shard))),
       (q) => q.check(),
     );
-  const queues = { imports: producersOf('imports'), mails: producersOf('mails') };
-
-  function makeQueue(name: QueueName, shard: Shard) {
-    const { server, prefix } = shard;
-    const connection = backend.producer(server);
-    const made = new Queue(
-      nameOf(name),
-      {
-        connection,
-        prefix,
-        streams: { events: { maxLen: backend.mostEvents } },
-      },
-      backend.factory,
-    );
-    made.on('error', onError);
-    const part = Object.assign(made as unknown as Queue, { check: () => backend.check(connection, shard) });
-    return { part: part as JobSink, disconnect: () => backend.disconnect(connection) };
-  }
-
-  async function addTo<T>(name: QueueName, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
-    for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
-      const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
-        name: 'j',
-        data: job.data,
-        opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
-      }));
-      await queues[name].use(shard, (q) => q.addBulk(chunk));
-    }
-  }
-
-  function startOn<T>(
-    name: QueueName,
-    processor: (job: JobPointer<T>) => Promise<unknown>,
-    shard: Shard,
-    { concurrency, lockMs = 20_000, onError: report = onError, onStoreFault }: WorkerSettings,
-  ): RunningWorker {
-    const part = shard.number === 0 ? `${name} queue` : `${name} queue ${shard.number}`;
-    const watch = {
-      working: () => settings.condition?.working(part),
-      failing(error: Error) {
-        onStoreFault?.();
-        settings.condition?.failing(part);
-        report(error);
-      },
-    };
-    return startWork(backend, processor, {
-      name,
-      queue: nameOf(name),
-      shard,
-      concurrency,
-      lockMs,
-      watch,
-      onError: report,
-    });
-  }
-
+  const producers = { imports: producersOf('imports'), mails: producersOf('mails') };
+  const opened: Opened = { settings, backend, onError, producers };
   return {
     kind: backend.kind,
     shards: backend.shards.length,
     async add(name, jobs) {
-      const groups = byShard(jobs, shardsOf(name).length);
-      await Promise.all(groups.map((group, shard) => addTo(name, shard, group)));
+      const groups = byShard(jobs, shardsOf(backend, name).length);
+      await Promise.all(groups.map((group, shard) => addTo(opened, name, shard, group)));
     },
     async depth(name) {
-      const counts = await queues[name].read((q) => q.getJobCounts('waiting', 'active', 'delayed', 'prioritized'));
+      const counts = await producers[name].read((q) => q.getJobCounts('waiting', 'active', 'delayed', 'prioritized'));
       return counts.flatMap((one) => Object.values(one)).reduce((a, b) => a + b, 0);
     },
     // Each process has a worker on every shard.
-    workers: async (name) => Math.max(...(await queues[name].read((q) => q.getWorkersCount()))),
-    async check() {
-      await queues.imports.use(0, (q) => q.check());
-    },
+    workers: async (name) => Math.max(...(await producers[name].read((q) => q.getWorkersCount()))),
+    check: () => producers.imports.use(0, async (q) => void (await q.check())),
     async drop(name) {
-      await queues[name].read((q) => q.obliterate({ force: true }));
+      await producers[name].read((q) => q.obliterate({ force: true }));
     },
-    work(name, processor, work) {
-      if (name !== SPREAD || backend.kind !== 'redis') {
-        return startOn(name, processor, backend.shards[0] as Shard, work);
-      }
-      return workOnShards({
-        shards: backend.shards,
-        others: () => backend.otherShards(nameOf(name)),
-        concurrency: work.concurrency,
-        start: (shard, concurrency) => startOn(name, processor, shard, { ...work, concurrency }),
-      });
-    },
+    work: (name, processor, work) => startWorkers(opened, name, processor, work),
     async close() {
-      await Promise.all(Object.values(queues).map((one) => one.close()));
+      await Promise.all(Object.values(producers).map((one) => one.close()));
       backend.close();
     },
   };
+}
+
+/** The queue's name in BullMQ. */
+function nameOf({ settings }: Opened, name: QueueName): string {
+  return `${settings.QUEUE_PREFIX}-${name}`;
+}
+
+function shardsOf({ shards }: Backend, name: QueueName): readonly Shard[] {
+  return name === SPREAD ? shards : shards.slice(0, 1);
+}
+
+function openSink(opened: Opened, name: QueueName, shard: Shard): Made<JobSink> {
+  const { backend, onError } = opened;
+  const connection = backend.producer(shard.server);
+  const streams = { events: { maxLen: backend.mostEvents } };
+  const options = { connection, prefix: shard.prefix, streams };
+  const made = new Queue(nameOf(opened, name), options, backend.factory);
+  made.on('error', onError);
+  const part = Object.assign(made as unknown as Queue, { check: () => backend.check(connection, shard) });
+  return { part, disconnect: () => backend.disconnect(connection) };
+}
+
+async function addTo<T>(opened: Opened, name: QueueName, shard: number, jobs: JobToAdd<T>[]): Promise<void> {
+  const { backend, producers } = opened;
+  for (let i = 0; i < jobs.length; i += ADD_CHUNK) {
+    const chunk = jobs.slice(i, i + ADD_CHUNK).map((job) => ({
+      name: 'j',
+      data: job.data,
+      opts: { ...backend.jobOptions, jobId: job.id, ...(job.urgent ? { lifo: true } : {}) },
+    }));
+    await producers[name].use(shard, (q) => q.addBulk(chunk));
+  }
 }
 
 /** The jobs of each shard, in their order. */
 function byShard<T>(jobs: JobToAdd<T>[], shards: number): JobToAdd<T>[][] {
   if (shards === 1) return [jobs];
   const groups: JobToAdd<T>[][] = Array.from({ length: shards }, () => []);
-  for (const job of jobs) groups[(job.lane ?? 0) % shards]?.push(job);
+  for (const job of jobs) groups[(job.shardNumber ?? 0) % shards]?.push(job);
   return groups;
 }
 
-export type { RunningWorker } from './keep-alive.ts';
+/** Starts a worker on each shard that the queue has. */
+function startWorkers<T>(
+  opened: Opened,
+  name: QueueName,
+  processor: (job: JobPointer<T>) => Promise<unknown>,
+  work: WorkerSettings,
+): RunningWorker {
+  const { backend } = opened;
+  if (name !== SPREAD || backend.kind !== 'redis') {
+    return startOn(opened, name, processor, backend.shards[0] as Shard, work);
+  }
+  return workOnShards({
+    shards: backend.shards,
+    others: () => backend.otherShards(nameOf(opened, name)),
+    concurrency: work.concurrency,
+    start: (shard, concurrency) => startOn(opened, name, processor, shard, { ...work, concurrency }),
+  });
+}
+
+function startOn<T>(
+  opened: Opened,
+  name: QueueName,
+  processor: (job: JobPointer<T>) => Promise<unknown>,
+  shard: Shard,
+  { concurrency, lockMs = 20_000, onError = opened.onError, onStoreFault }: WorkerSettings,
+): RunningWorker {
+  const { condition } = opened.settings;
+  const part = shard.number === 0 ? `${name} queue` : `${name} queue ${shard.number}`;
+  const watch = {
+    working: () => condition?.working(part),
+    failing(error: Error) {
+      onStoreFault?.();
+      condition?.failing(part);
+      onError(error);
+    },
+  };
+  const queue = nameOf(opened, name);
+  return startWork(opened.backend, processor, { name, queue, shard, concurrency, lockMs, watch, onError });
+}

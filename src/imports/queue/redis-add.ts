@@ -1,14 +1,13 @@
 import type { IQueueBackend } from 'bullmq';
 import { type Addition, type AddJobs, areSimple, chunksOf } from './batching.ts';
-import type { BatchDeps } from './redis-finish.ts';
-import { type Arg, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
+import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
 
 /**
- * Jobs that are added together are sent as calls of redis-add.lua, up to a hundred each.
+ * Adds jobs to Redis by calls of redis-add.lua, up to a hundred jobs each.
  *
  * Unlike BullMQ, it stores a job's id only as its id, not as an option `jobId` too, and gives all jobs of a call the time
  * of the first: so the options of all jobs are the same, and are neither packed nor sent for each.
- * Guarantee: the jobs are in the queue when this resolves. Adding an id that exists changes nothing.
+ * Guarantee: the jobs are in the queue when `addJobs` resolves. Adding an id that exists changes nothing.
  */
 
 const KEYS = ['wait', 'meta', 'id', 'events', 'marker'] as const;
@@ -16,11 +15,11 @@ const KEYS = ['wait', 'meta', 'id', 'events', 'marker'] as const;
 const OPTIONS: ReadonlySet<string> = new Set(['attempts', 'lifo']);
 
 /** Replaces `addJobs` of the backend. */
-export function batchAdditions(backend: IQueueBackend, { scripts, keys, warn }: BatchDeps): void {
+export function batchAdditions(backend: IQueueBackend, { findScript, keys, warn }: BatchDeps): void {
   const plain = backend.addJobs.bind(backend) as AddJobs;
   const queueKeys = KEYS.map((key) => keys[key] as string);
 
-  async function addShared(run: RunScript, chunk: Addition[]): Promise<string[]> {
+  async function addChunk(run: RunScript, chunk: Addition[]): Promise<string[]> {
     const { job } = chunk[0] as Addition;
     const { attempts, lifo } = job.opts;
     const options = JSON.stringify({ attempts, lifo });
@@ -37,9 +36,9 @@ export function batchAdditions(backend: IQueueBackend, { scripts, keys, warn }: 
 
   backend.addJobs = async (entries) => {
     await backend.waitUntilReady(); // loads BullMQ's scripts
-    const run = scripts.addStandardJob;
+    const run = findScript('addStandardJob');
     if (!run || entries.length === 1 || !areSimple(entries, OPTIONS)) return plain(entries);
     const chunks = chunksOf(entries, MOST_AT_ONCE, OPTIONS);
-    return (await Promise.all(chunks.map((chunk) => addShared(run, chunk)))).flat();
+    return (await Promise.all(chunks.map((chunk) => addChunk(run, chunk)))).flat();
   };
 }

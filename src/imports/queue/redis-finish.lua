@@ -83,12 +83,12 @@ local function start(i)
   answer[2 * i], answer[2 * i + 1] = next[i], isLike and fields[4] or fields
   if isLike then return end
   if i == 1 then answer[1], isFirstNew = fields, isNew(fields) end
-  -- Of a name that comes twice the client takes the last value.
+  -- If a name comes twice, the client takes the last value.
   for s = 1, #started do fields[#fields + 1] = started[s] end
 end
 
 local removed, isInBoth = 0, false
--- Mostly those that started first, which are the last of the list. Also the check that every job is active.
+-- Jobs that end mostly started first, and are the last of the list. This is also the check that every job is active.
 local function removeFromActive()
   local last = call('LRANGE', active, -n, -1)
   local areLast = #last == n

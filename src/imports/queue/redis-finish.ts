@@ -1,7 +1,8 @@
 import { type IQueueBackend, raw2NextJobData } from 'bullmq';
-import { type Arg, isRefusal, type Loaded, MOST_AT_ONCE, type RunScript, type Warn } from './redis-scripts.ts';
+import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
+
 /**
- * Jobs that end at the same moment share one call of redis-finish.lua, which also hands out the next ones.
+ * Completes jobs that end at the same moment by one call of redis-finish.lua, which also hands out the next jobs.
  *
  * Guarantee: each job gets the answer that BullMQ's own call would have got, in BullMQ's form.
  */
@@ -13,13 +14,6 @@ export interface CompletionOptions {
   removeOnComplete?: unknown;
   limiter?: unknown;
   metrics?: unknown;
-}
-
-export interface BatchDeps {
-  scripts: Loaded;
-  /** The keys of the queue, by BullMQ's names; '' is their prefix. */
-  keys: Record<string, string>;
-  warn: Warn;
 }
 
 type Complete = IQueueBackend['moveToCompleted'];
@@ -36,13 +30,9 @@ interface Ending {
 const KEYS = ['wait', 'active', 'prioritized', 'events', 'stalled', 'delayed', 'meta', 'pc', 'marker'] as const;
 
 /** Replaces `moveToCompleted` of the backend. */
-export function batchCompletions(
-  backend: IQueueBackend,
-  options: CompletionOptions,
-  { scripts, keys, warn }: BatchDeps,
-): void {
+export function batchCompletions(backend: IQueueBackend, options: CompletionOptions, deps: BatchDeps): void {
   const plain = backend.moveToCompleted.bind(backend) as Complete;
-  const queueKeys = KEYS.map((key) => keys[key] as string);
+  const finish = openFinish(options, deps, plain);
   let waiting: Ending[] = [];
 
   function send(): void {
@@ -53,16 +43,34 @@ export function batchCompletions(
     }
   }
 
-  async function finish(ends: Ending[]): Promise<void> {
-    if (ends.length > 1 && (await finishTogether(scripts.moveToFinished as RunScript, ends))) return;
-    for (const { args, resolve, reject } of ends) plain(...args).then(resolve, reject);
-  }
+  const areSimple =
+    !!options.lockDuration && !options.limiter && !options.metrics && keepsNone(options.removeOnComplete);
+  // Indexes instead of patterns and iterators, whose objects would be a twentieth of all that a job allocates.
+  const complete: Complete = (...args) => {
+    const value = args[1];
+    const ownRemoval = args[2];
+    const token = args[3];
+    const fetchNext = args[4];
+    const isSimple = areSimple && fetchNext && ownRemoval === undefined && token !== '0' && !backend.closing;
+    if (!isSimple || !deps.findScript('moveToFinished')) return plain(...args);
+    return new Promise((resolve, reject) => {
+      // Sent after all callbacks that are due: the jobs of one batch end at the same moment.
+      if (waiting.length === 0) process.nextTick(send);
+      waiting.push({ args, result: JSON.stringify(value) ?? 'null', resolve, reject });
+    });
+  };
+  backend.moveToCompleted = complete;
+}
 
-  /** @returns false if nothing was done for any of the jobs */
+/** Returns a function that settles jobs with the same result: by one call of the script, else by BullMQ's call for each. */
+function openFinish(options: CompletionOptions, { findScript, keys, warn }: BatchDeps, plain: Complete) {
+  const queueKeys = KEYS.map((key) => keys[key] as string);
+  const common: Arg[] = [keys[''] as string, options.lockDuration as number, options.name ?? ''];
+
+  /** Returns false if nothing was done for any of the jobs. */
   async function finishTogether(run: RunScript, ends: Ending[]): Promise<boolean> {
     const now = Date.now();
-    const { result } = ends[0] as Ending;
-    const args: Arg[] = [now, keys[''] as string, options.lockDuration as number, options.name ?? '', result];
+    const args: Arg[] = [now, ...common, (ends[0] as Ending).result];
     for (const { args: own } of ends) args.push(own[0].id as string, own[3]);
     try {
       const reply = (await run(queueKeys, args)) as Reply | null;
@@ -79,23 +87,10 @@ export function batchCompletions(
     return true;
   }
 
-  const areSimple =
-    !!options.lockDuration && !options.limiter && !options.metrics && keepsNone(options.removeOnComplete);
-  // Indexes instead of patterns and iterators, whose objects would be a twentieth of all that a job allocates.
-  const complete: Complete = (...args) => {
-    const value = args[1];
-    const ownRemoval = args[2];
-    const token = args[3];
-    const fetchNext = args[4];
-    const isSimple = areSimple && fetchNext && ownRemoval === undefined && token !== '0' && !backend.closing;
-    if (!isSimple || !scripts.moveToFinished) return plain(...args);
-    return new Promise((resolve, reject) => {
-      // Sent after all callbacks that are due: the jobs of one batch end at the same moment.
-      if (waiting.length === 0) process.nextTick(send);
-      waiting.push({ args, result: JSON.stringify(value) ?? 'null', resolve, reject });
-    });
+  return async (ends: Ending[]): Promise<void> => {
+    if (ends.length > 1 && (await finishTogether(findScript('moveToFinished') as RunScript, ends))) return;
+    for (const { args, resolve, reject } of ends) plain(...args).then(resolve, reject);
   };
-  backend.moveToCompleted = complete;
 }
 
 /** The script takes one result for all its jobs. */

@@ -1,7 +1,12 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/config.ts';
 
-/** Connections to a Redis or Valkey server, to a Cluster, or to the current master behind Sentinels. */
+/**
+ * Redis and Valkey servers: the connections of the queue, and the settings that matter to a queue, in which jobs must not be
+ * evicted and should not be lost. A server may be a single one, a Cluster, or behind Sentinels.
+ *
+ * Guarantee: what reads settings writes nothing, uses a connection of its own, and ends within about three seconds.
+ */
 
 /**
  * A connection is replaced when it waits this long for an answer and receives nothing. The limit also covers BullMQ's
@@ -9,7 +14,7 @@ import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platf
  */
 const SILENCE_MS = 30_000;
 const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILENCE_MS };
-/** A Sentinel that does not answer in this time is passed over for the next one. */
+/** When a Sentinel has not answered for so long, the next one is asked. */
 const SENTINEL_MS = 3000;
 /** How long a node of a Cluster may take to say which node has which slots. */
 const SLOTS_MS = 5000;
@@ -55,12 +60,6 @@ function isReplica({ message }: Error): boolean {
   return message.includes('READONLY');
 }
 
-/**
- * The settings of a Redis or Valkey server that matter to a queue: jobs must not be evicted, and should not be lost.
- *
- * Guarantee: uses its own connection, which is closed after the answer or after TIMEOUT_MS; writes nothing.
- */
-
 export interface RedisFacts {
   /** `Redis 7.2.4`, `Valkey 8.0.1` */
   version: string;
@@ -76,13 +75,13 @@ export interface RedisFacts {
 }
 
 const TIMEOUT_MS = 3000;
-/** Of one of several servers, which are found and then asked. */
+/** Shorter for each of several servers, which are first found and then asked. */
 export const NODE_TIMEOUT_MS = 1500;
 const ONCE: RedisOptions = { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null };
 
 /**
  * Connects once, reads, and disconnects.
- * @throws Error when the server does not answer or rejects the connection; its `code` is that of the socket error
+ * @throws Error when the server does not answer or rejects the connection; its `code` is the one of the socket error
  */
 export async function askRedis<T>(
   server: string | RedisOptions,
@@ -120,12 +119,6 @@ export function factsOf(info: string): RedisFacts {
   };
 }
 
-/**
- * The servers behind REDIS_URL, one by one: those it names, and those that a Cluster or Sentinels name.
- *
- * Guarantee: writes nothing; a server that does not answer is reported as such, within about three seconds.
- */
-
 type Role = 'master' | 'replica' | 'sentinel';
 
 export interface RedisNode {
@@ -133,7 +126,7 @@ export interface RedisNode {
   role: Role;
   /** Host and port, or the URL's host or path; without a login. */
   address: string;
-  /** Of a server that holds data and answers. */
+  /** Only for a server that holds data and answers. */
   facts?: RedisFacts;
   /** Why it does not answer; may contain its address. */
   reason?: string;
@@ -143,7 +136,7 @@ interface Found extends RedisAddress {
   role: Role;
 }
 
-/** Never throws. */
+/** The servers behind REDIS_URL, one by one: the servers it names, and those that a Cluster or Sentinels name. Never throws. */
 export async function readRedisNodes(text: string): Promise<RedisNode[]> {
   return (await Promise.all(parseRedisUrls(text).map(nodesOf))).flat();
 }
@@ -185,7 +178,7 @@ async function readNode(server: Group, { role, ...node }: Found): Promise<RedisN
   }
 }
 
-/** @param login default: that of the nodes that REDIS_URL names */
+/** @param login default: the login of the nodes that REDIS_URL names */
 function askNode<T>(
   server: Group,
   { host, port }: RedisAddress,

@@ -5,12 +5,17 @@ import { withTimeout } from '../../platform/timeouts.ts';
 import { isStoreFault } from './guard.ts';
 import type { Producer, RunningWorker } from './keep-alive.ts';
 import { connectRedis } from './redis.ts';
+
 /**
- * The shards of a queue: BullMQ queues with keys of their own, each on one server, or in one slot of a Redis Cluster.
+ * The shards of a queue: BullMQ queues with keys of their own, each on one server, or in one slot of a Redis Cluster; what
+ * adds jobs to them, and what works on them.
  *
  * Guarantee: the keys of a shard depend only on QUEUE_PREFIX, its number and whether its server is a Cluster, never on
  * how many shards there are, so that processes with different settings find the same jobs. Shards 0 to K-1 are on K
- * different masters of a Cluster of 2, 3, 4, 6 or 8 masters that have equal parts of the slots.
+ * different masters of a Cluster of 2, 3, 4, 6 or 8 masters that have equal parts of the slots. A job is added as long as
+ * one shard accepts it, and may then be on two shards, if the first accepted it but did not answer in time: jobs must be
+ * harmless when repeated.
+ * On crash: BullMQ gives the jobs to another worker; the next process finds failing shards by itself.
  */
 
 export interface Shard {
@@ -70,15 +75,13 @@ export function slotOf(tag: string): number {
   return crc % SLOTS;
 }
 
+/** How long a server may take to say which shards have jobs; then it has none for now. */
+const PROBE_MS = 2000;
+
 /**
  * Finds shards with jobs that the settings of this process do not name: another process has, or had, more shards or
  * other servers. Redis itself is asked, so that there is no list of shards that could be lost or wrong.
- *
- * Guarantee: a server that does not answer within TIMEOUT_MS has no such shards for now. On crash: nothing is left.
  */
-
-const TIMEOUT_MS = 2000;
-
 export interface Probe {
   otherShards(queue: string): Promise<Shard[]>;
   close(): void;
@@ -99,7 +102,7 @@ export function openProbe(servers: readonly RedisServer[], prefix: string, known
     async otherShards(queue) {
       connections ??= servers.map((server) => connectRedis(server, 1));
       const asked = connections.map((redis, server) =>
-        withTimeout(onServer(redis, server, queue), TIMEOUT_MS, 'the queue').catch(() => []),
+        withTimeout(onServer(redis, server, queue), PROBE_MS, 'the queue').catch(() => []),
       );
       return (await Promise.all(asked)).flat();
     },
@@ -113,14 +116,6 @@ export function openProbe(servers: readonly RedisServer[], prefix: string, known
 function jobLists({ prefix }: Shard, queue: string): [string, string] {
   return [`${prefix}:${queue}:wait`, `${prefix}:${queue}:active`];
 }
-
-/**
- * The producers of a queue that is spread over shards. A shard whose store fails is left out until it answers again.
- *
- * Guarantee: a job is added as long as one shard accepts it, and a call waits for a silent shard at most once. A job
- * may be on two shards, if one accepted it but did not answer in time: the jobs must be harmless when repeated.
- * On crash: the next process finds the failing shards by itself.
- */
 
 /** Longest wait for one of several shards, in milliseconds; the others can do the same work. */
 const SHARD_MS = 3000;
@@ -139,80 +134,83 @@ export interface ShardProducers<T> {
   close(): Promise<void>;
 }
 
-/** @param answers whether a shard works again */
+/**
+ * The producers of a queue that is spread over shards. A shard whose store fails is left out until it answers again, so that
+ * a call waits for a silent shard at most once.
+ * @param answers whether a shard works again
+ */
 export function shardProducers<T>(
   producers: readonly Producer<T>[],
   answers: (part: T) => Promise<unknown>,
 ): ShardProducers<T> {
-  const failing = new Set<number>();
-  const closing = new AbortController();
   const isOne = producers.length === 1;
+  const failing = leaveOutFailing(producers.length, (number) => use(number, answers, SHARD_MS));
 
   function use<R>(number: number, work: (part: T) => Promise<R>, ms: number): Promise<R> {
     const used = (producers[number] as Producer<T>).use(work);
     return isOne ? used : withTimeout(used, ms, 'the queue');
   }
 
-  async function untilItAnswers(number: number): Promise<void> {
-    while (failing.has(number)) {
-      await sleep(RETRY_MS, undefined, { ref: false, signal: closing.signal });
-      await use(number, answers, SHARD_MS).then(
-        () => failing.delete(number),
-        () => {}, // tried again
-      );
-    }
-  }
-
-  function leaveOut(number: number): void {
-    if (isOne || failing.has(number)) return;
-    failing.add(number);
-    untilItAnswers(number).catch(() => {}); // closed
-  }
-
-  /** The shards to try, in order: all of them if all fail. */
-  function from(number: number): number[] {
-    const all = producers.map((_, i) => (number + i) % producers.length);
-    const working = all.filter((one) => !failing.has(one));
-    return working.length > 0 ? working : all;
-  }
-
   return {
     async use(number, work) {
       let fault: unknown;
-      for (const one of from(number)) {
+      for (const one of failing.shardsFrom(number)) {
         try {
           return await use(one, work, SHARD_MS);
         } catch (error) {
           if (!isStoreFault(error)) throw error;
-          leaveOut(one);
+          if (!isOne) failing.add(one);
           fault = error;
         }
       }
       throw fault;
     },
     async read(work) {
-      const results = await Promise.allSettled(from(0).map((one) => use(one, work, READ_MS)));
+      const results = await Promise.allSettled(failing.shardsFrom(0).map((one) => use(one, work, READ_MS)));
       const read = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
       if (read.length === 0) throw (results[0] as PromiseRejectedResult).reason;
       return read;
     },
     async close() {
-      closing.abort();
+      failing.close();
       await Promise.all(producers.map((producer) => producer.close()));
     },
   };
 }
 
-/**
- * One worker for each shard of a queue, and one for each further shard that still has jobs: those of processes that
- * have, or had, more shards or other servers.
- *
- * Guarantee: the shards share the number of jobs in progress equally, at least one each, so that a silent shard holds
- * up no other. A shard with jobs is found within some seconds. On crash: BullMQ gives the jobs to another worker.
- */
+/** The shards that fail, of `count` shards; each is asked again until it answers. */
+function leaveOutFailing(count: number, ask: (number: number) => Promise<unknown>) {
+  const failing = new Set<number>();
+  const closing = new AbortController();
+
+  async function untilItAnswers(number: number): Promise<void> {
+    while (failing.has(number)) {
+      await sleep(RETRY_MS, undefined, { ref: false, signal: closing.signal });
+      await ask(number).then(
+        () => failing.delete(number),
+        () => {}, // asked again
+      );
+    }
+  }
+
+  return {
+    add(number: number): void {
+      if (failing.has(number)) return;
+      failing.add(number);
+      untilItAnswers(number).catch(() => {}); // closed
+    },
+    /** The shards to try, in order, from this one on: those that work, or all if none does. */
+    shardsFrom(number: number): number[] {
+      const all = Array.from({ length: count }, (_, i) => (number + i) % count);
+      const working = all.filter((one) => !failing.has(one));
+      return working.length > 0 ? working : all;
+    },
+    close: () => closing.abort(),
+  };
+}
 
 const LOOK_MS = 3000;
-/** A further shard is left after so many looks in a row that found no jobs. */
+/** Polls in a row that find no jobs, after which a worker leaves a further shard. */
 const PATIENCE = 3;
 
 export interface ShardWork {
@@ -225,56 +223,72 @@ export interface ShardWork {
   start(shard: Shard, concurrency: number): RunningWorker;
 }
 
-interface Further {
-  worker: RunningWorker;
-  /** Looks in a row that found no jobs. */
-  empty: number;
-}
-
+/**
+ * One worker for each shard of a queue, and one for each further shard that still has jobs, of processes that have, or
+ * had, more shards or other servers. A further shard is found within some seconds.
+ */
 export function workOnShards({ shards, others, concurrency, start }: ShardWork): RunningWorker {
-  let most = concurrency;
-  const further = new Map<string, Further>();
-  const each = () => Math.max(1, Math.floor(most / (shards.length + further.size)));
-  const own = shards.map((shard) => start(shard, each()));
-  const all = () => [...own, ...[...further.values()].map(({ worker }) => worker)];
-  const divide = () => {
-    for (const worker of all()) worker.limit(each());
-  };
-
-  async function look(): Promise<void> {
-    const found = new Map((await others()).map((shard) => [`${shard.server} ${shard.prefix}`, shard]));
-    if (stopping.signal.aborted) return;
-    const before = further.size;
-    const left = [...further].filter(([key, one]) => {
-      one.empty = found.has(key) ? 0 : one.empty + 1;
-      return one.empty >= PATIENCE;
-    });
-    for (const [key] of left) further.delete(key);
-    for (const [key, shard] of found) {
-      if (!further.has(key)) further.set(key, { worker: start(shard, each()), empty: 0 });
-    }
-    if (further.size !== before || left.length > 0) divide();
-    await Promise.all(left.map(([, { worker }]) => worker.stop()));
-  }
-
   const stopping = new AbortController();
+  const { signal } = stopping;
+  const crew = openCrew(shards, concurrency, start);
+
   async function keepLooking(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await look();
-      await sleep(LOOK_MS, undefined, { signal: stopping.signal }).catch(() => {}); // cut short by the stop
+    while (!signal.aborted) {
+      const found = await others();
+      if (signal.aborted) return;
+      await crew.follow(found);
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => {}); // cut short by the stop
     }
   }
   const looking = keepLooking();
 
   return {
-    limit(jobs) {
+    limit: crew.limit,
+    inProgress: () => crew.workers().reduce((sum, worker) => sum + worker.inProgress(), 0),
+    async stop() {
+      stopping.abort();
+      await Promise.all([looking, ...crew.workers().map((worker) => worker.stop())]);
+    },
+  };
+}
+
+interface Further {
+  worker: RunningWorker;
+  /** Polls in a row that found no jobs. */
+  empty: number;
+}
+
+/** The workers share the jobs in progress equally, at least one each, so that a silent shard holds up no other. */
+function openCrew(shards: readonly Shard[], concurrency: number, start: ShardWork['start']) {
+  let most = concurrency;
+  const further = new Map<string, Further>();
+  const each = () => Math.max(1, Math.floor(most / (shards.length + further.size)));
+  const own = shards.map((shard) => start(shard, each()));
+  const workers = () => [...own, ...[...further.values()].map(({ worker }) => worker)];
+  const divide = () => {
+    for (const worker of workers()) worker.limit(each());
+  };
+
+  return {
+    workers,
+    limit(jobs: number): void {
       most = jobs;
       divide();
     },
-    inProgress: () => all().reduce((sum, worker) => sum + worker.inProgress(), 0),
-    async stop() {
-      stopping.abort();
-      await Promise.all([looking, ...all().map((worker) => worker.stop())]);
+    /** Starts workers for the further shards that were found, and stops those whose shard has had no jobs for long. */
+    async follow(shardsFound: Shard[]): Promise<void> {
+      const found = new Map(shardsFound.map((shard) => [`${shard.server} ${shard.prefix}`, shard]));
+      const before = further.size;
+      const left = [...further].filter(([key, one]) => {
+        one.empty = found.has(key) ? 0 : one.empty + 1;
+        return one.empty >= PATIENCE;
+      });
+      for (const [key] of left) further.delete(key);
+      for (const [key, shard] of found) {
+        if (!further.has(key)) further.set(key, { worker: start(shard, each()), empty: 0 });
+      }
+      if (further.size !== before || left.length > 0) divide();
+      await Promise.all(left.map(([, { worker }]) => worker.stop()));
     },
   };
 }

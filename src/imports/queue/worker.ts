@@ -1,52 +1,122 @@
 import { ErrorCode, type IQueueBackend, type Job, type JobProgress, WaitingError, Worker } from 'bullmq';
 import { publish } from '../../platform/telemetry.ts';
 import type { Backend } from './backend.ts';
-import { guarded, isStoreFault, type Watch } from './guard.ts';
+import { isStoreFault, type Watch, withRetries } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import type { Shard } from './shards.ts';
+
 /**
- * Jobs that took longer than their locks: BullMQ gives them to another worker, which completes them.
+ * A BullMQ worker with our settings and error reports, kept running by guard.ts and keep-alive.ts.
  *
- * Guarantee: however many there are, they are reported at most once a second, as a number.
- * On crash: lost locks that were not reported yet are never reported; the other worker completes the jobs.
+ * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost
+ * belongs to another worker and is dropped; such jobs are reported at most once a second, as one `LostLocks`.
+ * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
 
-export class LostLocks extends Error {
-  readonly jobs: number;
-  constructor(jobs: number) {
-    super(`${jobs} ${jobs === 1 ? 'job' : 'jobs'} lost the lock and may be run by another worker as well`);
-    this.jobs = jobs;
-  }
+/** The part of a job that a processor gets. */
+export interface JobPointer<T> {
+  id?: string;
+  data: T;
+  /** Another worker took it before and let its lock expire: it died, or it is frozen or slow and will go on. */
+  isTakenOver?: boolean;
 }
 
-/** The first lost lock is reported after this time, together with those that follow it. */
-const TELL_AFTER_MS = 1000;
-
-/** BullMQ's error codes for a job that is no longer ours. */
-const NOT_OURS: unknown[] = [
-  ErrorCode.JobNotExist,
-  ErrorCode.JobLockNotExist,
-  ErrorCode.JobNotInState,
-  ErrorCode.JobLockMismatch,
-];
-
-/** Whether a job could not be completed because it now belongs to another worker, or no longer exists. */
-export function isLost(error: unknown): boolean {
-  return NOT_OURS.includes((error as { code?: unknown } | null)?.code);
+export interface WorkOptions {
+  name: string;
+  /** The queue's name in BullMQ. */
+  queue: string;
+  shard: Shard;
+  /** Jobs in progress at once. */
+  concurrency: number;
+  /** How long a job stays with an unresponsive worker, in milliseconds. */
+  lockMs: number;
+  watch: Watch;
+  /** Called with errors of jobs and of BullMQ itself. */
+  onError(error: Error): void;
 }
 
-/** Returns a function that counts one lost lock; `tell` is called with all of them together. */
-export function countLost(tell: (lost: LostLocks) => void): () => void {
-  let jobs = 0;
-  return () => {
-    if (jobs++ > 0) return;
-    const timer = setTimeout(() => {
-      tell(new LostLocks(jobs));
-      jobs = 0;
-    }, TELL_AFTER_MS);
-    timer.unref();
+/** After a broken connection, which mostly recovers at once. BullMQ's default of 15 seconds would pause all imports. */
+const STORE_RETRY_MS = 1000;
+
+/**
+ * Thrown by a processor that stops before it has begun a job: another worker gets the job at once, instead of after the
+ * duration of a lock.
+ */
+export class HandBack extends Error {}
+
+/** Starts to take jobs as soon as the store is available. */
+export function startWork<T>(
+  backend: Backend,
+  processor: (job: JobPointer<T>) => Promise<unknown>,
+  work: WorkOptions,
+): RunningWorker {
+  const { queue, shard, watch, onError } = work;
+  const run = processorOf(processor, sampleWaits(work.name));
+  return keepWorking((stopping) => {
+    const connection = backend.worker(shard.server);
+    const options = { ...optionsOf(work), connection };
+    const worker = new EagerWorker<T>(queue, run, options, withRetries(backend.factory, watch, stopping));
+    // One connection to Redis carries all fetches at once. They keep Redis busy for a millisecond or two.
+    worker.mostFetches = backend.mostFetches;
+    worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
+    worker.on('failed', (_job, error) => onError(error));
+    return { part: worker, disconnect: () => backend.disconnect(connection) };
+  }, watch.failing);
+}
+
+function optionsOf({ shard, concurrency, lockMs }: WorkOptions) {
+  return {
+    autorun: false,
+    prefix: shard.prefix,
+    concurrency,
+    lockDuration: lockMs,
+    stalledInterval: Math.max(500, lockMs / 2),
+    maxStalledCount: 1000,
+    runRetryDelay: STORE_RETRY_MS,
+    // Jobs are deleted when they end: outcomes are in the database.
+    removeOnComplete: { count: 0 },
+    removeOnFail: { count: 0 },
   };
 }
+
+/** BullMQ's form of a processor. */
+function processorOf<T>(
+  processor: (job: JobPointer<T>) => Promise<unknown>,
+  noteStart: (job: { timestamp: number }) => void,
+) {
+  return async (job: Job<T>, token?: string): Promise<unknown> => {
+    noteStart(job);
+    const pointer: JobPointer<T> = { id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 };
+    return processor(pointer).catch((error) =>
+      error instanceof HandBack ? handBack(job, token) : Promise.reject(error),
+    );
+  };
+}
+
+/** @throws WaitingError which tells BullMQ that the job is no longer the worker's */
+async function handBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
+}
+
+/** One job a turn of the event loop is enough for a statistic, and costs the others nothing. */
+function sampleWaits(queue: string): (job: { timestamp: number }) => void {
+  let isTaken = false;
+  return ({ timestamp }) => {
+    if (isTaken) return;
+    isTaken = true;
+    setImmediate(() => {
+      isTaken = false;
+    });
+    // The clock of the process that added the job may be ahead.
+    publish('jobStarted', { queue, waited: Math.max(0, Date.now() - timestamp) / 1000 });
+  };
+}
+
+type AnyWorker<Data> = Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown>;
+type AnyJob<Data> = Job<Data, unknown, string>;
+/** BullMQ's declared type, which omits that there may be no next job. */
+type Next<Data> = Promise<AnyJob<Data>>;
 
 /**
  * A BullMQ worker that fetches many jobs at once and starts each when it arrives.
@@ -56,19 +126,8 @@ export function countLost(tell: (lost: LostLocks) => void): () => void {
  * renewed. This loop fetches one job, then, while jobs arrive, twice as many as before, all in one round trip.
  * Completing a job still fetches the next one in the same call. Everything else is BullMQ's: locks, stalled jobs,
  * retries, completion, waiting. Not supported, as our queues use neither: a rate limiter, and a `pause` that
- * does not wait.
- *
- * Guarantee: never more jobs in progress than `concurrency`, which may change while it runs. A job whose lock was lost
- * belongs to another worker and is dropped; the number of such jobs is reported at most once a second, as one
- * `LostLocks`. After a store error it waits for `runRetryDelay` before the next fetch.
- * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
+ * does not wait. After a store error it waits for `runRetryDelay` before the next fetch.
  */
-
-type AnyWorker<Data> = Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown>;
-type AnyJob<Data> = Job<Data, unknown, string>;
-/** BullMQ's declared type, which omits that there may be no next job. */
-type Next<Data> = Promise<AnyJob<Data>>;
-
 export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBackend, JobProgress, unknown> {
   /**
    * Fetches in one round. If there were more than the pool has connections, some would wait for one while their locks
@@ -199,99 +258,40 @@ export class EagerWorker<Data> extends Worker<Data, unknown, string, IQueueBacke
   }
 }
 
-/**
- * Thrown by a processor that stops before it has begun a job: another worker gets the job at once, instead of after the
- * duration of a lock.
- */
-export class HandBack extends Error {}
-
-/**
- * A BullMQ worker with our settings and error reports, kept running by guard.ts and keep-alive.ts.
- * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
- */
-
-/** The part of a job that a processor gets. */
-export interface JobPointer<T> {
-  id?: string;
-  data: T;
-  /** Another worker took it before and let its lock expire: it died, or it is frozen or slow and will go on. */
-  isTakenOver?: boolean;
+/** Jobs that took longer than their locks: BullMQ gives them to another worker, which completes them. */
+export class LostLocks extends Error {
+  readonly jobs: number;
+  constructor(jobs: number) {
+    super(`${jobs} ${jobs === 1 ? 'job' : 'jobs'} lost the lock and may be run by another worker as well`);
+    this.jobs = jobs;
+  }
 }
 
-export interface WorkOptions {
-  name: string;
-  /** The queue's name in BullMQ. */
-  queue: string;
-  shard: Shard;
-  /** Jobs in progress at once. */
-  concurrency: number;
-  /** How long a job stays with an unresponsive worker, in milliseconds. */
-  lockMs: number;
-  watch: Watch;
-  /** Called with errors of jobs and of BullMQ itself. */
-  onError(error: Error): void;
+/** Lost locks are reported together, this long after the first one. */
+const TELL_AFTER_MS = 1000;
+
+/** BullMQ's error codes for a job that is no longer ours. */
+const NOT_OURS: unknown[] = [
+  ErrorCode.JobNotExist,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotInState,
+  ErrorCode.JobLockMismatch,
+];
+
+/** Whether a job could not be completed because it now belongs to another worker, or no longer exists. */
+export function isLost(error: unknown): boolean {
+  return NOT_OURS.includes((error as { code?: unknown } | null)?.code);
 }
 
-/** After a broken connection, which mostly recovers at once. BullMQ's default of 15 seconds would pause all imports. */
-const STORE_RETRY_MS = 1000;
-
-/** One job a turn of the event loop is enough for a statistic, and costs the others nothing. */
-function sampleWaits(queue: string): (job: { timestamp: number }) => void {
-  let isTaken = false;
-  return ({ timestamp }) => {
-    if (isTaken) return;
-    isTaken = true;
-    setImmediate(() => {
-      isTaken = false;
-    });
-    // The clock of the process that added the job may be ahead.
-    publish('jobStarted', { queue, waited: Math.max(0, Date.now() - timestamp) / 1000 });
+/** Returns a function that counts one lost lock; `tell` is called with all of them together. */
+export function countLost(tell: (lost: LostLocks) => void): () => void {
+  let jobs = 0;
+  return () => {
+    if (jobs++ > 0) return;
+    const timer = setTimeout(() => {
+      tell(new LostLocks(jobs));
+      jobs = 0;
+    }, TELL_AFTER_MS);
+    timer.unref();
   };
-}
-
-/** @throws WaitingError which tells BullMQ that the job is no longer the worker's */
-async function handBack(job: Job, token: string | undefined): Promise<never> {
-  await job.moveToWait(token);
-  throw new WaitingError();
-}
-
-/** Starts to take jobs as soon as the store is available. */
-export function startWork<T>(
-  backend: Backend,
-  processor: (job: JobPointer<T>) => Promise<unknown>,
-  { name, queue, shard, concurrency, lockMs, watch, onError }: WorkOptions,
-): RunningWorker {
-  const options = {
-    autorun: false,
-    prefix: shard.prefix,
-    concurrency,
-    lockDuration: lockMs,
-    stalledInterval: Math.max(500, lockMs / 2),
-    maxStalledCount: 1000,
-    runRetryDelay: STORE_RETRY_MS,
-    // Jobs are deleted when they end: outcomes are in the database.
-    removeOnComplete: { count: 0 },
-    removeOnFail: { count: 0 },
-  };
-  const noteStart = sampleWaits(name);
-  return keepWorking((stopping) => {
-    const connection = backend.worker(shard.server);
-    const worker = new EagerWorker<T>(
-      queue,
-      async (job: Job<T>, token) => {
-        noteStart(job);
-        const pointer = { id: job.id, data: job.data, isTakenOver: job.stalledCounter > 0 };
-        return processor(pointer).catch((error) =>
-          error instanceof HandBack ? handBack(job, token) : Promise.reject(error),
-        );
-      },
-      { ...options, connection },
-      guarded(backend.factory, watch, stopping),
-    );
-    // One connection to Redis carries all fetches at once. They keep Redis busy for a millisecond or two.
-    worker.mostFetches = backend.mostFetches;
-    worker.on('error', (error) => (isStoreFault(error) && !stopping.aborted ? watch.failing(error) : onError(error)));
-    worker.on('failed', (_job, error) => onError(error));
-    return { part: worker, disconnect: () => backend.disconnect(connection) };
-  }, watch.failing);
 }

@@ -2,36 +2,35 @@ import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import { FIRST, MOST_ERRORS } from '../entries/item.ts';
+import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
 import { orgsOf } from '../status/items.ts';
 
 /**
- * The errors of the failed users of an import, with how many have each.
+ * Why users of an import failed: each cause with its count, its first entries and the remedies that apply.
  *
- * Adds up what was counted while users failed (../failures.ts). Where that is not all of them, as after a correction, reads
- * the failed items by the partial index `import_items_failed`, in pages that grow while errors are alike.
+ * Adds up the errors that were counted while users failed (entries/outcome.ts). Where that is not all of them, as
+ * after a correction, reads the failed items by the partial index `import_items_failed`, in pages that grow while
+ * errors are alike. Remembers the answer until the import has changed. Above FEW failures, an answer that is a few
+ * seconds old is shown while the next one is counted, so that nobody waits for it; `asOf` says how old it is.
+ *
+ * Guarantee: no answer is older than the last action on the import, such as a correction.
  */
+
+const MAX_CAUSES = 100;
+/** Distinct causes that are kept while counting; a body may have a million different unknown fields. */
+const MAX_KEPT = 2000;
+/** Up to here counting takes some tens of milliseconds, so the answer is always current. */
+const FEW = 10_000;
+/** A count that took long is followed by a pause of this many times its duration. */
+const REST = 3;
+const MAX_REMEMBERED = 100;
 
 /** Rows of counts that are added up; each batch with failures writes one for each error. */
 const MOST_COUNTS = 50_000;
 /** Failed items of a page: more while their errors are alike. */
 const PAGE = { first: MOST_ERRORS, growth: 8, most: 160_000 };
 
-export interface Group {
-  error: ErrorBody;
-  n: number;
-  /** The first ordinals, ascending. */
-  first: number[];
-}
-
-/** The errors that were counted while users failed, if that is all of them; otherwise those of the failed items. */
-export async function* errorGroups(pool: Pool, importId: string): AsyncGenerator<Group> {
-  const { rows } = await pool.query<Group>({ name: 'counted-errors', text: COUNTED_ERRORS, values: [importId] });
-  if (rows[0]) yield* rows;
-  else yield* groupsOf(pool, importId);
-}
-
-// One snapshot has the number of failed users and all counts. Hashes are compared, as below.
+// One snapshot has the number of failed users and all counts. Hashes are compared, as in PAGE_OF_ERRORS.
 const COUNTED_ERRORS = `
 with counted as materialized (
   select jsonb_hash_extended(error, 0) as hash, error, users, first
@@ -46,30 +45,8 @@ firsts as (
   from counted cross join unnest(first) as o where exists (select from complete) group by hash)
 select error, n, first from alike join firsts using (hash)`;
 
-/** The errors of all failed items, equal ones of a page together. */
-async function* groupsOf(pool: Pool, importId: string): AsyncGenerator<Group> {
-  let page = PAGE.first;
-  for (let after = -1; ; ) {
-    const { rows } = await pool.query<Page>({
-      name: 'errors-page',
-      text: PAGE_OF_ERRORS,
-      values: [importId, after, page],
-    });
-    if (rows[0]) yield* rows;
-    else if (page === PAGE.first) return;
-    const size = rows[0] ?? { read: page, last: after };
-    if (size.read < page) return;
-    after = size.last;
-    // Without rows, there were too many different errors.
-    if (!rows[0]) page = PAGE.first;
-    else if (rows.length * PAGE.growth <= MOST_ERRORS) page = Math.min(page * PAGE.growth, PAGE.most);
-  }
-}
-
-type Page = Group & { read: number; last: number };
-
-// Hashes are compared, as comparing errors takes longer than everything else. The laterals leave the planner no other plan than
-// to look up one row a group, while the table has no statistics yet.
+// Hashes are compared, as comparing errors takes longer than everything else. The laterals leave the planner no other
+// plan than to look up one row a group, while the table has no statistics yet.
 const PAGE_OF_ERRORS = `
 with alike as materialized (
   select array_agg(ordinal) as ordinals, max(ordinal) as last
@@ -85,25 +62,6 @@ from size cross join alike
   cross join lateral (select error from import_items where import_id = $1 and ordinal = first[1] limit 1) one
 where size.errors <= ${MOST_ERRORS}`;
 
-/**
- * Why users of an import failed: each cause with its count, its first entries and the remedies that apply.
- *
- * Remembers the answer until the import has changed. Above FEW failures, an answer that is a few seconds old is shown
- * while the next one is counted, so that nobody waits for it; `asOf` says how old it is.
- *
- * Guarantee: no answer is older than the last action on the import, such as a correction.
- * On crash: counted again at the next request.
- */
-
-const MAX_CAUSES = 100;
-/** Of distinct causes while counting; a body may have a million different unknown fields. */
-const MAX_KEPT = 2000;
-/** Up to here counting takes some tens of milliseconds, so the answer is always current. */
-const FEW = 10_000;
-/** A count that took long is followed by a pause of this many times its duration. */
-const REST = 3;
-const MAX_REMEMBERED = 100;
-
 interface Remembered {
   /** The last action on the import, and the failures at that time. */
   sequence: string;
@@ -116,7 +74,7 @@ export interface CausesReader {
   read(of: ImportResult): Promise<Causes>;
 }
 
-/** One for a process. */
+/** Call it once for a process. */
 export function openCausesReader(pool: Pool): CausesReader {
   const remembered = new Map<string, Remembered>();
   const counting = new Map<string, Promise<Causes>>();
@@ -157,7 +115,7 @@ export function openCausesReader(pool: Pool): CausesReader {
   };
 }
 
-/** Equal errors are counted by the database. */
+/** Counts the causes; the database counts equal errors. */
 async function countCauses(pool: Pool, of: ImportResult): Promise<Causes> {
   const asOf = new Date().toISOString();
   const found = new Map<string, { cause: Cause; count: number; first: number[] }>();
@@ -211,3 +169,41 @@ async function withUsers(
   };
   return shown.map(({ cause, count, first }) => ({ ...cause, count, first: first.map(entryAt) }));
 }
+
+export interface Group {
+  error: ErrorBody;
+  n: number;
+  /** The first ordinals, ascending. */
+  first: number[];
+}
+
+/**
+ * The errors that were counted while users failed, if that is all of them; otherwise the errors of the failed items.
+ */
+export async function* errorGroups(pool: Pool, importId: string): AsyncGenerator<Group> {
+  const { rows } = await pool.query<Group>({ name: 'counted-errors', text: COUNTED_ERRORS, values: [importId] });
+  if (rows[0]) yield* rows;
+  else yield* groupsOf(pool, importId);
+}
+
+/** The errors of all failed items, equal ones of a page together. */
+async function* groupsOf(pool: Pool, importId: string): AsyncGenerator<Group> {
+  let page = PAGE.first;
+  for (let after = -1; ; ) {
+    const { rows } = await pool.query<CausePage>({
+      name: 'errors-page',
+      text: PAGE_OF_ERRORS,
+      values: [importId, after, page],
+    });
+    if (rows[0]) yield* rows;
+    else if (page === PAGE.first) return;
+    const size = rows[0] ?? { read: page, last: after };
+    if (size.read < page) return;
+    after = size.last;
+    // Without rows, there were too many different errors.
+    if (!rows[0]) page = PAGE.first;
+    else if (rows.length * PAGE.growth <= MOST_ERRORS) page = Math.min(page * PAGE.growth, PAGE.most);
+  }
+}
+
+type CausePage = Group & { read: number; last: number };

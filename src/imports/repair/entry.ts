@@ -1,7 +1,7 @@
 import { FIXED_ID, violationsOf } from '../../contract/causes.ts';
 import { importEntry } from '../../contract/import-entry.ts';
 import { schemeSeen } from '../../passwords/registry.ts';
-import { TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import {
@@ -12,23 +12,42 @@ import {
   invalidArgument,
 } from '../../platform/errors.ts';
 import { camelCase } from '../../platform/text/names.ts';
-import { forgetFailures, ITEM_COLUMNS, type Item, itemValues, PASSWORD_SEAL, PAYLOAD } from '../entries/item.ts';
+import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_PURPOSE, PAYLOAD } from '../entries/item.ts';
+import { noteOmitted } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
-import { dropSecondSpellings, isSecretName, unsealEntry } from '../entries/secrets.ts';
-import { judgedItem, noteOmitted, type Shape, shapeOf, storable } from '../entries/validate.ts';
+import { forgetFailures } from '../entries/outcome.ts';
+import { dropSecondSpellings, mayHoldSecret, unsealEntry } from '../entries/secrets.ts';
+import type { ItemState } from '../entries/states.ts';
+import { type Shape, shapeOf, storable, validateEntry } from '../entries/validate.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';
+
 /**
- * Reads failed items with their stored entries, and writes corrected ones.
+ * Reads failed items with their stored entries, shows an entry for editing, changes it by a JSON merge patch (RFC
+ * 7396), and writes corrected ones.
  *
  * Guarantee: an item is written only if it is still failed and nobody has changed it since it was read. It stays
- * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still invalid
- * the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same payload.
+ * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still
+ * invalid the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same
+ * payload.
  */
 
+type Fields = Record<string, unknown>;
+
+/** In place of a value that is not shown. */
+export const HIDDEN = { withheld: true } as const;
+const SHAPE = shapeOf(importEntry);
+/** How hashes begin in the Modular Crypt Format, and in LDAP directories. */
+const HASH_LIKE = /^\s*(?:\$[A-Za-z0-9-]{1,20}\$|\{[A-Za-z0-9._-]{1,20}\}.)/;
+const HASH_NAME = /hash|salt|digest/i;
+
+const FIXED = fixedError('The entry was corrected. Retry the import to import this user.');
+
+const NOTHING = Object.fromEntries(PAYLOAD.map((column) => [column, null]));
+
 export interface StoredRow extends PayloadRow {
-  state: string;
+  state: ItemState;
   error: ErrorBody | null;
   user_name_key: string | null;
   kept: string | null;
@@ -52,7 +71,7 @@ export function hasEntry(row: StoredRow): boolean {
   return row.entry_sealed !== null || row.user_name_key !== null;
 }
 
-/** The whole entry with its secrets in clear: for validation only, never to be shown (see shown-entry.ts). */
+/** The whole entry with its secrets in clear: for validation only, never to be shown (see `shownEntry`). */
 export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
   if (row.entry_sealed !== null) {
     const entry = unsealEntry(row.entry_sealed, secrets);
@@ -60,8 +79,8 @@ export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
     return entry;
   }
   const entry = entryFromColumns(row, row.password_hash);
-  if (row.password_sealed !== null) entry.user.password = secrets.unseal(row.password_sealed, PASSWORD_SEAL);
-  if (row.totp_sealed !== null) entry.user.otpCode = secrets.unseal(row.totp_sealed, TOTP_SEAL);
+  if (row.password_sealed !== null) entry.user.password = secrets.unseal(row.password_sealed, PASSWORD_PURPOSE);
+  if (row.totp_sealed !== null) entry.user.otpCode = secrets.unseal(row.totp_sealed, TOTP_PURPOSE);
   return entry;
 }
 
@@ -73,6 +92,7 @@ export interface FixRules {
   peppered: string | null;
 }
 
+/** The rules of the import for its entries. */
 export async function fixRules(pool: Pool, importId: string): Promise<FixRules> {
   const { rows } = await pool.query<FixRules>(
     `select on_existing as "onExisting", without_email as "withoutEmail", password_source as "passwordSource",
@@ -87,21 +107,17 @@ export async function fixRules(pool: Pool, importId: string): Promise<FixRules> 
 export function judged(entry: unknown, row: StoredRow, rules: FixRules, secrets: Secrets): Item {
   const strict = violationsOf(row.error).some(({ description }) => description === 'is not a known field');
   const { withoutEmail, onExisting, passwordSource, peppered } = rules;
-  const item = judgedItem(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
+  const item = validateEntry(entry, secrets, { unknown: () => {} }, { strict, withoutEmail });
   bodySources(passwordSource ?? undefined).take(row.org_index, item);
   if (peppered !== null) takePepper(item, peppered);
   if (item.state === 'pending' && onExisting !== 'fail') noteOmitted(entry, item);
   return item;
 }
 
-const FIXED = fixedError('The entry was corrected. Retry the import to import this user.');
-
-/** Of an entry that was corrected. @param message says what to do next */
+/** The error of an entry that was corrected. @param message says what to do next */
 export function fixedError(message: string): ErrorBody {
   return errorBody('FAILED_PRECONDITION', FIXED_ID, message);
 }
-
-const NOTHING = Object.fromEntries(PAYLOAD.map((column) => [column, null]));
 
 export interface ChangedItem {
   /** Before the change. */
@@ -112,6 +128,7 @@ export interface ChangedItem {
 }
 
 /**
+ * Writes changed entries.
  * @returns the ordinals of the items that were written
  * @throws ApiError 400 IMPORT-PASSWORD-SOURCE
  */
@@ -161,23 +178,13 @@ export function columnsOf(item: Item, fixed: ErrorBody | null): Record<string, u
 }
 
 /**
- * A stored entry as it may be shown for editing: its known fields, without any hash or secret. Pure.
+ * A stored entry as it may be shown for editing: its known fields, without any hash or secret.
  *
- * Guarantee: of a password hash only the name of its scheme is shown; passwords, second factors, metadata that looks
- * like a secret, and any text that looks like a password hash, whatever its field, are withheld. Such a value can be
+ * A password hash is shown only by the name of its scheme; passwords, second factors, metadata that looks like a
+ * secret, and any text that looks like a password hash, whatever its field, are withheld. Such a value can be
  * replaced, never read. Unknown fields are not shown, as they may hold anything.
+ * @param entry anything JSON can hold, with camelCase names; one that is no object is shown as an empty one
  */
-
-/** In place of a value that is not shown. */
-export const HIDDEN = { withheld: true } as const;
-const SHAPE = shapeOf(importEntry);
-/** How hashes begin in the Modular Crypt Format, and in LDAP directories. */
-const HASH_LIKE = /^\s*(?:\$[A-Za-z0-9-]{1,20}\$|\{[A-Za-z0-9._-]{1,20}\}.)/;
-const HASH_NAME = /hash|salt|digest/i;
-
-type Fields = Record<string, unknown>;
-
-/** @param entry anything JSON can hold, with camelCase names; one that is no object is shown as an empty one */
 export function shownEntry(entry: unknown): Fields {
   return isObject(entry) ? (shownValue(entry, SHAPE) as Fields) : {};
 }
@@ -195,7 +202,7 @@ function shownValue(value: unknown, shape: Shape | true): unknown {
 function shownField(name: string, value: unknown, shape: Shape | true): unknown {
   if (value === null || value === undefined) return value;
   if (name === 'hashedPassword') return { scheme: schemeOf(value) };
-  if (isSecretName(name)) return HIDDEN;
+  if (mayHoldSecret(name)) return HIDDEN;
   return shownValue(value, shape);
 }
 
@@ -207,7 +214,7 @@ function schemeOf(hashed: unknown): string {
 function shownMetadata(key: string, value: unknown): Fields {
   const shownKey = shownValue(key, true);
   if (value === undefined) return { key: shownKey };
-  const isPlain = typeof value === 'string' && !isSecretName(key) && !HASH_NAME.test(key) && !holdsHash(value);
+  const isPlain = typeof value === 'string' && !mayHoldSecret(key) && !HASH_NAME.test(key) && !holdsHash(value);
   return { key: shownKey, value: isPlain ? value : HIDDEN };
 }
 
@@ -215,62 +222,49 @@ function holdsHash(value: string): boolean {
   return HASH_LIKE.test(value) || HASH_LIKE.test(Buffer.from(value.slice(0, 100), 'base64').toString('latin1'));
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
- * Changes an entry by a JSON merge patch (RFC 7396): fields of the patch replace those of the entry, objects are merged,
- * null removes a field, and everything else stays. Pure.
+ * Changes an entry by a merge patch: fields of the patch replace those of the entry, objects are merged, null removes a
+ * field, and everything else stays. Neither argument is changed. An entry that is no object becomes one.
  */
-type Fields2 = Record<string, unknown>;
-
-/** The patched entry; neither argument is changed. An entry that is no object becomes one. */
-export function mergePatch(target: unknown, patch: Fields2): Fields2 {
-  const merged: Fields2 = isObject2(target) ? { ...target } : {};
+export function mergePatch(target: unknown, patch: Fields): Fields {
+  const merged: Fields = isObject(target) ? { ...target } : {};
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete merged[name];
-    else define(merged, name, isObject2(value) ? mergePatch(merged[name], value) : value);
+    else define(merged, name, isObject(value) ? mergePatch(merged[name], value) : value);
   }
   return merged;
 }
 
 /** The paths of the values that a patch sets or removes: `user.email.email`. */
-export function patchedPaths(patch: Fields2, path = ''): string[] {
+export function patchedPaths(patch: Fields, path = ''): string[] {
   return Object.entries(patch).flatMap(([name, value]) => {
     const inner = path === '' ? name : `${path}.${name}`;
-    return isObject2(value) && Object.keys(value).length > 0 ? patchedPaths(value, inner) : [inner];
+    return isObject(value) && Object.keys(value).length > 0 ? patchedPaths(value, inner) : [inner];
   });
 }
 
 /** A field named `__proto__` must not become the prototype. */
-function define(object: Fields2, name: string, value: unknown): void {
+function define(object: Fields, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function isObject2(value: unknown): value is Fields2 {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Reads a merge patch of an entry as a caller sent it: known fields alone, in camelCase. Pure. */
-
-type Fields3 = Record<string, unknown>;
-const SHAPE2 = shapeOf(importEntry);
-
-/** @throws ApiError 400 IMPORT-USER-INVALID naming every field that an entry does not have */
-export function readPatch(sent: Fields3): Fields3 {
+/**
+ * Reads a merge patch of an entry as a caller sent it: known fields alone, in camelCase.
+ * @throws ApiError 400 IMPORT-USER-INVALID naming every field that an entry does not have
+ */
+export function readPatch(sent: Fields): Fields {
   const unknown: FieldViolation[] = [];
-  const patch = renamed(sent, SHAPE2, '', (field) =>
+  const patch = renamed(sent, SHAPE, '', (field) =>
     unknown.push({ field: storable(field), description: 'is not a known field' }),
   );
   if (unknown.length > 0) throw invalidPatch(unknown);
-  return patch as Fields3;
+  return patch as Fields;
 }
 
 function renamed(value: unknown, shape: Shape | true, path: string, onUnknown: (field: string) => void): unknown {
   if (shape === true || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((element, i) => renamed(element, shape, `${path}[${i}]`, onUnknown));
-  const fields: Fields3 = {};
+  const fields: Fields = {};
   for (const [name, inner] of Object.entries(value)) {
     const field = path === '' ? name : `${path}.${name}`;
     const known = shape.has(name) ? name : camelCase(name);
@@ -285,4 +279,8 @@ function renamed(value: unknown, shape: Shape | true, path: string, onUnknown: (
 export function invalidPatch(violations: FieldViolation[]): ApiError {
   const first = violations.slice(0, 10).map(({ field, description }) => `${field} ${description}`);
   return invalidArgument('IMPORT-USER-INVALID', `The entry was not changed: ${first.join('; ')}.`, violations);
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

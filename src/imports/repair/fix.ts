@@ -17,16 +17,27 @@ import {
   storedEntry,
 } from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
+
 /**
- * `_fix`: applies one remedy to all entries of a cause, in batches.
+ * Corrects failed items: `_fix` applies one remedy to all entries of a cause, in batches; one item is shown with its
+ * entry for editing, and corrected by a merge patch.
  *
  * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
- * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it is
- * harmless: corrected entries no longer have the cause. On crash: the batches before are done, the others are not.
+ * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
+ * is harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a
+ * field that it sets is invalid, nothing is changed and every invalid field is named.
+ * On crash: the batches before are done, the others are not.
  */
 
+const MOST_MS = 10_000;
+/** Entries that are changed at a time. */
+const BATCH = 250;
+/** A batch ends after this many bytes; a larger entry is a batch of its own. */
+const BATCH_BYTES = 4 * 2 ** 20;
+const EXAMPLES = 5;
+
 export interface FixRequest {
-  /** A cause of `readCauses`. */
+  /** A cause that `openCausesReader` returned. */
   cause: string;
   remedy: Remedy;
   /** Required by `user-name-as-email`. */
@@ -37,14 +48,10 @@ export interface FixRequest {
   from?: number | undefined;
 }
 
-const MOST_MS = 10_000;
-/** Entries that are changed at a time. */
-const BATCH = 250;
-/** A batch ends after this many bytes; a larger entry is a batch of its own. */
-const BATCH_BYTES = 4 * 2 ** 20;
-const EXAMPLES = 5;
-
-/** @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target */
+/**
+ * Applies a remedy.
+ * @throws ApiError 400 IMPORT-REMEDY when the remedy does not apply to the cause, and as `act` of the target
+ */
 export async function fixCause(deps: FixDeps, target: Fixable, request: FixRequest): Promise<FixAnswer> {
   const work = new Work(deps, target, request, await target.rules());
   await work.requireAllowed();
@@ -180,14 +187,7 @@ function at(entry: unknown, path: string): unknown {
   return value ?? null;
 }
 
-/**
- * One failed item: shows its entry for editing, and corrects it by a merge patch.
- *
- * Guarantee: the patch is validated by the validator of the import. If a field that it sets is invalid, nothing is
- * changed and every invalid field is named. On crash before the commit: nothing has happened.
- */
-
-/** @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
+/** The item, with its entry as it may be shown. @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
 export async function readItem({ pool, secrets }: FixDeps, target: Fixable, index: number): Promise<ItemWithEntry> {
   const row = await rowOf(target, index);
   const view = toView(row, target.of, await orgsOf(pool, target.of.importId));
@@ -195,7 +195,7 @@ export async function readItem({ pool, secrets }: FixDeps, target: Fixable, inde
 }
 
 /**
- * Corrects the entry. If other fields are still invalid, the item keeps the error that names them.
+ * Corrects the entry of an item. If other fields are still invalid, the item keeps the error that names them.
  * @param sent a JSON merge patch of the entry: `{"user":{"email":{"email":"ann@example.com"}}}`
  * @throws ApiError 400 naming every invalid field, IMPORT-ITEM-STATE and as `act` of the target; 404; 409 when the item
  *   was changed meanwhile

@@ -4,78 +4,26 @@ import { slowMs } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type ConversionResult, type Draft, type DraftOrg, lockDraft, requireDraftState } from '../drafts/draft.ts';
-import { forgetFailures, type Item, PAYLOAD } from '../entries/item.ts';
-import { type HashCount, openHashLint } from '../entries/validate.ts';
+import { type ConversionResult, type Draft, lockDraft } from '../drafts/draft.ts';
+import { ERASED, type Item, PAYLOAD } from '../entries/item.ts';
+import { type HashCount, openHashLint } from '../entries/notes.ts';
+import { forgetFailures } from '../entries/outcome.ts';
+import { requireState } from '../entries/states.ts';
+import type { OrgTally } from '../intake/accept.ts';
 import { needsPepper } from '../intake/pepper.ts';
 import { bodySources, type UsedSources } from '../intake/requirements.ts';
 import { type ChangedItem, columnsOf, fixedError, requireSourcesOf, type StoredRow, storedEntry } from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps, leaveOut } from './fixable.ts';
 import { ENTRY_BYTES } from './report.ts';
-/** How corrected entries change what a draft counts of its entries. Pure. */
-
-export interface EntryChange {
-  /** The organization's number in the draft. */
-  org: number;
-  /** Whether the entry was invalid before. */
-  wasFailed: boolean;
-  before: unknown;
-  /** Absent if the user was left out. */
-  after?: { item: Item; entry: unknown };
-}
-
-/** The result of the conversion with these changes of entries; corrected names may now be those of another entry. */
-export function countChanges(result: ConversionResult, changes: readonly EntryChange[]): ConversionResult {
-  const orgs = result.orgs.map((org) => ({ ...org }));
-  const sources = bodySources(undefined);
-  let { slowestMs } = result;
-  for (const { org, wasFailed, after } of changes) {
-    const tally = orgs[org] as DraftOrg;
-    if (wasFailed) tally.failed--;
-    if (!after) tally.skipped = (tally.skipped ?? 0) + 1;
-    else if (after.item.state === 'failed') tally.failed++;
-    else if (after.item.passwordHash !== null) {
-      slowestMs = Math.max(slowestMs, slowMs(after.item.passwordHash));
-      sources.take(org, after.item);
-    }
-  }
-  return {
-    ...result,
-    orgs,
-    slowestMs,
-    failed: orgs.reduce((sum, { failed }) => sum + failed, 0),
-    hasDuplicates: result.hasDuplicates || changes.some(({ after }) => after !== undefined),
-    hashes: hashesAfter(result.hashes as HashCount[], changes),
-    sources: [...(result.sources ?? []), ...sources.used()] satisfies UsedSources,
-  };
-}
-
-function hashesAfter(hashes: readonly HashCount[], changes: readonly EntryChange[]): HashCount[] {
-  const [lost, gained] = [openHashLint(), openHashLint()];
-  for (const { before, after } of changes) {
-    lost.see(before);
-    if (after) gained.see(after.entry);
-  }
-  const found = hashes.map((count) => ({ ...count }));
-  const change = (sign: 1 | -1) => (count: HashCount) => {
-    const known = found.find(({ scheme, verifiable }) => scheme === count.scheme && verifiable === count.verifiable);
-    if (known) known.users += sign * count.users;
-    else if (sign === 1) found.push(count);
-  };
-  lost.list().forEach(change(-1));
-  gained.list().forEach(change(1));
-  return found.filter(({ users }) => users > 0);
-}
 
 /**
  * A draft after its check: its entries are corrected before an import of them starts.
  *
- * The errors are those of the items of the check, a dry run; the entries are those of the draft, which `_start` imports
+ * The errors come from the items of the check, a dry run; the entries belong to the draft, which `_start` imports
  * and the next `_check` judges. The item of the check then says that its entry was corrected, or was left out.
  *
  * Guarantee: the entry, the item of the check and the counts of the draft change in one transaction, under the lock of
  * the draft's row, so neither a start nor another check sees a part of it.
- * On crash before the commit: nothing has happened.
  */
 
 const FIXED = fixedError('The entry was corrected. Check the import again, or start it.');
@@ -89,7 +37,9 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
     of: check,
     // Which rule for existing users it starts with is not known yet.
     rules: async () => ({
-      ...{ onExisting: 'update', withoutEmail, passwordSource: passwordSource ?? null },
+      onExisting: 'update',
+      withoutEmail,
+      passwordSource: passwordSource ?? null,
       peppered: await needsPepper(pool, importId),
     }),
     failures: (from) => failures(pool, { importId, checkId, from }),
@@ -97,19 +47,10 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
     act: (type, change) =>
       transaction(pool, async (db) => {
         const now = await lockDraft(db, importId);
-        requireDraftState(now, ['checked'], 'corrected');
+        requireState(now, 'fixDraft');
         if (now.checkId !== checkId) throw checkedMeanwhile();
         const payload = await change(db);
-        if (!payload) return;
-        const { resourceOwner } = draft;
-        const of = { aggregateType: 'import', aggregateId: importId, resourceOwner } as const;
-        const { sequence } = await appendEvent(db, { ...of, type, editor: caller.userId, payload });
-        await db.query(
-          `with draft as (
-             update import_drafts set sequence = $3, changed_at = clock_timestamp() where import_id = $1)
-           update imports set sequence = $3 where id = $2`,
-          [importId, checkId, sequence],
-        );
+        if (payload) await recordChange(db, draft, checkId, { type, editor: caller.userId, payload });
       }),
     async write(db, changed) {
       await requireSourcesOf(db, checkId, changed);
@@ -126,7 +67,7 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
       const rows = (await rowsOf(db, { importId, checkId, ordinals })).filter(({ state }) => state === 'failed');
       const leaving = rows.map(({ ordinal }) => ordinal);
       await db.query(
-        `update import_items set state = 'skipped', error = null, ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
+        `update import_items set state = 'skipped', error = null, ${ERASED}
          where import_id = $1 and ordinal = any($2::int[])`,
         [importId, leaving],
       );
@@ -139,6 +80,27 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
     // Only invalid entries are stored as a whole.
     return { org: row.org_index, wasFailed: row.entry_sealed !== null, before: storedEntry(row, secrets) };
   }
+}
+
+/** Appends the event, and lets the draft and its check show that they were changed. */
+async function recordChange(
+  db: Db,
+  { importId, resourceOwner }: Draft,
+  checkId: string,
+  event: { type: string; editor: string; payload: Record<string, unknown> },
+): Promise<void> {
+  const { sequence } = await appendEvent(db, {
+    aggregateType: 'import',
+    aggregateId: importId,
+    resourceOwner,
+    ...event,
+  });
+  await db.query(
+    `with draft as (
+       update import_drafts set sequence = $3, changed_at = clock_timestamp() where import_id = $1)
+     update imports set sequence = $3 where id = $2`,
+    [importId, checkId, sequence],
+  );
 }
 
 async function failures(
@@ -162,7 +124,7 @@ async function rowsOf(
   db: Db,
   { importId, checkId, ordinals }: { importId: string; checkId: string; ordinals: readonly number[] },
 ): Promise<StoredRow[]> {
-  const { rows } = await db.query<StoredRow & { checked_state: string; checked_error: StoredRow['error'] }>(
+  const { rows } = await db.query<StoredRow & { checked_state: StoredRow['state']; checked_error: StoredRow['error'] }>(
     `select d.*, d.xmin::text as version, c.state as checked_state, c.error as checked_error
      from import_items d join import_items c on c.import_id = $2 and c.ordinal = d.ordinal
      where d.import_id = $1 and d.ordinal = any($3::int[]) and c.ordinal = any($3::int[]) order by d.ordinal`,
@@ -171,7 +133,10 @@ async function rowsOf(
   return rows.map(({ checked_state: state, checked_error: error, ...row }) => ({ ...row, state, error }));
 }
 
-/** Any corrected name may be that of another entry, as at acceptance a suspected duplicate may. */
+/**
+ * Writes changed entries; returns their ordinals. Each is marked as a possible duplicate, as its corrected name may
+ * be the name of another entry.
+ */
 async function writeEntries(
   db: Db,
   { importId, checkId, changed }: { importId: string; checkId: string; changed: readonly ChangedItem[] },
@@ -215,4 +180,60 @@ function checkedMeanwhile(): ApiError {
     'IMPORT-ITEM-CHANGED',
     'The import was checked again meanwhile. Read its causes again.',
   );
+}
+
+/** How the correction of an entry changes what a draft counts. */
+interface EntryChange {
+  /** The organization's number in the draft. */
+  org: number;
+  /** Whether the entry was invalid before. */
+  wasFailed: boolean;
+  before: unknown;
+  /** Absent if the user was left out. */
+  after?: { item: Item; entry: unknown };
+}
+
+/**
+ * The result of the conversion with these changes of entries; a corrected name may now be the name of another entry.
+ */
+function countChanges(result: ConversionResult, changes: readonly EntryChange[]): ConversionResult {
+  const orgs = result.orgs.map((org) => ({ ...org }));
+  const sources = bodySources(undefined);
+  let { slowestMs } = result;
+  for (const { org, wasFailed, after } of changes) {
+    const tally = orgs[org] as OrgTally;
+    if (wasFailed) tally.failed--;
+    if (!after) tally.skipped = (tally.skipped ?? 0) + 1;
+    else if (after.item.state === 'failed') tally.failed++;
+    else if (after.item.passwordHash !== null) {
+      slowestMs = Math.max(slowestMs, slowMs(after.item.passwordHash));
+      sources.take(org, after.item);
+    }
+  }
+  return {
+    ...result,
+    orgs,
+    slowestMs,
+    failed: orgs.reduce((sum, { failed }) => sum + failed, 0),
+    hasDuplicates: result.hasDuplicates || changes.some(({ after }) => after !== undefined),
+    hashes: hashesAfter(result.hashes as HashCount[], changes),
+    sources: [...(result.sources ?? []), ...sources.used()] satisfies UsedSources,
+  };
+}
+
+function hashesAfter(hashes: readonly HashCount[], changes: readonly EntryChange[]): HashCount[] {
+  const [lost, gained] = [openHashLint(), openHashLint()];
+  for (const { before, after } of changes) {
+    lost.see(before);
+    if (after) gained.see(after.entry);
+  }
+  const found = hashes.map((count) => ({ ...count }));
+  const change = (sign: 1 | -1) => (count: HashCount) => {
+    const known = found.find(({ scheme, verifiable }) => scheme === count.scheme && verifiable === count.verifiable);
+    if (known) known.users += sign * count.users;
+    else if (sign === 1) found.push(count);
+  };
+  lost.list().forEach(change(-1));
+  gained.list().forEach(change(1));
+  return found.filter(({ users }) => users > 0);
 }

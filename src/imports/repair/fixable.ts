@@ -4,50 +4,19 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
-import { act, type LockedImport, requireData, requireState } from '../control/control.ts';
-import { forgetFailures, PAYLOAD, publishEnd } from '../entries/item.ts';
+import { act, type LockedImport, requireData } from '../control/control.ts';
+import { ERASED } from '../entries/item.ts';
+import { forgetFailures, publishEnd } from '../entries/outcome.ts';
+import { requireState } from '../entries/states.ts';
 import { type ChangedItem, type FixRules, fixRules, readStored, type StoredRow, writeChanged } from './entry.ts';
 import { ENTRY_BYTES } from './report.ts';
+
 /**
- * Leaves failed users out: their items become skipped, and their data is erased.
- *
- * Guarantee: items and counts change in one transaction, in which the caller holds the lock of the import's row. An
- * import of which nothing has failed any more has succeeded.
+ * Whose entries are corrected: an import, as here, or a draft after its check (fixable-draft.ts).
  */
 
-export interface LeftOut {
-  /** How many were left out; the others are not failed any more. */
-  n: number;
-  /** The import, if it has succeeded now: publish this after the commit. */
-  ended: Ran | undefined;
-}
-
-export async function leaveOut(db: Db, importId: string, ordinals: readonly number[]): Promise<LeftOut> {
-  const { rows } = await db.query<Ran & { n: number; state: string }>(
-    `with left_out as (
-       update import_items set state = 'skipped', error = null, ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
-       where import_id = $1 and ordinal = any($2::int[]) and state = 'failed' returning org_index
-     ),
-     per_org as (select org_index, count(*)::int as n from left_out group by org_index),
-     of_orgs as (
-       update import_orgs o set failed = o.failed - p.n, skipped = o.skipped + p.n from per_org p
-       where o.import_id = $1 and o.org_index = p.org_index
-     ),
-     counted as (select coalesce(sum(n), 0)::int as n from per_org)
-     update imports i set failed = i.failed - c.n, skipped = i.skipped + c.n, reopened = i.reopened + c.n,
-       changed_at = clock_timestamp(),
-       state = case when i.state = 'completed_with_errors' and i.failed = c.n then 'succeeded' else i.state end
-     from counted c where i.id = $1
-     returning c.n, i.state, id as "importId", kind, dry_run as "dryRun",
-       extract(epoch from finished_at - accepted_at - stood)::float8 as seconds`,
-    [importId, ordinals],
-  );
-  await forgetFailures(db, importId);
-  const { n, state, ...ran } = rows[0] as Ran & { n: number; state: string };
-  return { n, ended: n > 0 && state === 'succeeded' ? ran : undefined };
-}
-
-/** Whose entries are corrected: an import, as here, or a draft after its check (draft.ts). */
+/** Errors that are read at a time to find the entries of a cause. */
+export const FAILURES = 1000;
 
 export interface FixDeps {
   pool: Pool;
@@ -57,7 +26,7 @@ export interface FixDeps {
 export interface Failure {
   ordinal: number;
   error: ErrorBody;
-  /** At most, of its entry. */
+  /** The most bytes that its entry takes. */
   bytes: number;
 }
 
@@ -81,10 +50,7 @@ export interface Fixable {
   leaveOut(db: Db, ordinals: readonly number[]): Promise<number>;
 }
 
-/** Errors that are read at a time to find the entries of a cause. */
-export const FAILURES = 1000;
-const ALLOWED_STATES = ['running', 'paused', 'completed_with_errors', 'timed_out', 'cancelled'];
-
+/** An import, whose failed entries are corrected. */
 export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResult): Fixable {
   const { importId } = of;
   let ended: Ran | undefined;
@@ -121,11 +87,48 @@ export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResul
 
 function requireFixable(import_: LockedImport): void {
   if (import_.dryRun) throw dryRunKeepsNothing();
-  requireState(import_, ALLOWED_STATES, 'corrected');
+  requireState(import_, 'fix');
   requireData(import_);
 }
 
 function dryRunKeepsNothing(): ApiError {
   const message = 'A dry run keeps no entries. Correct them in the draft that it checked, or where you sent them from.';
   return new ApiError('FAILED_PRECONDITION', 'IMPORT-DRY-RUN', message);
+}
+
+interface LeftOut {
+  /** How many were left out; the others are not failed any more. */
+  n: number;
+  /** The import, if it has succeeded now: publish this after the commit. */
+  ended: Ran | undefined;
+}
+
+/**
+ * Leaves failed users out: their items become skipped, and their data is erased. Items and counts change in one
+ * transaction, in which the caller holds the lock of the import's row. An import of which nothing has failed any more
+ * has succeeded.
+ */
+export async function leaveOut(db: Db, importId: string, ordinals: readonly number[]): Promise<LeftOut> {
+  const { rows } = await db.query<Ran & { n: number; state: string }>(
+    `with left_out as (
+       update import_items set state = 'skipped', error = null, ${ERASED}
+       where import_id = $1 and ordinal = any($2::int[]) and state = 'failed' returning org_index
+     ),
+     per_org as (select org_index, count(*)::int as n from left_out group by org_index),
+     of_orgs as (
+       update import_orgs o set failed = o.failed - p.n, skipped = o.skipped + p.n from per_org p
+       where o.import_id = $1 and o.org_index = p.org_index
+     ),
+     counted as (select coalesce(sum(n), 0)::int as n from per_org)
+     update imports i set failed = i.failed - c.n, skipped = i.skipped + c.n, reopened = i.reopened + c.n,
+       changed_at = clock_timestamp(),
+       state = case when i.state = 'completed_with_errors' and i.failed = c.n then 'succeeded' else i.state end
+     from counted c where i.id = $1
+     returning c.n, i.state, id as "importId", kind, dry_run as "dryRun",
+       extract(epoch from finished_at - accepted_at - stood)::float8 as seconds`,
+    [importId, ordinals],
+  );
+  await forgetFailures(db, importId);
+  const { n, state, ...ran } = rows[0] as Ran & { n: number; state: string };
+  return { n, ended: n > 0 && state === 'succeeded' ? ran : undefined };
 }

@@ -9,18 +9,51 @@ import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
 import type { PendingItem } from '../entries/item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
+import { MAY_HOLD_DATA } from '../entries/states.ts';
 import { type HashDeps, hashItem } from '../run/process-job.ts';
 import { orgsOf, scanItems, toView } from '../status/items.ts';
 
 /**
- * Reads, page by page, the items of an import that can be sent again: pending and failed ones whose data is stored.
- * Guarantee: memory is bounded by one page plus its last entry, however large entries are.
+ * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again, for which
+ * it rebuilds the entries of failed and pending users.
+ *
+ * Guarantee: pages are read as fast as the client takes them, memory is bounded by one page plus its last entry, and
+ * no transaction stays open. Each user of a running import appears once, in the state they have when their page is
+ * read. A plain password is returned only as a hash, which also replaces it in the database; fields that the original
+ * entry omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
  */
 
-const PAGE_ROWS = 200;
+/** Entries of a page of `dataOrgs`. */
+const PAYLOAD_ROWS = 200;
 /** A page ends after this many bytes; a larger entry is a page of its own. */
-const PAGE_BYTES = 4 * 2 ** 20;
+const PAYLOAD_BYTES = 4 * 2 ** 20;
+/** Items among which the first page of entries is looked for. */
 const FIRST_STRETCH = 2000;
+
+/** Items of a page of the report. */
+const REPORT_ROWS = 500;
+
+const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
+
+/**
+ * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without
+ * reading them; the other columns have limits. A value that PostgreSQL has compressed is at most 256 times as large.
+ */
+export const ENTRY_BYTES = `coalesce(octet_length(entry_sealed), 0)
+      + coalesce(pg_column_size(extras)::bigint, 0) * case when pg_column_compression(extras) is null then 1 else 256 end`;
+
+// Uses an array instead of a join, because the planner has no statistics yet for rows that were just copied in.
+const PAYLOAD_PAGE = `
+with sized as (
+  select ordinal, sum(bytes) over (order by ordinal) - bytes as before from (
+    select ordinal, ${ENTRY_BYTES} as bytes
+    from import_items
+    where import_id = $1 and ordinal >= $2 and ordinal < $3 and (user_name_key is not null or entry_sealed is not null)
+      and ${MAY_HOLD_DATA} and ($4::item_state is null or state = $4)
+    order by ordinal limit ${PAYLOAD_ROWS}) item
+)
+select * from import_items
+where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array(select ordinal from sized where before < ${PAYLOAD_BYTES})) order by ordinal`;
 
 export interface PayloadRow {
   ordinal: number;
@@ -47,27 +80,87 @@ export interface PayloadRow {
 }
 
 /**
- * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without reading
- * them; the other columns have limits. A value that PostgreSQL has compressed is at most 256 times as large.
+ * The report as text.
+ * @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again
  */
-export const ENTRY_BYTES = `coalesce(octet_length(entry_sealed), 0)
-      + coalesce(pg_column_size(extras)::bigint, 0) * case when pg_column_compression(extras) is null then 1 else 256 end`;
+export function reportText(
+  deps: HashDeps,
+  of: ImportResult,
+  format: ReportFormat,
+  state: string | undefined,
+): AsyncIterable<string> {
+  if (format === 'dataorgs') return dataOrgs(deps, of, state);
+  return format === 'csv' ? csv(deps, of, state) : ndjson(deps, of, state);
+}
 
-// Uses an array instead of a join, because the planner has no statistics yet for rows that were just copied in.
-const PAGE = `
-with sized as (
-  select ordinal, sum(bytes) over (order by ordinal) - bytes as before from (
-    select ordinal, ${ENTRY_BYTES} as bytes
-    from import_items
-    where import_id = $1 and ordinal >= $2 and ordinal < $3 and (user_name_key is not null or entry_sealed is not null)
-      and state in ('pending', 'failed') and ($4::item_state is null or state = $4)
-    order by ordinal limit ${PAGE_ROWS}) item
-)
-select * from import_items
-where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array(select ordinal from sized where before < ${PAGE_BYTES})) order by ordinal`;
+async function* ndjson(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  for await (const item of items(deps, of, state)) yield `${JSON.stringify(item)}\n`;
+}
 
-/** In body order. @param state of the items, as stored; absent: all that can be sent again */
-export async function* payloadRows(
+async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  const mayHaveNone = await allowsNone(deps.pool, of.importId);
+  yield csvRecord([...HEADER, ...(mayHaveNone ? ['withoutEmail'] : [])]);
+  for await (const item of items(deps, of, state)) {
+    const { index, orgId, userId, userName, state: is, kept, error } = item;
+    const fields = error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+    yield csvRecord([
+      index,
+      orgId,
+      userId,
+      userName,
+      is,
+      kept ?? '',
+      error?.code ?? '',
+      String(error?.details[0]?.id ?? ''),
+      error?.message ?? '',
+      fields.map((f) => `${f.field}: ${f.description}`).join('; '),
+      ...(mayHaveNone ? [item.withoutEmail ? 'true' : ''] : []),
+    ]);
+  }
+}
+
+async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ItemView> {
+  const stored = storedState(of, state);
+  if (stored === null) return;
+  const orgs = await orgsOf(pool, of.importId);
+  const mayHaveNone = await allowsNone(pool, of.importId);
+  for (let from = 0; ; ) {
+    const rows = await scanItems(pool, of, REPORT_ROWS, { from, state: stored });
+    const written = rows.filter(({ state }) => state === 'succeeded').map((row) => row.user_id);
+    const none = mayHaveNone ? await withoutEmail(pool, written) : undefined;
+    for (const row of rows) {
+      const view = toView(row, of, orgs);
+      yield none?.has(view.userId) ? { ...view, withoutEmail: true } : view;
+    }
+    if (rows.length < REPORT_ROWS) return;
+    from = (rows.at(-1)?.ordinal ?? 0) + 1;
+  }
+}
+
+/** Organizations appear in the order of their users. */
+async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
+  const stored = storedState(of, state);
+  const orgs = await orgsOf(deps.pool, of.importId);
+  let org: number | undefined;
+  yield '{"dataOrgs":{"orgs":[';
+  const rows = stored === null ? [] : payloadRows(deps, { importId: of.importId, total: of.counts.total }, stored);
+  for await (const row of rows) {
+    const text = JSON.stringify(await entryOf(deps, of.importId, row));
+    if (row.org_index === org) yield `,${text}`;
+    else
+      yield `${org === undefined ? '' : ']},'}{"orgId":${JSON.stringify(orgs.get(row.org_index))},"humanUsers":[${text}`;
+    org = row.org_index;
+  }
+  yield `${org === undefined ? '' : ']}'}]},"timeout":${JSON.stringify(of.timeout)}}\n`;
+}
+
+type Part = Record<string, unknown>;
+
+/**
+ * The items of an import that can be sent again, in body order.
+ * @param state of the items, as stored; absent: all that can be sent again
+ */
+async function* payloadRows(
   { pool }: Pick<HashDeps, 'pool'>,
   of: { importId: string; total: number },
   state: string | undefined,
@@ -75,22 +168,13 @@ export async function* payloadRows(
   let from = 0;
   for (let stretch = FIRST_STRETCH; from < of.total; ) {
     const to = Math.min(from + stretch, of.total);
-    const { rows } = await pool.query<PayloadRow>(PAGE, [of.importId, from, to, state ?? null]);
+    const { rows } = await pool.query<PayloadRow>(PAYLOAD_PAGE, [of.importId, from, to, state ?? null]);
     yield* rows;
     const last = rows.at(-1);
     from = last ? last.ordinal + 1 : to;
     stretch = last ? FIRST_STRETCH : stretch * 2;
   }
 }
-
-/**
- * Rebuilds the entry of `humanUsers` that was sent for a user, so that the caller can correct it and send it again.
- *
- * Guarantee: a plain password is returned only as a hash, which also replaces it in the database; fields that the
- * original entry omitted stay omitted. On crash between hashing and storing the hash, the next report makes a new one.
- */
-
-type Part = Record<string, unknown>;
 
 /** The entry as it can be sent again. An invalid entry is returned as it was sent, except for secrets. */
 export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow): Promise<unknown> {
@@ -161,97 +245,19 @@ function omit(part: unknown, fields: readonly string[]): void {
   for (const field of fields) delete (part as Part)[field];
 }
 
-/** The users of an import that allows users without an email address who have none, for the report. */
-
-/** Whether the import allows them. */
-export async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
+/** Whether the import allows users without an email address. */
+async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
   const { rows } = await pool.query<{ without_email: boolean }>('select without_email from imports where id = $1', [
     importId,
   ]);
   return rows[0]?.without_email ?? false;
 }
 
-/** Those of the users who exist and have no address. */
+/** The users among these who exist and have no address. */
 export async function withoutEmail(pool: Pool, userIds: readonly (string | null)[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ id: string }>(
     "select id from users where id = any($1::text[]) and kind = 'human' and email is null",
     [userIds],
   );
   return new Set(rows.map(({ id }) => id));
-}
-
-/**
- * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again.
- *
- * Guarantee: pages are read as fast as the client takes them, memory does not grow with the import, and no transaction
- * stays open. Each user of a running import appears once, in the state they have when their page is read.
- * On crash: the connection breaks, so the client can tell that the report is incomplete.
- */
-
-const PAGE2 = 500;
-/** @param state one of ITEM_STATES; absent: all items, or for `dataorgs` all that can be sent again */
-export function reportText(
-  deps: HashDeps,
-  of: ImportResult,
-  format: ReportFormat,
-  state: string | undefined,
-): AsyncIterable<string> {
-  if (format === 'dataorgs') return dataOrgs(deps, of, state);
-  return format === 'csv' ? csv(deps, of, state) : ndjson(deps, of, state);
-}
-
-async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ItemView> {
-  const stored = storedState(of, state);
-  if (stored === null) return;
-  const orgs = await orgsOf(pool, of.importId);
-  const mayHaveNone = await allowsNone(pool, of.importId);
-  for (let from = 0; ; ) {
-    const rows = await scanItems(pool, of, PAGE2, { from, state: stored });
-    const written = rows.filter(({ state }) => state === 'succeeded').map((row) => row.user_id);
-    const none = mayHaveNone ? await withoutEmail(pool, written) : undefined;
-    for (const row of rows) {
-      const view = toView(row, of, orgs);
-      yield none?.has(view.userId) ? { ...view, withoutEmail: true } : view;
-    }
-    if (rows.length < PAGE2) return;
-    from = (rows.at(-1)?.ordinal ?? 0) + 1;
-  }
-}
-
-async function* ndjson(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
-  for await (const item of items(deps, of, state)) yield `${JSON.stringify(item)}\n`;
-}
-
-const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
-
-async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
-  const mayHaveNone = await allowsNone(deps.pool, of.importId);
-  yield csvRecord([...HEADER, ...(mayHaveNone ? ['withoutEmail'] : [])]);
-  for await (const item of items(deps, of, state)) {
-    const { index, orgId, userId, userName, state: is, kept, error } = item;
-    const fields = error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
-    yield csvRecord([
-      ...[index, orgId, userId, userName, is, kept ?? ''],
-      ...[error?.code ?? '', String(error?.details[0]?.id ?? ''), error?.message ?? ''],
-      fields.map((f) => `${f.field}: ${f.description}`).join('; '),
-      ...(mayHaveNone ? [item.withoutEmail ? 'true' : ''] : []),
-    ]);
-  }
-}
-
-/** Organizations appear in the order of their users. */
-async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
-  const stored = storedState(of, state);
-  const orgs = await orgsOf(deps.pool, of.importId);
-  let org: number | undefined;
-  yield '{"dataOrgs":{"orgs":[';
-  const rows = stored === null ? [] : payloadRows(deps, { importId: of.importId, total: of.counts.total }, stored);
-  for await (const row of rows) {
-    const text = JSON.stringify(await entryOf(deps, of.importId, row));
-    if (row.org_index === org) yield `,${text}`;
-    else
-      yield `${org === undefined ? '' : ']},'}{"orgId":${JSON.stringify(orgs.get(row.org_index))},"humanUsers":[${text}`;
-    org = row.org_index;
-  }
-  yield `${org === undefined ? '' : ']}'}]},"timeout":${JSON.stringify(of.timeout)}}\n`;
 }

@@ -69,10 +69,10 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Lane {
+interface ImportBatch {
   waiting: Waiting[];
   flushes: number;
-  /** Set while the lane waits for more items. */
+  /** Set while the import waits for more items. */
   filling: NodeJS.Timeout | undefined;
   /** The time to fill is over: the waiting items are written as they are. */
   filled: boolean;
@@ -84,7 +84,7 @@ const TRIES = 5;
 const BUSY_MS = 50;
 
 export function createBatchWriter(store: BatchStore, settings: BatchWriterSettings): BatchWriter {
-  const lanes = new Map<string, Lane>();
+  const importBatches = new Map<string, ImportBatch>();
   let flushes = 0;
   let stopped = false;
   let scheduled = false;
@@ -101,37 +101,42 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
   }
 
   function pump(): void {
-    for (const [importId, lane] of lanes) {
-      while (lane.waiting.length > 0 && lane.flushes < settings.maxFlushesPerImport) {
+    for (const [importId, importBatch] of importBatches) {
+      while (importBatch.waiting.length > 0 && importBatch.flushes < settings.maxFlushesPerImport) {
         if (flushes >= settings.maxFlushes) return;
-        if (isFilling(lane)) break;
-        const batch = lane.waiting.splice(0, settings.maxBatch);
-        lane.filled = false;
-        lane.flushes++;
+        if (isFilling(importBatch)) break;
+        const batch = importBatch.waiting.splice(0, settings.maxBatch);
+        importBatch.filled = false;
+        importBatch.flushes++;
         flushes++;
         void flush(importId, batch).finally(() => {
-          lane.flushes--;
+          importBatch.flushes--;
           flushes--;
           if (batch.length > 1) busyUntil = performance.now() + BUSY_MS;
           // The import goes to the end of the line, so that imports take turns.
-          lanes.delete(importId);
-          if (lane.waiting.length > 0 || lane.flushes > 0) lanes.set(importId, lane);
+          importBatches.delete(importId);
+          if (importBatch.waiting.length > 0 || importBatch.flushes > 0) importBatches.set(importId, importBatch);
           schedule();
         });
       }
     }
   }
 
-  /** Whether the lane's next batch should wait for more items. */
-  function isFilling(lane: Lane): boolean {
-    if (lane.filled || stopped || lane.waiting.length >= settings.fill.items || performance.now() > busyUntil) {
-      clearTimeout(lane.filling);
-      lane.filling = undefined;
+  /** Whether the next batch of the import should wait for more items. */
+  function isFilling(importBatch: ImportBatch): boolean {
+    if (
+      importBatch.filled ||
+      stopped ||
+      importBatch.waiting.length >= settings.fill.items ||
+      performance.now() > busyUntil
+    ) {
+      clearTimeout(importBatch.filling);
+      importBatch.filling = undefined;
       return false;
     }
-    lane.filling ??= setTimeout(() => {
-      lane.filling = undefined;
-      lane.filled = true;
+    importBatch.filling ??= setTimeout(() => {
+      importBatch.filling = undefined;
+      importBatch.filled = true;
       pump();
     }, settings.fill.ms);
     return true;
@@ -188,13 +193,13 @@ export function createBatchWriter(store: BatchStore, settings: BatchWriterSettin
   return {
     add(importId, ordinal, only = false) {
       return new Promise((resolve, reject) => {
-        let lane = lanes.get(importId);
-        if (!lane) {
-          lane = { waiting: [], flushes: 0, filling: undefined, filled: false };
-          lanes.set(importId, lane);
+        let importBatch = importBatches.get(importId);
+        if (!importBatch) {
+          importBatch = { waiting: [], flushes: 0, filling: undefined, filled: false };
+          importBatches.set(importId, importBatch);
         }
-        if (only) lane.filled = true;
-        lane.waiting.push({ ordinal, resolve, reject });
+        if (only) importBatch.filled = true;
+        importBatch.waiting.push({ ordinal, resolve, reject });
         schedule();
       });
     },

@@ -87,18 +87,18 @@ async function dispatchSlice(
 /**
  * The job of one item. BullMQ requires that its id is not all digits and contains no colon.
  *
- * Its lane spreads the items of an import over all shards of the queue, one by one: each shard has an equal part of the
- * import's window, so that another import waits no longer behind it than in a queue without shards, and a batch has
- * successive ordinals. Single items start at different shards.
+ * The shard number of the job spreads the items of an import over all shards of the queue, one by one: each shard has an
+ * equal part of the import's window, so that another import waits no longer behind it than in a queue without shards,
+ * and a batch has successive ordinals. Single items start at different shards.
  */
 export function pointerJob(
   importId: string,
   ordinal: number,
   generation = 0,
   mode: Special | null = null,
-): { id: string; data: ItemPointer; lane: number } {
+): { id: string; data: ItemPointer; shardNumber: number } {
   const data = mode === null ? { i: importId, o: ordinal } : { i: importId, o: ordinal, m: mode };
-  return { id: `i${importId}-${generation}-${ordinal}`, data, lane: Number(importId) + ordinal };
+  return { id: `i${importId}-${generation}-${ordinal}`, data, shardNumber: Number(importId) + ordinal };
 }
 
 async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {

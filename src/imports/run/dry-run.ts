@@ -1,27 +1,24 @@
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { publishBatch, type Special } from '../entries/item.ts';
-import type { BatchStore } from './batch-writer.ts';
-import { judge, loadCandidates, loadReach, type Verdict } from './existing-users.ts';
-import { batchStore, storeOf } from './process-job.ts';
-import { newBelongings, pairsOf, type Settled, settledOf, settleItems, updateBatch } from './update-users.ts';
-import { writeBatch } from './write-batch.ts';
+import { publishBatch } from '../entries/outcome.ts';
+import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
+import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
+
 /**
  * A batch of a dry run: judged like a batch of a real import, but only states and counts are written.
  *
  * Guarantee: one transaction with the guard that every batch has. The payload is erased when the item is judged, and no
  * password is hashed for it.
- * On crash: before the commit, nothing has happened.
  */
 
 /**
- * @returns items whose password must be compared with that of an existing user before they can be judged
+ * @returns items whose password must be compared with the password of an existing user before they can be judged
  * @throws pg.DatabaseError with code MU001 when the import is not running
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { open, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items');
-    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
-    const verdicts = judge(candidates, reach);
+    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = decideOutcomes(candidates, access);
     const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
     const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));
     await addBelongings(db, importId, judged);
@@ -46,7 +43,7 @@ async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promi
   for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
 }
 
-/** The mail that would be sent; the same rule as in ../write-batch.ts for new users. */
+/** The mail that would be sent; for new users, by the rule of write-batch.ts. */
 function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;
@@ -62,38 +59,4 @@ async function countMails(db: Db, importId: string, mails: ('verify_email' | 'in
      where import_id = $1`,
     [importId, mails.filter((m) => m === 'verify_email').length, mails.filter((m) => m === 'initialise').length],
   );
-}
-
-/**
- * The batch writer's stores for imports that skip or update existing users, and for dry runs.
- *
- * Guarantee: a write settles every item that it can; it returns the items that it leaves, which hold an encrypted
- * password.
- */
-
-/** How often users may be created or deleted between the two halves of an update before the whole batch is retried. */
-const MAX_ROUNDS = 5;
-
-export function specialStores(pool: Pool, settings: { codeTtlMs: number }): Record<Special, BatchStore> {
-  return {
-    skip: batchStore(pool, settings, 'skip'),
-    update: storeOf(pool, (importId, ordinals) => createOrUpdate(pool, importId, ordinals, settings)),
-    dry: storeOf(pool, (importId, ordinals) => dryBatch(pool, importId, ordinals)),
-  };
-}
-
-/** Writes new users by the statement of write-batch.ts, and then updates the existing ones. */
-async function createOrUpdate(
-  pool: Pool,
-  importId: string,
-  ordinals: number[],
-  settings: { codeTtlMs: number },
-): Promise<number[]> {
-  for (let round = 0; round < MAX_ROUNDS; round++) {
-    const created = await writeBatch(pool, importId, ordinals, settings, 'update');
-    if (created === ordinals.length) return [];
-    const { sealed, missing } = await updateBatch(pool, importId, ordinals, settings);
-    if (missing === 0) return sealed;
-  }
-  throw new Error('Users of the batch were repeatedly created and deleted during the update.');
 }

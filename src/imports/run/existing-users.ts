@@ -1,26 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { rightsOf } from '../../directory/members.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
+import type { OmittedField } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
-import type { OmittedField } from '../entries/validate.ts';
 import { ERRORS } from './write-batch.ts';
+
 /**
- * Pending items and their target users: the input of `judge.ts`.
+ * What an import does with the users of a batch who exist: loads them, and decides the outcome of each item by the
+ * import's rule for existing users, and for an update how the user differs and what follows from the difference. Writes
+ * nothing, so that a dry run reports what the import itself would do.
  *
  * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
  * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
  */
 
 /** The columns that items and users have in common. */
-export interface Columns {
+interface Columns {
   user_name: string;
   user_name_key: string;
   given_name: string;
@@ -44,7 +47,7 @@ export interface CandidateItem extends Columns {
   org_id: string;
   user_id: string;
   user_state: 'active' | 'inactive' | 'locked';
-  unsaid: OmittedField[];
+  omitted: OmittedField[];
   /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
@@ -60,7 +63,7 @@ export interface CandidateUser extends Columns {
 }
 
 /** The options of the import that are relevant here. */
-export interface ImportRules {
+interface ImportRules {
   rule: ExistingRule;
   createdBy: string;
 }
@@ -76,16 +79,135 @@ export interface Candidates extends ImportRules {
   removed: Map<string, string>;
 }
 
-export type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
+type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
 
 /** What stays as it was read until the transaction ends. */
-export type CandidateLock = 'items' | 'items and users';
+type CandidateLock = 'items' | 'items and users';
+
+/**
+ * Which users the caller of an import may not change: those with more rights than the caller, by the roles of both at
+ * the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
+ */
+export interface Access {
+  outranksCaller: ReadonlySet<string>;
+  iamOwners: ReadonlySet<string>;
+}
+
+/**
+ * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that
+ * the entry omits keep their values. A password is set if the entry has one and it is a different one; it is never
+ * removed.
+ */
+export interface Difference {
+  user: CandidateUser;
+  next: Columns & { state: UserState };
+  /** Names of the import's fields that change, as paths below `user` in an entry. */
+  changed: string[];
+  setsPassword: boolean;
+  /** Purposes of the codes that become invalid. */
+  endsCodes: MailKind[];
+  /** Whether sessions and grants end. */
+  endsLogins: boolean;
+  /** Whether a deactivated or locked user may log in again, with all attempts. */
+  reactivates: boolean;
+  /** The mail to send because of the change. */
+  mail: 'verify_email' | 'initialise' | undefined;
+}
+
+/** The outcome of an item. */
+export type Verdict = { item: CandidateItem } & (
+  | { state: 'create' }
+  | { state: 'update'; difference: Difference }
+  | { state: 'skipped'; userId: string }
+  | { state: 'failed'; error: ErrorBody }
+);
 
 /** For the rest of the transaction: every table is read by a list of keys, and the results are joined by hash. */
 const BY_INDEX = 'set local enable_seqscan = off; set local enable_nestloop = off';
 
 const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, display_name, preferred_language, gender,
   email, email_key, email_verified, phone, phone_verified, password_hash, password_change_required`;
+
+const STOPPED: readonly UserState[] = ['inactive', 'locked'];
+
+const FIELDS: [name: string, column: keyof Columns][] = [
+  ['userName', 'user_name'],
+  ['profile.firstName', 'given_name'],
+  ['profile.lastName', 'family_name'],
+  ['profile.nickName', 'nick_name'],
+  ['profile.displayName', 'display_name'],
+  ['profile.preferredLanguage', 'preferred_language'],
+  ['profile.gender', 'gender'],
+  ['email.email', 'email'],
+  ['email.isEmailVerified', 'email_verified'],
+  ['phone.phone', 'phone'],
+  ['phone.isPhoneVerified', 'phone_verified'],
+  ['password', 'password_hash'],
+  ['passwordChangeRequired', 'password_change_required'],
+];
+
+/** Decides the outcomes of the items. @param reach the rights of the users, for an import that updates them */
+export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
+  const updated = new Set<string>();
+  return candidates.items.map((item): Verdict => {
+    const id = targetId(item, candidates.names);
+    const user = id === undefined ? undefined : candidates.users.get(id);
+    if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user) };
+    const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
+    if (error) return { item, state: 'failed', error };
+    updated.add(user.id);
+    const found = difference(item, user);
+    const problem = changeProblem(candidates, item, found, access);
+    return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
+  });
+}
+
+type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
+
+/**
+ * Ids are unique in the instance, also the ids of deleted users; names are unique in the organization. Only a human
+ * user of the organization can be skipped.
+ */
+function withoutUpdate(
+  { rule, names, removed }: Candidates,
+  item: CandidateItem,
+  user: CandidateUser | undefined,
+): Decision {
+  const sentId = !item.omitted.includes('userId');
+  if (sentId && user) {
+    const error = refusal(item, user);
+    return rule === 'skip' && !error ? { state: 'skipped', userId: user.id } : failed(error ?? ERRORS.idTaken);
+  }
+  const holder = names.get(nameOf(item.org_id, item.user_name_key));
+  if (rule === 'skip' && holder?.kind === 'human') {
+    return { state: 'skipped', userId: sentId ? item.user_id : holder.id };
+  }
+  if ((removed.get(item.user_id) ?? item.org_id) !== item.org_id) return failed(ERRORS.idTaken);
+  return holder ? failed(ERRORS.nameTaken) : { state: 'create' };
+}
+
+function failed(error: ErrorBody): Decision {
+  return { state: 'failed', error };
+}
+
+/** Why this user is not a valid target for the item. */
+function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
+  if (user.org_id === item.org_id && user.kind === 'human') return undefined;
+  return item.omitted.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
+}
+
+function changeProblem(
+  { names }: Candidates,
+  item: CandidateItem,
+  { user, next }: Difference,
+  { outranksCaller, iamOwners }: Access,
+): ErrorBody | undefined {
+  if (outranksCaller.has(user.id)) return ERRORS.outranksCaller;
+  const isStopped = next.state !== user.state && (next.state === 'inactive' || next.state === 'locked');
+  if (isStopped && iamOwners.has(user.id)) return ERRORS.stopsOwner;
+  const holder = names.get(nameOf(item.org_id, next.user_name_key));
+  return holder && holder.id !== user.id ? ERRORS.nameTaken : undefined;
+}
 
 /** Loads the pending items, with and without an encrypted password. Call it in a transaction. */
 export async function loadCandidates(
@@ -98,7 +220,7 @@ export async function loadCandidates(
   const rules = await loadRules(db, importId);
   const { rows: items } = await db.query<CandidateItem>(
     `select i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
-       coalesce(i.extras -> 'unsaid', '[]') as unsaid, i.password_sealed is not null as is_sealed,
+       coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
        i.totp_sealed is not null as has_totp
      from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.state = 'pending'
@@ -112,13 +234,13 @@ export async function loadCandidates(
 }
 
 /** The key of a user name in an organization. */
-export function nameOf(orgId: string, userNameKey: string): string {
+function nameOf(orgId: string, userNameKey: string): string {
   return `${orgId}\0${userNameKey}`;
 }
 
-/** The id of the item's target user: the id that was sent or, without one, that of the user with the item's name. */
-export function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): string | undefined {
-  return item.unsaid.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
+/** The id of the item's target user: the id that was sent or, without one, the id of the user with the item's name. */
+function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): string | undefined {
+  return item.omitted.includes('userId') ? names.get(nameOf(item.org_id, item.user_name_key))?.id : item.user_id;
 }
 
 async function loadRules(db: Db, importId: string): Promise<ImportRules> {
@@ -154,95 +276,44 @@ async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<stri
   return new Map(rows.map((user) => [user.id, user]));
 }
 
-/**
- * Which users the caller of an import may not change: those with more rights than the caller, by the roles of both at
- * the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
- */
-
-export interface Reach {
-  mayDoMore: ReadonlySet<string>;
-  iamOwners: ReadonlySet<string>;
-}
-
 /** @param createdBy user id of the caller */
-export async function loadReach(db: Db, createdBy: string, userIds: string[]): Promise<Reach> {
+export async function loadAccess(db: Db, createdBy: string, userIds: string[]): Promise<Access> {
   const { rows: members } = await db.query<{ user_id: string }>(
     `select user_id from instance_members where user_id = any($1::text[])
      union select user_id from org_members where user_id = any($1::text[])`,
     [userIds],
   );
-  const mayDoMore = new Set<string>();
+  const outranksCaller = new Set<string>();
   const iamOwners = new Set<string>();
-  if (members.length === 0) return { mayDoMore, iamOwners };
+  if (members.length === 0) return { outranksCaller: outranksCaller, iamOwners };
   const caller = { userId: createdBy, orgId: '', ...(await rightsOf(db, createdBy)) };
   for (const { user_id: userId } of members) {
     const rights = await rightsOf(db, userId);
     if (rights.isIamOwner) iamOwners.add(userId);
-    if (userId !== createdBy && !covers(caller, rights)) mayDoMore.add(userId);
+    if (userId !== createdBy && !covers(caller, rights)) outranksCaller.add(userId);
   }
-  return { mayDoMore, iamOwners };
+  return { outranksCaller: outranksCaller, iamOwners };
 }
 
-/**
- * How an existing user differs from an entry of an updating import, and what follows from the difference.
- *
- * Pure functions. Fields that the entry omits keep their values. A password is set if the entry has one and it is a
- * different one; it is never removed.
- */
-
-export interface Difference {
-  user: CandidateUser;
-  next: Columns & { state: UserState };
-  /** Names of the import's fields that change, as paths below `user` in an entry. */
-  changed: string[];
-  setsPassword: boolean;
-  /** Purposes of the codes that become invalid. */
-  endsCodes: MailKind[];
-  /** Whether sessions and grants end. */
-  endsLogins: boolean;
-  /** Whether a deactivated or locked user may log in again, with all attempts. */
-  letsIn: boolean;
-  /** The mail to send because of the change. */
-  mail: 'verify_email' | 'initialise' | undefined;
-}
-
-const STOPPED: readonly UserState[] = ['inactive', 'locked'];
-
-const FIELDS: [name: string, column: keyof Columns][] = [
-  ['userName', 'user_name'],
-  ['profile.firstName', 'given_name'],
-  ['profile.lastName', 'family_name'],
-  ['profile.nickName', 'nick_name'],
-  ['profile.displayName', 'display_name'],
-  ['profile.preferredLanguage', 'preferred_language'],
-  ['profile.gender', 'gender'],
-  ['email.email', 'email'],
-  ['email.isEmailVerified', 'email_verified'],
-  ['phone.phone', 'phone'],
-  ['phone.isPhoneVerified', 'phone_verified'],
-  ['password', 'password_hash'],
-  ['passwordChangeRequired', 'password_change_required'],
-];
-
-export function difference(item: CandidateItem, user: CandidateUser): Difference {
+function difference(item: CandidateItem, user: CandidateUser): Difference {
   const columns = nextColumns(item, user);
   const setsPassword = columns.password_hash !== user.password_hash;
   const next = { ...columns, state: nextState(item, user, columns.password_hash) };
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
-  if (next.state !== user.state && !item.unsaid.includes('state')) changed.push('state');
+  if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword) };
 }
 
 function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
   /** The source of a column: the entry if it has the field, else the user. */
-  const from = (field: CandidateItem['unsaid'][number]): Columns => (item.unsaid.includes(field) ? user : item);
+  const from = (field: CandidateItem['omitted'][number]): Columns => (item.omitted.includes(field) ? user : item);
   return {
     user_name: from('userName').user_name,
     user_name_key: from('userName').user_name_key,
     given_name: item.given_name,
     family_name: item.family_name,
     nick_name: from('nickName').nick_name,
-    display_name: item.unsaid.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
+    display_name: item.omitted.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
     preferred_language: from('preferredLanguage').preferred_language,
     gender: from('gender').gender,
     ...nextEmail(item, user),
@@ -253,16 +324,16 @@ function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
 }
 
 function nextEmail(item: CandidateItem, user: CandidateUser): Pick<Columns, 'email' | 'email_key' | 'email_verified'> {
-  const { email, email_key } = item.unsaid.includes('email') ? user : item;
+  const { email, email_key } = item.omitted.includes('email') ? user : item;
   const isSame = email === user.email;
-  const email_verified = item.unsaid.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
+  const email_verified = item.omitted.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
   return { email, email_key, email_verified };
 }
 
 function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'phone' | 'phone_verified'> {
-  if (item.unsaid.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
+  if (item.omitted.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
   const isSame = item.phone === user.phone;
-  const phone_verified = item.unsaid.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
+  const phone_verified = item.omitted.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
   return { phone: item.phone, phone_verified };
 }
 
@@ -284,14 +355,14 @@ function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUs
 /** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */
 function nextState(item: CandidateItem, user: CandidateUser, hash: string | null): UserState {
   const isStopped = STOPPED.includes(user.state);
-  if (!item.unsaid.includes('state')) {
+  if (!item.omitted.includes('state')) {
     if (item.user_state !== 'active') return item.user_state;
     if (isStopped) return hash === null ? 'initial' : 'active';
   }
   return user.state === 'initial' && hash !== null ? 'active' : user.state;
 }
 
-type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'letsIn' | 'mail'>;
+type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'reactivates' | 'mail'>;
 
 function consequences(user: CandidateUser, next: Difference['next'], setsPassword: boolean): Consequences {
   const movesEmail = next.email !== user.email;
@@ -311,7 +382,7 @@ function consequences(user: CandidateUser, next: Difference['next'], setsPasswor
   return {
     endsCodes: [...ended],
     endsLogins: setsPassword || isStopped,
-    letsIn: isLetIn,
+    reactivates: isLetIn,
     mail,
   };
 }
@@ -321,76 +392,4 @@ function mailFor(next: Difference['next']): Difference['mail'] {
   if (next.email === null) return undefined;
   if (next.state === 'initial') return 'initialise';
   return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;
-}
-
-/**
- * Decides the outcome of each item of a batch by the import's rule for existing users. Writes nothing, so that a dry
- * run reports what the import itself would do.
- */
-
-export type Verdict = { item: CandidateItem } & (
-  | { state: 'create' }
-  | { state: 'update'; difference: Difference }
-  | { state: 'skipped'; userId: string }
-  | { state: 'failed'; error: ErrorBody }
-);
-
-/** @param reach the rights of the users, for an import that updates them */
-export function judge(candidates: Candidates, reach: Reach): Verdict[] {
-  const updated = new Set<string>();
-  return candidates.items.map((item): Verdict => {
-    const id = targetId(item, candidates.names);
-    const user = id === undefined ? undefined : candidates.users.get(id);
-    if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user) };
-    const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
-    if (error) return { item, state: 'failed', error };
-    updated.add(user.id);
-    const found = difference(item, user);
-    const problem = changeProblem(candidates, item, found, reach);
-    return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
-  });
-}
-
-type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
-
-/** Ids are unique in the instance, even those of deleted users; names in the organization. Only a human user of the organization can be skipped. */
-function withoutUpdate(
-  { rule, names, removed }: Candidates,
-  item: CandidateItem,
-  user: CandidateUser | undefined,
-): Decision {
-  const sentId = !item.unsaid.includes('userId');
-  if (sentId && user) {
-    const error = refusal(item, user);
-    return rule === 'skip' && !error ? { state: 'skipped', userId: user.id } : failed(error ?? ERRORS.idTaken);
-  }
-  const holder = names.get(nameOf(item.org_id, item.user_name_key));
-  if (rule === 'skip' && holder?.kind === 'human') {
-    return { state: 'skipped', userId: sentId ? item.user_id : holder.id };
-  }
-  if ((removed.get(item.user_id) ?? item.org_id) !== item.org_id) return failed(ERRORS.idTaken);
-  return holder ? failed(ERRORS.nameTaken) : { state: 'create' };
-}
-
-function failed(error: ErrorBody): Decision {
-  return { state: 'failed', error };
-}
-
-/** Why this user is not a valid target for the item. */
-function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
-  if (user.org_id === item.org_id && user.kind === 'human') return undefined;
-  return item.unsaid.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
-}
-
-function changeProblem(
-  { names }: Candidates,
-  item: CandidateItem,
-  { user, next }: Difference,
-  { mayDoMore, iamOwners }: Reach,
-): ErrorBody | undefined {
-  if (mayDoMore.has(user.id)) return ERRORS.mayDoMore;
-  const isStopped = next.state !== user.state && (next.state === 'inactive' || next.state === 'locked');
-  if (isStopped && iamOwners.has(user.id)) return ERRORS.stopsOwner;
-  const holder = names.get(nameOf(item.org_id, next.user_name_key));
-  return holder && holder.id !== user.id ? ERRORS.nameTaken : undefined;
 }

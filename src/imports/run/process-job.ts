@@ -1,91 +1,20 @@
 import type { Hasher } from '../../passwords/hasher.ts';
-import { faultKind, sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
-import { errorBody } from '../../platform/errors.ts';
 import { inImport } from '../../platform/telemetry.ts';
-import {
-  failuresCounted,
-  type ItemPointer,
-  itemsOfBatch,
-  JOIN_RAN,
-  PASSWORD_SEAL,
-  publishBatch,
-  type SettledBatch,
-  type Special,
-} from '../entries/item.ts';
+import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
 import { HandBack } from '../queue/worker.ts';
-import { BatchFault, type BatchStore, type BatchWriter } from './batch-writer.ts';
+import { BatchFault, type BatchWriter } from './batch-writer.ts';
 import type { FairSlots } from './fair-slots.ts';
-import { type BatchRule, NOT_RUNNING, optimistically, writeBatch } from './write-batch.ts';
-/**
- * Replaces the encrypted plain password of an item by its hash.
- * A value that was encrypted again meanwhile, with another key, is read again.
- * On crash: the encrypted password is still there, and the next process that needs the hash makes it.
- */
-
-export interface HashDeps {
-  pool: Pool;
-  secrets: Secrets;
-  hash(plain: string): Promise<string>;
-}
-
-/** The item's hash, made from its password if necessary; null when the item has neither. */
-export async function hashItem(deps: HashDeps, importId: string, ordinal: number): Promise<string | null> {
-  const { rows } = await deps.pool.query<{ password_sealed: string | null; password_hash: string | null }>(
-    'select password_sealed, password_hash from import_items where import_id = $1 and ordinal = $2',
-    [importId, ordinal],
-  );
-  const sealed = rows[0]?.password_sealed;
-  if (!sealed) return rows[0]?.password_hash ?? null;
-  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_SEAL));
-  const { rowCount } = await deps.pool.query(
-    `update import_items set password_hash = $3, password_sealed = null
-     where import_id = $1 and ordinal = $2 and password_sealed = $4`,
-    [importId, ordinal, hash, sealed],
-  );
-  return rowCount === 0 ? hashItem(deps, importId, ordinal) : hash;
-}
-
-/**
- * Hashes the plain password that an import sends for an existing user. It is often the user's current password; the
- * result is then their current hash, so that the update changes nothing. Keeps no state. On crash: the encrypted
- * password is still in the item.
- */
-
-/** The user's current hash if it is a hash of this password, else a new hash. */
-export async function hashUnlessSame(
-  { pool, hasher }: { pool: Pool; hasher: Hasher },
-  importId: string,
-  ordinal: number,
-  plain: string,
-): Promise<string> {
-  const current = await currentHash(pool, importId, ordinal);
-  if (current && (await hasher.verify(current, plain)).ok) return current;
-  return hasher.hash(plain);
-}
-
-/** The hash of the user that `targetId` of existing/candidates.ts finds. */
-async function currentHash(pool: Pool, importId: string, ordinal: number): Promise<string | null> {
-  const { rows } = await pool.query<{ hash: string | null }>(
-    `select coalesce(
-       (select u.password_hash from users u where u.id = i.user_id and u.org_id = o.org_id),
-       (select u.password_hash from users u
-        where u.user_name_key = i.user_name_key and u.org_id = o.org_id and i.extras -> 'unsaid' ? 'userId')) as hash
-     from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
-     where i.import_id = $1 and i.ordinal = $2`,
-    [importId, ordinal],
-  );
-  return rows[0]?.hash ?? null;
-}
+import { BROKEN, failItem, faultOf } from './stores.ts';
 
 /**
  * Processes one job: writes its item as part of a batch. If the item has a plain password, hashes it in a thread first
  * and then writes the item.
  *
- * Guarantee: when this resolves, the item is settled or the import does not run. A password that cannot be hashed fails
- * its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again. On crash:
- * the job is processed again.
+ * Guarantee: when `processItem` resolves, the item is settled or the import does not run. A password that cannot be
+ * hashed fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed
+ * again. On crash: the encrypted password is still in the item, and the job is processed again.
  */
 
 export interface ProcessDeps {
@@ -132,13 +61,6 @@ export async function processItem(
   await writer.add(importId, ordinal, only);
 }
 
-/** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */
-const CONNECTION_REFUSED = /^(?:28|3D)/;
-
-function faultOf(error: unknown): BatchFault {
-  return new BatchFault(CONNECTION_REFUSED.test(sqlState(error) ?? '') ? 'retry' : faultKind(error), error);
-}
-
 /** A process without the key must not fail users whom others can write. */
 function faultOfHashing(error: unknown): BatchFault {
   if (error instanceof HandBack) throw error;
@@ -153,66 +75,57 @@ function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined):
   return found;
 }
 
-/** The batch writer's store in PostgreSQL, for default imports and for imports that skip existing users. */
-export function batchStore(pool: Pool, settings: { codeTtlMs: number }, rule: 'fail' | 'skip' = 'fail'): BatchStore {
-  const write = (importId: string, ordinals: number[], by: BatchRule) =>
-    writeBatch(pool, importId, ordinals, settings, by);
-  const writeOptimistically = rule === 'fail' ? optimistically(write) : undefined;
-  return storeOf(pool, async (importId, ordinals) => {
-    const settled = await (writeOptimistically?.(importId, ordinals) ?? write(importId, ordinals, rule));
-    return settled === ordinals.length ? [] : sealedOf(pool, importId, ordinals);
-  });
+export interface HashDeps {
+  pool: Pool;
+  secrets: Secrets;
+  hash(plain: string): Promise<string>;
 }
 
-/** Classifies the errors of a write, so that the batch writer knows what to do next. */
-export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
-  return {
-    async write(importId, ordinals) {
-      try {
-        return await write(importId, ordinals);
-      } catch (error) {
-        if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
-        throw faultOf(error);
-      }
-    },
-    poison: (importId, ordinal, { kind }) => failItem(pool, importId, ordinal, kind === 'data' ? REFUSED : BROKEN),
-  };
-}
-
-async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
-  const { rows } = await pool.query<{ ordinal: number }>(
-    `select i.ordinal from ${itemsOfBatch('$2')} where i.state = 'pending' and i.password_sealed is not null`,
-    [importId, ordinals],
+/**
+ * The item's hash, made from its password if necessary, which it then replaces; null when the item has neither. A value
+ * that was encrypted again meanwhile, with another key, is read again.
+ */
+export async function hashItem(deps: HashDeps, importId: string, ordinal: number): Promise<string | null> {
+  const { rows } = await deps.pool.query<{ password_sealed: string | null; password_hash: string | null }>(
+    'select password_sealed, password_hash from import_items where import_id = $1 and ordinal = $2',
+    [importId, ordinal],
   );
-  return rows.map((r) => r.ordinal);
+  const sealed = rows[0]?.password_sealed;
+  if (!sealed) return rows[0]?.password_hash ?? null;
+  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_PURPOSE));
+  const { rowCount } = await deps.pool.query(
+    `update import_items set password_hash = $3, password_sealed = null
+     where import_id = $1 and ordinal = $2 and password_sealed = $4`,
+    [importId, ordinal, hash, sealed],
+  );
+  return rowCount === 0 ? hashItem(deps, importId, ordinal) : hash;
 }
 
-const REFUSED = JSON.stringify(
-  errorBody(
-    'INTERNAL',
-    'IMPORT-USER-REFUSED',
-    'The database refused this user. The log of the workers contains the reason.',
-  ),
-);
-const BROKEN = JSON.stringify(
-  errorBody(
-    'INTERNAL',
-    'IMPORT-USER-FAULT',
-    'An internal error prevented this user from being written. The log of the workers contains the error. Retry the import after the error is fixed.',
-  ),
-);
+/**
+ * Hashes the plain password that an import sends for an existing user. It is often the user's current password; the
+ * result is then their current hash, so that the update changes nothing.
+ */
+async function hashUnlessSame(
+  { pool, hasher }: { pool: Pool; hasher: Hasher },
+  importId: string,
+  ordinal: number,
+  plain: string,
+): Promise<string> {
+  const current = await currentHash(pool, importId, ordinal);
+  if (current && (await hasher.verify(current, plain)).ok) return current;
+  return hasher.hash(plain);
+}
 
-/** Settles one item as failed, under the same guard as a batch: only while the import runs. */
-async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
-  const { rows } = await pool.query<Omit<SettledBatch, 'succeeded' | 'skipped' | 'failed'>>(
-    `with failed as (
-       update import_items set state = 'failed', error = $3
-       where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index, ordinal, state, error
-     ),
-     ${failuresCounted('failed')}
-     select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') as state, ran.*
-     from failed ${JOIN_RAN}`,
-    [importId, ordinal, error],
+/** The hash of the user that `targetId` of existing-users.ts finds. */
+async function currentHash(pool: Pool, importId: string, ordinal: number): Promise<string | null> {
+  const { rows } = await pool.query<{ hash: string | null }>(
+    `select coalesce(
+       (select u.password_hash from users u where u.id = i.user_id and u.org_id = o.org_id),
+       (select u.password_hash from users u
+        where u.user_name_key = i.user_name_key and u.org_id = o.org_id and i.extras -> 'unsaid' ? 'userId')) as hash
+     from import_items i join import_orgs o on o.import_id = i.import_id and o.org_index = i.org_index
+     where i.import_id = $1 and i.ordinal = $2`,
+    [importId, ordinal],
   );
-  if (rows[0]) publishBatch({ ...rows[0], succeeded: 0, skipped: 0, failed: 1 });
+  return rows[0]?.hash ?? null;
 }

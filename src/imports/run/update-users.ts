@@ -2,15 +2,28 @@ import { revokeLogins } from '../../directory/revocation.ts';
 import { revokeCodes } from '../../messages/mail/codes.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import { failuresCounted, JOIN_RAN, PAYLOAD, publishBatch, type SettledBatch, withinBatch } from '../entries/item.ts';
-import { type Difference, judge, loadCandidates, loadReach, type Verdict } from './existing-users.ts';
+import { PAYLOAD, withinBatch } from '../entries/item.ts';
+import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
+
 /**
- * Writes the differences of existing users: for each user one event with the names of the changed fields, and the row;
- * and ends the codes and logins that a changed address, password or state makes invalid. Works in the caller's
- * transaction, with the users' rows locked.
+ * Updates existing users from the items of a batch: the second half of `onExisting=update`, for the items that
+ * write-batch.ts left pending. Each changed user gets one event with the names of the changed fields; codes and logins
+ * that a changed address, password or state makes invalid end.
+ *
+ * Guarantee: one transaction, whose last step is the guard that every batch has, so that nothing is written once the
+ * import is not running. Only what differs is changed. A user of another organization, a machine user, and a user with
+ * more rights than the import's caller are never changed.
  */
 
-export interface UpdateContext {
+export interface UpdateRest {
+  /** Items that hold an encrypted password. */
+  sealed: number[];
+  /** The number of items whose user does not exist: they must be written as new users. */
+  missing: number;
+}
+
+interface UpdateContext {
   db: Db;
   importId: string;
   /** User id of the import's caller. */
@@ -19,8 +32,151 @@ export interface UpdateContext {
   codeTtlMs: number;
 }
 
-/** @param differences at most one for each user, each with at least one changed field */
-export async function applyDifferences(context: UpdateContext, differences: Difference[]): Promise<void> {
+/** An item and its target user. */
+interface Pair {
+  ordinal: number;
+  userId: string;
+}
+
+/** How an item is settled. */
+export interface Settled {
+  ordinal: number;
+  state: 'succeeded' | 'skipped' | 'failed';
+  /** The id of the existing user, if the item is shown with it. */
+  userId?: string;
+  error?: ErrorBody;
+  changed?: string[];
+}
+
+const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
+  join import_items i on ${withinBatch('$2')} and i.ordinal = p.ordinal`;
+
+const METADATA = `${OF_PAIRS}
+  cross join lateral jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)
+  cross join lateral decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64') as new_value`;
+
+const LINKS = `${OF_PAIRS}
+  cross join lateral jsonb_to_recordset(i.extras -> 'idps')
+    as l ("configId" text, "externalUserId" text, "displayName" text)`;
+
+/**
+ * Metadata, identity provider links and second factors that entries add to existing users. What an entry omits is
+ * kept, and so is a second factor that the user already has. Values are compared in the database, as each may be half a
+ * megabyte.
+ *
+ * By the name of the import's field: the query for pairs with something new, and the statement that writes it.
+ */
+const BELONGINGS = {
+  metadata: {
+    differs: `select p.ordinal ${METADATA}
+      left join (select * from user_metadata where user_id = any($3::text[])) u
+        on u.user_id = p.user_id and u.key = m.key
+      where u.value is distinct from new_value`,
+    put: `insert into user_metadata (user_id, key, value) select p.user_id, m.key, new_value ${METADATA}
+      on conflict (user_id, key) do update set value = excluded.value
+      where user_metadata.value <> excluded.value`,
+  },
+  idps: {
+    differs: `select p.ordinal ${LINKS}
+      left join (select * from user_idp_links where user_id = any($3::text[])) u
+        on u.user_id = p.user_id and u.idp_id = l."configId" and u.external_user_id = l."externalUserId"
+      where u.display_name is distinct from l."displayName"`,
+    put: `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
+      select p.user_id, l."configId", l."externalUserId", l."displayName" ${LINKS}
+      on conflict (user_id, idp_id, external_user_id) do update set display_name = excluded.display_name
+      where user_idp_links.display_name <> excluded.display_name`,
+  },
+  otpCode: {
+    differs: `select p.ordinal ${OF_PAIRS}
+      where i.totp_sealed is not null and not exists (
+        select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
+    put: `insert into user_totp (user_id, secret, confirmed_at) select p.user_id, i.totp_sealed, now() ${OF_PAIRS}
+      where i.totp_sealed is not null on conflict (user_id) do nothing`,
+  },
+} as const;
+
+type Belonging = keyof typeof BELONGINGS;
+
+const NAMES = Object.keys(BELONGINGS) as Belonging[];
+
+const SETTLE = `
+with settled as (
+  update import_items i set
+    state = v.state, error = v.error, user_id = coalesce(v.user_id, i.user_id),
+    changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
+    ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
+  from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
+  where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
+  returning i.org_index, i.state, i.ordinal, i.error
+),
+${failuresCounted('settled')},
+per_org as (
+  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
+    count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
+  from settled group by org_index
+),
+done as (
+  select sum(succeeded)::int as succeeded, sum(skipped)::int as skipped, sum(failed)::int as failed,
+    array_agg(org_index) as orgs, array_agg(per_org.succeeded) as org_succeeded,
+    array_agg(per_org.skipped) as org_skipped, array_agg(per_org.failed) as org_failed
+  from per_org
+)
+select succeeded, skipped, failed, ran.*,
+  settle_outcomes($1, succeeded, skipped, failed, $3, orgs, org_succeeded, org_skipped, org_failed) as state
+from done ${JOIN_RAN}`;
+
+/** @throws pg.DatabaseError with code MU001 when the import is not running */
+export async function updateBatch(
+  pool: Pool,
+  importId: string,
+  ordinals: number[],
+  { codeTtlMs }: { codeTtlMs: number },
+): Promise<UpdateRest> {
+  const { rest, batch } = await transaction(pool, async (db) => {
+    const candidates = await loadCandidates(db, importId, ordinals, 'items and users');
+    const sealed = candidates.items.filter((item) => item.is_sealed).map((item) => item.ordinal);
+    const ready = candidates.items.filter((item) => !item.is_sealed);
+    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const verdicts = decideOutcomes({ ...candidates, items: ready }, access);
+    const updates = verdicts.filter((v) => v.state === 'update');
+    const pairs = pairsOf(updates);
+    const belongings = await newBelongings(db, importId, pairs);
+    for (const { item, difference } of updates) difference.changed.push(...(belongings.get(item.ordinal) ?? []));
+    await putBelongings(db, importId, pairs, belongings);
+    const differences = updates.map((v) => v.difference).filter((d) => d.changed.length > 0);
+    await applyDifferences({ db, importId, editor: candidates.createdBy, codeTtlMs }, differences);
+    const settled = settledOf(verdicts);
+    const mails = differences.filter((d) => d.mail).length;
+    const batch = await settleItems(db, importId, settled, { mails, erase: false });
+    return { rest: { sealed, missing: ready.length - settled.length }, batch };
+  });
+  if (batch) publishBatch(batch);
+  return rest;
+}
+
+export function pairsOf(updates: Extract<Verdict, { state: 'update' }>[]) {
+  return updates.map(({ item, difference }) => ({ ordinal: item.ordinal, userId: difference.user.id }));
+}
+
+/** How items are settled; items of new users are not settled here. An update that changes nothing is a skip. */
+export function settledOf(verdicts: Verdict[]): Settled[] {
+  return verdicts.flatMap((verdict) => (verdict.state === 'create' ? [] : [settlementOf(verdict)]));
+}
+
+function settlementOf(verdict: Exclude<Verdict, { state: 'create' }>): Settled {
+  const { ordinal } = verdict.item;
+  if (verdict.state === 'failed') return { ordinal, state: 'failed', error: verdict.error };
+  if (verdict.state === 'skipped') return { ordinal, state: 'skipped', userId: verdict.userId };
+  const { user, changed } = verdict.difference;
+  if (changed.length === 0) return { ordinal, state: 'skipped', userId: user.id };
+  return { ordinal, state: 'succeeded', userId: user.id, changed };
+}
+
+/**
+ * Writes the differences; the caller has locked the users' rows.
+ * @param differences at most one for each user, each with at least one changed field
+ */
+async function applyDifferences(context: UpdateContext, differences: Difference[]): Promise<void> {
   if (differences.length === 0) return;
   const { db } = context;
   await updateRows(db, differences, await addEvents(context, differences));
@@ -67,12 +223,12 @@ async function addEvents(
 }
 
 async function updateRows(db: Db, differences: Difference[], sequences: Map<string, string>): Promise<void> {
-  const rows = differences.map(({ user, next, setsPassword, letsIn }) => ({
+  const rows = differences.map(({ user, next, setsPassword, reactivates }) => ({
     ...next,
     id: user.id,
     sequence: sequences.get(user.id),
     sets_password: setsPassword,
-    lets_in: letsIn,
+    reactivates,
   }));
   await db.query(
     `update users u set
@@ -84,10 +240,10 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
        phone = n.phone, phone_verified = n.phone_verified,
        password_hash = n.password_hash, password_change_required = n.password_change_required,
        password_changed_at = case when n.sets_password then now() else u.password_changed_at end,
-       attempts_since = case when n.lets_in then now() else u.attempts_since end,
+       attempts_since = case when n.reactivates then now() else u.attempts_since end,
        rehashed_from = case when n.sets_password then null else u.rehashed_from end
      from jsonb_to_recordset($1) as n (
-       id text, sequence bigint, state user_state, sets_password boolean, lets_in boolean, user_name text, user_name_key text,
+       id text, sequence bigint, state user_state, sets_password boolean, reactivates boolean, user_name text, user_name_key text,
        given_name text, family_name text, nick_name text, display_name text, preferred_language text, gender smallint,
        email text, email_key text, email_verified boolean, phone text, phone_verified boolean, password_hash text,
        password_change_required boolean)
@@ -96,7 +252,7 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
   );
 }
 
-/** Follows the mail rule of imports; older codes of the same purpose are already revoked. */
+/** Adds mails by the mail rule of imports; older codes of the same purpose are already revoked. */
 async function addMails({ db, importId, codeTtlMs }: UpdateContext, differences: Difference[]): Promise<void> {
   const due = differences.filter(({ mail }) => mail !== undefined);
   if (due.length === 0) return;
@@ -111,62 +267,6 @@ async function addMails({ db, importId, codeTtlMs }: UpdateContext, differences:
   );
 }
 
-/**
- * Metadata, identity provider links and second factors that entries add to existing users: finds the new ones and
- * writes them. Those that an entry omits are kept, and so is a second factor that the user already has. Values are
- * compared in the database, as each may be half a megabyte.
- */
-
-/** An item and its target user. */
-export interface Pair {
-  ordinal: number;
-  userId: string;
-}
-
-const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
-  join import_items i on ${withinBatch('$2')} and i.ordinal = p.ordinal`;
-
-const METADATA = `${OF_PAIRS}
-  cross join lateral jsonb_to_recordset(i.extras -> 'metadata') as m (key text, value text)
-  cross join lateral decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64') as new_value`;
-
-const LINKS = `${OF_PAIRS}
-  cross join lateral jsonb_to_recordset(i.extras -> 'idps')
-    as l ("configId" text, "externalUserId" text, "displayName" text)`;
-
-/** By the name of the import's field: the query for pairs with something new, and the statement that writes it. */
-const BELONGINGS = {
-  metadata: {
-    differs: `select p.ordinal ${METADATA}
-      left join (select * from user_metadata where user_id = any($3::text[])) u
-        on u.user_id = p.user_id and u.key = m.key
-      where u.value is distinct from new_value`,
-    put: `insert into user_metadata (user_id, key, value) select p.user_id, m.key, new_value ${METADATA}
-      on conflict (user_id, key) do update set value = excluded.value
-      where user_metadata.value <> excluded.value`,
-  },
-  idps: {
-    differs: `select p.ordinal ${LINKS}
-      left join (select * from user_idp_links where user_id = any($3::text[])) u
-        on u.user_id = p.user_id and u.idp_id = l."configId" and u.external_user_id = l."externalUserId"
-      where u.display_name is distinct from l."displayName"`,
-    put: `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
-      select p.user_id, l."configId", l."externalUserId", l."displayName" ${LINKS}
-      on conflict (user_id, idp_id, external_user_id) do update set display_name = excluded.display_name
-      where user_idp_links.display_name <> excluded.display_name`,
-  },
-  otpCode: {
-    differs: `select p.ordinal ${OF_PAIRS}
-      where i.totp_sealed is not null and not exists (
-        select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
-    put: `insert into user_totp (user_id, secret, confirmed_at) select p.user_id, i.totp_sealed, now() ${OF_PAIRS}
-      where i.totp_sealed is not null on conflict (user_id) do nothing`,
-  },
-} as const;
-
-type Belonging = keyof typeof BELONGINGS;
-const NAMES = Object.keys(BELONGINGS) as Belonging[];
-
 /** The names of the fields with something new, by item. */
 export async function newBelongings(db: Db, importId: string, pairs: Pair[]): Promise<Map<number, Belonging[]>> {
   const found = new Map<number, Belonging[]>();
@@ -180,7 +280,7 @@ export async function newBelongings(db: Db, importId: string, pairs: Pair[]): Pr
 }
 
 /** Writes what `newBelongings` found; the caller has locked the users' rows. */
-export async function putBelongings(
+async function putBelongings(
   db: Db,
   importId: string,
   pairs: Pair[],
@@ -196,20 +296,10 @@ function parameters(importId: string, pairs: Pair[]): unknown[] {
   return [importId, pairs.map((pair) => pair.ordinal), pairs.map((pair) => pair.userId)];
 }
 
-/** The last step of a batch whose items were judged one by one: writes states and counts, if the import still runs. */
-
-export interface Settled {
-  ordinal: number;
-  state: 'succeeded' | 'skipped' | 'failed';
-  /** The id of the existing user, if the item is shown with it. */
-  userId?: string;
-  error?: ErrorBody;
-  changed?: string[];
-}
-
 /**
+ * The last step of a batch whose items were judged one by one: writes states and counts, if the import still runs.
  * @returns what was settled, for `publishBatch` after the commit; undefined if nothing was
- * @param erase whether to erase the payload of failed items too; that of all others is always erased
+ * @param erase whether to erase the payload of failed items too; all other items lose theirs in any case
  * @throws pg.DatabaseError with code MU001 when the import is not running; the transaction is aborted then
  */
 export async function settleItems(
@@ -223,94 +313,4 @@ export async function settleItems(
   const ordinals = settled.map((one) => one.ordinal);
   const written = await db.query<SettledBatch>(SETTLE, [importId, JSON.stringify(rows), mails, erase, ordinals]);
   return written.rows[0];
-}
-
-const SETTLE = `
-with settled as (
-  update import_items i set
-    state = v.state, error = v.error, user_id = coalesce(v.user_id, i.user_id),
-    changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
-    ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
-  from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
-  where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
-  returning i.org_index, i.state, i.ordinal, i.error
-),
-${failuresCounted('settled')},
-per_org as (
-  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
-    count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
-  from settled group by org_index
-),
-done as (
-  select sum(succeeded)::int as succeeded, sum(skipped)::int as skipped, sum(failed)::int as failed,
-    array_agg(org_index) as orgs, array_agg(per_org.succeeded) as org_succeeded,
-    array_agg(per_org.skipped) as org_skipped, array_agg(per_org.failed) as org_failed
-  from per_org
-)
-select succeeded, skipped, failed, ran.*,
-  settle_outcomes($1, succeeded, skipped, failed, $3, orgs, org_succeeded, org_skipped, org_failed) as state
-from done ${JOIN_RAN}`;
-
-/**
- * Updates existing users from the items of a batch: the second half of `onExisting=update`, for the items that
- * write-batch left pending.
- *
- * Guarantee: one transaction, whose last step is the guard that every batch has, so that nothing is written once the
- * import is not running. Only what differs is changed. A user of another organization, a machine user, and a user with
- * more rights than the import's caller are never changed.
- * On crash: before the commit, nothing has happened.
- */
-
-export interface UpdateRest {
-  /** Items that hold an encrypted password. */
-  sealed: number[];
-  /** The number of items whose user does not exist: they must be written as new users. */
-  missing: number;
-}
-
-/** @throws pg.DatabaseError with code MU001 when the import is not running */
-export async function updateBatch(
-  pool: Pool,
-  importId: string,
-  ordinals: number[],
-  { codeTtlMs }: { codeTtlMs: number },
-): Promise<UpdateRest> {
-  const { rest, batch } = await transaction(pool, async (db) => {
-    const candidates = await loadCandidates(db, importId, ordinals, 'items and users');
-    const sealed = candidates.items.filter((item) => item.is_sealed).map((item) => item.ordinal);
-    const ready = candidates.items.filter((item) => !item.is_sealed);
-    const reach = await loadReach(db, candidates.createdBy, [...candidates.users.keys()]);
-    const verdicts = judge({ ...candidates, items: ready }, reach);
-    const updates = verdicts.filter((v) => v.state === 'update');
-    const pairs = pairsOf(updates);
-    const belongings = await newBelongings(db, importId, pairs);
-    for (const { item, difference } of updates) difference.changed.push(...(belongings.get(item.ordinal) ?? []));
-    await putBelongings(db, importId, pairs, belongings);
-    const differences = updates.map((v) => v.difference).filter((d) => d.changed.length > 0);
-    await applyDifferences({ db, importId, editor: candidates.createdBy, codeTtlMs }, differences);
-    const settled = settledOf(verdicts);
-    const mails = differences.filter((d) => d.mail).length;
-    const batch = await settleItems(db, importId, settled, { mails, erase: false });
-    return { rest: { sealed, missing: ready.length - settled.length }, batch };
-  });
-  if (batch) publishBatch(batch);
-  return rest;
-}
-
-export function pairsOf(updates: Extract<Verdict, { state: 'update' }>[]) {
-  return updates.map(({ item, difference }) => ({ ordinal: item.ordinal, userId: difference.user.id }));
-}
-
-/** How items are settled; items of new users are not settled here. An update that changes nothing is a skip. */
-export function settledOf(verdicts: Verdict[]): Settled[] {
-  return verdicts.flatMap((verdict) => (verdict.state === 'create' ? [] : [settlementOf(verdict)]));
-}
-
-function settlementOf(verdict: Exclude<Verdict, { state: 'create' }>): Settled {
-  const { ordinal } = verdict.item;
-  if (verdict.state === 'failed') return { ordinal, state: 'failed', error: verdict.error };
-  if (verdict.state === 'skipped') return { ordinal, state: 'skipped', userId: verdict.userId };
-  const { user, changed } = verdict.difference;
-  if (changed.length === 0) return { ordinal, state: 'skipped', userId: user.id };
-  return { ordinal, state: 'succeeded', userId: user.id, changed };
 }

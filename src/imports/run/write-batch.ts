@@ -1,23 +1,140 @@
 import { sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { errorBody } from '../../platform/errors.ts';
-import {
-  failuresCounted,
-  itemsOfBatch,
-  JOIN_RAN,
-  PAYLOAD,
-  publishBatch,
-  type SettledBatch,
-  withinSorted,
-} from '../entries/item.ts';
+import { ERASED, itemsOfBatch, PAYLOAD, withinSorted } from '../entries/item.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+
 /**
- * The parts of the batch statement (write-batch.ts) that depend on what happens to items whose user exists: imports
- * with `onExisting` fail, skip or update. An import with `fail` pays no cost for the other two. The rendered statements
- * are in `src/imports/run/batch-statements.sql`.
+ * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
+ * and counts. The rendered statements are in `src/imports/run/batch-statements.sql`.
+ *
+ * Guarantee: all or nothing, and nothing once the import is not running: as its last step the statement calls
+ * settle_batch, which then raises MU001, and otherwise keeps the import's row locked until the commit. An item that is
+ * not pending is not touched, so a late, repeated or frozen worker changes nothing. As it is one statement, this
+ * process can do nothing between the check and the commit.
  */
 
-export interface ConflictRule {
+/** SQLSTATE of settle_batch when the import is past its deadline, paused, cancelled or done. */
+export const NOT_RUNNING = 'MU001';
+
+/**
+ * Session settings of the batch writers' pool. A generic plan does not know the size of a batch and would join by
+ * nested loops, quadratic in the batch size: hash joins suit a batch of any size.
+ */
+export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };
+
+/** Batches after a conflict that are written with conflict handling. */
+const CAREFUL_BATCHES = 50;
+const UNIQUE_VIOLATION = '23505';
+
+export interface BatchSettings {
+  /** How long the codes of the mails are valid, in milliseconds. */
+  codeTtlMs: number;
+}
+
+/** How a batch is written: by the rule of its import, or optimistically. */
+export type BatchRule = ExistingRule | 'optimistic';
+
+type SettledRow = Omit<SettledBatch, 'skipped'> & { settled: number };
+
+/**
+ * Writes the items of one import that are pending and need no hashing.
+ * @param ordinals in ascending order, without duplicates
+ * @param rule what happens to existing users: `optimistic` assumes that there are none, `update` leaves their items
+ * pending for update-users.ts
+ * @returns how many were settled: the others were not pending, still hold an encrypted password, or were left to
+ * `update`
+ * @throws pg.DatabaseError with code MU001 when the import is not running, or 23505 when a user of an optimistic batch
+ *   exists; nothing is written then
+ */
+export async function writeBatch(
+  pool: Pool,
+  importId: string,
+  ordinals: number[],
+  settings: BatchSettings,
+  rule: BatchRule = 'fail',
+): Promise<number> {
+  const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
+  const errors = rule === 'update' || rule === 'optimistic' ? [] : [ID_TAKEN, NAME_TAKEN];
+  const { rows } = await pool.query<SettledRow>({ ...STATEMENTS[rule], values: [...values, ...errors] });
+  const [row] = rows;
+  if (!row || row.settled === 0) return 0;
+  publishBatch({ ...row, skipped: row.settled - row.succeeded - row.failed });
+  return row.settled;
+}
+
+type Write = (importId: string, ordinals: number[], rule: BatchRule) => Promise<number>;
+
+/**
+ * Writes batches without conflict handling. On a unique violation, writes the batch again with conflict handling, and
+ * keeps doing so for the import's next 50 batches, as an import that conflicts once usually conflicts again.
+ */
+export function optimistically(write: Write): (importId: string, ordinals: number[]) => Promise<number> {
+  const careful = { importId: '', batches: 0 };
+  return async (importId, ordinals) => {
+    if (careful.importId === importId && careful.batches > 0) {
+      careful.batches--;
+      return write(importId, ordinals, 'fail');
+    }
+    try {
+      return await write(importId, ordinals, 'optimistic');
+    } catch (error) {
+      if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
+      careful.importId = importId;
+      careful.batches = CAREFUL_BATCHES;
+      return write(importId, ordinals, 'fail');
+    }
+  };
+}
+
+export const ERRORS = {
+  idTaken: errorBody(
+    'ALREADY_EXISTS',
+    'USER-ID-TAKEN',
+    'A user with this userId already exists, or existed in another organization.',
+  ),
+  nameTaken: errorBody(
+    'ALREADY_EXISTS',
+    'USER-NAME-TAKEN',
+    'A user with this user name already exists in the organization.',
+  ),
+  twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This user appears earlier in this import.'),
+  outranksCaller: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
+  stopsOwner: errorBody('FAILED_PRECONDITION', 'IMPORT-IAM-OWNER', 'An import cannot lock or deactivate an IAM_OWNER.'),
+} as const;
+
+const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
+const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
+
+/** The ordinals are in ascending order, see `writeBatch`. */
+const RANGE = withinSorted('$2');
+
+/** Taken items have no encrypted password, and valid items have no encrypted entry. */
+const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
+
+/**
+ * A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users.
+ */
+const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
+const CREATED = 'join created c on c.sequence = p.sequence';
+/** The payload of a written user is erased. */
+const DONE = `state = 'succeeded', error = null,
+    ${ERASED}`;
+
+const WITHOUT_FAILURES = { returned: '', failures: '' };
+
+const WITH_FAILURES = {
+  returned: ', i.ordinal, i.error',
+  failures: `${failuresCounted('settled')},
+`,
+};
+
+/**
+ * The parts of the statement that depend on what happens to items whose user exists: imports with `onExisting` fail,
+ * skip or update. An import with `fail` pays no cost for the other two.
+ */
+interface ConflictRule {
   /** The condition for taking a pending item. A taken item needs hashing only if its user exists. */
   picked: string;
   /** Which of these items are inserted as users, and what happens on a conflict. */
@@ -42,29 +159,6 @@ export interface ConflictRule {
   /** The call that counts them and checks that the import still runs. */
   settle: string;
 }
-
-/** Keeps each column where `kept` is true, and erases it elsewhere. */
-function payload(columns: readonly string[], kept: string): string {
-  return columns.map((column) => `${column} = case when ${kept} then i.${column} end`).join(',\n    ');
-}
-
-/** Taken items have no encrypted password, and valid items have no encrypted entry. */
-const UNSEALED = PAYLOAD.filter((column) => column !== 'password_sealed' && column !== 'entry_sealed');
-
-/** A deleted user of another organization keeps its id. The optimistic statement fails instead, by a trigger of users. */
-const FREE_ID = 'not user_id_removed_elsewhere(user_id, org_id)';
-const CREATED = 'join created c on c.sequence = p.sequence';
-/** The payload of a written user is erased. */
-const DONE = `state = 'succeeded', error = null,
-    ${PAYLOAD.map((column) => `${column} = null`).join(', ')}`;
-
-const WITHOUT_FAILURES = { returned: '', failures: '' };
-
-const WITH_FAILURES = {
-  returned: ', i.ordinal, i.error',
-  failures: `${failuresCounted('settled')},
-`,
-};
 
 /** Success erases the payload; a conflict keeps it for a retry. */
 const fail: ConflictRule = {
@@ -120,7 +214,7 @@ const skip: ConflictRule = {
     join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)`,
 };
 
-/** Existing users are left to existing/update-batch.ts. */
+/** Existing users are left to update-users.ts. */
 const update: ConflictRule = {
   ...WITH_SKIPPED,
   ...WITHOUT_FAILURES,
@@ -146,47 +240,29 @@ const optimistic: ConflictRule = {
   joined: '',
 };
 
-/** How a batch is written: by the rule of its import, or optimistically. */
-export type BatchRule = ExistingRule | 'optimistic';
+const CONFLICT_RULES: Record<BatchRule, ConflictRule> = { fail, skip, update, optimistic };
 
-export const CONFLICT_RULES: Record<BatchRule, ConflictRule> = { fail, skip, update, optimistic };
+/** Keeps each column where `kept` is true, and erases it elsewhere. */
+function payload(columns: readonly string[], kept: string): string {
+  return columns.map((column) => `${column} = case when ${kept} then i.${column} end`).join(',\n    ');
+}
 
-/** The errors of an item whose user already exists, or must not be changed. */
-
-export const ERRORS = {
-  idTaken: errorBody(
-    'ALREADY_EXISTS',
-    'USER-ID-TAKEN',
-    'A user with this userId already exists, or existed in another organization.',
-  ),
-  nameTaken: errorBody(
-    'ALREADY_EXISTS',
-    'USER-NAME-TAKEN',
-    'A user with this user name already exists in the organization.',
-  ),
-  twice: errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This user appears earlier in this import.'),
-  mayDoMore: errorBody('PERMISSION_DENIED', 'AUTH-PERMISSION', 'The caller is not allowed to modify this user.'),
-  stopsOwner: errorBody('FAILED_PRECONDITION', 'IMPORT-IAM-OWNER', 'An import cannot lock or deactivate an IAM_OWNER.'),
-} as const;
+const HEADER = '-- Generated by `npm run schema` from src/imports/run/write-batch.ts; not to be edited.\n';
 
 /**
- * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
- * and counts. The rendered statements are in `src/imports/run/batch-statements.sql`.
- *
- * Guarantee: all or nothing, and nothing once the import is not running: as its last step the statement calls
- * settle_batch, which then raises MU001, and otherwise keeps the import's row locked until the commit. An item that is
- * not pending is not touched, so a late, repeated or frozen worker changes nothing. As it is one statement, this
- * process can do nothing between the check and the commit.
+ * The rendered statements, so that a change of their parts shows its effect in review: `npm run schema` writes them to
+ * `src/imports/run/batch-statements.sql`, and a test compares the two.
  */
+export function describeStatements(): string {
+  return [HEADER, ...Object.values(STATEMENTS).map(({ name, text }) => `-- ${name}\n${text.trim()};\n`)].join('\n');
+}
 
-/** SQLSTATE of settle_batch when the import is past its deadline, paused, cancelled or done. */
-export const NOT_RUNNING = 'MU001';
-
-const ID_TAKEN = JSON.stringify(ERRORS.idTaken);
-const NAME_TAKEN = JSON.stringify(ERRORS.nameTaken);
-
-/** In ascending order, see `writeBatch`. */
-const RANGE = withinSorted('$2');
+const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
+  optimistic: { name: 'write-batch-optimistic', text: statement(CONFLICT_RULES.optimistic) },
+  fail: { name: 'write-batch', text: statement(CONFLICT_RULES.fail) },
+  skip: { name: 'write-batch-skip', text: statement(CONFLICT_RULES.skip) },
+  update: { name: 'write-batch-update', text: statement(CONFLICT_RULES.update) },
+};
 
 // Every CTE scan of `picked` reads a row up to the last column that it needs, so those that all of them need come first,
 // and columns that none needs are left out.
@@ -289,87 +365,4 @@ done as (
 select ${rule.settled} as settled, succeeded, failed, case when ${rule.settled} > 0 then ${rule.settle} end as state,
   ran.*
 from done cross join written ${JOIN_RAN}`;
-}
-
-/**
- * The rendered statements by their names, for review: `npm run schema` writes them to `src/imports/run/batch-statements.sql`.
- */
-export function batchStatements(): { name: string; text: string }[] {
-  return Object.values(STATEMENTS);
-}
-
-const STATEMENTS: Record<BatchRule, { name: string; text: string }> = {
-  optimistic: { name: 'write-batch-optimistic', text: statement(CONFLICT_RULES.optimistic) },
-  fail: { name: 'write-batch', text: statement(CONFLICT_RULES.fail) },
-  skip: { name: 'write-batch-skip', text: statement(CONFLICT_RULES.skip) },
-  update: { name: 'write-batch-update', text: statement(CONFLICT_RULES.update) },
-};
-
-export interface BatchSettings {
-  /** How long the codes of the mails are valid, in milliseconds. */
-  codeTtlMs: number;
-}
-
-type SettledRow = Omit<SettledBatch, 'skipped'> & { settled: number };
-
-/**
- * Writes the items of one import that are pending and need no hashing.
- * @param ordinals in ascending order, without duplicates
- * @param rule what happens to existing users: `optimistic` assumes that there are none, `update` leaves their items
- * pending for existing/update-batch.ts
- * @returns how many were settled: the others were not pending, still hold an encrypted password, or were left to
- * `update`
- * @throws pg.DatabaseError with code MU001 when the import is not running, or 23505 when a user of an optimistic batch
- *   exists; nothing is written then
- */
-export async function writeBatch(
-  pool: Pool,
-  importId: string,
-  ordinals: number[],
-  settings: BatchSettings,
-  rule: BatchRule = 'fail',
-): Promise<number> {
-  const values = [importId, ordinals, 'system', JSON.stringify({ importId }), settings.codeTtlMs];
-  const errors = rule === 'update' || rule === 'optimistic' ? [] : [ID_TAKEN, NAME_TAKEN];
-  const { rows } = await pool.query<SettledRow>({ ...STATEMENTS[rule], values: [...values, ...errors] });
-  const [row] = rows;
-  if (!row || row.settled === 0) return 0;
-  publishBatch({ ...row, skipped: row.settled - row.succeeded - row.failed });
-  return row.settled;
-}
-
-/**
- * Session settings of the batch writers' pool. A generic plan does not know the size of a batch and would join by
- * nested loops, quadratic in the batch size: hash joins suit a batch of any size.
- */
-export const WRITER_SESSION = { enable_nestloop: 'off', plan_cache_mode: 'force_generic_plan' };
-
-/**
- * Optimistic path: inserts a batch without conflict handling. On a unique violation, writes the batch again with
- * conflict handling, and keeps doing so for the import's next 50 batches, as an import that conflicts once usually
- * conflicts again.
- */
-
-/** Batches after a conflict that are written with conflict handling. */
-const CAREFUL_BATCHES = 50;
-const UNIQUE_VIOLATION = '23505';
-
-type Write = (importId: string, ordinals: number[], rule: BatchRule) => Promise<number>;
-
-export function optimistically(write: Write): (importId: string, ordinals: number[]) => Promise<number> {
-  const careful = { importId: '', batches: 0 };
-  return async (importId, ordinals) => {
-    if (careful.importId === importId && careful.batches > 0) {
-      careful.batches--;
-      return write(importId, ordinals, 'fail');
-    }
-    try {
-      return await write(importId, ordinals, 'optimistic');
-    } catch (error) {
-      if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-      careful.importId = importId;
-      careful.batches = CAREFUL_BATCHES;
-      return write(importId, ordinals, 'fail');
-    }
-  };
 }

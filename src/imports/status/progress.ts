@@ -3,15 +3,16 @@ import type { Counts, ImportResult, StateCounts } from '../../contract/import-ty
 import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { shownState } from '../entries/states.ts';
 import { expireImport } from '../upkeep/rescue.ts';
 
 /**
- * The progress of an import as the API shows it. Its counts always sum to the total, and reading it costs the same
- * whatever the size of the import.
+ * The progress of an import as the API shows it, the list of imports, and how many there are in each state. The
+ * counts of an import always sum to its total, and reading it costs the same whatever its size.
  *
  * Guarantee: pending items of a timed-out, cancelled or undone import are shown as timed out or cancelled (derived,
- * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never reported
- * while a commit is in progress.
+ * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never
+ * reported while a commit is in progress.
  */
 
 interface Tallies {
@@ -55,7 +56,23 @@ const COLUMNS = `
        select min(org_index) as org_index, org_id, sum(total) as total, sum(succeeded) as succeeded,
          sum(skipped) as skipped, sum(failed) as failed, sum(undone) as undone
        from import_orgs where import_id = i.id group by org_id) o) as orgs`;
+
 const SHOWN = `i.kind = 'bulk' and i.state <> 'receiving' and i.removed_to is null`;
+
+/** The newest so many are counted, which bounds the cost: 10,000 imports take about 10 ms. */
+const MOST_COUNTED = 10_000;
+
+const STARTED = `select i.state::text as state from imports i
+  where ${SHOWN}
+    and ($1::text[] is null or i.id in (select import_id from import_orgs where org_id = any ($1)) and not exists (
+      select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
+    and ($2::text is null or i.id in (select import_id from import_orgs where org_id = $2))
+  order by i.id desc limit ${MOST_COUNTED}`;
+
+const DRAFTS = `select 'draft' as state from import_drafts d join imports i on i.id = d.import_id
+  where $2::text is null and d.state <> 'started' and d.expires_at > clock_timestamp()
+    and ($3::text is null or i.created_by = $3 or d.orgs <> '{}' and d.orgs <@ $1::text[])
+  limit ${MOST_COUNTED}`;
 
 /** The result without `errors`, `success` and `warnings`; undefined when there is no such import. */
 export async function readProgress(pool: Pool, importId: string): Promise<ImportResult | undefined> {
@@ -141,7 +158,7 @@ function toResult(row: ImportRow): ImportResult {
   const open = row.mails_due - row.mails_sent - row.mails_failed;
   return {
     importId: row.id,
-    state: `IMPORT_STATE_${row.state.toUpperCase()}`,
+    state: shownState(row.state),
     dryRun: row.dry_run,
     ...(row.source === null ? {} : { source: row.source }),
     timeout: row.timeout,
@@ -149,7 +166,7 @@ function toResult(row: ImportRow): ImportResult {
     deadline: row.deadline.toISOString(),
     counts: counts(row, row.state),
     mails: {
-      // Held mails are not pending: they wait for `_send_mails`. Those that a dry run counts would be held, too.
+      // Held mails are not pending: they wait for `_send_mails`. The mails that a dry run counts would be held, too.
       pending: row.mails === 'held' ? 0 : open,
       held: row.mails === 'held' ? open : 0,
       sent: row.mails_sent,
@@ -182,22 +199,10 @@ function counts(t: Tallies, state: string): Counts {
   };
 }
 
-/** Whether the import has ended: nothing changes any more without a new action of a caller. */
-export function isEnded(result: ImportResult): boolean {
-  return !['IMPORT_STATE_RUNNING', 'IMPORT_STATE_PAUSED', 'IMPORT_STATE_UNDOING'].includes(result.state);
-}
-
+/** 404 */
 export function importNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'IMPORT-NOT-FOUND', 'The import does not exist.');
 }
-
-/**
- * How many imports there are in each state, for the filters of the list.
- *
- * The newest MOST are counted, so the cost is bounded: 10,000 imports take about 10 ms.
- */
-
-const MOST = 10_000;
 
 export interface Counted {
   /** Only imports whose organizations are all in this list, and drafts of the user; undefined: all. */
@@ -206,17 +211,7 @@ export interface Counted {
   orgId: string | undefined;
 }
 
-const STARTED = `select i.state::text as state from imports i
-  where i.kind = 'bulk' and i.state <> 'receiving' and i.removed_to is null
-    and ($1::text[] is null or i.id in (select import_id from import_orgs where org_id = any ($1)) and not exists (
-      select from import_orgs o where o.import_id = i.id and o.org_id <> all ($1)))
-    and ($2::text is null or i.id in (select import_id from import_orgs where org_id = $2))
-  order by i.id desc limit ${MOST}`;
-const DRAFTS = `select 'draft' as state from import_drafts d join imports i on i.id = d.import_id
-  where $2::text is null and d.state <> 'started' and d.expires_at > clock_timestamp()
-    and ($3::text is null or i.created_by = $3 or d.orgs <> '{}' and d.orgs <@ $1::text[])
-  limit ${MOST}`;
-
+/** How many imports there are in each state, for the filters of the list. */
 export async function countStates(db: Db, { of, orgId }: Counted): Promise<StateCounts> {
   const { rows } = await db.query<{ state: string; imports: number }>({
     name: 'count-states',
@@ -227,6 +222,7 @@ export async function countStates(db: Db, { of, orgId }: Counted): Promise<State
   return {
     states: Object.fromEntries(IMPORT_STATES.map((state) => [`IMPORT_STATE_${state}`, found.get(state) ?? 0])),
     drafts: found.get('DRAFT') ?? 0,
-    isCapped: rows.filter(({ state }) => state !== 'draft').reduce((sum, { imports }) => sum + imports, 0) === MOST,
+    isCapped:
+      rows.filter(({ state }) => state !== 'draft').reduce((sum, { imports }) => sum + imports, 0) === MOST_COUNTED,
   };
 }

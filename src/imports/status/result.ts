@@ -1,12 +1,20 @@
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import type { HashCount } from '../entries/validate.ts';
+import type { HashCount } from '../entries/notes.ts';
 import { inStretches } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
-/** The parts of a result in addition to counts and users: warnings, dry-run findings, webhook delivery status. */
 
+/**
+ * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first
+ * errors and the first successes.
+ */
+
+const MAX_ERRORS = 100;
+const MAX_SUCCESS = 1000;
+
+/** What a result has in addition to counts and users. */
 export interface MoreResult {
   warnings: unknown[];
   /** Only for a dry run: hashes by scheme, and the number of mails that would be sent by kind. */
@@ -39,6 +47,24 @@ const EXTRAS: ExtraColumns = {
       where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true`,
 };
 
+/** The full result: progress and extras, plus errors and successes in the form that the ecosystem's clients read. */
+export async function readResult(
+  pool: Pool,
+  { progress, more }: { progress: ImportResult; more: MoreResult },
+): Promise<Record<string, unknown>> {
+  const id = progress.importId;
+  const [failed, succeeded] = await Promise.all([
+    progress.counts.failed === 0 ? [] : firstErrors(pool, id),
+    progress.counts.succeeded === 0 ? [] : firstSuccesses(pool, progress),
+  ]);
+  return {
+    ...progress,
+    ...more,
+    errors: failed.map((r) => ({ type: 'human_user', id: r.user_id ?? '', message: messageOf(r.error) })),
+    success: { orgs: succeeded },
+  };
+}
+
 /** An import's progress and extras, read by one statement; undefined when there is no such import. */
 export async function readWithMore(
   pool: Pool,
@@ -67,29 +93,6 @@ function webhookOf({ webhook_state: state, attempts, last_error: error }: Extras
   if (!state) return {};
   return {
     webhook: { state: `WEBHOOK_STATE_${state.toUpperCase()}`, attempts, ...(error ? { lastError: error } : {}) },
-  };
-}
-
-/** The result of an import: its progress with warnings, the first errors and the first successes. */
-
-const MAX_ERRORS = 100;
-const MAX_SUCCESS = 1000;
-
-/** The full result: progress and extras, plus errors and successes in the form that the ecosystem's clients read. */
-export async function readResult(
-  pool: Pool,
-  { progress, more }: { progress: ImportResult; more: MoreResult },
-): Promise<Record<string, unknown>> {
-  const id = progress.importId;
-  const [failed, succeeded] = await Promise.all([
-    progress.counts.failed === 0 ? [] : firstErrors(pool, id),
-    progress.counts.succeeded === 0 ? [] : firstSuccesses(pool, progress),
-  ]);
-  return {
-    ...progress,
-    ...more,
-    errors: failed.map((r) => ({ type: 'human_user', id: r.user_id ?? '', message: messageOf(r.error) })),
-    success: { orgs: succeeded },
   };
 }
 

@@ -9,19 +9,36 @@ import { withTimeout } from '../../platform/timeouts.ts';
 import { readAllProgress } from './progress.ts';
 
 /**
- * Tells requests of changes of imports. All imports that are watched in this process are read together, so the load on
- * PostgreSQL depends on the number of imports, not on the number of watchers.
+ * Tells requests that an import has changed, in two ways that do not replace each other:
  *
- * Guarantee: while PostgreSQL is unavailable nothing is reported, and the watchers continue when it is back. Thousands of
- * watchers of one import are told in parts, and other requests are answered between two parts.
+ * `ImportSignal` wakes a request at once when an import has ended or an action was taken, in every process, by
+ * PostgreSQL's LISTEN/NOTIFY. It reads nothing, so it also serves imports of one user, which no list shows, and costs
+ * a waiting request no statement before the end.
+ *
+ * `ProgressWatch` reports the progress in between, of which no notification tells, as batches commit thousands of
+ * times a minute. It reads all imports that are watched in this process together, so the load on PostgreSQL depends
+ * on the number of imports, not on the number of watchers.
+ *
+ * Guarantee: a wake-up may be late or lost (with a connection), but never gives a wrong answer: the waiting request
+ * reads the state from the database after each wake-up, and at least every POLL_MS. While PostgreSQL is unavailable
+ * nothing is reported, and the watchers continue when it is back. Thousands of watchers of one import are told in
+ * parts, and other requests are answered between two parts.
  */
 
-/** Between the beginnings of two readings. */
+/** The time between the beginnings of two readings. */
 const INTERVAL_MS = 250;
 /** A reading that takes long is followed by a pause of this many times its duration. */
 const REST = 3;
 /** Watchers that are told in one turn of the event loop. */
 const TOLD_AT_ONCE = 50;
+
+const CHANNEL = 'muster_import';
+const POLL_MS = 500;
+const RECONNECT_MS = 1000;
+/** A query at this interval detects a server that disappeared without closing the connection. */
+const HEARTBEAT_MS = 15_000;
+const ANSWER_MS = 5000;
+const CLOSE_MS = 1000;
 
 /** An import as JSON, made once for all watchers. */
 export interface Seen {
@@ -106,21 +123,6 @@ function see(progress: ImportResult): Seen {
 function fingerprintOf({ usersPerSecond: _rate, eta: _eta, deadline: _deadline, ...rest }: ImportResult): string {
   return JSON.stringify(rest);
 }
-
-/**
- * Wakes requests that wait for the end of an import, in every process, by PostgreSQL's LISTEN/NOTIFY.
- *
- * Guarantee: a wake-up may be late or lost (with a connection), but never gives a wrong answer: the waiting request
- * reads the state from the database after each wake-up, and at least every POLL_MS.
- */
-
-const CHANNEL = 'muster_import';
-const POLL_MS = 500;
-const RECONNECT_MS = 1000;
-/** A query at this interval detects a server that disappeared without closing the connection. */
-const HEARTBEAT_MS = 15_000;
-const ANSWER_MS = 5000;
-const CLOSE_MS = 1000;
 
 export interface ImportSignal {
   /** Resolves at the next notification about the import, or after `ms` or POLL_MS, whichever is first. */

@@ -8,13 +8,14 @@ import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
-import { isEnded, readProgress } from './progress.ts';
+import { isEnded } from '../entries/states.ts';
+import { readProgress } from './progress.ts';
 /**
  * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
  *
  * Guarantee: the message is signed with the secret of an organization into which the caller may import, so no caller
- * can sign for another organization. If the import runs again before the message is composed, the message is dropped: the
- * next end of the import has its own.
+ * can sign for another organization. If the import runs again before the message is composed, the message is dropped:
+ * the next end of the import has its own.
  */
 
 /**
@@ -47,8 +48,8 @@ export async function signedWebhook(
 }
 
 /**
- * The message sent when the import ends: its progress. Undefined when the import is gone, runs again, or has ended again:
- * its last end has a message of its own.
+ * The message sent when the import ends: its progress. Undefined when the import is gone, runs again, or has ended
+ * again: its last end has a message of its own.
  */
 export async function composeEnd(pool: Pool, due: DueWebhook): Promise<string | undefined> {
   const progress = await readProgress(pool, due.importId);

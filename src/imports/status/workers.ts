@@ -1,12 +1,26 @@
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+
 /**
- * The worker processes that run, with what each of them does; it reports this itself.
+ * The worker processes that run, with what each of them does, which they report themselves; and the roles
+ * (WORKER_ROLES) that an import waits for while no live worker has them.
  *
- * Guarantee: a worker that died, froze or lost the database is not listed after LIVE_S. Times are those of the
- * database, so the clocks of the machines do not matter.
- * On crash: the row of the process stays, unlisted, until another worker starts.
+ * Guarantee: a worker that died, froze or lost the database is not listed after LIVE_S. All times come from the
+ * database, so the clocks of the machines do not matter. The row of a worker that died stays, unlisted, until another
+ * worker starts.
  */
+
+/** A worker counts as live for five missed reports. */
+const LIVE_S = 10;
+const FORGOTTEN_S = 60;
+/** The most workers that are listed. */
+const MOST = 1000;
+const IS_LIVE = `seen_at > clock_timestamp() - interval '${LIVE_S} seconds'`;
+
+/** SQL of the roles that live workers have, as an array. */
+export const LIVE_ROLES = `array(select distinct unnest(roles) from workers where ${IS_LIVE})`;
+
+const WRITING = ['import', 'dispatch'];
 
 /** What does not change while the process runs. */
 export interface WorkerIdentity {
@@ -34,16 +48,6 @@ export interface LiveWorker extends Omit<WorkerIdentity, 'id'>, WorkerState {
   seenAt: Date;
 }
 
-/** Five missed reports. */
-const LIVE_S = 10;
-const FORGOTTEN_S = 60;
-/** Nobody reads more. */
-const MOST = 1000;
-const IS_LIVE = `seen_at > clock_timestamp() - interval '${LIVE_S} seconds'`;
-
-/** SQL of the roles that live workers have, as an array. */
-export const LIVE_ROLES = `array(select distinct unnest(roles) from workers where ${IS_LIVE})`;
-
 /** @param uptime of the process, in seconds */
 export async function reportWorker(db: Db, own: WorkerIdentity, state: WorkerState, uptime: number): Promise<void> {
   await db.query(
@@ -55,13 +59,24 @@ export async function reportWorker(db: Db, own: WorkerIdentity, state: WorkerSta
        mail_jobs = excluded.mail_jobs, users_per_second = excluded.users_per_second, failing = excluded.failing,
        seen_at = excluded.seen_at`,
     [
-      ...[own.id, own.host, own.pid, own.version, own.roles, own.backend, own.shards],
-      ...[state.isStopping, state.importJobs, state.mailJobs, state.usersPerSecond, state.failing, uptime],
+      own.id,
+      own.host,
+      own.pid,
+      own.version,
+      own.roles,
+      own.backend,
+      own.shards,
+      state.isStopping,
+      state.importJobs,
+      state.mailJobs,
+      state.usersPerSecond,
+      state.failing,
+      uptime,
     ],
   );
 }
 
-/** Removes the worker and, as they may never come back, those that died. */
+/** Removes the worker and, as they may never come back, workers that died. */
 export async function removeWorker(db: Db, id: string): Promise<void> {
   await db.query(
     `delete from workers where id = $1 or seen_at < clock_timestamp() - interval '${FORGOTTEN_S} seconds'`,
@@ -80,14 +95,7 @@ export async function listWorkers(db: Db): Promise<LiveWorker[]> {
   return rows;
 }
 
-/**
- * Which workers are missing: the roles (WORKER_ROLES) that an import waits for while no live worker has them.
- *
- * Guarantee: only reads. A worker counts as live for some seconds after it died (src/imports/status/workers.ts).
- */
-
-const WRITING = ['import', 'dispatch'];
-
+/** The roles that the import waits for and no live worker has. @param live the roles of live workers */
 export function missingRoles(progress: ImportResult, live: readonly string[]): string[] {
   return neededRoles(progress).filter((role) => !live.includes(role));
 }

@@ -1,29 +1,42 @@
 import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { forgetFailures, PAYLOAD } from '../entries/item.ts';
+import { ERASED } from '../entries/item.ts';
+import { forgetFailures } from '../entries/outcome.ts';
+import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
 
 /**
- * Erases the user data that ended imports still hold: that of failed, timed-out and cancelled users, which is kept for
- * retry, resume and report until a set time after the import's end. After that only ids and outcomes remain. A single
- * import is deleted as a whole.
+ * Erases the user data that ended imports still hold, removes old imports, and erases peppers that nobody needs any
+ * more.
+ *
+ * The data of failed, timed-out and cancelled users is kept for retry, resume and report until a set time after the
+ * import's end. After that only ids and outcomes remain. A single import is deleted as a whole. Bulk imports that
+ * ended long ago are then removed, with their items, results and mails that were held until then; their users and
+ * events stay.
  *
  * Guarantee: each batch locks the import's row, so it never overlaps a resume: once the first batch has begun, the
- * import can never run again. No item changes its state, so the totals stay the same. On crash: the next round
- * continues at the cursor.
+ * import can never run again. No item changes its state, so the totals stay the same. A removed import disappears for
+ * its readers at once, after its data was erased. Each transaction removes a bounded number of rows. On crash: the
+ * next round continues at the cursor.
  */
 
 const BATCH = 2000;
 const SINGLES = 1000;
 /** One hour longer than an Idempotency-Key lives, as the answer for a key may be read from such an import. */
-const SINGLE_KEPT = `interval '25 hours'`;
+const LEAST_KEPT = `interval '25 hours'`;
 
-/** SQL over an import: it has ended. */
-export const IS_OVER = `state in ('succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone')`;
 /** The condition of the partial index. */
 const IS_ERASABLE = 'finished_at is not null and (erased_to is null or erased_to < total)';
 /** Ended at least `$1` milliseconds ago. */
 const IS_LONG_OVER = `finished_at < clock_timestamp() - $1 * interval '1 millisecond'`;
+
+const NEXT_OLD = `select id, resource_owner from imports
+  where kind = 'bulk' and erased_to >= total and removed_to is null and ${HAS_ENDED}
+    and finished_at < clock_timestamp() - greatest($1 * interval '1 millisecond', ${LEAST_KEPT})
+  order by finished_at limit 1 for update skip locked`;
+
+const NEXT_BATCH = `select id, removed_to as from, total from imports
+  where removed_to is not null order by id limit 1 for update skip locked`;
 
 /**
  * Erases one batch of each bulk import that ended more than `ttlMs` ago, and deletes one batch of single imports.
@@ -31,7 +44,7 @@ const IS_LONG_OVER = `finished_at < clock_timestamp() - $1 * interval '1 millise
  */
 export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
   const { rows } = await pool.query<{ id: string }>(
-    `select id from imports where kind = 'bulk' and ${IS_ERASABLE} and ${IS_OVER}
+    `select id from imports where kind = 'bulk' and ${IS_ERASABLE} and ${HAS_ENDED}
        and ${IS_LONG_OVER} order by finished_at limit 100`,
     [ttlMs],
   );
@@ -42,15 +55,15 @@ export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
 async function eraseBatch(db: Db, importId: string, ttlMs: number): Promise<void> {
   const { rows } = await db.query<{ from: number; total: number; resource_owner: string }>(
     `select coalesce(erased_to, 0) as from, total, resource_owner from imports
-     where id = $2 and ${IS_ERASABLE} and ${IS_OVER} and ${IS_LONG_OVER} for update`,
+     where id = $2 and ${IS_ERASABLE} and ${HAS_ENDED} and ${IS_LONG_OVER} for update`,
     [ttlMs, importId],
   );
   const [import_] = rows;
   if (!import_) return; // resumed meanwhile, or another process was first
   const to = Math.min(import_.from + BATCH, import_.total);
   await db.query(
-    `update import_items set ${PAYLOAD.map((column) => `${column} = null`).join(', ')}
-     where import_id = $1 and ordinal >= $2 and ordinal < $3 and state in ('pending', 'failed')`,
+    `update import_items set ${ERASED}
+     where import_id = $1 and ordinal >= $2 and ordinal < $3 and ${MAY_HOLD_DATA}`,
     [importId, import_.from, to],
   );
   await db.query('update imports set erased_to = $2 where id = $1', [importId, to]);
@@ -77,7 +90,7 @@ async function sweepSingles(db: Db): Promise<number> {
     `with gone as (
        delete from imports where id in (
          select id from imports where kind = 'single' and ${IS_ERASABLE}
-           and finished_at < clock_timestamp() - ${SINGLE_KEPT} order by finished_at limit ${SINGLES})
+           and finished_at < clock_timestamp() - ${LEAST_KEPT} order by finished_at limit ${SINGLES})
        returning id
      ),
      items as (delete from import_items t using gone g where t.import_id = g.id)
@@ -85,27 +98,6 @@ async function sweepSingles(db: Db): Promise<number> {
   );
   return rows[0]?.n ?? 0;
 }
-
-/**
- * Removes bulk imports that ended long ago: their items, results and mails that were held until then. Their users and
- * events stay.
- *
- * Guarantee: an import disappears for its readers at once, after its payload was erased (retention.ts), so it can never
- * run again. Each transaction removes a bounded number of rows, and skips an import that another process is removing.
- * On crash: the next round continues at the cursor.
- */
-
-const BATCH2 = 2000;
-/** A request may be repeated with its Idempotency-Key for a day, and then gets the status of its import. */
-const LEAST_KEPT = `interval '25 hours'`;
-
-const NEXT_OLD = `select id, resource_owner from imports
-  where kind = 'bulk' and erased_to >= total and removed_to is null and ${IS_OVER}
-    and finished_at < clock_timestamp() - greatest($1 * interval '1 millisecond', ${LEAST_KEPT})
-  order by finished_at limit 1 for update skip locked`;
-
-const NEXT_BATCH = `select id, removed_to as from, total from imports
-  where removed_to is not null order by id limit 1 for update skip locked`;
 
 /**
  * Hides one import that ended more than `ttlMs` ago, and removes one batch of the items of a hidden one.
@@ -121,7 +113,7 @@ async function hideOne(db: Db, ttlMs: number): Promise<boolean> {
   const { rows } = await db.query<{ id: string; resource_owner: string }>(NEXT_OLD, [ttlMs]);
   const [import_] = rows;
   if (!import_) return false;
-  if ((await dropMails(db, import_.id)) === BATCH2) return true;
+  if ((await dropMails(db, import_.id)) === BATCH) return true;
   await db.query('update imports set removed_to = 0 where id = $1', [import_.id]);
   await appendEvent(db, {
     aggregateType: 'import',
@@ -133,11 +125,11 @@ async function hideOne(db: Db, ttlMs: number): Promise<boolean> {
   return true;
 }
 
-/** Without its import nothing would hold these mails back. Returns how many there were, at most BATCH2. */
+/** Without its import nothing would hold these mails back. Returns how many there were, at most BATCH. */
 async function dropMails(db: Db, importId: string): Promise<number> {
   const { rowCount } = await db.query(
     `delete from mail_outbox where ctid = any(array(
-       select ctid from mail_outbox where import_id = $1 and state = 'pending' limit ${BATCH2} for update))`,
+       select ctid from mail_outbox where import_id = $1 and state = 'pending' limit ${BATCH} for update))`,
     [importId],
   );
   await db.query('update imports set mails_due = mails_due - $2 where id = $1', [importId, rowCount]);
@@ -152,9 +144,9 @@ async function removeBatch(db: Db): Promise<boolean> {
   await db.query('delete from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3', [
     id,
     from,
-    from + BATCH2,
+    from + BATCH,
   ]);
-  if (from + BATCH2 < total) await db.query('update imports set removed_to = $2 where id = $1', [id, from + BATCH2]);
+  if (from + BATCH < total) await db.query('update imports set removed_to = $2 where id = $1', [id, from + BATCH]);
   else await removeLast(db, id);
   return true;
 }
@@ -166,11 +158,9 @@ async function removeLast(db: Db, importId: string): Promise<void> {
 }
 
 /**
- * Erases the peppers of imports that nobody needs any more: no user has a hash with it, and the import holds no hash
- * from which another could be written.
- * Guarantee: an import that could still run keeps its pepper. On crash: the next round finds the rest.
+ * Erases the peppers that nobody needs any more: no user has a hash with it, and the import holds no hash from which
+ * another could be written. An import that could still run keeps its pepper.
  */
-
 export async function sweepPeppers(db: Db): Promise<void> {
   await db.query(
     `delete from import_peppers p

@@ -1,3 +1,12 @@
+/**
+ * Codes: HMACs that are never stored; a row says whether a code is still valid. They are emailed, sent as text
+ * messages, or returned to the caller. A daily limit counts what a user gets without a manager, so that a user cannot
+ * flood the addresses of others, and nobody can flood the user.
+ *
+ * Guarantee: a code is used at most once, before it expires, and each attempt is counted before the check, so parallel
+ * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
+ * sent. All processes count mails together, with the user's row locked; a request that fails counts nothing.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
@@ -6,16 +15,6 @@ import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
-/**
- * Codes: HMACs that are never stored; a row says whether a code is still valid. They are emailed, sent as text
- * messages, or returned to the caller.
- *
- * Guarantee: a code is used at most once, before it expires, and each attempt is counted before the check, so parallel
- * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
- * sent.
- *
- * On crash: an attempt that was counted stays counted.
- */
 
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
@@ -92,6 +91,12 @@ function equalTo<R extends Pick<CodeRow, 'id' | 'generation'>>(
   return found;
 }
 
+function same(right: string, typed: string): boolean {
+  const a = Buffer.from(right);
+  const b = Buffer.from(typed);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
 /** Consumes a code; false when another request was faster or the code has expired. */
 export async function useCode(db: Db, code: Code): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -141,7 +146,7 @@ async function endCodes(db: Db, userId: string | string[], which: string, values
   await dropUnsentMails(db, userId, codeIds);
 }
 
-/** As `enqueueMail`, and revokes older codes of the same purpose. The user's row is locked. */
+/** Mails a code as `enqueueMail` does, and revokes older codes of its purpose. The user's row is locked. */
 export async function mailCode(db: Db, mail: NewMail): Promise<void> {
   await revokeCodes(db, mail.userId, [mail.kind]);
   await enqueueMail(db, mail);
@@ -184,29 +189,17 @@ export function sweepUnusedCodes(db: Db): Promise<number> {
   });
 }
 
-function same(right: string, typed: string): boolean {
-  const a = Buffer.from(right);
-  const b = Buffer.from(typed);
-  return a.length === b.length && timingSafeEqual(a, b);
-}
+/** The error id of the daily limit of mails and text messages. */
+export const MAIL_LIMIT = 'MAIL-LIMIT';
 
 /**
- * Sends a code to a user, and limits how many mails and text messages a user gets in a day without a manager: a user
- * must not flood the addresses of others, and nobody the user. Requests of users and of anybody count apart, so that a
- * stranger on the page for forgotten passwords does not keep users from their own changes.
- *
- * Guarantee: all processes count together, with the user's row locked; a request that fails counts nothing.
- * On crash: before the commit, nothing is counted or sent.
+ * The editor of what anybody may request for a user. Requests of users and of anybody count apart, so that a stranger
+ * on the page for forgotten passwords does not keep users from their own changes.
  */
+export const ANYBODY = 'system';
 
 const DAY = `interval '24 hours'`;
 const IS_OVER = `c.since <= now() - ${DAY}`;
-
-/** Error id of the limit. */
-export const MAIL_LIMIT = 'MAIL-LIMIT';
-
-/** The editor of what anybody may request for a user. */
-export const ANYBODY = 'system';
 
 const COUNT = `
 insert into mail_counts as c (user_id, requester, mails) values ($1, $2, 1)
@@ -225,11 +218,11 @@ export async function mailRequested(
   editor: string,
 ): Promise<void> {
   const requester = editor === mail.userId ? 'user' : editor === ANYBODY ? 'anybody' : undefined;
-  if (requester && config.RATE_LIMIT_MAILS > 0) await count(db, mail.userId, requester, config.RATE_LIMIT_MAILS);
+  if (requester && config.RATE_LIMIT_MAILS > 0) await countMail(db, mail.userId, requester, config.RATE_LIMIT_MAILS);
   await mailCode(db, mail);
 }
 
-async function count(db: Db, userId: string, requester: 'user' | 'anybody', limit: number): Promise<void> {
+async function countMail(db: Db, userId: string, requester: 'user' | 'anybody', limit: number): Promise<void> {
   const { rows } = await db.query<{ mails: number; leftS: number }>(COUNT, [userId, requester]);
   const { mails, leftS } = rows[0] as { mails: number; leftS: number };
   if (mails <= limit) return;

@@ -1,3 +1,15 @@
+/**
+ * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport. Jobs
+ * that run at the same time load their mails in one statement and commit their outcomes in one transaction.
+ *
+ * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same
+ * Message-ID and the same bytes, unless the user or the organization was renamed in between. A process that froze sends
+ * only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
+ * (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the end of the data,
+ * and the mail server kept the connection.
+ *
+ * On crash: between send and settle, the row is handed over again and the mail is sent again with the same Message-ID.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
@@ -9,148 +21,6 @@ import { type ComposedMail, composeMail, type SendResult, type TextTransport, ty
 import { type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
 import { composeText, type MailContent, renderMail, renderNotice, type TextMessage } from './texts.ts';
-/**
- * Loads the mails of many jobs in one statement: jobs that start while a statement runs go into the next one.
- *
- * Guarantee: a mail is read after it was asked for. One that is asked for alone waits for nothing.
- */
-
-export interface MailLoader {
-  /**
-   * A mail that is still to be sent; undefined when it has settled or its user was deleted.
-   * @throws Error when the database refused the statement
-   */
-  load(id: MailPointer['id']): Promise<LoadedMail | undefined>;
-}
-
-interface Asked {
-  id: string;
-  resolve(mail: LoadedMail | undefined): void;
-  reject(error: unknown): void;
-}
-
-export function openBatchLoader(db: Db): MailLoader {
-  let asked: Asked[] = [];
-  let isRunning = false;
-
-  async function run(): Promise<void> {
-    while (asked.length > 0) {
-      const group = asked;
-      asked = [];
-      await answer(db, group);
-    }
-    isRunning = false;
-  }
-
-  return {
-    load: (id) =>
-      new Promise((resolve, reject) => {
-        asked.push({ id, resolve, reject });
-        if (isRunning) return;
-        isRunning = true;
-        setImmediate(run);
-      }),
-  };
-}
-
-async function answer(db: Db, group: Asked[]): Promise<void> {
-  const ids = group.map(({ id }) => id);
-  try {
-    const mails = new Map((await loadMails(db, ids)).map((mail) => [mail.id, mail]));
-    for (const { id, resolve } of group) resolve(mails.get(id));
-  } catch (error) {
-    for (const { reject } of group) reject(error);
-  }
-}
-
-/**
- * Group commit for mail outcomes: outcomes that arrive during one commit go into the next one.
- *
- * Guarantee: `settle` returns once its outcome is durable. A group is never larger than the number of deliveries in
- * progress, so it needs no limit.
- *
- * On crash: the mail is delivered again with the same Message-ID.
- */
-
-export interface BatchCommitter {
-  /** @throws Error when the database refused the group after all retries */
-  settle(outcome: MailOutcome): Promise<void>;
-}
-
-export interface BatchCommitterOptions {
-  /** How long the first outcome of a group waits for others, in milliseconds. */
-  gatherMs?: number;
-  /** Pauses before each retry of a group that the database refused, in milliseconds. */
-  retryDelaysMs?: readonly number[];
-}
-
-interface Waiting {
-  outcome: MailOutcome;
-  resolve: () => void;
-  reject: (error: unknown) => void;
-}
-
-const RETRY_DELAYS_MS2 = [50, 200, 1000, 3000];
-
-/** @param write settles a group in one transaction */
-export function openBatchCommitter(
-  write: (group: MailOutcome[]) => Promise<void>,
-  options: BatchCommitterOptions = {},
-): BatchCommitter {
-  const { gatherMs = 5, retryDelaysMs = RETRY_DELAYS_MS2 } = options;
-  let waiting: Waiting[] = [];
-  let running = false;
-
-  async function run(): Promise<void> {
-    await sleep(gatherMs);
-    while (waiting.length > 0) {
-      const group = waiting;
-      waiting = [];
-      await commit(group);
-    }
-    running = false;
-  }
-
-  async function commit(group: Waiting[]): Promise<void> {
-    const outcomes = group.map((w) => w.outcome);
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await write(outcomes);
-        for (const w of group) w.resolve();
-        return;
-      } catch (error) {
-        const delay = retryDelaysMs[attempt];
-        if (delay === undefined) {
-          for (const w of group) w.reject(error);
-          return;
-        }
-        await sleep(delay);
-      }
-    }
-  }
-
-  return {
-    settle: (outcome) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ outcome, resolve, reject });
-        if (running) return;
-        running = true;
-        void run();
-      }),
-  };
-}
-
-/**
- * The mail job: load, compose, send, settle. A text message is a mail here too: its kind decides the transport.
- *
- * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same Message-ID
- * and the same bytes, unless the user or the organization was renamed in between. A process that froze sends only mails
- * that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
- * (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the end of the data, and
- * the mail server kept the connection.
- *
- * On crash: between send and settle, the row is handed over again and the mail is sent again.
- */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -168,9 +38,9 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 ];
 
 /** Times are those of `performance.now()`. */
-export interface Doubts {
+export interface RedeliveryRisk {
   /** Whether a mail that was loaded then may be in other hands. */
-  about(loadedAt: number): boolean;
+  existsFor(loadedAt: number): boolean;
   /** Whether a new doubt has arisen since then. */
   since(then: number): boolean;
 }
@@ -184,7 +54,7 @@ export interface DeliverDeps {
   settler: BatchCommitter;
   loader: MailLoader;
   logger: Logger;
-  doubts: Doubts;
+  risk: RedeliveryRisk;
   retryDelaysMs?: readonly number[];
 }
 
@@ -238,14 +108,14 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
 type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
 
 /** Asks the database only in doubt, and again if a doubt arises during the question. */
-async function isStillOurs({ pool, doubts }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
+async function isStillOurs({ pool, risk }: DeliverDeps, mail: LoadedMail, held: Held): Promise<boolean> {
   let { until } = held;
-  for (let inDoubt = doubts.about(held.loadedAt); inDoubt; ) {
+  for (let inDoubt = risk.existsFor(held.loadedAt); inDoubt; ) {
     const asked = performance.now();
     const renewed = await renewClaim(pool, { ...mail, claimed_until: until });
     if (renewed === undefined) return false;
     until = renewed;
-    inDoubt = doubts.since(asked);
+    inDoubt = risk.since(asked);
   }
   return true;
 }
@@ -320,4 +190,130 @@ function tidy(reason: string, code: string): string {
 function logRefusal(logger: Logger, mail: LoadedMail, state: string, result: SendResult): void {
   const permanent = !result.sent && result.permanent;
   logger.warn({ mail: mail.id, attempt: mail.attempts + 1, permanent, next: state }, 'mail was not taken');
+}
+
+/** Loads the mails of many jobs in one statement: jobs that start while a statement runs go into the next one. */
+export interface MailLoader {
+  /**
+   * A mail that is still to be sent; undefined when it has settled or its user was deleted.
+   * @throws Error when the database refused the statement
+   */
+  load(id: MailPointer['id']): Promise<LoadedMail | undefined>;
+}
+
+interface Asked {
+  id: string;
+  resolve(mail: LoadedMail | undefined): void;
+  reject(error: unknown): void;
+}
+
+/** A mail is read after it was asked for. A mail that is asked for alone waits for nothing. */
+export function openBatchLoader(db: Db): MailLoader {
+  let asked: Asked[] = [];
+  let isRunning = false;
+
+  async function run(): Promise<void> {
+    while (asked.length > 0) {
+      const group = asked;
+      asked = [];
+      await loadGroup(db, group);
+    }
+    isRunning = false;
+  }
+
+  return {
+    load: (id) =>
+      new Promise((resolve, reject) => {
+        asked.push({ id, resolve, reject });
+        if (isRunning) return;
+        isRunning = true;
+        setImmediate(run);
+      }),
+  };
+}
+
+async function loadGroup(db: Db, group: Asked[]): Promise<void> {
+  const ids = group.map(({ id }) => id);
+  try {
+    const mails = new Map((await loadMails(db, ids)).map((mail) => [mail.id, mail]));
+    for (const { id, resolve } of group) resolve(mails.get(id));
+  } catch (error) {
+    for (const { reject } of group) reject(error);
+  }
+}
+
+/** Commits outcomes of mails in groups: outcomes that arrive during one commit go into the next one. */
+export interface BatchCommitter {
+  /** @throws Error when the database refused the group after all retries */
+  settle(outcome: MailOutcome): Promise<void>;
+}
+
+export interface BatchCommitterOptions {
+  /** How long the first outcome of a group waits for others, in milliseconds. */
+  gatherMs?: number;
+  /** Pauses before each retry of a group that the database refused, in milliseconds. */
+  retryDelaysMs?: readonly number[];
+}
+
+interface Waiting {
+  outcome: MailOutcome;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+const COMMIT_RETRIES_MS = [50, 200, 1000, 3000];
+
+/**
+ * A group is never larger than the number of deliveries in progress, so it needs no limit.
+ * @param write settles a group in one transaction
+ */
+export function openBatchCommitter(
+  write: (group: MailOutcome[]) => Promise<void>,
+  options: BatchCommitterOptions = {},
+): BatchCommitter {
+  const { gatherMs = 5, retryDelaysMs = COMMIT_RETRIES_MS } = options;
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function run(): Promise<void> {
+    await sleep(gatherMs);
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      await commit(write, group, retryDelaysMs);
+    }
+    running = false;
+  }
+
+  return {
+    settle: (outcome) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ outcome, resolve, reject });
+        if (running) return;
+        running = true;
+        void run();
+      }),
+  };
+}
+
+async function commit(
+  write: (group: MailOutcome[]) => Promise<void>,
+  group: Waiting[],
+  retryDelaysMs: readonly number[],
+): Promise<void> {
+  const outcomes = group.map((w) => w.outcome);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await write(outcomes);
+      for (const w of group) w.resolve();
+      return;
+    } catch (error) {
+      const delay = retryDelaysMs[attempt];
+      if (delay === undefined) {
+        for (const w of group) w.reject(error);
+        return;
+      }
+      await sleep(delay);
+    }
+  }
 }

@@ -1,19 +1,6 @@
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Config } from '../../platform/config.ts';
-import type { SendResult, TextTransport, Transport } from './message.ts';
 /**
- * Where mails and text messages are kept when no server for them is set. In a file of its own, as the start of the
- * service needs only this part of the mail code.
- */
-
-/** The folder of the local mailbox. */
-export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {
-  return join(config.DATA_DIR, 'mailbox');
-}
-
-/**
- * The local mailbox: every mail is a file that any mail program can open, every text message a plain text file.
+ * The local mailbox, for mails and text messages when no server for them is set: every mail is a file that any mail
+ * program can open, every text message a plain text file.
  *
  * Guarantee: a file is complete or absent, and a mail delivered twice is one file. The files hold codes, so only our
  * own system user can read them.
@@ -21,6 +8,15 @@ export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {
  * On crash: a `.tmp` file may remain; the next delivery of that mail writes the complete file, and the next process
  * removes the other.
  */
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../platform/config.ts';
+import type { SendResult, TextTransport, Transport } from './message.ts';
+
+/** The folder of the local mailbox. */
+export function mailboxFolder(config: Pick<Config, 'DATA_DIR'>): string {
+  return join(config.DATA_DIR, 'mailbox');
+}
 
 const DRAFT_MS = 60_000;
 
@@ -33,7 +29,7 @@ export function openMailbox(folder: string): Transport {
   };
 }
 
-/** The same for text messages. */
+/** The local mailbox for text messages. @param folder created with the first message */
 export function openTextMailbox(folder: string): TextTransport {
   const keep = keeper(folder);
   return { send: ({ id, to, text }) => keep(textFileName(id), `To: ${to}\n\n${text}\n`) };
@@ -52,7 +48,7 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
   let made: Promise<unknown> | undefined;
   return async (name, content) => {
     try {
-      made ??= open(folder);
+      made ??= openFolder(folder);
       await made;
       await put(join(folder, name), content);
       return { sent: true };
@@ -65,7 +61,7 @@ function keeper(folder: string): (name: string, content: string | Buffer) => Pro
 }
 
 /** Creates the folder, and removes what crashed processes left in it. */
-async function open(folder: string): Promise<void> {
+async function openFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const drafts = (await readdir(folder)).filter((name) => name.endsWith('.tmp')).map((name) => join(folder, name));
   await Promise.all(drafts.map(removeOld));

@@ -1,49 +1,34 @@
+/**
+ * A message as bytes (RFC 5322, MIME), and the interface of the transports that deliver it.
+ *
+ * Guarantee: the same content gives the same bytes, including headers and boundaries, and an outbox row always has the
+ * same Message-ID, so that providers recognise a second delivery as a duplicate.
+ */
 import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { encode as base64, wrap as wrapBase64 } from 'nodemailer/lib/base64';
 import MimeNode from 'nodemailer/lib/mime-node';
 import { encode as quoted, wrap as wrapQuoted } from 'nodemailer/lib/qp';
 import { harmless, type MailContent, type TextMessage } from './texts.ts';
-/**
- * The parts of a message as text: headers, an empty line and the encoded content (RFC 2045). nodemailer chooses the encoding
- * and encodes.
- */
 
-/** A part in the encoding that suits its content. */
-export function textPart(type: 'text/plain' | 'text/html', content: string): string {
-  const encoding = new MimeNode(type).setContent(content).getTransferEncoding() || '7bit';
-  return part(type, encoding, encoded(content, encoding));
+/** Whether the message was accepted and, if not, whether a retry can help. */
+export type SendResult = { sent: true } | { sent: false; permanent: boolean; reason: string };
+
+/** Delivers emails; `open-transport.ts` chooses the implementation. `send` throws only what `mayBegin` throws. */
+export interface Transport {
+  /**
+   * @param mayBegin asked when the mail would go out at once, after any wait for a connection; if it says no, the mail
+   *   is not sent. A transport for which a second delivery makes no difference need not ask.
+   */
+  send(mail: ComposedMail, mayBegin?: () => Promise<boolean>): Promise<SendResult>;
+  /** Call it when no `send` is in progress. */
+  close(): void;
 }
 
-/**
- * Plain ASCII without encoding, so that the link stays readable in the raw message: nodemailer would break lines over 76
- * characters. Undefined for other text, and for lines that are too long for SMTP.
- */
-export function readablePart(text: string): string | undefined {
-  if (!/^[\x20-\x7e\n]*$/.test(text) || text.split('\n').some((line) => line.length > 990)) return undefined;
-  return part('text/plain', '7bit', text);
+/** Delivers text messages. It keeps nothing open, so there is nothing to close. */
+export interface TextTransport {
+  send(message: TextMessage): Promise<SendResult>;
 }
-
-/** The text with CRLF at the end of each line. */
-export function withCrlf(text: string): string {
-  return text.replace(/\r?\n/g, '\r\n');
-}
-
-function part(type: string, encoding: string, body: string): string {
-  return `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`;
-}
-
-function encoded(content: string, encoding: string): string {
-  if (encoding === 'quoted-printable') return wrapQuoted(quoted(content));
-  return encoding === 'base64' ? wrapBase64(base64(content)) : content;
-}
-
-/**
- * Turns the content of an email into the bytes of a message (RFC 5322, MIME).
- *
- * Guarantee: the same input gives the same bytes, including headers and boundaries, and an outbox row always has the same
- * Message-ID, so that providers recognise a second delivery as a duplicate.
- */
 
 /** A message and its envelope, ready for any transport. */
 export interface ComposedMail {
@@ -65,7 +50,8 @@ export interface Addressing {
 }
 
 /**
- * Joins the parts itself: nodemailer's `build` passes each part through several streams, which takes most of the time.
+ * Turns the content of an email into a message. Joins the parts itself: nodemailer's `build` passes each part through
+ * several streams, which takes most of the time.
  * @throws Error when the addresses give no valid envelope
  */
 export function composeMail(address: Addressing, content: MailContent): ComposedMail {
@@ -89,31 +75,40 @@ export function composeMail(address: Addressing, content: MailContent): Composed
   return { id: address.id, from, to: to[0] as string, raw };
 }
 
-/** Contains the time, as outbox ids restart in a new database and providers drop a Message-ID that they have seen. */
+/**
+ * The Message-ID contains the time, as outbox ids restart in a new database and providers drop an id that they have
+ * seen.
+ */
 function messageIdOf({ id, createdAt }: Addressing, sender: string): string {
   const domain = sender.slice(sender.lastIndexOf('@') + 1) || 'localhost';
   return `<mail.${id}.${createdAt.getTime().toString(36)}@${domain}>`;
 }
 
-/**
- * The interface that delivers emails and text messages; `open-transport.ts` chooses the implementation.
- *
- * Guarantee: `send` throws only what `mayBegin` throws; it says whether the mail was accepted and, if not, whether a retry can help.
- */
-
-export type SendResult = { sent: true } | { sent: false; permanent: boolean; reason: string };
-
-export interface Transport {
-  /**
-   * @param mayBegin asked when the mail would go out at once, after any wait for a connection; if it says no, the mail
-   *   is not sent. A transport for which a second delivery makes no difference need not ask.
-   */
-  send(mail: ComposedMail, mayBegin?: () => Promise<boolean>): Promise<SendResult>;
-  /** Call it when no `send` is in progress. */
-  close(): void;
+/** A part as text (RFC 2045), in the encoding that suits its content; nodemailer chooses the encoding and encodes. */
+export function textPart(type: 'text/plain' | 'text/html', content: string): string {
+  const encoding = new MimeNode(type).setContent(content).getTransferEncoding() || '7bit';
+  return part(type, encoding, encoded(content, encoding));
 }
 
-/** Keeps nothing open, so there is nothing to close. */
-export interface TextTransport {
-  send(message: TextMessage): Promise<SendResult>;
+/**
+ * A part of plain ASCII without encoding, so that the link stays readable in the raw message: nodemailer would break
+ * lines over 76 characters. Undefined for other text, and for lines that are too long for SMTP.
+ */
+export function readablePart(text: string): string | undefined {
+  if (!/^[\x20-\x7e\n]*$/.test(text) || text.split('\n').some((line) => line.length > 990)) return undefined;
+  return part('text/plain', '7bit', text);
+}
+
+/** The text with CRLF at the end of each line. */
+export function withCrlf(text: string): string {
+  return text.replace(/\r?\n/g, '\r\n');
+}
+
+function part(type: string, encoding: string, body: string): string {
+  return `Content-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`;
+}
+
+function encoded(content: string, encoding: string): string {
+  if (encoding === 'quoted-printable') return wrapQuoted(quoted(content));
+  return encoding === 'base64' ? wrapBase64(base64(content)) : content;
 }

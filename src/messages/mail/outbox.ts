@@ -1,13 +1,17 @@
-import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
-import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
-import { oldest } from '../../platform/db/sweep.ts';
 /**
- * The outbox: mails that are due, written in the transaction that makes them due. settle.ts writes their outcomes.
+ * The outbox: mails that are due, written in the transaction that makes them due. Relays claim them (relay.ts). Mails
+ * outside imports come first, as somebody waits for them; then imports are served in turn, so that a large one never
+ * blocks the others. Imports whose mails are held are skipped.
  *
- * Guarantee: no mail without its user, no user without the mail that is due.
+ * Guarantee: no mail without its user, no user without the mail that is due. No two relays claim the same row, and none
+ * waits for another. With a rate per import, all relays together exceed it by at most one mail plus the mails of a
+ * tenth of a second.
  *
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
+import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
+import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
+import { oldest } from '../../platform/db/sweep.ts';
 
 /**
  * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
@@ -16,14 +20,14 @@ import { oldest } from '../../platform/db/sweep.ts';
 export const IS_UNSENT = `m.state::text = 'pending'`;
 
 /**
- * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as whether an open
- * code was mailed is read from its mail (`codes.ts`).
+ * SQL: how long settled mails and ended codes are kept. Longer than any code is valid (CODE_TTL_MS), as the mail of an
+ * open code tells whether the code was mailed (`codes.ts`).
  */
 export const ENDED_KEPT = `interval '31 days'`;
 
 /**
- * How long a mail waits if the queue lost its job, in milliseconds. A mail that is still in the queue after that time is
- * added again, which the queue ignores; it costs one read of the waiting mails a minute.
+ * How long a mail waits if the queue lost its job, in milliseconds. A mail that is still in the queue after that time
+ * is added again, which the queue ignores; it costs one read of the waiting mails a minute.
  */
 export const CLAIM_MS = 60_000;
 
@@ -71,160 +75,6 @@ export interface MailPointer {
   /** When the claim of the relay ends, in the database's text form; absent in jobs of earlier releases. */
   until?: string;
 }
-
-/** Makes claimed rows due at once, after they could not be handed to the queue. */
-export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
-  await db.query(`update mail_outbox m set next_attempt_at = now() where m.id = any($1::bigint[]) and ${IS_UNSENT}`, [
-    ids,
-  ]);
-}
-
-/**
- * Claims a mail again that is held under an earlier claim, for as long as the claim of a relay lasts. Of all who hold it
- * under the same claim, one succeeds.
- * @returns the new `claimed_until`; undefined when the mail was settled, or claimed by another process meanwhile
- */
-export async function renewClaim(
-  db: Db,
-  { id, attempts, claimed_until: until }: Pick<LoadedMail, 'id' | 'attempts' | 'claimed_until'>,
-): Promise<string | undefined> {
-  const { rows } = await db.query<{ until: string }>(
-    `update mail_outbox m set next_attempt_at =
-       greatest(m.next_attempt_at + interval '1 microsecond', now() + $4 * interval '1 millisecond')
-     where m.id = $1 and m.attempts = $2 and m.next_attempt_at = $3::timestamptz and ${IS_UNSENT}
-     returning m.next_attempt_at::text as until`,
-    [id, attempts, until, CLAIM_MS],
-  );
-  return rows[0]?.until;
-}
-
-/** All data that a mail is composed from. */
-export interface LoadedMail {
-  id: string;
-  kind: MailKind | NoticeKind;
-  attempts: number;
-  /** In the database's text form; another value later means that another process has claimed the mail. */
-  claimed_until: string;
-  created_at: Date;
-  url_template: string | null;
-  import_id: string | null;
-  /** Null for a notice, as are the next two. */
-  code_id: string | null;
-  generation: number | null;
-  expires_at: Date | null;
-  user_id: string;
-  user_name: string;
-  display_name: string | null;
-  /** Where it goes: an email address, or a phone number for a text message. */
-  address: string | null;
-  /** Whether that is the user's verified email address. */
-  verified: boolean;
-  org_id: string;
-  org_name: string | null;
-}
-
-// `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
-const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claimed_until, m.created_at, m.url_template,
-    m.import_id, m.code_id, c.generation, c.expires_at,
-    coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
-    u.email_verified and m.address is null as verified,
-    u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name
-  from unnest($1::bigint[]) as wanted (id)
-  cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
-  left join lateral (select * from codes where id = m.code_id offset 0) c on true
-  cross join lateral (select * from users where id = m.user_id offset 0) u
-  left join lateral (select * from organizations where id = u.org_id offset 0) o on true
-  where ${IS_UNSENT} and (m.code_id is null or c.id is not null)`;
-
-/** Those of the mails that are still to be sent; the others have settled, or their user was deleted. */
-export async function loadMails(db: Db, ids: string[]): Promise<LoadedMail[]> {
-  return (await db.query<LoadedMail>(prepared(LOAD, [ids]))).rows;
-}
-
-/**
- * Drops unsent mails of one or many users and subtracts them from the counts of their imports. For users who are about
- * to be deleted, or for codes that have ended.
- * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the change.
- * @param codeIds only mails with these codes; absent: all
- */
-export async function dropUnsentMails(
-  db: Db,
-  userId: string | string[],
-  codeIds: string[] | null = null,
-): Promise<void> {
-  const userIds = [userId].flat();
-  const unsent = `m.user_id = any($1::text[]) and ${IS_UNSENT} and ($2::bigint[] is null or m.code_id = any($2))`;
-  await db.query(
-    `select from imports where id in (select import_id from mail_outbox m where ${unsent}) order by id for update`,
-    [userIds, codeIds],
-  );
-  await db.query(
-    `with dropped as (delete from mail_outbox m where ${unsent} returning import_id),
-       counted as (select import_id, count(*)::int as n from dropped where import_id is not null group by import_id)
-     update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
-    [userIds, codeIds],
-  );
-}
-
-const SETTLED = { table: 'mail_outbox', where: `settled_at < now() - ${ENDED_KEPT}`, order: 'settled_at' };
-
-// A code that was never used goes with its mail, except for that of a user who must still set their first password
-// (`users/states.ts`). Locked codes are skipped, as the deletion of a user, which deletes both, would otherwise deadlock.
-const SWEEP = `
-with old as (${oldest('ctid, code_id', SETTLED)}),
-unused as (
-  delete from codes where ctid = any(array(
-    select c.ctid from codes c
-    where c.id = any(array(select code_id from old)) and c.purpose <> 'initialise' and c.expires_at < now()
-    for update skip locked))
-)
-delete from mail_outbox where ctid = any(array(select ctid from old))`;
-
-/** Removes one batch of mails that settled long ago, which their imports have counted; returns how many. */
-export async function sweepMails(db: Db): Promise<number> {
-  const { rowCount } = await db.query(SWEEP);
-  return rowCount ?? 0;
-}
-
-/**
- * Prepares held mails when they are released: their codes' lifetime starts now, and users who have since been
- * deactivated or locked get no mail. Users who have since verified the address or set a password have none left: the
- * change dropped it (codes.ts).
- *
- * On crash: the mails are claimed and prepared again.
- */
-
-/** @param codeTtlMs how long the codes are valid from now on, in milliseconds */
-export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
-  if (mailIds.length === 0) return;
-  await transaction(pool, async (db) => {
-    const { rows } = await db.query<{ user_id: string }>(
-      `select distinct m.user_id from mail_outbox m join users u on u.id = m.user_id
-       where m.id = any($1::bigint[]) and u.state in ('inactive', 'locked')`,
-      [mailIds],
-    );
-    if (rows.length > 0)
-      await dropUnsentMails(
-        db,
-        rows.map((row) => row.user_id),
-      );
-    await db.query(
-      `update codes c set expires_at = now() + $2 * interval '1 millisecond'
-       from mail_outbox m where m.id = any($1::bigint[]) and ${IS_UNSENT} and c.id = m.code_id`,
-      [mailIds, codeTtlMs],
-    );
-  });
-}
-
-/**
- * Claims the next mails. Mails outside imports come first, as somebody waits for them; then imports are served in turn,
- * so that a large one never blocks the others. Imports whose mails are held are skipped.
- *
- * Guarantee: no two callers get the same row, and no caller waits for another. With a rate per import, all callers
- * together exceed it by at most one mail plus the mails of a tenth of a second.
- *
- * On crash: claimed rows are due again when the claim expires.
- */
 
 export interface ClaimedMail {
   pointer: MailPointer;
@@ -342,3 +192,144 @@ moved as (
   where d.import_id = any(array(select import_id from due)) and d.import_id = c.import_id
 )
 ${HAND_OVER}`;
+
+/** Makes claimed rows due at once, after they could not be handed to the queue. */
+export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
+  await db.query(`update mail_outbox m set next_attempt_at = now() where m.id = any($1::bigint[]) and ${IS_UNSENT}`, [
+    ids,
+  ]);
+}
+
+/**
+ * Claims a mail again that is held under an earlier claim, for as long as the claim of a relay lasts. Of all who hold
+ * it under the same claim, one succeeds.
+ * @returns the new `claimed_until`; undefined when the mail was settled, or claimed by another process meanwhile
+ */
+export async function renewClaim(
+  db: Db,
+  { id, attempts, claimed_until: until }: Pick<LoadedMail, 'id' | 'attempts' | 'claimed_until'>,
+): Promise<string | undefined> {
+  const { rows } = await db.query<{ until: string }>(
+    `update mail_outbox m set next_attempt_at =
+       greatest(m.next_attempt_at + interval '1 microsecond', now() + $4 * interval '1 millisecond')
+     where m.id = $1 and m.attempts = $2 and m.next_attempt_at = $3::timestamptz and ${IS_UNSENT}
+     returning m.next_attempt_at::text as until`,
+    [id, attempts, until, CLAIM_MS],
+  );
+  return rows[0]?.until;
+}
+
+/**
+ * Prepares held mails when they are released: their codes' lifetime starts now, and users who have since been
+ * deactivated or locked get no mail. Users who have since verified the address or set a password have none left: the
+ * change dropped it (codes.ts).
+ * @param codeTtlMs how long the codes are valid from now on, in milliseconds
+ */
+export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
+  if (mailIds.length === 0) return;
+  await transaction(pool, async (db) => {
+    const { rows } = await db.query<{ user_id: string }>(
+      `select distinct m.user_id from mail_outbox m join users u on u.id = m.user_id
+       where m.id = any($1::bigint[]) and u.state in ('inactive', 'locked')`,
+      [mailIds],
+    );
+    if (rows.length > 0)
+      await dropUnsentMails(
+        db,
+        rows.map((row) => row.user_id),
+      );
+    await db.query(
+      `update codes c set expires_at = now() + $2 * interval '1 millisecond'
+       from mail_outbox m where m.id = any($1::bigint[]) and ${IS_UNSENT} and c.id = m.code_id`,
+      [mailIds, codeTtlMs],
+    );
+  });
+}
+
+/** All data that a mail is composed from. */
+export interface LoadedMail {
+  id: string;
+  kind: MailKind | NoticeKind;
+  attempts: number;
+  /** In the database's text form; another value later means that another process has claimed the mail. */
+  claimed_until: string;
+  created_at: Date;
+  url_template: string | null;
+  import_id: string | null;
+  /** Null for a notice, as are the next two. */
+  code_id: string | null;
+  generation: number | null;
+  expires_at: Date | null;
+  user_id: string;
+  user_name: string;
+  display_name: string | null;
+  /** Where it goes: an email address, or a phone number for a text message. */
+  address: string | null;
+  /** Whether that is the user's verified email address. */
+  verified: boolean;
+  org_id: string;
+  org_name: string | null;
+}
+
+// `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
+const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claimed_until, m.created_at, m.url_template,
+    m.import_id, m.code_id, c.generation, c.expires_at,
+    coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
+    u.email_verified and m.address is null as verified,
+    u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name
+  from unnest($1::bigint[]) as wanted (id)
+  cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
+  left join lateral (select * from codes where id = m.code_id offset 0) c on true
+  cross join lateral (select * from users where id = m.user_id offset 0) u
+  left join lateral (select * from organizations where id = u.org_id offset 0) o on true
+  where ${IS_UNSENT} and (m.code_id is null or c.id is not null)`;
+
+/** Loads mails that are still to be sent. Mails that have settled, or whose user was deleted, are left out. */
+export async function loadMails(db: Db, ids: string[]): Promise<LoadedMail[]> {
+  return (await db.query<LoadedMail>(prepared(LOAD, [ids]))).rows;
+}
+
+/**
+ * Drops unsent mails of one or many users and subtracts them from the counts of their imports. For users who are about
+ * to be deleted, or for codes that have ended.
+ * Locks imports before mails, as settling does, so the two cannot deadlock. Call it in the transaction of the change.
+ * @param codeIds only mails with these codes; absent: all
+ */
+export async function dropUnsentMails(
+  db: Db,
+  userId: string | string[],
+  codeIds: string[] | null = null,
+): Promise<void> {
+  const userIds = [userId].flat();
+  const unsent = `m.user_id = any($1::text[]) and ${IS_UNSENT} and ($2::bigint[] is null or m.code_id = any($2))`;
+  await db.query(
+    `select from imports where id in (select import_id from mail_outbox m where ${unsent}) order by id for update`,
+    [userIds, codeIds],
+  );
+  await db.query(
+    `with dropped as (delete from mail_outbox m where ${unsent} returning import_id),
+       counted as (select import_id, count(*)::int as n from dropped where import_id is not null group by import_id)
+     update imports i set mails_due = i.mails_due - c.n from counted c where i.id = c.import_id`,
+    [userIds, codeIds],
+  );
+}
+
+const SETTLED = { table: 'mail_outbox', where: `settled_at < now() - ${ENDED_KEPT}`, order: 'settled_at' };
+
+// A code that was never used goes with its mail, except for that of a user who must still set their first password
+// (`users/states.ts`). Locked codes are skipped, as the deletion of a user, which deletes both, would otherwise deadlock.
+const SWEEP = `
+with old as (${oldest('ctid, code_id', SETTLED)}),
+unused as (
+  delete from codes where ctid = any(array(
+    select c.ctid from codes c
+    where c.id = any(array(select code_id from old)) and c.purpose <> 'initialise' and c.expires_at < now()
+    for update skip locked))
+)
+delete from mail_outbox where ctid = any(array(select ctid from old))`;
+
+/** Removes one batch of mails that settled long ago, which their imports have counted; returns how many. */
+export async function sweepMails(db: Db): Promise<number> {
+  const { rowCount } = await db.query(SWEEP);
+  return rowCount ?? 0;
+}

@@ -1,13 +1,12 @@
-import { open, opendir } from 'node:fs/promises';
-import { join } from 'node:path';
-import PostalMime from 'postal-mime';
-
 /**
  * Reads the local mailbox: the newest mails and text messages, and one of them.
  *
- * Guarantee: bounded memory, whatever the number of files. Only files that the mailbox wrote are read: a name that is not
- * one of its own is refused, so no path leads out of the folder.
+ * Guarantee: bounded memory, whatever the number of files. Only files that the mailbox wrote are read: a name that is
+ * not one of its own is refused, so no path leads out of the folder.
  */
+import { open, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import PostalMime from 'postal-mime';
 
 /** `mail-00000012.eml`, `sms-00000012.txt`. */
 const NAME = /^(?:mail-(\d{8,15})\.eml|sms-(\d{8,15})\.txt)$/;

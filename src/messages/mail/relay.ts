@@ -1,3 +1,15 @@
+/**
+ * Moves due mails from the outbox to the queue, as pointers; gives each mail its time slot of the rate of all
+ * processes; and writes the outcomes of deliveries.
+ *
+ * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
+ * only one of them claims a row (`for update skip locked`). A row settles once, and its import counts it in the same
+ * transaction; nothing else writes outcomes.
+ *
+ * On crash: a claim moves the row's next attempt into the future. If we crash after it, or the queue loses the job, the
+ * row is due again at that time. If the queue still has the job's id, it ignores the duplicate. Time slots of a crashed
+ * process are lost.
+ */
 import { type Patience, retryWhileUnavailable } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import {
@@ -9,15 +21,6 @@ import {
   prepareReleased,
   releaseClaim,
 } from './outbox.ts';
-/**
- * Moves due mails from the outbox to the queue, as pointers.
- *
- * Guarantee: the queue holds a bounded number of mails however many the outbox holds. Any number of relays may run, as
- * only one of them claims a row (`for update skip locked`).
- *
- * On crash: a claim moves the row's next attempt into the future. If we crash after it, or the queue loses the job, the
- * row is due again at that time. If the queue still has the job's id, it ignores the duplicate.
- */
 
 /** The queue as the relay uses it. */
 export interface MailQueue {
@@ -75,10 +78,7 @@ function jobOf({ pointer: data, isAlone }: ClaimedMail) {
  * The next free slot is a row of the database. Each request moves it ahead by the number of slots it takes. It never
  * lies in the past: unused slots are lost, not saved up (a leaky bucket of one, the Generic Cell Rate Algorithm of
  * ITU-T I.371). The row is never further ahead than MOST_AHEAD, even after crashes and changes of the clock.
- *
- * On crash: the slots of the process are lost; no other process gets them.
  */
-
 export interface RateLimiter {
   /** Resolves to true when one more mail may go, to false when stopped. @throws when the database cannot be reached */
   turn(): Promise<boolean>;
@@ -86,7 +86,7 @@ export interface RateLimiter {
   stop(): void;
 }
 
-interface Turn {
+interface RateSlot {
   resolve(may: boolean): void;
   reject(error: unknown): void;
 }
@@ -94,11 +94,11 @@ interface Turn {
 /** More than all processes together take ahead in normal operation: each takes the slots of about a second. */
 const MOST_AHEAD = '60 seconds';
 
-/** @param rate mails a second over all processes */
+/** Opens the limit of mails. @param rate mails a second over all processes */
 export function openRateLimiter(db: Db, rate: number): RateLimiter {
-  let asking: Turn[] = [];
+  let asking: RateSlot[] = [];
   let isStopped = false;
-  const waiting = new Map<NodeJS.Timeout, Turn>();
+  const waiting = new Map<NodeJS.Timeout, RateSlot>();
 
   async function take(): Promise<void> {
     const turns = asking;
@@ -110,7 +110,7 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
       for (const { reject } of turns) reject(error);
     }
   }
-  function wait(turn: Turn, ms: number): void {
+  function wait(turn: RateSlot, ms: number): void {
     if (isStopped) {
       turn.resolve(false);
       return;
@@ -129,13 +129,17 @@ export function openRateLimiter(db: Db, rate: number): RateLimiter {
       }),
     stop() {
       isStopped = true;
-      for (const [timer, turn] of waiting) {
-        clearTimeout(timer);
-        turn.resolve(false);
-      }
-      waiting.clear();
+      giveUp(waiting);
     },
   };
+}
+
+function giveUp(waiting: Map<NodeJS.Timeout, RateSlot>): void {
+  for (const [timer, turn] of waiting) {
+    clearTimeout(timer);
+    turn.resolve(false);
+  }
+  waiting.clear();
 }
 
 /** Milliseconds until the first of `count` slots. */
@@ -151,14 +155,6 @@ async function firstOf(db: Db, count: number, rate: number): Promise<number> {
   return Math.max(0, rows[0]?.ms ?? 0);
 }
 
-/**
- * The only place that writes the outcomes of mails.
- *
- * Guarantee: a row settles once, and its import counts it in the same transaction.
- *
- * On crash: the outcome is unknown and the mail is delivered again with the same Message-ID.
- */
-
 /** How one attempt ended. `state` pending: retried after `delayMs`. */
 export interface MailOutcome {
   id: string;
@@ -173,7 +169,7 @@ export interface MailOutcome {
  * Writes the outcomes of many mails at once. A mail that was sent counts as sent regardless of other attempts; a
  * failure counts only for its own attempt. Each mail settles, and is counted on its import, once.
  */
-export async function settleMails(pool: Pool, outcomes: MailOutcome[]): Promise<void> {
+export async function recordDeliveries(pool: Pool, outcomes: MailOutcome[]): Promise<void> {
   await transaction(pool, async (db) => {
     // Locks imports before mails, as an undo does, whose deletes reach the mails: the two cannot deadlock.
     const imports = outcomes.flatMap((o) => (o.importId && o.state !== 'pending' ? [o.importId] : []));

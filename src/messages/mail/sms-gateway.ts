@@ -1,6 +1,3 @@
-import type { SendResult, TextTransport } from './message.ts';
-import type { TextMessage } from './texts.ts';
-
 /**
  * Delivers text messages through an HTTP gateway (SMS_URL), which gets `POST {to, text}` as JSON.
  *
@@ -9,6 +6,8 @@ import type { TextMessage } from './texts.ts';
  * On crash: between the gateway's response and our record of it, the same request is sent again, with the same
  * `Idempotency-Key`.
  */
+import type { SendResult, TextTransport } from './message.ts';
+import type { TextMessage } from './texts.ts';
 
 const SEND_MS = 15_000;
 

@@ -1,14 +1,14 @@
-import { Readable } from 'node:stream';
-import SMTPPool from 'nodemailer/lib/smtp-pool';
-import type { ComposedMail, SendResult, Transport } from './message.ts';
 /**
  * Delivers mail over SMTP, on a bounded number of persistent connections.
  *
- * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS after its wait
- * for a connection.
+ * Guarantee: a mail that the server acknowledged is reported as sent, and no send takes longer than SEND_MS after its
+ * wait for a connection.
  *
  * On crash: between the server's acknowledgement and our record of it, the mail is sent again with the same Message-ID.
  */
+import { Readable } from 'node:stream';
+import SMTPPool from 'nodemailer/lib/smtp-pool';
+import type { ComposedMail, SendResult, Transport } from './message.ts';
 
 /** Connections of one process; further deliveries wait for a free one. */
 export const SMTP_CONNECTIONS = 8;
@@ -51,8 +51,8 @@ export function openSmtp(url: string): Transport {
 type PoolMail = Parameters<SMTPPool['send']>[0];
 
 /**
- * Hands the message to the pool without nodemailer's mailer around it, which would parse the envelope and the message, and
- * pass the bytes through more streams. They are complete.
+ * Hands the message to the pool without nodemailer's mailer around it, which would parse the envelope and the message,
+ * and pass the bytes through more streams. They are complete.
  */
 function sendBy(pool: SMTPPool, mail: ComposedMail): Promise<SendResult> {
   return new Promise((resolve) => {

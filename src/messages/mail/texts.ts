@@ -1,12 +1,12 @@
-import type { LinkKind } from '../../contract/link-templates.ts';
-import { type Html, html } from '../../platform/html/layout.ts';
 /**
- * The content of emails: subject, text and HTML.
+ * The content of emails (subject, text and HTML) and of text messages.
  *
- * Guarantee: the text holds exactly one URL, the link; a notice holds none. Names come from imports and are not
- * trusted: they are reduced to one line, escaped in HTML, and left out where a mail program would turn them into a
- * link. Nothing remote is loaded.
+ * Guarantee: the same facts give the same message. The text of an email holds exactly one URL, the link; a notice and a
+ * text message hold none. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
+ * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
+import type { LinkKind } from '../../contract/link-templates.ts';
+import { type Html, html } from '../../platform/html/html.ts';
 
 export interface MailFacts {
   kind: LinkKind;
@@ -31,7 +31,7 @@ interface Words {
   ignore: string;
 }
 
-/** Renders the email; the same facts give the same email. */
+/** Renders an email with a link. */
 export function renderMail(facts: MailFacts): MailContent {
   const name = harmless(facts.displayName);
   const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
@@ -89,7 +89,7 @@ function wordsOf(kind: LinkKind, org: string, userName: string): Words {
   }
 }
 
-/** The name as one line of text; empty when it holds a link. Exported for the To header. */
+/** The name as one line of text; empty when it holds a link. */
 export function harmless(name: string): string {
   const line = name
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
@@ -100,7 +100,7 @@ export function harmless(name: string): string {
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
 
-/** `24 November 2025, 03:26 UTC` */
+/** The time as `24 November 2025, 03:26 UTC`. */
 function utc(at: Date): string {
   return `${DAY.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 }
@@ -133,13 +133,6 @@ function linkBody(words: Words, greeting: string, link: string, until: string): 
 `;
 }
 
-/**
- * The content and recipient of text messages.
- *
- * Guarantee: the same outbox row gives the same message. It holds the code and no URL; a name that phones would turn
- * into a link is left out.
- */
-
 /** A text message ready for any transport. */
 export interface TextMessage {
   /** Outbox id. */
@@ -165,7 +158,7 @@ export interface TextFacts {
 const MAX_NAME = 40;
 const MINUTE = 60_000;
 
-/** @throws Error when the user has no phone number */
+/** Renders the text message that carries a code. @throws Error when the user has no phone number */
 export function composeText(facts: TextFacts): TextMessage {
   if (facts.to === null) throw new Error('The user has no phone number.');
   const name = harmless(facts.orgName);

@@ -1,9 +1,9 @@
-import { withTimeout } from '../../platform/timeouts.ts';
 /**
  * Checks whether we can reach a mail server and log in to it. Nothing is sent.
  *
  * Guarantee: answers within VERIFY_MS; the reason for a failure names no host, no user and no password.
  */
+import { withTimeout } from '../../platform/timeouts.ts';
 
 export type SmtpAnswer = { answers: true } | { answers: false; reason: string };
 

@@ -1,4 +1,3 @@
-import type { Db } from '../../platform/db/pool.ts';
 /**
  * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration).
  *
@@ -6,6 +5,7 @@ import type { Db } from '../../platform/db/pool.ts';
  *
  * On crash: a claim moves the next attempt into the future; after a crash, the message is due again at that time.
  */
+import type { Db } from '../../platform/db/pool.ts';
 
 export interface DueWebhook {
   id: string;

@@ -1,12 +1,14 @@
+/**
+ * Webhook signatures as specified by "Standard Webhooks" 1.0.0: HMAC-SHA256 over id, time and body, so that a receiver
+ * can verify who sent the message and when, and that it was not changed.
+ *
+ * The secret of an organization is encrypted at rest and shown once, when it is created. A new one replaces the old one
+ * at once, also for messages that are still to be sent.
+ */
 import { createHmac, randomBytes } from 'node:crypto';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-
-/**
- * Webhook signatures as specified by "Standard Webhooks" 1.0.0: HMAC-SHA256 over id, time and body, so that a receiver
- * can verify who sent the message and when, and that it was not changed.
- */
 
 const PREFIX = 'whsec_';
 /** The specification requires 24 to 64. */
@@ -31,12 +33,6 @@ export function signatureHeaders(secret: string, { id, at, body }: SignedMessage
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': `v1,${signature}` };
 }
-
-/**
- * An organization's webhook secret: at most one, encrypted at rest, shown once when it is created.
- * A new one replaces the old one at once, also for messages that are still to be sent.
- * On crash: before the commit, the old one stays.
- */
 
 /** The purpose and the organization that an encrypted secret is bound to. */
 export const webhookSeal = (orgId: string) => `webhook-secret:${orgId}`;

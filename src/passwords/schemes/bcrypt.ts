@@ -13,7 +13,7 @@ import { bcryptWork } from '../work.ts';
  * the time that JavaScript takes; bcryptjs does on platforms for which that package has no binary.
  *
  * Guarantee: both libraries give the same bytes for every password, salt and cost. The call is synchronous, so that it
- * runs in the thread of its task, and the limits of `hasher.ts` hold: the package's other functions use libuv's
+ * runs in the thread of its task, and the limits of `src/passwords/hasher.ts` hold: the package's other functions use libuv's
  * threads.
  */
 

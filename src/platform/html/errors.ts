@@ -1,18 +1,23 @@
-import type { ErrorRequestHandler } from 'express';
+/**
+ * Error pages for people: what every one of them does, and those of all requests under `/ui`.
+ *
+ * Guarantee: the text of a page under `/ui` is fixed and depends only on the status; nothing else of the error is
+ * shown. Server errors are logged.
+ */
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
+import type { ApiError } from '../errors.ts';
 import { levelOf, publicError } from '../http/errors.ts';
 import { requestIdOf } from '../http/requests.ts';
 import { loggable } from '../logger.ts';
-import { type Page, problemPage, sendPage } from './layout.ts';
+import { problemPage, sendPage } from './layout.ts';
 
-/**
- * Error pages for people, for any request under `/ui` that fails.
- *
- * Guarantee: the text is fixed and depends only on the status; nothing else of the error is shown. Server errors are
- * logged.
- */
+/** Mount it at `/ui`, after all routes. */
+export function pageErrors(logger: Logger): ErrorRequestHandler {
+  return errorHandler(logger, 'page failed', ({ http }, _req, res) => sendPage(res, http, ofStatus(PAGES, http)));
+}
 
-/** By status. Any other status below 500 gets the page for 400; all others get the page for 500. */
+/** The page of each status. */
 export const PAGES = {
   400: problemPage('Something went wrong', 'The form could not be read. Please go back and try again.'),
   403: problemPage(
@@ -29,15 +34,29 @@ export const PAGES = {
   503: problemPage('Please try again later', 'The service is not available right now. Your data is safe.'),
 };
 
-/** Mount it at `/ui`, after all routes. */
-export function pageErrors(logger: Logger): ErrorRequestHandler {
-  return (error: unknown, _req, res, next) => {
-    const { http, id, retryAfterS } = publicError(error);
-    res.locals.errorId = id;
-    if (http >= 500) logger[levelOf(http)]({ requestId: requestIdOf(res), err: loggable(error) }, 'page failed');
+/**
+ * Answers a request that failed: logs errors of the server, and says when to try again.
+ * @param logged the message in the log
+ * @param show answers with what the caller may see of the error
+ */
+export function errorHandler(
+  logger: Logger,
+  logged: string,
+  show: (error: ApiError, req: Request, res: Response) => void,
+): ErrorRequestHandler {
+  return (error: unknown, req, res, next) => {
+    const shown = publicError(error);
+    res.locals.errorId = shown.id;
+    if (shown.http >= 500) {
+      logger[levelOf(shown.http)]({ requestId: requestIdOf(res), err: loggable(error) }, logged);
+    }
     if (res.headersSent) return next(error);
-    if (retryAfterS !== undefined) res.set('Retry-After', String(retryAfterS));
-    const known: Partial<Record<number, Page>> = PAGES;
-    sendPage(res, http, known[http] ?? (http < 500 ? PAGES[400] : PAGES[500]));
+    if (shown.retryAfterS !== undefined) res.set('Retry-After', String(shown.retryAfterS));
+    show(shown, req, res);
   };
+}
+
+/** What is said about a status; another one below 500 counts as 400, all others as 500. */
+export function ofStatus<T>(known: Readonly<Record<400 | 500, T> & Partial<Record<number, T>>>, http: number): T {
+  return known[http] ?? known[http < 500 ? 400 : 500];
 }

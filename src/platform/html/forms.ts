@@ -1,165 +1,99 @@
-import express from 'express';
-import {
-  alert,
-  field,
-  type Html,
-  hidden,
-  html,
-  messagePage,
-  newPasswordFields,
-  type Page,
-  type Problem,
-  problemPage,
-  titled,
-} from './layout.ts';
-
 /**
- * The pages that the links in emails open, and the page that requests such an email; and how forms are read.
+ * The building blocks of forms, and what is read from a form that was sent.
  *
- * The pages work without JavaScript; a GET shows a form and changes nothing. Forms are sent to a relative address, as
- * BASE_URL may have a path. Any field of a form or a query may be missing, repeated or too long.
+ * Guarantee: every field has a label; a problem comes first in the title, is shown at the top of the page, and is
+ * linked to the fields it is about.
  */
-
-/** The parameters of the link, which the form sends too. */
-export interface Link {
-  userId: string;
-  code: string;
-}
-
-export function verifyForm(link: Link): Page {
-  return {
-    title: 'Confirm your email address',
-    body: html`<h1>Confirm your email address</h1>
-<p id="why">Select the button to confirm that this address is yours.</p>
-<form method="post" action="verify">
-${hidden({ ...link })}
-<button type="submit" aria-describedby="why" autofocus>Confirm email address</button>
-</form>`,
-  };
-}
-
-/** `init` sets the first password; `reset` replaces a forgotten one. */
-export type PasswordForm = 'init' | 'reset';
-
-const WORDS: Record<PasswordForm, { title: string; why: string }> = {
-  init: {
-    title: 'Choose your password',
-    why: 'This confirms your email address and activates your account.',
-  },
-  reset: {
-    title: 'Choose a new password',
-    why: 'It replaces your old password. You will be signed out on all your devices.',
-  },
-};
-
-/** @param rules for the new password */
-export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): Page {
-  const { title, why } = WORDS[action];
-  return {
-    title: titled(title, problem),
-    body: html`<h1>${title}</h1>
-<p>${why}</p>
-${alert(problem)}
-<form method="post" action="${action}">
-${hidden({ ...link })}${newPasswordFields(rules, problem)}
-<button type="submit">Set password</button>
-</form>`,
-  };
-}
-
-/**
- * Instead of a form whose link is no longer good: one button asks for a new link.
- * @param action the form that the link belonged to
- */
-export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): Page {
-  const more = html`<form method="post" action="new-link">
-${hidden({ userId, action })}
-<button type="submit">Send a new one</button>
-</form>`;
-  return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
-}
-
-/** What follows a request for a new link; the page does not tell whether the user exists. */
-export function newLinkPage(): Page {
-  const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
-  return messagePage(
-    'Check your email',
-    'If there is something left to do, an email with a new link is on its way.',
-    more,
-  );
-}
-
-/** The login that led to the page; both values are empty without one. */
-export interface ForgotOrigin {
-  /** Id of the login to return to. */
-  login: string;
-  /** The organization that the application named. */
-  organization: string;
-}
-
-/** `label`: see `nameLabel`. */
-export interface ForgotNames {
-  label: string;
-  loginName: string;
-}
-
-export function forgotForm(
-  { login, organization }: ForgotOrigin,
-  { label, loginName }: ForgotNames,
-  problem?: Problem,
-): Page {
-  const names = { name: 'loginName', label, type: 'text', autocomplete: 'username' } as const;
-  return {
-    title: titled('Forgot password?', problem),
-    body: html`<h1>Forgot password?</h1>
-<p>Enter your ${label.toLowerCase()}. We will email you a link to choose a new password.</p>
-${alert(problem)}
-<form method="post" action="forgot">
-${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}
-<button type="submit">Send link</button>
-</form>
-${backToLogin(login)}`,
-  };
-}
-
-/** What follows a request for an email; the page does not tell whether the login name exists. */
-export function forgotDonePage(login: string): Page {
-  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
-${backToLogin(login)}`;
-  return messagePage(
-    'Check your email',
-    'If an account with that login name exists, an email with a link is on its way.',
-    more,
-  );
-}
-
-function backToLogin(login: string): Html | undefined {
-  return login
-    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
-    : undefined;
-}
+import express from 'express';
+import { type Html, html } from './html.ts';
 
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
 export const readForm = express.urlencoded({ extended: false, inflate: false, limit: 16 * 1024 });
 
-/** A field's value; empty when the field is missing or repeated. */
+/** A field of a form or a parameter of a query; empty when it is missing or repeated. */
 export function text(source: unknown, name: string): string {
   const value = (source as Record<string, unknown> | undefined)?.[name];
   return typeof value === 'string' ? value : '';
 }
 
-/** What is wrong with the repetition of a new password; undefined when it is the same. */
-export function repetitionProblem(password: string, repeated: string): Problem | undefined {
-  return password === repeated
-    ? undefined
-    : { message: 'The passwords do not match. Please enter the same one twice.' };
+/** What is wrong with the submitted form. */
+export interface Problem {
+  message: string;
+  /** Names of the fields it is about; absent: all fields of the form. */
+  fields?: readonly string[];
 }
 
-/**
- * The label of the field for the name, by the names that the organization allows; without an organization, by all.
- * @param names `userName`, `loginName`, `email`
- */
-export function nameLabel(names: readonly string[]): string {
-  if (!names.includes('email')) return 'Login name';
-  return names.length === 1 ? 'Email' : 'Login name or email';
+/** Screen readers read the title first. */
+export function titled(title: string, problem: Problem | undefined): string {
+  return problem ? `Problem: ${title}` : title;
+}
+
+/** The problem's text, under the id that `field` refers to. */
+export function alert(problem: Problem | undefined): Html | undefined {
+  return (
+    problem && html`<div class="problem" role="alert">${WARNING}<span id="problem">${problem.message}</span></div>`
+  );
+}
+
+const WARNING = html`<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm1 13.5H9v-2h2zm0-4H9v-5h2z"/></svg>`;
+
+export interface Field {
+  name: string;
+  label: string;
+  /** Default: `text`. */
+  type?: string;
+  /** Default: `off`. */
+  autocomplete?: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
+  value?: string | undefined;
+  hint?: string | undefined;
+  /** What is wrong with the form; it is shown under the id `problem`. */
+  problem?: Problem | undefined;
+  /** What is wrong with this field, to be shown below it. */
+  wrong?: string | undefined;
+  isOptional?: boolean;
+  /** The value is copied from another screen or a letter. */
+  isCode?: boolean;
+  autofocus?: boolean;
+  /** Further attributes of the input. */
+  more?: Html;
+}
+
+/** A field, with its hint and what is wrong with it. */
+export function field(of: Field): Html {
+  const { name, label, type = 'text', autocomplete = 'off', value } = of;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${keyboard(autocomplete, of.isCode)}${
+    value ? html` value="${value}"` : undefined
+  }${of.isOptional ? undefined : html` required`}${described(of)}${of.autofocus ? html` autofocus` : undefined}${of.more}>
+${remarks(of)}</div>`;
+}
+
+/** Phone keyboards must not autocorrect names, and must show digits for a code. */
+function keyboard(autocomplete: Field['autocomplete'], isCode: boolean | undefined): Html | undefined {
+  if (autocomplete === 'username') return html` autocapitalize="none" autocorrect="off" spellcheck="false"`;
+  if (autocomplete === 'one-time-code') return html` class="code" inputmode="numeric" spellcheck="false"`;
+  return isCode ? html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"` : undefined;
+}
+
+export type Remarks = Pick<Field, 'name' | 'hint' | 'problem' | 'wrong'>;
+
+/** The attributes of an input that lead to what is said about it by `alert` and `remarks`. */
+export function described({ name, hint, problem, wrong }: Remarks): Html {
+  const isAbout = problem && (!problem.fields || problem.fields.includes(name));
+  const ids = [isAbout && 'problem', wrong && `${name}-wrong`, hint && `${name}-hint`].filter(Boolean).join(' ');
+  return html`${isAbout || wrong ? html` aria-invalid="true"` : undefined}${ids && html` aria-describedby="${ids}"`}`;
+}
+
+/** The hint of a field, and what is wrong with it. */
+export function remarks({ name, hint, wrong }: Remarks): Html {
+  return html`${hint && html`<p class="hint" id="${name}-hint">${hint}</p>\n`}${wrong && html`<p class="wrong" id="${name}-wrong">${wrong}</p>\n`}`;
+}
+
+/** What a form sends without showing it. */
+export function hidden(values: Readonly<Record<string, string>>): Html {
+  const inputs = Object.entries(values).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
+  );
+  return html`${inputs}`;
 }

@@ -1,15 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import type { Response } from 'express';
-
 /**
- * The layout of every page for people, the headers that it is sent with, and the building blocks that it is made of.
+ * The pages for people who sign in: a plain card in the middle of a wide screen, the full screen on a phone. Their
+ * document, headers and logo are also those of the console, which has a style sheet of its own.
  *
  * Guarantee: a page loads nothing, runs no script except the one it is rendered with, is never cached, cannot be
- * framed, and never sends its own address, which may hold a code, to another site. Every field has a label; a problem
- * comes first in the title, is shown at the top of the page, and is linked to the fields it is about.
+ * framed, and never sends its own address, which may hold a code, to another site. Text and field outlines meet the
+ * contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark, focus is visible, and nothing moves for users who
+ * prefer reduced motion.
  */
+import { randomBytes } from 'node:crypto';
+import type { Response } from 'express';
+import { type Html, html } from './html.ts';
 
-export interface Page {
+export interface HtmlPage {
   title: string;
   body: Html;
 }
@@ -21,54 +23,36 @@ export interface PageOptions {
   script?: string;
 }
 
-/** Markup that is safe to put into a page unchanged. */
-export interface Html {
-  readonly markup: string;
-}
-
-/** What is wrong with the submitted form. */
-export interface Problem {
-  message: string;
-  /** Names of the fields it is about; absent: all fields of the form. */
-  fields?: readonly string[];
-}
-
-export interface Field {
-  name: string;
-  label: string;
-  type: 'text' | 'password';
-  autocomplete: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
-  value?: string | undefined;
-  hint?: string;
-  problem?: Problem | undefined;
-  autofocus?: boolean;
-}
-
-/** An origin that the policy's grammar can express (CSP level 3 section 2.3.1); IPv6 addresses are not among them. */
-const NAMED = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
-
 /** Sends a page as the response. */
-export function sendPage(res: Response, status: number, page: Page, options?: PageOptions): void {
+export function sendPage(res: Response, status: number, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
   res.status(status).set(headers).send(markup);
 }
 
 /** A page's headers and markup, for callers that do not use Express. */
-export function renderPage(page: Page, { formTargets = [], script }: PageOptions = {}) {
+export function renderPage(page: HtmlPage, { formTargets = [], script }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
   const formAction = ["'self'", ...formTargets].join(' ');
   const scripts = script ? ` script-src 'nonce-${nonce}';` : '';
   const headers = {
-    'Content-Type': 'text/html; charset=utf-8',
+    ...PAGE_HEADERS,
     'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
-    // Not `no-referrer`: with it, browsers would not send the origin of our own forms either.
-    'Referrer-Policy': 'same-origin',
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Frame-Options': 'DENY',
   };
-  return { headers, markup: document(page, nonce, script).markup };
+  return { headers, markup: card(page, nonce, script).markup };
 }
+
+/** The headers of every page, the console's among them. Each page adds its `Content-Security-Policy`. */
+export const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  // Not `no-referrer`: with it, browsers would not send the origin of our own forms either.
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+/** An origin that the policy's grammar can express (CSP level 3 section 2.3.1); IPv6 addresses are not among them. */
+const NAMED = /^https?:\/\/[a-z0-9.-]+(?::\d+)?$/;
 
 /**
  * An address as a source for the policy's `form-action`. Chromium applies it to every redirect that follows the form,
@@ -80,7 +64,25 @@ export function formTarget(uri: string): string {
   return NAMED.test(origin) ? origin : protocol;
 }
 
-function document({ title, body }: Page, nonce: string, script?: string): Html {
+function card({ title, body }: HtmlPage, nonce: string, script?: string): Html {
+  return document(
+    title,
+    html`<style nonce="${nonce}">${{ markup: STYLE }}</style>`,
+    html`<div class="card">
+<header>
+${LOGO}
+<span>Muster</span>
+</header>
+<main>
+${body}
+</main>
+</div>
+${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}`,
+  );
+}
+
+/** The document of every page, the console's among them. @param head its styles and scripts */
+export function document(title: string, head: Html, body: Html): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -89,34 +91,25 @@ function document({ title, body }: Page, nonce: string, script?: string): Html {
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
-<style nonce="${nonce}">${{ markup: STYLE }}</style>
+${head}
 </head>
 <body>
-<div class="card">
-${WORDMARK}
-<main>
 ${body}
-</main>
-</div>
-${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}
 </body>
 </html>
 `;
 }
 
-/** The product's logo and name. */
-const WORDMARK = html`<header>
-<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 20V6.2C3 4.6 4.9 3.8 6 5l6 6.6L18 5c1.1-1.2 3-.4 3 1.2V20h-4v-8.3l-3.5 3.9a2 2 0 0 1-3 0L7 11.7V20z"/></svg>
-<span>Muster</span>
-</header>`;
+/** The product's logo; `src/console/browser/logo.svg` is the icon of the window. */
+export const LOGO = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 20V6.2C3 4.6 4.9 3.8 6 5l6 6.6L18 5c1.1-1.2 3-.4 3 1.2V20h-4v-8.3l-3.5 3.9a2 2 0 0 1-3 0L7 11.7V20z"/></svg>`;
 
 /** A page with a message and no form. */
-export function messagePage(title: string, message: string, more?: Html): Page {
+export function messagePage(title: string, message: string, more?: Html): HtmlPage {
   return { title, body: said(DONE, title, message, more) };
 }
 
 /** A page about a problem that no input can fix. */
-export function problemPage(title: string, message: string, more?: Html): Page {
+export function problemPage(title: string, message: string, more?: Html): HtmlPage {
   return { title: `Problem: ${title}`, body: said(STOPPED, title, message, more) };
 }
 
@@ -127,92 +120,8 @@ function said(mark: Html, title: string, message: string, more?: Html): Html {
 const DONE = html`<div class="mark good"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg></div>`;
 const STOPPED = html`<div class="mark bad"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 5.5v8M12 18.2v.1"/></svg></div>`;
 
-/** Screen readers read the title first. */
-export function titled(title: string, problem: Problem | undefined): string {
-  return problem ? `Problem: ${title}` : title;
-}
-
-/** The problem's text, under the id that `field` refers to. */
-export function alert(problem: Problem | undefined): Html | undefined {
-  return (
-    problem && html`<div class="problem" role="alert">${WARNING}<span id="problem">${problem.message}</span></div>`
-  );
-}
-
-const WARNING = html`<svg viewBox="0 0 20 20" aria-hidden="true"><path d="M10 1a9 9 0 1 0 0 18 9 9 0 0 0 0-18zm1 13.5H9v-2h2zm0-4H9v-5h2z"/></svg>`;
-
-/** A required field. */
-export function field({ name, label, type, autocomplete, value, hint, problem, autofocus }: Field): Html {
-  const isInvalid = problem && (!problem.fields || problem.fields.includes(name));
-  const described = [isInvalid ? 'problem' : '', hint ? `${name}-hint` : ''].filter(Boolean).join(' ');
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}"${EXTRA[autocomplete]}${
-    value ? html` value="${value}"` : undefined
-  } required${isInvalid ? html` aria-invalid="true"` : undefined}${
-    described ? html` aria-describedby="${described}"` : undefined
-  }${autofocus ? html` autofocus` : undefined}>
-${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>\n` : undefined}</div>`;
-}
-
-/** Phone keyboards must not autocorrect names, and must show digits for a code. */
-const EXTRA: Partial<Record<Field['autocomplete'], Html>> = {
-  username: html` autocapitalize="none" autocorrect="off" spellcheck="false"`,
-  'one-time-code': html` class="code" inputmode="numeric" spellcheck="false"`,
-  off: html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"`,
-};
-
-/**
- * The two fields of a new password.
- * @param rules for it, shown before the user types
- */
-export function newPasswordFields(rules: string, problem: Problem | undefined): Html {
-  const both = { type: 'password', autocomplete: 'new-password', problem } as const;
-  return html`${field({ ...both, name: 'password', label: 'New password', hint: rules, autofocus: true })}
-${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
-}
-
-export function hidden(values: Record<string, string>): Html {
-  const inputs = Object.entries(values).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
-  );
-  return html`${inputs}`;
-}
-
-type Value = Html | string | number | undefined | Value[];
-
-const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-
-/**
- * Builds markup; arrays are joined, undefined is empty.
- *
- * Guarantee: every value in the template is escaped for text and for quoted attributes, unless the value is itself the
- * result of an `html` template.
- */
-export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
-  let markup = parts[0] as string;
-  for (const [i, value] of values.entries()) markup += toMarkup(value) + parts[i + 1];
-  return { markup };
-}
-
-function toMarkup(value: Value): string {
-  if (value === undefined) return '';
-  if (Array.isArray(value)) return value.map(toMarkup).join('');
-  return typeof value === 'object' ? value.markup : escapeHtml(String(value));
-}
-
-/** Escapes text for use between tags or inside a quoted attribute. */
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (c) => ENTITIES[c] as string);
-}
-
-/**
- * The style sheet of all pages: a plain card in the middle of a wide screen, the full screen on a phone.
- *
- * Guarantee: text and field outlines meet the contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark, focus is
- * visible, and nothing moves for users who prefer reduced motion.
- */
-export const STYLE = `
+/** The style sheet of the card. */
+const STYLE = `
 :root {
   --page: #eef1f7; --card: #fff; --text: #171b26; --soft: #535b6c; --line: #868ea0; --hair: #e2e6ee;
   --accent: #1f4fd8; --accent-strong: #173da8; --on-accent: #fff; --tint: #eef2fd; --glow: #dfe7fb;

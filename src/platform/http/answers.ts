@@ -11,13 +11,13 @@ const CHUNK_CHARS = 65_536;
 /** What is ready is sent after this time, as the next piece may take long. */
 const CHUNK_MS = 1000;
 
-export interface Page {
+export interface ResultPage {
   offset: number;
   limit: number;
   asc: boolean;
 }
 
-export interface TokenPage extends Page {
+export interface TokenPage extends ResultPage {
   /** Where the page begins, from the answer with the page before it. An offset counts from there. */
   pageToken?: string;
 }
@@ -44,7 +44,7 @@ export function tokenPaging(token: z.ZodType<string>) {
     .transform((q): TokenPage => ({ ...pageOf(q), ...(q?.pageToken ? { pageToken: q.pageToken } : {}) }));
 }
 
-function pageOf(q: z.output<typeof page> | undefined): Page {
+function pageOf(q: z.output<typeof page> | undefined): ResultPage {
   return { offset: q?.offset ?? 0, limit: q?.limit || DEFAULT_LIMIT, asc: q?.asc ?? true };
 }
 

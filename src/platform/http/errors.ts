@@ -12,7 +12,7 @@ import { pathOf, requestIdOf } from './requests.ts';
  * Guarantee: a caller sees the text of an ApiError only. For any other error they get a fixed sentence, and the error
  * goes to the log with the request's id. Texts of Express's body parsers are not used, as they may quote the body. Row
  * contents are never logged: a PostgreSQL error's `detail` can contain them. A store that is unavailable fails every
- * request: the log names it once in some seconds (logger.ts), and the access log has each request.
+ * request: the log names it once in some seconds (src/platform/logger.ts), and the access log has each request.
  */
 
 /**
@@ -88,11 +88,12 @@ function wrongMethod(res: Response, allowed: string[]): ApiError {
 
 /** Aborted when the connection is closed before the response is complete, so that nothing more is computed for it. */
 export function goneSignal(res: Response): AbortSignal {
-  const gone = new AbortController();
+  const clientAborted = new AbortController();
   res.once('close', () => {
-    if (!res.writableFinished) gone.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
+    if (!res.writableFinished)
+      clientAborted.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
   });
-  return gone.signal;
+  return clientAborted.signal;
 }
 
 /** Whether the cause of `error` is a database that is unreachable or cannot serve right now, as opposed to a bug. */

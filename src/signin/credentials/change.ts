@@ -1,15 +1,15 @@
-import { permissionDenied } from '../../contract/permissions.ts';
-import type { Standing, User } from '../../directory/users/store.ts';
-import { ANYBODY } from '../../messages/mail/codes.ts';
-import { type AppendedEvent, appendEvent, type Details, details } from '../../platform/db/events.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
 /**
  * The only way to change a user's addresses and password.
  *
  * Guarantee: a change and its event are one transaction, with the user's row locked, so a code created before a change
  * of address cannot be used after it.
  */
+import { permissionDenied } from '../../contract/permissions.ts';
+import type { Relation, User } from '../../directory/users/store.ts';
+import { ANYBODY } from '../../messages/mail/codes.ts';
+import { type AppendedEvent, appendEvent, type Details, details } from '../../platform/db/events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
 
 export interface Delivery {
   isVerified?: unknown;
@@ -23,8 +23,8 @@ export interface Delivery {
  * link of an email leads: it may go to the address of somebody else.
  * @throws ApiError 403
  */
-export function requireVouching(standing: Standing, input: Delivery): void {
-  if (standing === 'manager') return;
+export function requireVouching(relation: Relation, input: Delivery): void {
+  if (relation === 'manager') return;
   const template = (input.sendCode ?? input.sendLink)?.urlTemplate;
   if (input.isVerified === true || input.returnCode !== undefined || template !== undefined) throw permissionDenied();
 }

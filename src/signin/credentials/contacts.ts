@@ -1,3 +1,9 @@
+/**
+ * Sets a user's email address or phone number, and sends or returns the code that confirms it.
+ *
+ * Guarantee: a code confirms only the address or number that it was created for, as a change revokes all codes sent to
+ * the old one. Everything here runs in the caller's transaction, with the user's row locked.
+ */
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import {
   type ContactDeps,
@@ -16,12 +22,6 @@ import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { type Changed, changeUser, recordRequest } from './change.ts';
-/**
- * Sets a user's email address, and sends or returns the code that confirms it.
- *
- * Guarantee: a code confirms only the address it was created for, as a change of address revokes all codes sent to the
- * old one. Everything here runs in the caller's transaction, with the user's row locked.
- */
 
 /**
  * Sets the address of a human, whose row is locked. It counts as verified if the input says so, or if it equals the
@@ -82,13 +82,6 @@ export async function resendEmailCode(
 export function requireAddress(email: string | null): void {
   if (email === null) throw new ApiError('FAILED_PRECONDITION', 'EMAIL-NONE', 'The user has no email address.');
 }
-
-/**
- * Sets or removes a user's phone number, and sends or returns the code that confirms it.
- *
- * Guarantee: as for email addresses, a code confirms only the number it was created for. Everything here runs in the
- * caller's transaction, with the user's row locked.
- */
 
 /**
  * Sets the number of a human, whose row is locked. It counts as verified if the input says so, or if it equals the

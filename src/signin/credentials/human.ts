@@ -1,84 +1,3 @@
-import { type Request, type Response, Router } from 'express';
-import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
-import { type HumanChange, humanChange } from '../../contract/humans.ts';
-import { type Caller, callerOf, permissionDenied } from '../../contract/permissions.ts';
-import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
-import { userDetails } from '../../directory/users/read.ts';
-import { postHuman, requireAllowedTemplate } from '../../directory/users/routes.ts';
-import {
-  findUser,
-  nameClash,
-  reachForChange,
-  type Standing,
-  type User,
-  userNotFound,
-} from '../../directory/users/store.ts';
-import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
-import { type Db, transaction } from '../../platform/db/pool.ts';
-import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
-import { countTry } from '../../platform/http/limits.ts';
-import { badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
-import type { LoginDeps, Origin } from '../login/check.ts';
-import { originOfCall } from '../login/origin.ts';
-import { requireOwnerProof } from '../login/owner-proof.ts';
-import { changeUser, requireHuman, requireVouching } from './change.ts';
-import { changeEmail, changePhone } from './contacts.ts';
-import { type PasswordWriter, preparePassword } from './password.ts';
-import { preparePasswordByCode } from './verification.ts';
-/** Changes a human's user name and profile, in the caller's transaction with the user's row locked. */
-
-/**
- * Does nothing if the name is exactly the same.
- * @throws ApiError 409 when another user of the organization has the name; the transaction is then aborted
- */
-export async function changeUserName(
-  db: Db,
-  user: User,
-  userName: string | undefined,
-  editor: string,
-): Promise<AppendedEvent | undefined> {
-  if (userName === undefined || userName === user.userName) return undefined;
-  const event = { type: 'user.username.changed', editor };
-  try {
-    return await changeUser(db, user, event, 'user_name = $4, user_name_key = $5', [userName, nameKey(userName)]);
-  } catch (error) {
-    throw nameClash(error);
-  }
-}
-
-/**
- * Absent fields keep their values; an empty display name becomes given and family name. Does nothing if all values are
- * unchanged.
- */
-export async function changeProfile(
-  db: Db,
-  user: User,
-  change: HumanChange['profile'],
-  editor: string,
-): Promise<AppendedEvent | undefined> {
-  const givenName = change?.givenName ?? user.givenName;
-  const familyName = change?.familyName ?? user.familyName;
-  const after = [
-    givenName,
-    familyName,
-    change?.nickName ?? user.nickName,
-    (change?.displayName ?? user.displayName) || displayNameOf(givenName ?? '', familyName ?? ''),
-    change?.preferredLanguage ?? user.preferredLanguage,
-    change?.gender === undefined ? user.gender : GENDERS.indexOf(change.gender),
-  ];
-  const { nickName, displayName, preferredLanguage, gender } = user;
-  const before = [user.givenName, user.familyName, nickName, displayName, preferredLanguage, gender];
-  if (after.every((value, i) => value === before[i])) return undefined;
-  const event = { type: 'user.human.profile.changed', editor };
-  return changeUser(
-    db,
-    user,
-    event,
-    'given_name = $4, family_name = $5, nick_name = $6, display_name = $7, preferred_language = $8, gender = $9',
-    after,
-  );
-}
-
 /**
  * Changes a human user: any of user name, profile, email address, phone number and password, all or nothing.
  *
@@ -87,6 +6,32 @@ export async function changeProfile(
  *
  * On crash: before the commit nothing has changed, except that a code in the request has lost one attempt.
  */
+import { type Request, type Response, Router } from 'express';
+import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
+import { type HumanChange, humanChange } from '../../contract/humans.ts';
+import { type Caller, callerOf, permissionDenied } from '../../contract/permissions.ts';
+import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
+import { userDetails } from '../../directory/users/read.ts';
+import { requireAllowedTemplate } from '../../directory/users/routes.ts';
+import {
+  accessForChange,
+  findUser,
+  nameClash,
+  type Relation,
+  type User,
+  userNotFound,
+} from '../../directory/users/store.ts';
+import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
+import { type Db, transaction } from '../../platform/db/pool.ts';
+import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
+import { countTry } from '../../platform/http/limits.ts';
+import { badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
+import { requireOwnerProof } from '../login/owner-proof.ts';
+import { changeUser, requireHuman, requireVouching } from './change.ts';
+import { changeEmail, changePhone } from './contacts.ts';
+import { type PasswordWriter, preparePassword } from './password.ts';
+import { preparePasswordByCode } from './verification.ts';
 
 export type ChangeDeps = HumanDeps & LoginDeps;
 
@@ -97,22 +42,55 @@ export interface ChangedHuman {
   phoneCode?: string;
 }
 
+/** The route that changes a human user. */
+export function humanChangeRoutes(deps: ChangeDeps): Router {
+  return Router().put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
+}
+
+async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
+  const caller = callerOf(res);
+  const userId = pathId(req, 'userId');
+  const { user, relation } = await accessForChange(deps.pool, caller, 'updateHumanUser', userId);
+  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
+  if (isTry(relation, body)) await countTry(req, res);
+  requireAllowed(relation, user, body);
+  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
+  const origin = originOfCall(req, res);
+  if (needsProof(user, relation, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+  res.json(await changeHuman(deps, caller, { userId, relation, origin }, body));
+}
+
+/** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
+function isTry(relation: Relation, { email, phone, password, currentPassword }: HumanChange): boolean {
+  if (relation === 'self') return Boolean(email ?? phone ?? password);
+  if (currentPassword !== undefined) return true;
+  return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
+}
+
+/** `changeHuman` itself checks a password or a code that comes with a new password. */
+function needsProof(user: User, relation: Relation, { email, phone, password }: HumanChange): boolean {
+  if (password?.currentPassword !== undefined) return false;
+  const setsOwn = relation === 'manager' && password !== undefined && password.verificationCode === undefined;
+  return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
+}
+
 /**
- * @param standing of the caller before the body was read; checked again with the user's row locked
+ * Changes the user.
+ * @param relation of the caller before the body was read; checked again with the user's row locked
  * @throws ApiError 400 USER-NOT-HUMAN, USER-INVALID, PASSWORD-POLICY, PASSWORD-CURRENT, CODE-INVALID; 403, 404; 409 if
  *   the name is taken
  */
 export async function changeHuman(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
+  { userId, relation, origin }: { userId: string; relation: Relation; origin: Origin },
   body: HumanChange,
 ): Promise<ChangedHuman> {
-  const writePassword = await prepareWriter(deps, caller, { userId, standing, origin }, body);
+  const writePassword = await prepareWriter(deps, caller, { userId, relation, origin }, body);
   return transaction(deps.pool, async (db) => {
-    const { user, standing } = await reachForChange(db, caller, 'updateHumanUser', userId, 'for update');
+    const { user, relation } = await accessForChange(db, caller, 'updateHumanUser', userId, 'for update');
     requireHuman(user, 'USER');
-    requireAllowed(standing, user, body);
+    requireAllowed(relation, user, body);
     return apply({ ...deps, db }, user, { ...body, writePassword }, caller.userId);
   });
 }
@@ -146,12 +124,12 @@ async function reread(db: Db, user: User, changed: AppendedEvent | undefined): P
   return now;
 }
 
-/** Whether the input changes anything. */
+/** Whether the input changes the address or asks for a code. */
 export function isNewEmail(user: User, input: EmailInput | undefined): input is EmailInput {
   return input !== undefined && !(input.email === user.email && asksNothing(input, user.emailVerified));
 }
 
-/** Whether the input changes anything. */
+/** Whether the input changes the number or asks for a code. */
 export function isNewPhone(user: User, input: PhoneInput | undefined): input is PhoneInput {
   return input !== undefined && !(input.phone === user.phone && asksNothing(input, user.phoneVerified));
 }
@@ -169,18 +147,18 @@ function detailsAfter(user: User, last: AppendedEvent | undefined): Details {
 }
 
 /** @throws ApiError 403 for what users may not do to themselves */
-export function requireAllowed(standing: Standing, user: User, { username, email, phone }: HumanChange): void {
-  if (standing === 'manager') return;
+export function requireAllowed(relation: Relation, user: User, { username, email, phone }: HumanChange): void {
+  if (relation === 'manager') return;
   if (username !== undefined && username !== user.userName) throw permissionDenied();
-  if (email) requireVouching(standing, email);
-  if (phone) requireVouching(standing, phone);
+  if (email) requireVouching(relation, email);
+  if (phone) requireVouching(relation, phone);
 }
 
 /** Users must prove that they may change the password; their managers need not. */
 async function prepareWriter(
   deps: ChangeDeps,
   caller: Caller,
-  { userId, standing, origin }: { userId: string; standing: Standing; origin: Origin },
+  { userId, relation, origin }: { userId: string; relation: Relation; origin: Origin },
   { password: change, username, email }: HumanChange,
 ): Promise<PasswordWriter | undefined> {
   if (!change) return undefined;
@@ -189,9 +167,9 @@ async function prepareWriter(
   const next = password ? { ...password, field: 'password.password', names } : hashedPassword;
   if (!next) throw required('password.password');
   const editor = caller.userId;
-  if (standing === 'self' && hashedPassword) throw permissionDenied();
+  if (relation === 'self' && hashedPassword) throw permissionDenied();
   if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor }, next);
-  if (standing === 'self' && currentPassword === undefined) throw required('password.currentPassword');
+  if (relation === 'self' && currentPassword === undefined) throw required('password.currentPassword');
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
   return preparePassword(deps, { userId, editor, current }, next);
 }
@@ -200,38 +178,54 @@ function required(field: string) {
   return badFields('USER-INVALID', [{ field, description: 'is required' }]);
 }
 
-/** Routes to create and change human users. */
-
-export function humanRoutes(deps: ChangeDeps): Router {
-  const router = Router();
-  router.post('/v2beta/users/human', (req, res) => postHuman(deps, req, res));
-  router.put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
-  return router;
+/**
+ * Changes the user name; does nothing if it is exactly the same.
+ * @throws ApiError 409 when another user of the organization has the name; the transaction is then aborted
+ */
+export async function changeUserName(
+  db: Db,
+  user: User,
+  userName: string | undefined,
+  editor: string,
+): Promise<AppendedEvent | undefined> {
+  if (userName === undefined || userName === user.userName) return undefined;
+  const event = { type: 'user.username.changed', editor };
+  try {
+    return await changeUser(db, user, event, 'user_name = $4, user_name_key = $5', [userName, nameKey(userName)]);
+  } catch (error) {
+    throw nameClash(error);
+  }
 }
 
-async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'updateHumanUser', userId);
-  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
-  if (isTry(standing, body)) await countTry(req, res);
-  requireAllowed(standing, user, body);
-  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
-  const origin = originOfCall(req, res);
-  if (needsProof(user, standing, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
-  res.json(await changeHuman(deps, caller, { userId, standing, origin }, body));
-}
-
-/** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */
-function isTry(standing: Standing, { email, phone, password, currentPassword }: HumanChange): boolean {
-  if (standing === 'self') return Boolean(email ?? phone ?? password);
-  if (currentPassword !== undefined) return true;
-  return password?.currentPassword !== undefined || password?.verificationCode !== undefined;
-}
-
-/** `changeHuman` itself checks a password or a code that comes with a new password. */
-function needsProof(user: User, standing: Standing, { email, phone, password }: HumanChange): boolean {
-  if (password?.currentPassword !== undefined) return false;
-  const setsOwn = standing === 'manager' && password !== undefined && password.verificationCode === undefined;
-  return setsOwn || isNewEmail(user, email) || isNewPhone(user, phone);
+/**
+ * Changes the profile. Absent fields keep their values; an empty display name becomes given and family name. Does
+ * nothing if all values are unchanged.
+ */
+export async function changeProfile(
+  db: Db,
+  user: User,
+  change: HumanChange['profile'],
+  editor: string,
+): Promise<AppendedEvent | undefined> {
+  const givenName = change?.givenName ?? user.givenName;
+  const familyName = change?.familyName ?? user.familyName;
+  const after = [
+    givenName,
+    familyName,
+    change?.nickName ?? user.nickName,
+    (change?.displayName ?? user.displayName) || displayNameOf(givenName ?? '', familyName ?? ''),
+    change?.preferredLanguage ?? user.preferredLanguage,
+    change?.gender === undefined ? user.gender : GENDERS.indexOf(change.gender),
+  ];
+  const { nickName, displayName, preferredLanguage, gender } = user;
+  const before = [user.givenName, user.familyName, nickName, displayName, preferredLanguage, gender];
+  if (after.every((value, i) => value === before[i])) return undefined;
+  const event = { type: 'user.human.profile.changed', editor };
+  return changeUser(
+    db,
+    user,
+    event,
+    'given_name = $4, family_name = $5, nick_name = $6, display_name = $7, preferred_language = $8, gender = $9',
+    after,
+  );
 }

@@ -1,3 +1,16 @@
+/**
+ * Password resets (by a manager of the user, by the users themselves, or on the page for forgotten passwords), and the
+ * routes `…/password` and `…/password_reset`.
+ *
+ * A bearer token is optional for the first route, as a valid code of the user is enough to set a password. Every other
+ * call needs a caller; without one it is refused, and its body is read at most to look for a code.
+ *
+ * Guarantee: a link to set a password goes only to a verified address, or to a user who has never had a password, whose
+ * address it then verifies. The page's response takes the same time whether or not the user exists and whatever is
+ * sent. The page sends a user at most one such email a minute.
+ *
+ * On crash: after the response and before the commit, nothing was sent and the user can request it again.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
@@ -5,7 +18,7 @@ import { type PasswordResetInput, passwordBody, passwordResetBody } from '../../
 import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
 import { ANYBODY, issueCode, MAIL_LIMIT, mailRequested } from '../../messages/mail/codes.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -15,8 +28,7 @@ import { idProblem, textProblem } from '../../platform/fields.ts';
 import { type BodyLimits, badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { loggable } from '../../platform/logger.ts';
 import { authenticateIfPresent, unauthenticated } from '../authenticate.ts';
-import type { LoginDeps } from '../login/check.ts';
-import { originOfCall } from '../login/origin.ts';
+import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { findLogin } from '../login/store.ts';
 import { type Changed, changedAnswer, recordRequest, requireHuman, requireVouching } from './change.ts';
@@ -24,15 +36,92 @@ import { requireAddress, resendEmailCode } from './contacts.ts';
 import { setPassword } from './password.ts';
 import { setPasswordByCode } from './verification.ts';
 
-/**
- * Password resets: by a manager of the user, by the users themselves, or on the page for forgotten passwords.
- *
- * Guarantee: a link to set a password goes only to a verified address, or to a user who has never had a password, whose
- * address it then verifies. The page's response takes the same time whether or not the user exists and whatever is
- * sent. The page sends a user at most one such email a minute.
- *
- * On crash: after the response and before the commit, nothing was sent and the user can request it again.
- */
+export interface PasswordDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
+}
+
+/** Routes that set and reset a password. */
+export function passwordRoutes(deps: PasswordDeps): Router {
+  const router = Router();
+  const caller = authenticateIfPresent(deps);
+  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
+  router.post('/v2beta/users/:userId/password_reset', caller, (req, res) => postReset(deps, req, res));
+  return router;
+}
+
+async function postPassword(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const body = await readForCode(req, res);
+  if (body.holdsCode) return setByCode(deps, req, res, body.value);
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  const { user, relation } = await accessForChange(deps.pool, caller, 'setPassword', userId);
+  if (body.problem) throw body.problem;
+  const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
+  if (relation === 'self' && currentPassword === undefined) {
+    throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
+  }
+  const origin = originOfCall(req, res);
+  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
+  const lock = async (db: Db) => (await accessForChange(db, caller, 'setPassword', userId, 'for update')).user;
+  const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
+  const by = { userId, editor: caller.userId, current, endSessions, lock };
+  res.json({ details: await setPassword(deps, by, newPassword) });
+}
+
+/** Needs no caller: the code is the authorization. */
+async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
+  const userId = pathId(req, 'userId');
+  const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
+  const editor = callerIfAny(res)?.userId ?? userId;
+  res.json({ details: await setPasswordByCode(deps, { userId, code: verificationCode, editor }, newPassword) });
+}
+
+async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
+  const caller = requireCaller(res);
+  const userId = pathId(req, 'userId');
+  const { user, relation } = await accessForChange(deps.pool, caller, 'resetPassword', userId);
+  const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
+  requireVouching(relation, input);
+  await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
+  const answer = await transaction(deps.pool, async (db) => {
+    const { user, relation } = await accessForChange(db, caller, 'resetPassword', userId, 'for update');
+    requireHuman(user, 'PASSWORD');
+    requireVouching(relation, input);
+    return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
+  });
+  res.json(answer);
+}
+
+interface Body {
+  value?: unknown;
+  holdsCode: boolean;
+  /** Why the body cannot be read; reported only to callers with permission. */
+  problem?: unknown;
+}
+
+/** Low, as this body is read for unauthenticated clients too. */
+const CODE_BODY: BodyLimits = { bytes: 64 * 1024, values: 100 };
+
+async function readForCode(req: Request, res: Response): Promise<Body> {
+  try {
+    const value = await readJson(req, res, CODE_BODY);
+    const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
+    return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
+  } catch (problem) {
+    return { holdsCode: false, problem };
+  }
+}
+
+function callerIfAny(res: Response): Caller | undefined {
+  return res.locals.caller as Caller | undefined;
+}
+
+/** @throws ApiError 401 */
+function requireCaller(res: Response): Caller {
+  const caller = callerIfAny(res);
+  if (!caller) throw unauthenticated();
+  return caller;
+}
 
 type ResetConfig = Pick<Config, 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
 
@@ -147,97 +236,4 @@ async function wasMailed(db: Db, userId: string, kind: LinkKind): Promise<boolea
     [userId, kind],
   );
   return rowCount === 1;
-}
-
-/**
- * `…/password` and `…/password_reset`.
- *
- * A bearer token is optional for the first one, as a valid code of the user is enough to set a password. Every other
- * call needs a caller; without one it is refused, and its body is read at most to look for a code.
- */
-
-export interface PasswordDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'RATE_LIMIT_MAILS' | 'RESET_CODE_TTL_MS'>;
-}
-
-export function passwordRoutes(deps: PasswordDeps): Router {
-  const router = Router();
-  const caller = authenticateIfPresent(deps);
-  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
-  router.post('/v2beta/users/:userId/password_reset', caller, (req, res) => postReset(deps, req, res));
-  return router;
-}
-
-async function postPassword(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
-  const body = await readForCode(req, res);
-  if (body.holdsCode) return setByCode(deps, req, res, body.value);
-  const caller = requireCaller(res);
-  const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'setPassword', userId);
-  if (body.problem) throw body.problem;
-  const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
-  if (standing === 'self' && currentPassword === undefined) {
-    throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
-  }
-  const origin = originOfCall(req, res);
-  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
-  const lock = async (db: Db) => (await reachForChange(db, caller, 'setPassword', userId, 'for update')).user;
-  const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
-  const by = { userId, editor: caller.userId, current, endSessions, lock };
-  res.json({ details: await setPassword(deps, by, newPassword) });
-}
-
-/** Needs no caller: the code is the authorization. */
-async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
-  const userId = pathId(req, 'userId');
-  const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
-  const editor = callerIfAny(res)?.userId ?? userId;
-  res.json({ details: await setPasswordByCode(deps, { userId, code: verificationCode, editor }, newPassword) });
-}
-
-async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
-  const caller = requireCaller(res);
-  const userId = pathId(req, 'userId');
-  const { user, standing } = await reachForChange(deps.pool, caller, 'resetPassword', userId);
-  const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
-  requireVouching(standing, input);
-  await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
-  const answer = await transaction(deps.pool, async (db) => {
-    const { user, standing } = await reachForChange(db, caller, 'resetPassword', userId, 'for update');
-    requireHuman(user, 'PASSWORD');
-    requireVouching(standing, input);
-    return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
-  });
-  res.json(answer);
-}
-
-interface Body {
-  value?: unknown;
-  holdsCode: boolean;
-  /** Why the body cannot be read; reported only to callers with permission. */
-  problem?: unknown;
-}
-
-/** Low, as this body is read for unauthenticated clients too. */
-const CODE_BODY: BodyLimits = { bytes: 64 * 1024, values: 100 };
-
-async function readForCode(req: Request, res: Response): Promise<Body> {
-  try {
-    const value = await readJson(req, res, CODE_BODY);
-    const { verificationCode, verification_code: alias } = (value ?? {}) as Record<string, unknown>;
-    return { value, holdsCode: (verificationCode ?? alias ?? undefined) !== undefined };
-  } catch (problem) {
-    return { holdsCode: false, problem };
-  }
-}
-
-function callerIfAny(res: Response): Caller | undefined {
-  return res.locals.caller as Caller | undefined;
-}
-
-/** @throws ApiError 401 */
-function requireCaller(res: Response): Caller {
-  const caller = callerIfAny(res);
-  if (!caller) throw unauthenticated();
-  return caller;
 }

@@ -1,3 +1,10 @@
+/**
+ * Sets a password: by users with their current one, or by a manager; and revokes what each way must revoke.
+ *
+ * Guarantee: the new password, its event and the revocation of every code that could set another one are one
+ * transaction. A reset by a code or by a manager revokes the user's logins, as somebody else may know the old password;
+ * users who change it with the current one stay logged in, unless they ask to end their logins.
+ */
 import { passwordAge } from '../../contract/policies.ts';
 import { requireGoodPassword } from '../../directory/policies.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
@@ -9,19 +16,11 @@ import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import { badFields } from '../../platform/http/request-body.ts';
-import { type LoginDeps, type Origin, verifyOwnPassword } from '../login/check.ts';
+import { verifyOwnPassword } from '../login/check.ts';
+import type { LoginDeps, Origin } from '../login/origin.ts';
 import { wrongPassword } from '../login/owner-proof.ts';
 import { findLogin, type Login } from '../login/store.ts';
 import { changedAnswer, changeUser, requireHuman } from './change.ts';
-/**
- * Sets a password: by users with their current one, or by a manager; and revokes what each way must revoke.
- *
- * Guarantee: the new password, its event and the revocation of every code that could set another one are one
- * transaction. A reset by a code or by a manager revokes the user's logins, as somebody else may know the old password;
- * users who change it with the current one stay logged in, unless they ask to end their logins.
- *
- * On crash: before the commit, the old password stays valid.
- */
 
 export interface NewPassword {
   /** 1 to 200 code points, plain. */
@@ -99,7 +98,8 @@ export async function preparePassword(
 }
 
 /**
- * Hashes that were made elsewhere are exempt. A user who no longer exists is reported when their row is locked.
+ * Checks a new password against the policy of the user's organization. Hashes that were made elsewhere are exempt. A
+ * user who no longer exists is reported when their row is locked.
  * @throws ApiError 400 PASSWORD-POLICY
  */
 export async function requirePolicy(db: Db, userId: string, password: NewPassword | NewHash): Promise<void> {
@@ -109,11 +109,12 @@ export async function requirePolicy(db: Db, userId: string, password: NewPasswor
   await requireGoodPassword(db, { ...user, names }, password.password, field);
 }
 
+/** The hash to store. */
 export async function hashOf(hasher: Hasher, password: NewPassword | NewHash): Promise<string> {
   return 'hash' in password ? password.hash : hasher.hash(password.password);
 }
 
-/** An INITIAL human becomes active; no other state changes. The user's row is locked. */
+/** Stores the hash. An INITIAL human becomes active; no other state changes. The user's row is locked. */
 export async function storePassword(
   db: Db,
   user: User,

@@ -1,3 +1,14 @@
+/**
+ * Confirms an email address or a phone number and sets a password by a code; and the routes `…/email` and `…/phone`,
+ * which set, resend the code and verify. Each route checks the caller's access to the user before it reads the body,
+ * and again with the user's row locked.
+ *
+ * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
+ * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
+ * user.
+ *
+ * On crash: before the commit, the code has lost one attempt.
+ */
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
 import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from '../../contract/credentials.ts';
@@ -7,7 +18,7 @@ import { ownerProof } from '../../contract/shapes.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { findUser, reachForChange, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
 import { type Code, isOpen, isOpenCode, PASSWORD_CODES, tryCode, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -18,8 +29,7 @@ import { type ApiError, invalidArgument } from '../../platform/errors.ts';
 import { countTry } from '../../platform/http/limits.ts';
 import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { isAttempt } from '../login/attempts.ts';
-import type { LoginDeps } from '../login/check.ts';
-import { originOfCall } from '../login/origin.ts';
+import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { type Changed, changedAnswer, changeUser, type Delivery, requireHuman, requireVouching } from './change.ts';
 import {
@@ -39,19 +49,85 @@ import {
   requirePolicy,
   storePassword,
 } from './password.ts';
+
+export interface VerificationDeps extends LoginDeps {
+  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+}
+
+const PATH = '/v2beta/users/:userId';
+
+/** Routes of email addresses and phone numbers. */
+export function verificationRoutes(deps: VerificationDeps): Router {
+  const router = Router();
+  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailChange, changeEmail));
+  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
+  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
+  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneChange, changePhone));
+  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
+  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
+  router.delete(`${PATH}/phone`, change(deps, 'removePhone', 'PHONE', ownerProof, removePhone));
+  return router;
+}
+
 /**
- * The uses of a code: confirm an email address or a phone number, set a password.
- *
- * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
- * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
- * user.
- *
- * On crash: before the commit, the code has lost one attempt.
+ * Operations for which users prove that the account is their own. A code that is sent again goes where it went before.
  */
+const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
+
+/** The first part of the error ids. */
+type Area = 'EMAIL' | 'PHONE';
+type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
+
+interface Input extends Delivery {
+  currentPassword?: string | undefined;
+}
+
+function change<S extends z.ZodType<Input>>(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  schema: S,
+  work: Change<z.output<S>>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    const { user, relation } = await accessForChange(deps.pool, caller, operation, userId);
+    // Without the limit, users could make us send to any address or number as often as they like.
+    if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
+    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
+    requireVouching(relation, input);
+    await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
+    const origin = originOfCall(req, res);
+    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
+    const answer = await transaction(deps.pool, async (db) => {
+      const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
+      requireHuman(user, area);
+      requireVouching(relation, input);
+      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
+    });
+    res.json(answer);
+  };
+}
+
+function verify(
+  deps: VerificationDeps,
+  operation: OperationId,
+  area: Area,
+  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
+) {
+  return async (req: Request, res: Response): Promise<void> => {
+    const caller = callerOf(res);
+    const userId = pathId(req, 'userId');
+    await accessForChange(deps.pool, caller, operation, userId);
+    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
+    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
+  };
+}
 
 export interface CodeHolder {
   userId: string;
-  /** As the user typed it, or as it came with the link. */
+  /** The code as the user typed it, or as it came with the link. */
   code: string;
   /** User id of the caller; the user's own id if nobody is logged in. */
   editor: string;
@@ -137,6 +213,9 @@ export function holdsPasswordCode(
   return isOpenCode({ db: pool, secrets }, { userId, entered: code, purposes: PASSWORD_CODES });
 }
 
+/** The error id of every invalid code. */
+export const CODE_INVALID = 'CODE-INVALID';
+
 async function requireValidCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
   const { userId, code: entered } = holder;
   const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
@@ -158,85 +237,4 @@ function changeLocked(
 
 function codeInvalid(): ApiError {
   return invalidArgument(CODE_INVALID, 'The code is wrong, already used or expired.');
-}
-
-/** Error id for every invalid code. */
-export const CODE_INVALID = 'CODE-INVALID';
-
-/**
- * `…/email` and `…/phone`: set, resend the code, verify.
- *
- * Each call checks the caller's access to the user before it reads the body, and again with the user's row locked.
- */
-
-export interface VerificationDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
-}
-
-const PATH = '/v2beta/users/:userId';
-
-export function verificationRoutes(deps: VerificationDeps): Router {
-  const router = Router();
-  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailChange, changeEmail));
-  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
-  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
-  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneChange, changePhone));
-  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
-  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
-  router.delete(`${PATH}/phone`, change(deps, 'removePhone', 'PHONE', ownerProof, removePhone));
-  return router;
-}
-
-/** Users prove for these that the account is their own. A code that is sent again goes where it went before. */
-const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
-
-/** First part of the error ids. */
-type Area = 'EMAIL' | 'PHONE';
-type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
-
-interface Input extends Delivery {
-  currentPassword?: string | undefined;
-}
-
-function change<S extends z.ZodType<Input>>(
-  deps: VerificationDeps,
-  operation: OperationId,
-  area: Area,
-  schema: S,
-  work: Change<z.output<S>>,
-) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const caller = callerOf(res);
-    const userId = pathId(req, 'userId');
-    const { user, standing } = await reachForChange(deps.pool, caller, operation, userId);
-    // Without the limit, users could make us send to any address or number as often as they like.
-    if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
-    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
-    requireVouching(standing, input);
-    await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
-    const origin = originOfCall(req, res);
-    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
-    const answer = await transaction(deps.pool, async (db) => {
-      const { user, standing } = await reachForChange(db, caller, operation, userId, 'for update');
-      requireHuman(user, area);
-      requireVouching(standing, input);
-      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
-    });
-    res.json(answer);
-  };
-}
-
-function verify(
-  deps: VerificationDeps,
-  operation: OperationId,
-  area: Area,
-  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
-) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const caller = callerOf(res);
-    const userId = pathId(req, 'userId');
-    await reachForChange(deps.pool, caller, operation, userId);
-    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
-    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
-  };
 }

@@ -1,20 +1,23 @@
+/**
+ * The second factor of a user: checks its code in a login, and adds, confirms and removes it.
+ *
+ * Guarantee: a code is accepted once, however many requests send it at the same time, and never after a later one was
+ * used (RFC 6238 section 5.2). An attempt is counted before the code is checked, so parallel requests cannot exceed the
+ * limit (RFC 4226 section 7.3); beyond the limit even a right code is refused until the cool-down has passed. The login
+ * itself also delays answers and locks users; this limit applies even where locking is off. Each change is one
+ * transaction with its event. A login requires the factor only after a code has proved that the user's app has the
+ * secret, so an unfinished enrolment locks nobody out.
+ *
+ * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later. A
+ * factor that was not confirmed is pending, and adding another replaces it.
+ */
 import { confirm, findTotp, putPending, removeTotp, spendTry, useStep } from '../../directory/users/second-factors.ts';
-import { newTotpSecret, stepOfCode, TOTP_SEAL } from '../../passwords/totp-secret.ts';
+import { newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
-/**
- * Checks the one-time password of a login.
- *
- * Guarantee: a code is accepted once, however many requests send it at the same time, and never after a later one was
- * used (RFC 6238 section 5.2). An attempt is counted before the code is checked, so parallel requests cannot exceed the
- * limit (RFC 4226 section 7.3); beyond the limit even a right code is refused until the cool-down has passed. The login
- * itself also delays answers and locks users; this limit applies even where locking is off.
- *
- * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later.
- */
 
 /**
  * Whether the code is valid now for a user with an active factor; a valid code is consumed.
@@ -29,19 +32,9 @@ export async function checkTotp(
 ): Promise<boolean> {
   const sealed = await spendTry(pool, userId);
   if (sealed === undefined) return false;
-  const step = stepOfCode(secrets.unseal(sealed, TOTP_SEAL), code, now, config.TOTP_WINDOW);
+  const step = stepOfCode(secrets.unseal(sealed, TOTP_PURPOSE), code, now, config.TOTP_WINDOW);
   return step !== undefined && useStep(pool, userId, sealed, step);
 }
-
-/**
- * Adds, confirms and removes a user's second factor.
- *
- * Guarantee: each is one transaction with its event, on a user whose row the caller has locked. A login requires
- * the factor only after a code has proved that the user's app has the secret, so an unfinished enrolment locks nobody
- * out.
- *
- * On crash: the factor is pending, and adding another replaces it.
- */
 
 /** A user as these calls need it. The user's row is locked. */
 export interface TotpOwner {
@@ -63,7 +56,7 @@ export async function addTotp(
   secret: string = newTotpSecret(),
 ): Promise<{ event: AppendedEvent; secret: string }> {
   if (user.kind !== 'human') throw notHuman();
-  if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_SEAL)))) throw alreadyActive();
+  if (!(await putPending(db, user.id, secrets.seal(secret, TOTP_PURPOSE)))) throw alreadyActive();
   return { event: await totpEvent(db, user, 'added', editor), secret };
 }
 
@@ -80,7 +73,7 @@ export async function verifyTotp(
   const totp = await findTotp(db, user.id);
   if (!totp) throw notFound();
   if (totp.active) throw alreadyActive();
-  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_SEAL), code, Date.now(), config.TOTP_WINDOW);
+  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_PURPOSE), code, Date.now(), config.TOTP_WINDOW);
   if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
   return totpEvent(db, user, 'verified', editor);
 }

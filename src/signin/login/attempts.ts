@@ -1,87 +1,159 @@
+/**
+ * Runs one attempt to log in: in turn, after its delay, and counted; answers a failure at a time that tells nothing;
+ * and records how the attempt ended.
+ *
+ * Guarantee: attempts of one name or id from one network follow each other, with all their delays; attempts from
+ * another network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same
+ * answer. No database connection is held while an attempt waits. The time of the answer to a wrong password does not
+ * depend on the hash that it was compared with, nor on whether there is one: it is a time that the slowest hash of the
+ * instance keeps too, here and now. It passes in a timer, so waiting costs attackers a connection and the service no
+ * processor time.
+ *
+ * On crash: the attempt stays counted as failed.
+ */
 import type { Request } from 'express';
 import type { LoginUser } from '../../contract/sessions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA } from '../../directory/policies.ts';
 import { recordFailedSignIn, recordSignInLock, type SignInFailure } from '../../directory/sign-in-events.ts';
 import { slowestMs } from '../../directory/users/slow-hashes.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import {
+  type AttemptCount,
   type AttemptKeys,
   attemptKeys,
+  countAttempt,
   countsOf,
   isLocking,
   LONGEST_DELAY_MS,
   lessWith,
-  type Place,
   rememberWith,
   takeBack,
-  takePlace,
   type UserKeys,
   userKeys,
 } from './delays.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { findLogin, type Login } from './store.ts';
 
-/**
- * Work with one key runs one after the other, and few wait: many attempts at once take one place, not all of them.
- *
- * On crash: the counts start at 0. Each process has its own.
- */
-
-/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
-const MOST_WAITING = 127;
-const RETRY_AFTER_S = 1;
-
-interface Line {
-  waiting: number;
-  last: Promise<unknown>;
+/** The user that somebody tries to log in as, and where the attempt comes from. */
+export interface Attempt extends Origin {
+  user: LoginUser;
 }
 
-const lines = new Map<string, Line>();
+export interface Counted {
+  login: Login | undefined;
+  /** Runs one check of the user's password at a time. */
+  checkSingly<T>(check: () => Promise<T>): Promise<T>;
+  /**
+   * The attempt has failed; returns when it is time to say so, and the audit event is stored.
+   * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
+   */
+  failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
+  /**
+   * All secrets of the user were right: the result of `recordLogin`. If it is `active`, failures before are forgotten.
+   */
+  passed(login: Login, hasCode?: boolean): ReturnType<typeof recordLogin>;
+}
 
 /**
- * The result of `work`, which runs when all earlier work with the same key has ended.
- * @param gone aborted when the caller has gone; `work` then does not run
- * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
+ * The result of `check`, which calls `failed` for a wrong password or code, or `passed`. If it throws without `failed`,
+ * the attempt does not count.
+ * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; what `check` throws
  */
-export async function inTurn<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
-  const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
-  if (line.waiting > MOST_WAITING) throw tooMany();
-  lines.set(key, line);
-  line.waiting++;
-  const result = line.last.then(() => {
-    gone?.throwIfAborted();
-    return work();
-  });
-  line.last = result.catch(() => {}); // its caller gets the error
-  try {
-    return await result;
-  } finally {
-    line.waiting--;
-    if (line.waiting === 0) lines.delete(key);
+export async function countedAttempt<T>(
+  deps: LoginDeps,
+  attempt: Attempt,
+  check: (counted: Counted) => Promise<T>,
+): Promise<T> {
+  const keys = attemptKeys(deps.secrets, attempt.user, attempt);
+  const run = async () => {
+    const begun = await begin(deps, attempt, keys);
+    const { login } = begun;
+    const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
+    const alone: Counted['checkSingly'] = (work) => queueByKey(key, work, attempt.clientAborted);
+    const passed: Counted['passed'] = (found, hasCode) => recordLogin(deps.pool, found, hasCode, begun);
+    return finishAttempt(deps, attempt, begun, (failed) => check({ login, checkSingly: alone, failed, passed }));
+  };
+  return queueByKey(`attempt ${keys.here}`, run, attempt.clientAborted);
+}
+
+interface Begun {
+  keys: AttemptKeys;
+  login: Login | undefined;
+  user: UserKeys;
+  count: AttemptCount;
+  /** When the user was looked up, by the clock. */
+  began: number;
+}
+
+/** Waits for the delay, and counts the attempt as failed. */
+async function begin(
+  { pool, secrets, config, clock = CLOCK }: LoginDeps,
+  attempt: Attempt,
+  keys: AttemptKeys,
+): Promise<Begun> {
+  for (;;) {
+    const began = clock.now();
+    const login = await findLogin(pool, attempt.user);
+    const user = userKeys(secrets, login?.id, attempt);
+    const count = await countAttempt(pool, config, keys, user);
+    if (count.waitMs === 0) return { keys, login, user, count: count, began };
+    if (count.waitMs > LONGEST_DELAY_MS) {
+      await recordLocked(pool, { user: attempt.user, login });
+      throw tooManyFailures(count.waitMs);
+    }
+    await clock.sleep(count.waitMs);
+    attempt.clientAborted?.throwIfAborted();
   }
 }
 
-function tooMany(): ApiError {
-  const message = 'Too many attempts to log in as this user are being checked. Try again later.';
-  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-ATTEMPTS', message, { retryAfterS: RETRY_AFTER_S });
+async function finishAttempt<T>(
+  deps: LoginDeps,
+  attempt: Attempt,
+  { keys, login, count, began }: Begun,
+  check: (failed: Counted['failed']) => Promise<T>,
+): Promise<T> {
+  const { pool, config, logger } = deps;
+  const tried = { user: attempt.user, login };
+  let hasFailed = false;
+  try {
+    return await check(async (wrong, waitedMs) => {
+      hasFailed = true;
+      const locks = isLocking(count, config);
+      // One line in some seconds, with the number of locks since (src/platform/logger.ts).
+      if (locks) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
+      const recorded = recordFailed(pool, tried, wrong, locks);
+      await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
+    });
+  } catch (error) {
+    if (!hasFailed) await takeBack(pool, keys, count);
+    if (!hasFailed) await recordRefused(pool, tried, error);
+    throw error;
+  }
 }
 
-/**
- * When a wrong password is answered: at a time that does not depend on the hash that it was compared with, nor on
- * whether there is one.
- *
- * Guarantee: the time is one that the slowest hash of the instance keeps too, here and now. It passes in a timer, so
- * waiting costs attackers a connection and the service no processor time.
- */
+async function untilAnswer({ pool, hasher, config, clock = CLOCK }: LoginDeps, since: number): Promise<void> {
+  if (config.LOGIN_DELAY_MS === 0) return;
+  const load = { slowestMs: await slowestMs(pool), slowness: hasher.slowness() };
+  const spentMs = clock.now() - since;
+  await clock.sleep(answerAfterMs(spentMs, load, config.LOGIN_DELAY_MS) - spentMs);
+}
+
+/** The error while attempts are locked, for right and wrong passwords and for known and unknown users. */
+function tooManyFailures(waitMs: number): ApiError {
+  const retryAfterS = Math.ceil(waitMs / 1000);
+  const message = `Too many failed attempts to log in as this user. Try again in ${retryAfterS} seconds.`;
+  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-FAILURES', message, { retryAfterS });
+}
 
 /** An answer comes after a multiple of this many LOGIN_DELAY_MS, so small differences do not show. */
 const STEP_DELAYS = 5;
 /** For everything except the check: statements, and the start of a thread. */
 const REST_MS = 150;
 
+/** What decides how long checks take now. */
 export interface CheckLoad {
   /** What the check of the slowest hash in use takes longer than that for an unknown user, as estimated. */
   slowestMs: number;
@@ -101,23 +173,57 @@ export function answerAfterMs(spentMs: number, { slowestMs, slowness }: CheckLoa
   return wholeMs * Math.max(1, Math.ceil(spentMs / wholeMs));
 }
 
+interface Line {
+  waiting: number;
+  last: Promise<unknown>;
+}
+
+/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
+const MOST_WAITING = 127;
+const RETRY_AFTER_S = 1;
+
+const lines = new Map<string, Line>();
+
 /**
- * The last step of a login whose secrets were right.
- *
- * On crash: the statement has done all or nothing; then the attempt stays counted as failed.
+ * The result of `work`, which runs when all earlier work with the same key has ended. Few wait: many attempts at once
+ * take one place, not all of them. Each process has its own lines.
+ * @param gone aborted when the caller has gone; `work` then does not run
+ * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
  */
+export async function queueByKey<T>(key: string, work: () => Promise<T>, clientAborted?: AbortSignal): Promise<T> {
+  const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
+  if (line.waiting > MOST_WAITING) throw tooMany();
+  lines.set(key, line);
+  line.waiting++;
+  const result = line.last.then(() => {
+    clientAborted?.throwIfAborted();
+    return work();
+  });
+  line.last = result.catch(() => {}); // its caller gets the error
+  try {
+    return await result;
+  } finally {
+    line.waiting--;
+    if (line.waiting === 0) lines.delete(key);
+  }
+}
+
+function tooMany(): ApiError {
+  const message = 'Too many attempts to log in as this user are being checked. Try again later.';
+  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-ATTEMPTS', message, { retryAfterS: RETRY_AFTER_S });
+}
 
 /** An attempt that was counted as failed before its check. */
 export interface CountedAttempt {
   keys: AttemptKeys;
-  place: Place;
+  count: AttemptCount;
   user: UserKeys;
 }
 
 export type SettledState = UserState | 'code_missing' | 'factor_missing';
 
 /** Two steps of a `with`, from the numbers of the parameters. */
-function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
+function loginRecord({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
   return `now as (
       select id, case when not $${hasCode}::boolean
           and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
@@ -133,20 +239,21 @@ function settleWith({ id, setAt, hasCode }: { id: number; setAt: number; hasCode
 }
 
 const RESULT = 'select state from now';
-const SETTLE = `with ${settleWith({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
+const RECORD_LOGIN = `with ${loginRecord({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
 // One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
-const SETTLE_COUNTED = `with ${settleWith({ id: 6, setAt: 8, hasCode: 9 })},
+const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9 })},
   ${lessWith(`exists (select from now where state = 'active')`)},
   ${rememberWith(`(select id from now where state = 'active')`, 6)} ${RESULT}`;
 
 /**
- * The user's state after the check; `code_missing` if the user has a second factor and entered no code, `factor_missing`
- * if the policy requires a second factor and the user has none. For an active user it records the login: at most once an
- * hour, so that few logins write a new row version, and without a change of the user's sequence. Undefined if the user was
- * deleted or has changed the password since. It locks the row, so it waits for a transaction that removes the user.
+ * The last step of a login whose secrets were right: the user's state after the check; `code_missing` if the user has a
+ * second factor and entered no code, `factor_missing` if the policy requires a second factor and the user has none. For
+ * an active user it records the login: at most once an hour, so that few logins write a new row version, and without a
+ * change of the user's sequence. Undefined if the user was deleted or has changed the password since. It locks the row,
+ * so it waits for a transaction that removes the user.
  * @param counted if the user is active, its failures are forgotten (`lessWith`), and its network is remembered
  */
-export async function settleLogin(
+export async function recordLogin(
   db: Db,
   login: Pick<Login, 'id' | 'passwordSetAt'>,
   hasCode = true,
@@ -154,18 +261,20 @@ export async function settleLogin(
 ): Promise<SettledState | undefined> {
   const { id, passwordSetAt } = login;
   const query = counted
-    ? prepared(SETTLE_COUNTED, [
-        ...countsOf(counted.keys, counted.place),
-        ...[counted.user.user, id, counted.user.network, passwordSetAt, hasCode],
+    ? prepared(RECORD_COUNTED_LOGIN, [
+        ...countsOf(counted.keys, counted.count),
+        counted.user.user,
+        id,
+        counted.user.network,
+        passwordSetAt,
+        hasCode,
       ])
-    : prepared(SETTLE, [id, passwordSetAt, hasCode]);
+    : prepared(RECORD_LOGIN, [id, passwordSetAt, hasCode]);
   const { rows } = await db.query<{ state: SettledState }>(query);
   return rows[0]?.state;
 }
 
-/** Records attempts to log in that fail as audit events. */
-
-/** What somebody entered, and the user that it belongs to. */
+/** What somebody entered, and the user that it belongs to, for the audit events of failures. */
 export interface Tried {
   user: LoginUser;
   login: Login | undefined;
@@ -173,13 +282,13 @@ export interface Tried {
 
 export type WrongPart = 'password' | 'code';
 
-/** @param locks whether further attempts are now locked for a time */
+/** Records a failure. @param locks whether further attempts are now locked for a time */
 export async function recordFailed(db: Db, { user, login }: Tried, wrong: WrongPart, locks: boolean): Promise<void> {
   await recordFailedSignIn(db, reasonOf(wrong, login), login, user);
   if (locks) await recordSignInLock(db, login, user);
 }
 
-/** An attempt that is not checked, as earlier failures have locked it. */
+/** Records an attempt that is not checked, as earlier failures have locked it. */
 export async function recordLocked(db: Db, { user, login }: Tried): Promise<void> {
   await recordFailedSignIn(db, 'locked_for_a_time', login, user);
 }
@@ -190,7 +299,7 @@ const REFUSALS: Readonly<Record<string, SignInFailure>> = {
   'SESSION-USER-INITIAL': 'user_initial',
 };
 
-/** The password was right, but the state of the user does not allow the login; other errors are no failed logins. */
+/** Records a right password of a user whose state does not allow the login; other errors are no failed logins. */
 export async function recordRefused(db: Db, { user, login }: Tried, error: unknown): Promise<void> {
   const reason = error instanceof ApiError ? REFUSALS[error.id] : undefined;
   if (reason) await recordFailedSignIn(db, reason, login, user);
@@ -202,139 +311,22 @@ function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
   return login.passwordHash ? 'wrong_password' : 'no_password';
 }
 
-/**
- * Runs one attempt to log in: in turn, after its delay, and counted.
- *
- * Guarantee: attempts of one name or id from one network follow each other, with all their delays; those from another
- * network do not wait for them. While locked, nothing is checked: a right password and a wrong one get the same answer.
- * No database connection is held while an attempt waits.
- *
- * On crash: the attempt stays counted as failed.
- */
-
-/** Who somebody tries to log in as, and from where. */
-export interface Attempt extends Origin {
-  user: LoginUser;
-}
-
-export interface Counted {
-  login: Login | undefined;
-  /** Runs one check of the user's password at a time. */
-  alone<T>(check: () => Promise<T>): Promise<T>;
-  /**
-   * The attempt has failed; returns when it is time to say so, and the audit event is stored.
-   * @param waitedMs how long the check of a password waited for a thread; absent for a code, whose time tells nothing
-   */
-  failed(wrong: WrongPart, waitedMs?: number): Promise<void>;
-  /** All secrets of the user were right: the result of `settleLogin`. If it is `active`, failures before are forgotten. */
-  passed(login: Login, hasCode?: boolean): ReturnType<typeof settleLogin>;
-}
-
-/**
- * The result of `check`, which calls `failed` for a wrong password or code, or `passed`. If it throws without `failed`,
- * the attempt does not count.
- * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; what `check` throws
- */
-export async function countedAttempt<T>(
-  deps: LoginDeps,
-  attempt: Attempt,
-  check: (counted: Counted) => Promise<T>,
-): Promise<T> {
-  const keys = attemptKeys(deps.secrets, attempt.user, attempt);
-  const run = async () => {
-    const begun = await begin(deps, attempt, keys);
-    const { login } = begun;
-    const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
-    const alone: Counted['alone'] = (work) => inTurn(key, work, attempt.gone);
-    const passed: Counted['passed'] = (found, hasCode) => settleLogin(deps.pool, found, hasCode, begun);
-    return settle(deps, attempt, begun, (failed) => check({ login, alone, failed, passed }));
-  };
-  return inTurn(`attempt ${keys.here}`, run, attempt.gone);
-}
-
-interface Begun {
-  keys: AttemptKeys;
-  login: Login | undefined;
-  user: UserKeys;
-  place: Place;
-  /** When the user was looked up, by the clock. */
-  began: number;
-}
-
-/** Waits for the delay; then the attempt is counted as failed. */
-async function begin(
-  { pool, secrets, config, clock = CLOCK }: LoginDeps,
-  attempt: Attempt,
-  keys: AttemptKeys,
-): Promise<Begun> {
-  for (;;) {
-    const began = clock.now();
-    const login = await findLogin(pool, attempt.user);
-    const user = userKeys(secrets, login?.id, attempt);
-    const place = await takePlace(pool, config, keys, user);
-    if (place.waitMs === 0) return { keys, login, user, place, began };
-    if (place.waitMs > LONGEST_DELAY_MS) {
-      await recordLocked(pool, { user: attempt.user, login });
-      throw tooManyFailures(place.waitMs);
-    }
-    await clock.sleep(place.waitMs);
-    attempt.gone?.throwIfAborted();
-  }
-}
-
-async function settle<T>(
-  deps: LoginDeps,
-  attempt: Attempt,
-  { keys, login, place, began }: Begun,
-  check: (failed: Counted['failed']) => Promise<T>,
-): Promise<T> {
-  const { pool, config, logger } = deps;
-  const tried = { user: attempt.user, login };
-  let hasFailed = false;
-  try {
-    return await check(async (wrong, waitedMs) => {
-      hasFailed = true;
-      const locks = isLocking(place, config);
-      // One line in some seconds, with the number of locks since (src/platform/logger.ts).
-      if (locks) logger.warn({ reason: 'failed attempts' }, 'login locked for a time');
-      const recorded = recordFailed(pool, tried, wrong, locks);
-      await Promise.all([recorded, waitedMs === undefined ? undefined : untilAnswer(deps, began + waitedMs)]);
-    });
-  } catch (error) {
-    if (!hasFailed) await takeBack(pool, keys, place);
-    if (!hasFailed) await recordRefused(pool, tried, error);
-    throw error;
-  }
-}
-
-async function untilAnswer({ pool, hasher, config, clock = CLOCK }: LoginDeps, since: number): Promise<void> {
-  if (config.LOGIN_DELAY_MS === 0) return;
-  const load = { slowestMs: await slowestMs(pool), slowness: hasher.slowness() };
-  const spentMs = clock.now() - since;
-  await clock.sleep(answerAfterMs(spentMs, load, config.LOGIN_DELAY_MS) - spentMs);
-}
-
-/** The same for right and wrong passwords, and for known and unknown users. */
-function tooManyFailures(waitMs: number): ApiError {
-  const retryAfterS = Math.ceil(waitMs / 1000);
-  const message = `Too many failed attempts to log in as this user. Try again in ${retryAfterS} seconds.`;
-  return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-FAILURES', message, { retryAfterS });
-}
-
-/**
- * Which requests count against the limit of login attempts: those that try a password, a code or a client secret, or
- * request an email or a code. Where that depends on the body, the handler calls `countTry`.
- */
-
 const OF_USER = 'email/verify|email/resend|phone/verify|phone/resend|password|password_reset|totp/verify';
 const OF_SOURCE = 'management/v1/password_sources/[^/]+/_test';
-/** Matches as the router does: ignores case and a trailing slash. The console passes calls on to the API. */
+/**
+ * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request
+ * an email or a code. Where that depends on the body, the handler calls `countTry`. Matches as the router does: ignores
+ * case and a trailing slash. The console passes calls on to the API.
+ */
 const ATTEMPT = new RegExp(
   `^(?:/console/api)?/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|${OF_SOURCE}|ui/.*)/?$`,
   'i',
 );
 
-/** Asks for the path as the router reads it: a request may be for `/path#`, or for `http://host/path`. */
+/**
+ * Whether the request counts as an attempt. Asks for the path as the router reads it: a request may be for `/path#`, or
+ * for `http://host/path`.
+ */
 export function isAttempt(req: Request): boolean {
   return req.method === 'POST' && ATTEMPT.test(req.path);
 }

@@ -1,6 +1,19 @@
+/**
+ * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
+ * and so share the count of failures. After the first successful login it replaces an outdated hash, and hashes a
+ * password that a password source has verified.
+ *
+ * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
+ * machine) give the same error after the same time, and are locked alike (attempts.ts). Anything specific to the user
+ * is revealed only after the right password. The login fails if the user was locked, deleted or given another password
+ * during the check. The pepper of an import stays in this process; a hash whose pepper is gone verifies no password.
+ *
+ * On crash: at most a failure was counted or a code consumed. Before a new hash is stored, the next successful login
+ * creates it.
+ */
 import { passwordAge } from '../../contract/policies.ts';
+import type { UserState } from '../../contract/users.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
-import type { UserState } from '../../directory/users/store.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash, type Pepper, pepperedOf, pepperSeal, seesAllPeppered, withPepper } from '../../passwords/pepper.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -10,119 +23,6 @@ import { adoptPassword, verifyAtSource } from '../password-sources/verify.ts';
 import { type Attempt, type Counted, countedAttempt } from './attempts.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { type Login, mayMeanAnother, replaceHash } from './store.ts';
-
-/**
- * Checks a password against a hash that needs the pepper of its import.
- * Guarantee: the pepper stays in this process; a hash whose pepper is gone verifies no password.
- */
-
-type Deps = Pick<LoginDeps, 'pool' | 'hasher' | 'secrets' | 'logger'>;
-
-/** @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password */
-export async function checkPeppered(
-  deps: Deps,
-  { importId, hash }: { importId: string; hash: string },
-  password: string,
-  gone: AbortSignal | undefined,
-  started: () => void,
-): Promise<{ ok: boolean; rehash: boolean }> {
-  const pepper = await findPepper(deps, importId);
-  if (!pepper) {
-    deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
-    await deps.hasher.verifyNothing(password, gone, started);
-    return { ok: false, rehash: false };
-  }
-  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), gone, started);
-  return { ok, rehash: ok && seesAllPeppered(hash, pepper, password) };
-}
-
-async function findPepper({ pool, secrets }: Deps, importId: string): Promise<Pepper | undefined> {
-  const { rows } = await pool.query<{ mode: Pepper['mode']; sealed: string }>(
-    'select mode, sealed from import_peppers where import_id = $1::bigint',
-    [importId],
-  );
-  const [row] = rows;
-  return row && { mode: row.mode, secret: secrets.unseal(row.sealed, pepperSeal(importId)) };
-}
-
-/**
- * Checks the password of a login, against its hash or at the user's password source. After the first successful login
- * it replaces an outdated hash, and hashes a password that the source has verified.
- * On crash: before the new hash is stored, the next successful login creates it.
- */
-
-export interface CheckedPassword {
-  ok: boolean;
-  rehash: boolean;
-  /** The password source says that the user has to choose a new password. */
-  mustChange?: boolean;
-  /** Milliseconds that the check waited for a thread. */
-  waitedMs: number;
-}
-
-/**
- * Does the work of one password check, whether or not there is a hash to compare with.
- *
- * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would keep
- * it secret.
- * @param tried who somebody tries to log in as
- */
-export async function checkPassword(
-  deps: LoginDeps,
-  login: Login | undefined,
-  password: string,
-  { user: tried, gone }: Pick<Attempt, 'user' | 'gone'>,
-): Promise<CheckedPassword> {
-  const { hasher, pool, clock = CLOCK } = deps;
-  const asked = clock.now();
-  let waitedMs = 0;
-  const started = () => {
-    waitedMs = clock.now() - asked;
-  };
-  const sourceId = sourceOf(login?.passwordHash);
-  if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
-    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, gone, started);
-    if (verified) return { ...verified, rehash: verified.ok, waitedMs };
-  }
-  if (!login?.passwordHash || sourceId !== undefined) {
-    await hasher.verifyNothing(password, gone, started);
-    return { ok: false, rehash: false, waitedMs };
-  }
-  const peppered = pepperedOf(login.passwordHash);
-  const checked = peppered
-    ? await checkPeppered(deps, peppered, password, gone, started)
-    : await hasher.verify(login.passwordHash, password, gone, started);
-  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
-  return { ...checked, waitedMs };
-}
-
-/** The login succeeds whether or not the new hash can be stored now. */
-export async function renewHash(
-  { pool, hasher, logger }: LoginDeps,
-  login: Login,
-  { password, mustChange = false }: { password: string; mustChange?: boolean | undefined },
-): Promise<void> {
-  const sourceId = sourceOf(login.passwordHash);
-  try {
-    const hash = await hasher.hash(password);
-    if (sourceId === undefined) await replaceHash(pool, login.id, login.passwordHash ?? '', hash);
-    else await adoptPassword(pool, { id: login.id, orgId: login.orgId, sourceId }, { hash, mustChange });
-  } catch (error) {
-    logger.warn({ userId: login.id, err: loggable(error) }, 'password could not be rehashed');
-  }
-}
-
-/**
- * Checks a login: password, second factor, state. Sessions, the login page and users' own password changes share it,
- * and so share the count of failures.
- *
- * Guarantee: an unknown user, one whom the caller may not log in, a wrong password and a user without a password (every
- * machine) give the same error after the same time (answer-time.ts), and are locked alike (counted.ts). Anything specific to
- * the user is revealed only after the right password. The login fails if the user was locked, deleted or given another
- * password during the check.
- *
- * On crash: at most a failure was counted or a code consumed.
- */
 
 /** Proof that exactly this password of the user was right. */
 export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'>;
@@ -149,10 +49,11 @@ export interface LoginSecrets {
 }
 
 /**
+ * Checks an attempt to log in.
  * @param proven called with the proof of the right password, before anything else is checked
  * @throws ApiError 400 SESSION-CREDENTIALS; after the right password SESSION-USER-LOCKED, -INACTIVE, -INITIAL,
- *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY,
- *   PASSWORD-SOURCE-UNAVAILABLE
+ *   SESSION-TOTP-REQUIRED, SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503
+ *   PASSWORDS-BUSY, PASSWORD-SOURCE-UNAVAILABLE
  */
 export async function checkLogin(
   deps: LoginDeps,
@@ -161,7 +62,7 @@ export async function checkLogin(
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async (counted) => {
-    const { login, alone, failed } = counted;
+    const { login, checkSingly: alone, failed } = counted;
     const checked = await alone(() => checkPassword(deps, login, password, attempt));
     const { ok, rehash, mustChange, waitedMs } = checked;
     if (!login || !ok) {
@@ -171,7 +72,7 @@ export async function checkLogin(
     proven?.(login);
     requireActive(login.state);
     if (rehash) await renewHash(deps, login, { password, mustChange });
-    return settle(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
+    return finishCheck(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
   });
 }
 
@@ -190,7 +91,7 @@ export async function checkAfterPassword(
     const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return settle(deps, login, totp, counted);
+    return finishCheck(deps, login, totp, counted);
   });
 }
 
@@ -213,7 +114,7 @@ export async function checkWithNewFactor(
   });
 }
 
-async function settle(
+async function finishCheck(
   deps: LoginDeps,
   login: Login,
   totp: string | undefined,
@@ -233,8 +134,8 @@ async function conclude(login: Login, hasCode: boolean, passed: Counted['passed'
 }
 
 /**
- * Whether `password` is that of the user and the user is active. Failures count like those of logins, so nobody can
- * guess the password with a stolen token.
+ * Whether `password` is the password of the user and the user is active. Failures count like failures of logins, so
+ * nobody can guess the password with a stolen token.
  * @throws ApiError 429 SESSION-FAILURES, SESSION-ATTEMPTS; 503 PASSWORDS-BUSY
  */
 export async function verifyOwnPassword(
@@ -244,7 +145,7 @@ export async function verifyOwnPassword(
   origin: Origin,
 ): Promise<boolean> {
   const attempt: Attempt = { ...origin, user: { userId } };
-  return countedAttempt(deps, attempt, async ({ login, alone, failed, passed }) => {
+  return countedAttempt(deps, attempt, async ({ login, checkSingly: alone, failed, passed }) => {
     const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt));
     const isRight = login !== undefined && ok && (await passed(login)) === 'active';
     if (!isRight) await failed('password', waitedMs);
@@ -291,9 +192,100 @@ function requireActive(state: UserState | undefined): void {
   throw new ApiError('FAILED_PRECONDITION', `SESSION-USER-${state.toUpperCase()}`, `The user ${why}.`);
 }
 
-/** The same error for every failed login. */
+/** The error of every failed login. */
 export function wrongCredentials(): ApiError {
   return new ApiError('INVALID_ARGUMENT', 'SESSION-CREDENTIALS', 'The user or the password is wrong.');
 }
-export type { Attempt } from './attempts.ts';
-export type { LoginDeps, Origin } from './origin.ts';
+
+export interface CheckedPassword {
+  ok: boolean;
+  rehash: boolean;
+  /** The password source says that the user has to choose a new password. */
+  mustChange?: boolean;
+  /** Milliseconds that the check waited for a thread. */
+  waitedMs: number;
+}
+
+/**
+ * Does the work of one password check, whether or not there is a hash to compare with.
+ *
+ * Guarantee: a password source gets no password that may be that of a user of another organization, as a hash would
+ * keep it secret.
+ * @param tried who somebody tries to log in as
+ */
+export async function checkPassword(
+  deps: LoginDeps,
+  login: Login | undefined,
+  password: string,
+  { user: tried, clientAborted }: Pick<Attempt, 'user' | 'clientAborted'>,
+): Promise<CheckedPassword> {
+  const { hasher, pool, clock = CLOCK } = deps;
+  const asked = clock.now();
+  let waitedMs = 0;
+  const started = () => {
+    waitedMs = clock.now() - asked;
+  };
+  const sourceId = sourceOf(login?.passwordHash);
+  if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
+    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, clientAborted, started);
+    if (verified) return { ...verified, rehash: verified.ok, waitedMs };
+  }
+  if (!login?.passwordHash || sourceId !== undefined) {
+    await hasher.verifyNothing(password, clientAborted, started);
+    return { ok: false, rehash: false, waitedMs };
+  }
+  const peppered = pepperedOf(login.passwordHash);
+  const checked = peppered
+    ? await checkPeppered(deps, peppered, password, clientAborted, started)
+    : await hasher.verify(login.passwordHash, password, clientAborted, started);
+  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
+  return { ...checked, waitedMs };
+}
+
+/** Replaces the hash. The login succeeds whether or not the new hash can be stored now. */
+export async function renewHash(
+  { pool, hasher, logger }: LoginDeps,
+  login: Login,
+  { password, mustChange = false }: { password: string; mustChange?: boolean | undefined },
+): Promise<void> {
+  const sourceId = sourceOf(login.passwordHash);
+  try {
+    const hash = await hasher.hash(password);
+    if (sourceId === undefined) await replaceHash(pool, login.id, login.passwordHash ?? '', hash);
+    else await adoptPassword(pool, { id: login.id, orgId: login.orgId, sourceId }, { hash, mustChange });
+  } catch (error) {
+    logger.warn({ userId: login.id, err: loggable(error) }, 'password could not be rehashed');
+  }
+}
+
+type PepperDeps = Pick<LoginDeps, 'pool' | 'hasher' | 'secrets' | 'logger'>;
+
+/**
+ * Checks a password against a hash that needs the pepper of its import.
+ * @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password
+ */
+export async function checkPeppered(
+  deps: PepperDeps,
+  { importId, hash }: { importId: string; hash: string },
+  password: string,
+  clientAborted: AbortSignal | undefined,
+  started: () => void,
+): Promise<{ ok: boolean; rehash: boolean }> {
+  const pepper = await findPepper(deps, importId);
+  if (!pepper) {
+    deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
+    await deps.hasher.verifyNothing(password, clientAborted, started);
+    return { ok: false, rehash: false };
+  }
+  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), clientAborted, started);
+  return { ok, rehash: ok && seesAllPeppered(hash, pepper, password) };
+}
+
+async function findPepper({ pool, secrets }: PepperDeps, importId: string): Promise<Pepper | undefined> {
+  const { rows } = await pool.query<{ mode: Pepper['mode']; sealed: string }>(
+    'select mode, sealed from import_peppers where import_id = $1::bigint',
+    [importId],
+  );
+  const [row] = rows;
+  return row && { mode: row.mode, secret: secrets.unseal(row.sealed, pepperSeal(importId)) };
+}

@@ -1,121 +1,24 @@
-import { createHmac } from 'node:crypto';
+/**
+ * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock
+ * it for a time that doubles. Counted are the failures of what was entered from one network, and of what was entered
+ * from all networks. Too many from all networks lock every network from which the user has not logged in lately: an
+ * attack from other networks does not lock the user there.
+ *
+ * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor
+ * several processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an
+ * unlock or a new password of the user ends a lock early. Tables hold pieces of keyed hashes, so they tell neither
+ * names nor addresses, and nobody can choose names that share a count; a user has few rows, which expire.
+ *
+ * On crash: an attempt in progress stays counted as failed.
+ */
 import type { LoginUser } from '../../contract/sessions.ts';
+import { attemptHash, failuresKey } from '../../directory/sign-in-events.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { nameKey } from '../../platform/fields.ts';
 import type { Origin } from './origin.ts';
-
-/**
- * The keys under which attempts are counted and networks remembered: pieces of keyed hashes, so that tables tell
- * neither names nor addresses, and nobody can choose names that share a count.
- */
-
-/** The table of counts has at most twice 2^24 short rows, whatever is entered. */
-const BITS = 24;
-/** Keys of all networks begin here. */
-export const EVERYWHERE = 2 ** BITS;
-
-/** Keys of an attempt in `login_delays`. */
-export interface AttemptKeys {
-  /** Of what was entered and the network it came from. */
-  here: number;
-  /** Of what was entered, in all networks. */
-  everywhere: number;
-}
-
-/**
- * Names that compare as equal share their keys. A login name and an id of the same user do not: if they did, two names
- * that are locked together would be known to be those of one user.
- */
-export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
-  const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];
-  return {
-    here: keyedHash(secrets, [...entered, network]).readUIntBE(0, BITS / 8),
-    everywhere: EVERYWHERE + keyedHash(secrets, entered).readUIntBE(0, BITS / 8),
-  };
-}
-
-/** Keys of the user who was found for an attempt; bigints in text form. */
-export interface UserKeys {
-  /** Undefined if none was found. */
-  id: string | undefined;
-  /** In `login_delays`: one name can lead to users of several organizations. */
-  user: string;
-  /** In `login_networks`. The same network of another user has another key. */
-  network: string;
-}
-
-export function userKeys(secrets: Secrets, id: string | undefined, { network, through = '' }: Origin): UserKeys {
-  const ofNetwork = bigint(secrets, ['network', id ?? '', through, network]);
-  return { id, user: ofUser(secrets, id ?? ''), network: ofNetwork };
-}
-
-/** The key of a user in `login_delays`. */
-export function ofUser(secrets: Secrets, id: string): string {
-  return bigint(secrets, ['user', id]);
-}
-
-function bigint(secrets: Secrets, parts: string[]): string {
-  return keyedHash(secrets, parts).readBigInt64BE(0).toString();
-}
-
-function keyedHash(secrets: Secrets, parts: string[]): Buffer {
-  return createHmac('sha256', secrets.key('login attempts')).update(JSON.stringify(parts)).digest();
-}
-
-/**
- * The networks from which a user has logged in lately. An attack from other networks does not lock the user there.
- *
- * Guarantee: a user has few rows, which hold keyed hashes and expire.
- */
-
-/** Home, work, a phone and some travelling. */
-const MOST = 10;
-const LATELY = `interval '30 days'`;
-/** SQL over `login_networks n` */
-export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
-
-/**
- * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the tenth-latest
- * one makes room.
- * @param from SQL of a row with the user's id, or none; the row of the user must be locked
- * @param user number of the parameter that holds the user's id; the next one holds the network's key
- */
-export function rememberWith(from: string, user: number): string {
-  const [id, network] = [`$${user}::text`, `$${user + 1}::bigint`];
-  return `remembered as (
-    insert into login_networks as n (user_id, network)
-    select u.id, ${network} from ${from} u where not exists (
-      select from login_networks n
-      where n.user_id = ${id} and n.network = ${network} and n.last_login_at > now() - interval '1 day')
-    on conflict (user_id, network) do update set last_login_at = now()
-    returning n.network),
-  made_room as (
-    delete from login_networks n using remembered
-    where n.user_id = ${id} and n.network in (
-      select o.network from login_networks o where o.user_id = ${id} and o.network <> ${network}
-      order by o.last_login_at desc offset ${MOST - 1}))`;
-}
-
-/** Removes one batch of networks from which nobody has logged in lately; returns how many. */
-export async function sweepNetworks(db: Db): Promise<number> {
-  const where = `last_login_at < now() - ${LATELY}`;
-  return sweepRows(db, { table: 'login_networks', where, order: 'last_login_at' });
-}
-
-/**
- * Counts attempts to log in, and says from when the next one is checked: failures in a row delay it, and finally lock
- * it for a time that doubles. Counted are the failures of what was entered from one network, and of what was entered
- * from all networks. Too many of the latter lock every network from which the user has not logged in lately.
- *
- * Guarantee: an attempt counts as failed from before its check, in the database. So neither parallel attempts nor
- * several processes get more attempts or share a delay. Whether the user exists makes no difference; only a login, an
- * unlock or a new password of the user ends a lock early.
- *
- * On crash: an attempt in progress stays counted as failed.
- */
 
 /** After this many failures the next attempt is checked at once: people mistype. */
 const FREE_FAILURES = 3;
@@ -127,9 +30,19 @@ const EVERYWHERE_FACTOR = 10;
 /** A count restarts after this time without a failure. */
 const FORGOTTEN = `interval '24 hours'`;
 
+/** The table of counts has at most twice 2^24 short rows, whatever is entered. */
+const BITS = 24;
+/** Keys of all networks begin here. */
+export const EVERYWHERE = 2 ** BITS;
+
+/** How long a network of a user is remembered. */
+const LATELY = `interval '30 days'`;
+/** SQL over `login_networks n`: the network is remembered. */
+export const IS_RECENT = `n.last_login_at > now() - ${LATELY}`;
+
 export type DelayConfig = Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES'>;
 
-export interface Place {
+export interface AttemptCount {
   /** Milliseconds until an attempt may be checked; 0: this one is counted, and may be checked now. */
   waitMs: number;
   /** Failures in a row with this one, of what was entered from the network; null if it was not counted. */
@@ -138,7 +51,10 @@ export interface Place {
   everywhere: number | null;
 }
 
-/** The count restarts: its last failure is a day ago, or before the last new password or unlock of its only user. */
+/**
+ * SQL: the count restarts, as its last failure is a day ago, or before the last new password or unlock of its only
+ * user.
+ */
 const IS_OVER = `(d.last_failure_at < now() - ${FORGOTTEN}
       or d.user_key = $5 and d.last_failure_at < (select since from person))`;
 const SO_FAR = `case when ${IS_OVER} then 0 else d.failures end`;
@@ -180,15 +96,20 @@ function openAt(bucket: string, failures: string): string {
 }
 
 /** Counts an attempt as failed, unless it must wait. */
-export async function takePlace(db: Db, config: DelayConfig, keys: AttemptKeys, user: UserKeys): Promise<Place> {
+export async function countAttempt(
+  db: Db,
+  config: DelayConfig,
+  keys: AttemptKeys,
+  user: UserKeys,
+): Promise<AttemptCount> {
   const { LOCK_AFTER_FAILURES, LOGIN_DELAY_MS } = config;
   const values = [keys.here, keys.everywhere, user.id ?? null, user.network, user.user];
-  const { rows } = await db.query<Place>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
-  return rows[0] as Place;
+  const { rows } = await db.query<AttemptCount>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
+  return rows[0] as AttemptCount;
 }
 
 /** Whether the failure of this attempt locks further ones. */
-export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: limit }: DelayConfig): boolean {
+export function isLocking({ here, everywhere }: AttemptCount, { LOCK_AFTER_FAILURES: limit }: DelayConfig): boolean {
   return limit > 0 && (Number(here) >= limit || Number(everywhere) >= EVERYWHERE_FACTOR * limit);
 }
 
@@ -196,22 +117,22 @@ export function isLocking({ here, everywhere }: Place, { LOCK_AFTER_FAILURES: li
  * Takes the attempt back: it was neither right nor wrong, as nothing was checked or a step is missing. A later attempt
  * that was counted meanwhile keeps its delay.
  */
-export async function takeBack(db: Db, keys: AttemptKeys, place: Place): Promise<void> {
+export async function takeBack(db: Db, keys: AttemptKeys, place: AttemptCount): Promise<void> {
   await db.query(prepared(LESS, [...countsOf(keys, place), null]));
 }
 
 /** The first four parameters of `lessWith`. */
-export function countsOf(keys: AttemptKeys, place: Place): (number | null)[] {
+export function countsOf(keys: AttemptKeys, place: AttemptCount): (number | null)[] {
   return [keys.here, place.here, keys.everywhere, place.everywhere];
 }
 
 /**
- * SQL, steps of a `with`: takes the attempt back from the counts. $5 is the key of the user whose attempt was right, else
- * null: then failures from its network are forgotten, if all were those of this user. Otherwise an attacker could log in
- * as a user of the same name in another organization after every few guesses. Those from all networks are not forgotten,
- * or each login of the user would give attackers new attempts.
+ * SQL, steps of a `with`: takes the attempt back from the counts. $5 is the key of the user whose attempt was right,
+ * else null: then failures from its network are forgotten, if all were those of this user. Otherwise an attacker could
+ * log in as a user of the same name in another organization after every few guesses. Those from all networks are not
+ * forgotten, or each login of the user would give attackers new attempts.
  *
- * Locks in the order of `takePlace`, so two attempts cannot deadlock. A count that is null was not added.
+ * Locks in the order of `countAttempt`, so two attempts cannot deadlock. A count that is null was not added.
  * @param when a further condition
  */
 export function lessWith(when = 'true'): string {
@@ -236,14 +157,73 @@ export async function sweepDelays(db: Db): Promise<number> {
   return sweepRows(db, { table: 'login_delays', where, order: 'last_failure_at' });
 }
 
-/** Whether failed logins of the user count, in any network: they delay further ones, or lock them for a time. */
-export async function hasFailedLogins(db: Db, secrets: Secrets, userId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from login_delays d, users u
-     where u.id = $1 and d.user_key = $2
-       and d.last_failure_at > coalesce(greatest(u.password_changed_at, u.attempts_since), '-infinity')
-     limit 1`,
-    [userId, ofUser(secrets, userId)],
-  );
-  return rowCount === 1;
+/** Keys of an attempt in `login_delays`. */
+export interface AttemptKeys {
+  /** The key of what was entered and the network it came from. */
+  here: number;
+  /** The key of what was entered, in all networks. */
+  everywhere: number;
+}
+
+/**
+ * The keys of an attempt. Names that compare as equal share their keys. A login name and an id of the same user do not:
+ * if they did, two names that are locked together would be known to be names of one user.
+ */
+export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
+  const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];
+  return {
+    here: attemptHash(secrets, [...entered, network]).readUIntBE(0, BITS / 8),
+    everywhere: EVERYWHERE + attemptHash(secrets, entered).readUIntBE(0, BITS / 8),
+  };
+}
+
+/** Keys of the user who was found for an attempt; bigints in text form. */
+export interface UserKeys {
+  /** Undefined if none was found. */
+  id: string | undefined;
+  /** In `login_delays`: one name can lead to users of several organizations. */
+  user: string;
+  /** In `login_networks`. The same network of another user has another key. */
+  network: string;
+}
+
+/** The keys of the user who was found. @param id undefined if none was found */
+export function userKeys(secrets: Secrets, id: string | undefined, { network, through = '' }: Origin): UserKeys {
+  const ofNetwork = bigint(secrets, ['network', id ?? '', through, network]);
+  return { id, user: failuresKey(secrets, id ?? ''), network: ofNetwork };
+}
+
+function bigint(secrets: Secrets, parts: string[]): string {
+  return attemptHash(secrets, parts).readBigInt64BE(0).toString();
+}
+
+/** Networks that are remembered of a user: home, work, a phone and some travelling. */
+const MOST_NETWORKS = 10;
+
+/**
+ * SQL, two steps of a `with`: the user has logged in there. Writes at most once a day for each network; the
+ * tenth-latest one makes room.
+ * @param from SQL of a row with the user's id, or none; the row of the user must be locked
+ * @param user number of the parameter that holds the user's id; the next one holds the network's key
+ */
+export function rememberWith(from: string, user: number): string {
+  const [id, network] = [`$${user}::text`, `$${user + 1}::bigint`];
+  return `remembered as (
+    insert into login_networks as n (user_id, network)
+    select u.id, ${network} from ${from} u where not exists (
+      select from login_networks n
+      where n.user_id = ${id} and n.network = ${network} and n.last_login_at > now() - interval '1 day')
+    on conflict (user_id, network) do update set last_login_at = now()
+    returning n.network),
+  made_room as (
+    delete from login_networks n using remembered
+    where n.user_id = ${id} and n.network in (
+      select o.network from login_networks o where o.user_id = ${id} and o.network <> ${network}
+      order by o.last_login_at desc offset ${MOST_NETWORKS - 1}))`;
+}
+
+/** Removes one batch of networks from which nobody has logged in lately; returns how many. */
+export async function sweepNetworks(db: Db): Promise<number> {
+  const where = `last_login_at < now() - ${LATELY}`;
+  return sweepRows(db, { table: 'login_networks', where, order: 'last_login_at' });
 }

@@ -1,3 +1,4 @@
+/** Where an attempt to log in comes from, and what its check needs. */
 import { setTimeout } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { ipKeyGenerator } from 'express-rate-limit';
@@ -8,28 +9,28 @@ import type { Config } from '../../platform/config.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { goneSignal } from '../../platform/http/errors.ts';
-/** Where an attempt to log in comes from. */
 
+/** Where an attempt comes from. */
 export interface Origin {
   /** Attempts are counted by it; see `networkOf`. */
   network: string;
   /** User id of the program that sends it for the person; undefined if people send it themselves. Counted apart. */
   through?: string | undefined;
   /** Aborted when the caller has gone: an attempt that has not begun is dropped. */
-  gone?: AbortSignal | undefined;
+  clientAborted?: AbortSignal | undefined;
 }
 
-/** A form that people send themselves. */
+/** The origin of a form that people send themselves. */
 export function originOfForm(req: Request, res: Response): Origin {
-  return { network: networkOf(req.ip), gone: goneSignal(res) };
+  return { network: networkOf(req.ip), clientAborted: goneSignal(res) };
 }
 
 /**
- * A call of the API. What one caller sends locks nobody for another caller, nor on the login page.
+ * The origin of a call of the API. What one caller sends locks nobody for another caller, nor on the login page.
  * @param address of the person whom the caller logs in, if the caller names it
  */
 export function originOfCall(req: Request, res: Response, address?: string): Origin {
-  return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, gone: goneSignal(res) };
+  return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, clientAborted: goneSignal(res) };
 }
 
 /** An internet provider gives a customer a /56 or more of IPv6, so one address says little; see RFC 6177. */

@@ -1,9 +1,3 @@
-import type { Caller } from '../../contract/permissions.ts';
-import type { User } from '../../directory/users/store.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
-import { verifyOwnPassword } from './check.ts';
-import type { LoginDeps, Origin } from './origin.ts';
-
 /**
  * Proof that the caller owns the account, before a change of what protects it: the second factor, the email address,
  * the phone number, the password. An access token alone is no proof, as it may be stolen.
@@ -12,6 +6,11 @@ import type { LoginDeps, Origin } from './origin.ts';
  * count as failed logins. Only people have to prove it, and only for their own account: programs have no password, and
  * managers act on others by their role.
  */
+import type { Caller } from '../../contract/permissions.ts';
+import type { User } from '../../directory/users/store.ts';
+import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { verifyOwnPassword } from './check.ts';
+import type { LoginDeps, Origin } from './origin.ts';
 
 /** How long a sign-in counts as recent, in seconds. */
 const RECENT_S = 5 * 60;

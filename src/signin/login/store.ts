@@ -1,10 +1,11 @@
+/** Reads and updates the data of users that a login needs. */
 import type { LoginUser } from '../../contract/sessions.ts';
+import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
-import { LOGIN_NAME, MOST_SHARED, signsInWith, type UserState } from '../../directory/users/store.ts';
+import { LOGIN_NAME, MOST_SHARED, signsInWith } from '../../directory/users/store.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
-/** Reads and updates the data of users that a login needs. */
 
 export interface Login {
   id: string;

@@ -1,3 +1,9 @@
+/**
+ * The keys that machine users sign with: generates a pair and the key file that is returned once, and stores the public
+ * key.
+ *
+ * Guarantee: the private key is in the returned value and nowhere else.
+ */
 import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
@@ -5,10 +11,6 @@ import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
 import { type MachineRef, machineEvent } from './machine.ts';
-/**
- * Stores the keys that machine users sign with. Only their holder knows the private key; a row keeps the public one.
- * On crash: between two statements, nothing has happened, as callers pass a transaction's connection.
- */
 
 export interface MachineKey {
   id: string;
@@ -80,12 +82,7 @@ export async function findKey(db: Db, keyId: string): Promise<VerificationKey | 
   return rows[0];
 }
 
-/**
- * Generates a key pair for a machine user, and the key file that is returned once.
- * Guarantee: the private key is in the returned value and nowhere else.
- */
-
-/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+/** A key as strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
 const MODULUS_BITS = 3072;
 /** The value that clients of the ecosystem read as "does not expire". */
 const NEVER = new Date('9999-12-31T23:59:59Z');
@@ -105,7 +102,7 @@ export async function makeKeyPair(keyId: string): Promise<KeyPair> {
 }
 
 /**
- * `keyDetails`: base64 of `{type, keyId, key, expirationDate, userId}`, the private key as PEM of
+ * The key file, `keyDetails`: base64 of `{type, keyId, key, expirationDate, userId}`, the private key as PEM of
  * PKCS #1 ("RSA PRIVATE KEY", RFC 8017 appendix A.1.2), the format that published clients read.
  */
 export function keyDetails(of: {
@@ -124,7 +121,7 @@ export function keyDetails(of: {
   return Buffer.from(JSON.stringify(file)).toString('base64');
 }
 
-/** RFC 3339, without the fraction if it is zero. */
+/** The time in RFC 3339, without the fraction if it is zero. */
 function timestamp(date: Date): string {
   return date.toISOString().replace('.000Z', 'Z');
 }

@@ -1,3 +1,9 @@
+/**
+ * The machine user of a path, for the calls that issue credentials to act as that user (tokens, keys, secrets); and its
+ * client secret: at most one, of which only the SHA-256 is stored.
+ *
+ * Guarantee: callers never get a credential of a user with more rights than their own.
+ */
 import { type Caller, covers, type OperationId, permissionDenied, requireReach } from '../../contract/permissions.ts';
 import { rightsOf } from '../../directory/members.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../directory/users/store.ts';
@@ -5,10 +11,6 @@ import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { tokenHash } from '../../platform/ids.ts';
-/**
- * The machine user of a path, for the calls that issue credentials to act as that user: tokens, keys, secrets.
- * Guarantee: callers never get a credential of a user with more rights than their own.
- */
 
 export interface MachineCall {
   caller: Caller;
@@ -19,6 +21,7 @@ export interface MachineCall {
 }
 
 /**
+ * The machine user, if the caller may issue credentials for it.
  * @param lock locks the user's row until the transaction ends
  * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
  */
@@ -31,42 +34,11 @@ export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock)
   return user;
 }
 
-/** Events for keys and secrets. They are part of their machine user, so a change also updates the user's sequence. */
-
-/** A machine user as these calls need it. */
+/** A machine user as changes of its credentials need it. */
 export interface MachineRef {
   id: string;
   orgId: string;
 }
-
-/**
- * Appends `user.machine.<change>` and updates the user's sequence; call it in the transaction of the change itself.
- * @param payload never a key or a secret
- */
-export async function machineEvent(
-  db: Db,
-  owner: MachineRef,
-  change: 'key.added' | 'key.removed' | 'secret.set' | 'secret.removed',
-  editor: string,
-  payload?: { keyId: string },
-): Promise<AppendedEvent> {
-  const event = await appendEvent(db, {
-    aggregateType: 'user',
-    aggregateId: owner.id,
-    resourceOwner: owner.orgId,
-    type: `user.machine.${change}`,
-    editor,
-    ...(payload ? { payload } : {}),
-  });
-  await db.query('update users set sequence = $2, changed_at = $3 where id = $1', [
-    owner.id,
-    event.sequence,
-    event.createdAt,
-  ]);
-  return event;
-}
-
-/** The client secret of a machine user: at most one, of which only the SHA-256 is stored. */
 
 /** A machine user as a client of the token endpoint. */
 export interface MachineClient {
@@ -99,4 +71,32 @@ export async function findMachineClient(db: Db, clientId: string): Promise<Machi
     [clientId],
   );
   return rows[0];
+}
+
+/**
+ * Appends `user.machine.<change>`. Keys and secrets are part of their machine user, so it also updates the user's
+ * sequence. Call it in the transaction of the change itself.
+ * @param payload never a key or a secret
+ */
+export async function machineEvent(
+  db: Db,
+  owner: MachineRef,
+  change: 'key.added' | 'key.removed' | 'secret.set' | 'secret.removed',
+  editor: string,
+  payload?: { keyId: string },
+): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'user',
+    aggregateId: owner.id,
+    resourceOwner: owner.orgId,
+    type: `user.machine.${change}`,
+    editor,
+    ...(payload ? { payload } : {}),
+  });
+  await db.query('update users set sequence = $2, changed_at = $3 where id = $1', [
+    owner.id,
+    event.sequence,
+    event.createdAt,
+  ]);
+  return event;
 }

@@ -1,10 +1,14 @@
+/**
+ * Routes for the credentials of machine users: personal access tokens, keys with which they authenticate (RFC 7523),
+ * and the client secret (RFC 6749 section 4.4), whose client id is the user id.
+ */
 import { type Request, type Response, Router } from 'express';
 import { newKey, newPat } from '../../contract/machines.ts';
 import { callerOf, type OperationId } from '../../contract/permissions.ts';
 import { removeCredential } from '../../directory/members.ts';
 import type { User } from '../../directory/users/store.ts';
-import { details } from '../../platform/db/events.ts';
-import { type Pool, transaction } from '../../platform/db/pool.ts';
+import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
@@ -12,13 +16,20 @@ import { newId, randomToken } from '../../platform/ids.ts';
 import { addKey, keyDetails, listKeys, type MachineKey, makeKeyPair, removeKey } from './keys.ts';
 import { type MachineCall, removeSecret, requireMachine, setSecret } from './machine.ts';
 import { addPat, listPats, type Pat, removePat } from './tokens.ts';
-/** Routes for the personal access tokens of machine users. */
 
+/** The errors for a human user. */
+const NOT_A_MACHINE = {
+  pat: { id: 'PAT-NOT-A-MACHINE', message: 'Only a machine user has personal access tokens.' },
+  key: { id: 'KEY-NOT-A-MACHINE', message: 'Only a machine user has keys.' },
+  secret: { id: 'SECRET-NOT-A-MACHINE', message: 'Only a machine user has a secret.' },
+};
+
+/** Routes of personal access tokens. */
 export function patRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  router.post('/management/v1/users/:userId/pats', (req, res) => add(pool, req, res));
+  router.post('/management/v1/users/:userId/pats', (req, res) => addPatOf(pool, req, res));
   router.get('/management/v1/users/:userId/pats', async (req, res) => {
-    const user = await requireMachine(pool, callOf(req, res, 'listPats'));
+    const user = await requireMachine(pool, callOf(req, res, 'listPats', NOT_A_MACHINE.pat));
     const pats = await listPats(pool, user.id);
     res.json(
       searchResult(
@@ -28,23 +39,16 @@ export function patRoutes({ pool }: { pool: Pool }): Router {
     );
   });
   router.delete('/management/v1/users/:userId/pats/:tokenId', async (req, res) => {
-    const call = callOf(req, res, 'removePat');
+    const call = callOf(req, res, 'removePat', NOT_A_MACHINE.pat);
     const tokenId = pathId(req, 'tokenId');
-    const { user, event } = await transaction(pool, async (db) => {
-      const user = await requireMachine(db, call, 'for update');
-      const remove = () => removePat(db, user, tokenId, call.caller.userId);
-      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
-    });
-    if (!event) throw new ApiError('NOT_FOUND', 'PAT-NOT-FOUND', 'The user has no such token.');
-    res.json({
-      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }),
-    });
+    const missing = new ApiError('NOT_FOUND', 'PAT-NOT-FOUND', 'The user has no such token.');
+    res.json({ details: await ended(pool, call, missing, (db, user, editor) => removePat(db, user, tokenId, editor)) });
   });
   return router;
 }
 
-async function add(pool: Pool, req: Request, res: Response): Promise<void> {
-  const call = callOf(req, res, 'addPat');
+async function addPatOf(pool: Pool, req: Request, res: Response): Promise<void> {
+  const call = callOf(req, res, 'addPat', NOT_A_MACHINE.pat);
   await requireMachine(pool, call);
   const { expirationDate } = parseBody(newPat, await readJson(req, res), 'PAT-INVALID');
   const token = randomToken();
@@ -53,15 +57,6 @@ async function add(pool: Pool, req: Request, res: Response): Promise<void> {
     return { user, pat: await addPat(db, user, { token, expiresAt: expirationDate }, call.caller.userId) };
   });
   res.json({ tokenId: pat.id, token, details: patDetails(user, pat) });
-}
-
-function callOf(req: Request, res: Response, operation: OperationId): MachineCall {
-  return {
-    caller: callerOf(res),
-    operation,
-    userId: pathId(req, 'userId'),
-    notAMachine: { id: 'PAT-NOT-A-MACHINE', message: 'Only a machine user has personal access tokens.' },
-  };
 }
 
 function patView(user: User, pat: Pat) {
@@ -73,13 +68,12 @@ function patDetails(user: User, pat: Pat) {
   return details({ ...pat, changedAt: pat.createdAt, resourceOwner: user.orgId });
 }
 
-/** Routes for the keys with which machine users authenticate (RFC 7523). */
-
+/** Routes of keys. */
 export function keyRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  router.post('/management/v1/users/:userId/keys', (req, res) => add2(pool, req, res));
+  router.post('/management/v1/users/:userId/keys', (req, res) => addKeyOf(pool, req, res));
   router.get('/management/v1/users/:userId/keys', async (req, res) => {
-    const user = await requireMachine(pool, callOf2(req, res, 'listKeys'));
+    const user = await requireMachine(pool, callOf(req, res, 'listKeys', NOT_A_MACHINE.key));
     const keys = await listKeys(pool, user.id);
     res.json(
       searchResult(
@@ -89,24 +83,17 @@ export function keyRoutes({ pool }: { pool: Pool }): Router {
     );
   });
   router.delete('/management/v1/users/:userId/keys/:keyId', async (req, res) => {
-    const call = callOf2(req, res, 'removeKey');
+    const call = callOf(req, res, 'removeKey', NOT_A_MACHINE.key);
     const keyId = pathId(req, 'keyId');
-    const { user, event } = await transaction(pool, async (db) => {
-      const user = await requireMachine(db, call, 'for update');
-      const remove = () => removeKey(db, user, keyId, call.caller.userId);
-      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
-    });
-    if (!event) throw new ApiError('NOT_FOUND', 'KEY-NOT-FOUND', 'The user has no such key.');
-    res.json({
-      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }),
-    });
+    const missing = new ApiError('NOT_FOUND', 'KEY-NOT-FOUND', 'The user has no such key.');
+    res.json({ details: await ended(pool, call, missing, (db, user, editor) => removeKey(db, user, keyId, editor)) });
   });
   return router;
 }
 
 /** Generates the key pair before the transaction begins, so that no row is locked meanwhile. */
-async function add2(pool: Pool, req: Request, res: Response): Promise<void> {
-  const call = callOf2(req, res, 'addKey');
+async function addKeyOf(pool: Pool, req: Request, res: Response): Promise<void> {
+  const call = callOf(req, res, 'addKey', NOT_A_MACHINE.key);
   await requireMachine(pool, call);
   const { expirationDate } = parseBody(newKey, await readJson(req, res), 'KEY-INVALID');
   const keyId = newId();
@@ -119,34 +106,24 @@ async function add2(pool: Pool, req: Request, res: Response): Promise<void> {
   res.json({
     keyId,
     keyDetails: keyDetails({ keyId, userId: user.id, privateKey, expiresAt: key.expiresAt }),
-    details: detailsOf(user, key),
+    details: keyDetailsOf(user, key),
   });
-}
-
-function callOf2(req: Request, res: Response, operation: OperationId): MachineCall {
-  return {
-    caller: callerOf(res),
-    operation,
-    userId: pathId(req, 'userId'),
-    notAMachine: { id: 'KEY-NOT-A-MACHINE', message: 'Only a machine user has keys.' },
-  };
 }
 
 function keyView(user: User, key: MachineKey) {
   const expirationDate = key.expiresAt ? { expirationDate: key.expiresAt.toISOString() } : {};
-  return { keyId: key.id, type: 'KEY_TYPE_JSON', details: detailsOf(user, key), ...expirationDate };
+  return { keyId: key.id, type: 'KEY_TYPE_JSON', details: keyDetailsOf(user, key), ...expirationDate };
 }
 
-function detailsOf(user: User, key: MachineKey) {
+function keyDetailsOf(user: User, key: MachineKey) {
   return details({ ...key, changedAt: key.createdAt, resourceOwner: user.orgId });
 }
 
-/** Routes for a machine user's client secret (RFC 6749 section 4.4); the client id is the user id. */
-
+/** Routes of the client secret. */
 export function secretRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
   router.put('/management/v1/users/:userId/secret', async (req, res) => {
-    const call = callOf3(req, res, 'setSecret');
+    const call = callOf(req, res, 'setSecret', NOT_A_MACHINE.secret);
     const clientSecret = randomToken();
     const { user, event } = await transaction(pool, async (db) => {
       const user = await requireMachine(db, call, 'for update');
@@ -159,25 +136,30 @@ export function secretRoutes({ pool }: { pool: Pool }): Router {
     });
   });
   router.delete('/management/v1/users/:userId/secret', async (req, res) => {
-    const call = callOf3(req, res, 'removeSecret');
-    const { user, event } = await transaction(pool, async (db) => {
-      const user = await requireMachine(db, call, 'for update');
-      const remove = () => removeSecret(db, user, call.caller.userId);
-      return { user, event: await removeCredential(db, user.id, call.caller, remove) };
-    });
-    if (!event) throw new ApiError('NOT_FOUND', 'SECRET-NOT-FOUND', 'The user has no secret.');
-    res.json({
-      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }),
-    });
+    const call = callOf(req, res, 'removeSecret', NOT_A_MACHINE.secret);
+    const missing = new ApiError('NOT_FOUND', 'SECRET-NOT-FOUND', 'The user has no secret.');
+    res.json({ details: await ended(pool, call, missing, (db, user, editor) => removeSecret(db, user, editor)) });
   });
   return router;
 }
 
-function callOf3(req: Request, res: Response, operation: OperationId): MachineCall {
-  return {
-    caller: callerOf(res),
-    operation,
-    userId: pathId(req, 'userId'),
-    notAMachine: { id: 'SECRET-NOT-A-MACHINE', message: 'Only a machine user has a secret.' },
-  };
+function callOf(
+  req: Request,
+  res: Response,
+  operation: OperationId,
+  notAMachine: MachineCall['notAMachine'],
+): MachineCall {
+  return { caller: callerOf(res), operation, userId: pathId(req, 'userId'), notAMachine };
+}
+
+type Remove = (db: Db, user: User, editor: string) => Promise<AppendedEvent | undefined>;
+
+/** Removes a credential of the machine user. @throws ApiError `missing` when there was none */
+async function ended(pool: Pool, call: MachineCall, missing: ApiError, remove: Remove): Promise<Details> {
+  return transaction(pool, async (db) => {
+    const user = await requireMachine(db, call, 'for update');
+    const event = await removeCredential(db, user.id, call.caller, () => remove(db, user, call.caller.userId));
+    if (!event) throw missing;
+    return details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId });
+  });
 }

@@ -1,8 +1,8 @@
+/** Personal access tokens. Only the holder knows the token; a row stores its SHA-256. */
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
 import { newId, tokenHash } from '../../platform/ids.ts';
-/** Personal access tokens. Only the holder knows the token; a row stores its SHA-256. */
 
 /** A user as these calls need it. */
 export interface TokenOwner {

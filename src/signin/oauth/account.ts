@@ -1,3 +1,13 @@
+/**
+ * What the protocol library asks the service: which users are its accounts, which organization an application names,
+ * and how errors and sign-outs are shown.
+ *
+ * Guarantee: users are read on every request, and only active users are accounts, so a deactivated user's refresh
+ * tokens, sessions and userinfo end with the next call. `auth_time` of an access token is the time when the person
+ * proved who they are; a login that was still valid and a refresh token keep the old time. A request for HTML at an
+ * address that browsers are sent to gets a page of ours, any other request the JSON of RFC 6749 section 5.2. Neither
+ * reveals anything of an internal error but its name.
+ */
 import {
   type Account,
   type AccountClaims,
@@ -9,15 +19,8 @@ import {
 import { findUser, loginNames, type User } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS, idProblem, isEmailAddress } from '../../platform/fields.ts';
-import { formTarget, type Page, type PageOptions, renderPage } from '../../platform/html/layout.ts';
+import { formTarget, type HtmlPage, type PageOptions, renderPage } from '../../platform/html/layout.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './pages.ts';
-/**
- * Maps users to the protocol library's accounts. Users are read on every request, and only active users are accounts,
- * so a deactivated user's refresh tokens, sessions and userinfo end with the next call.
- *
- * Guarantee: `auth_time` of an access token is the time when the person proved who they are. A login that was still
- * valid and a refresh token keep the old time.
- */
 
 /** The account, if the user exists and is active. */
 export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
@@ -45,7 +48,7 @@ function given(claims: Record<string, string | null | undefined>): Record<string
   return Object.fromEntries(Object.entries(claims).filter((entry): entry is [string, string] => Boolean(entry[1])));
 }
 
-/** Turns `GENDER_FEMALE` into `female`, the form of section 5.1. */
+/** Turns `GENDER_FEMALE` into `female`, the form of section 5.1 of OpenID Connect Core 1.0. */
 function genderOf(user: User): string | undefined {
   const name = GENDERS[user.gender];
   return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();
@@ -62,15 +65,12 @@ export function signInTime(ctx: KoaContextWithOIDC): { auth_time: number } | und
 }
 
 /**
- * The organization that an application names in an authorization request: by the parameter `organization`, or by a
- * scope such as `urn:service:iam:org:id:ORG` (alias `urn:zitadel:…`), which the library would drop as unknown.
- *
+ * The parameter of an authorization request that names an organization; the library keeps it with a login in progress.
  * Only the login page uses it: a bare user name is then first looked for in that organization.
  */
-
-/** The parameter that the library keeps with a login in progress. */
 export const ORGANIZATION = 'organization';
 
+/** A scope that names an organization, which the library would drop as unknown. */
 const SCOPE = /^urn:(?:service|zitadel):iam:org:id:(.+)$/;
 
 /** Copies the organization of a scope into the parameter, unless the request has the parameter. */
@@ -87,28 +87,23 @@ export function namedOrganization(params: Record<string, unknown>): string | und
   return typeof id === 'string' && idProblem(id) === undefined ? id : undefined;
 }
 
-/**
- * How the protocol library reports errors to people and to programs, and its sign-out pages.
- *
- * Guarantee: a request for HTML at an address that browsers are sent to gets a page of ours, any other request the JSON
- * of RFC 6749 section 5.2. Neither reveals anything of an internal error but its name.
- */
-
 /** Routes that browsers are sent to, by the library's names. */
 const FOR_PEOPLE = /^(?:authorization|resume|end_session)/;
 
-/** For a database that does not answer: the request is not at fault, and a retry may succeed. */
+/** The error while the database does not answer: the request is not at fault, and a retry may succeed. */
 export const UNAVAILABLE: ErrorOut = {
   error: 'temporarily_unavailable',
   error_description: 'The service is not available right now. Try again.',
 };
 export const FAULT: ErrorOut = { error: 'server_error', error_description: 'An internal error occurred.' };
 
+/** Reports an error to people or to programs. */
 export function renderError(ctx: KoaContextWithOIDC, out: ErrorOut, error: Error): void {
   if (!FOR_PEOPLE.test(ctx.oidc.route) || ctx.accepts('json', 'html') !== 'html') ctx.body = out;
   else show(ctx, error instanceof errors.SessionNotFound ? loginGonePage() : oauthErrorPage(out));
 }
 
+/** The pages of a sign-out. */
 export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout'] = {
   enabled: true,
   /** Does not ask the user if the application sent an `id_token_hint` for the user of the session. */
@@ -127,7 +122,7 @@ export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout']
   },
 };
 
-function show(ctx: KoaContextWithOIDC, page: Page, options?: PageOptions): void {
+function show(ctx: KoaContextWithOIDC, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
   ctx.set(headers);
   ctx.body = markup;

@@ -1,64 +1,19 @@
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { sqlState } from '../../platform/db/faults.ts';
-import { type Pool, prepared } from '../../platform/db/pool.ts';
-import { requestContext } from '../../platform/request-context.ts';
-import { findPatToken } from './machine-tokens.ts';
-import { modelKey, rowHandle, userCodeHash } from './tokens.ts';
-/** Which fields of the protocol library's models have their own columns, and which are stored at all. */
-
-/** Models that end with their grant. */
-export const OF_GRANT: ReadonlySet<string> = new Set([
-  'AuthorizationCode',
-  'DeviceCode',
-  'AccessToken',
-  'RefreshToken',
-]);
-
-export interface Columns {
-  grantHash: Buffer | null;
-  userId: string | null;
-  clientId: string | null;
-  /** For a session, its uid; for an access token, the uid of the session it ends with. */
-  sessionUid: string | null;
-  scope: string | null;
-  /** For a device code, the hash of the code that the user types. */
-  userCodeHash: Buffer | null;
-}
-
-export function columnsOf(kind: string, payload: AdapterPayload): Columns {
-  const { grantId, sessionUid, expiresWithSession, userCode } = payload;
-  return {
-    grantHash: OF_GRANT.has(kind) && grantId ? modelKey('Grant', grantId) : null,
-    userId: userOf(payload) ?? null,
-    clientId: payload.clientId ?? null,
-    sessionUid: (kind === 'Session' ? payload.uid : expiresWithSession && sessionUid) || null,
-    scope: kind === 'AccessToken' ? (payload.scope ?? null) : null,
-    userCodeHash: userCode ? userCodeHash(userCode) : null,
-  };
-}
-
-/** For a login in progress: the user whose password was just checked, else the user who was logged in before. */
-function userOf({ accountId, result, session }: AdapterPayload): string | undefined {
-  return accountId ?? result?.login?.accountId ?? session?.accountId;
-}
-
-/** The payload without the issued ids, which somebody who reads the database could use. */
-export function storable({ jti: _, userCode: __, session, ...payload }: AdapterPayload): Record<string, unknown> {
-  if (!session) return payload;
-  const { cookie: ___, ...rest } = session as NonNullable<AdapterPayload['session']> & { cookie?: string };
-  return { ...payload, session: rest };
-}
-
 /**
  * Stores the protocol library's models in one PostgreSQL table, so that every API process can serve every request.
  *
- * Guarantees: no row holds an issued token or code, only its hash. Models of a user are stored and found only while the
+ * Guarantee: no row holds an issued token or code, only its hash. Models of a user are stored and found only while the
  * user is active, codes and tokens only while their grant exists: both rows are locked during the write, so nothing is
  * added while they are being revoked. A code is redeemed once; a second attempt revokes the grant and with it the
  * tokens of the first (RFC 6749 section 4.1.2), as does the reuse of a refresh token after its grace period.
  *
  * On crash: between two statements, the incomplete part expires unused and the client requests it again.
  */
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { sqlState } from '../../platform/db/faults.ts';
+import { type Pool, prepared } from '../../platform/db/pool.ts';
+import { requestContext } from '../../platform/request-context.ts';
+import { findPatToken } from './machine-tokens.ts';
+import { modelKey, rowHandle, userCodeHash } from './tokens.ts';
 
 interface StoredModel {
   key: Buffer;
@@ -68,8 +23,8 @@ interface StoredModel {
 }
 
 /**
- * A refresh token that was rotated may be used again for this time: two tabs of an application refresh at once, or a
- * response is lost. Every such use gets the same successor (`patches/refresh-successor.ts`).
+ * SQL: a refresh token that was rotated may be used again for this time, as two tabs of an application refresh at once,
+ * or a response is lost. Every such use gets the same successor (`deriveSuccessors` in patches.ts).
  */
 const IN_GRACE = `m.kind = 'RefreshToken' and m.consumed_at > now() - interval '10 seconds'`;
 
@@ -143,7 +98,7 @@ async function upsert(
   }
 }
 
-/** A browser and an application, when a person uses them: from where, and with which program. */
+/** From where, and with which program, a person uses a browser or an application. */
 function placeOf(kind: string): [address: string | null, userAgent: string | null, isUsed: boolean] {
   const { address, userAgent } = requestContext() ?? {};
   return kind === 'Session' || kind === 'Grant' ? [address ?? null, userAgent ?? null, true] : [null, null, false];
@@ -162,4 +117,48 @@ async function consume(pool: Pool, key: Buffer): Promise<undefined> {
 
 function gone(kind: string, detail: string): Error {
   return OF_GRANT.has(kind) ? new errors.InvalidGrant(detail) : new errors.SessionNotFound(detail);
+}
+
+/** Models that end with their grant. */
+export const OF_GRANT: ReadonlySet<string> = new Set([
+  'AuthorizationCode',
+  'DeviceCode',
+  'AccessToken',
+  'RefreshToken',
+]);
+
+export interface Columns {
+  grantHash: Buffer | null;
+  userId: string | null;
+  clientId: string | null;
+  /** For a session, its uid; for an access token, the uid of the session it ends with. */
+  sessionUid: string | null;
+  scope: string | null;
+  /** For a device code, the hash of the code that the user types. */
+  userCodeHash: Buffer | null;
+}
+
+/** The fields of a model that have their own columns. @param kind the library's name of the model */
+export function columnsOf(kind: string, payload: AdapterPayload): Columns {
+  const { grantId, sessionUid, expiresWithSession, userCode } = payload;
+  return {
+    grantHash: OF_GRANT.has(kind) && grantId ? modelKey('Grant', grantId) : null,
+    userId: userOf(payload) ?? null,
+    clientId: payload.clientId ?? null,
+    sessionUid: (kind === 'Session' ? payload.uid : expiresWithSession && sessionUid) || null,
+    scope: kind === 'AccessToken' ? (payload.scope ?? null) : null,
+    userCodeHash: userCode ? userCodeHash(userCode) : null,
+  };
+}
+
+/** For a login in progress: the user whose password was just checked, else the user who was logged in before. */
+function userOf({ accountId, result, session }: AdapterPayload): string | undefined {
+  return accountId ?? result?.login?.accountId ?? session?.accountId;
+}
+
+/** The payload without the issued ids, which somebody who reads the database could use. */
+export function storable({ jti: _, userCode: __, session, ...payload }: AdapterPayload): Record<string, unknown> {
+  if (!session) return payload;
+  const { cookie: ___, ...rest } = session as NonNullable<AdapterPayload['session']> & { cookie?: string };
+  return { ...payload, session: rest };
 }

@@ -1,3 +1,7 @@
+/**
+ * The clients of the token endpoint: registered clients, and machine users with a secret, whose client id is their user
+ * id. They are read from the database on each use, so a removed one is refused from the next request on.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import type { Adapter, ClientMetadata } from 'oidc-provider';
 import { applicationType } from '../../contract/clients.ts';
@@ -9,10 +13,6 @@ import { idProblem } from '../../platform/fields.ts';
 import { tokenHash } from '../../platform/ids.ts';
 import { type Client, findClient } from '../clients.ts';
 import { findMachineClient } from '../machines/machine.ts';
-/**
- * The clients of the token endpoint: registered clients, and machine users with a secret, whose client id is their user
- * id. They are read from the database on each use, so a removed one is refused from the next request on.
- */
 
 /** RFC 7523 section 2.1. */
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';

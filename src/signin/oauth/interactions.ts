@@ -1,3 +1,13 @@
+/**
+ * What a user must do before an authorization request is answered: log in, or type and confirm the code of a device
+ * (RFC 8628). There is no consent page: the owner of the instance registers the clients, and the scopes they request
+ * are granted. The protocol library implements the device flow; the pages are ours.
+ *
+ * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
+ * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6). In the device flow every
+ * error shows a page of ours, with a form to try again or the message that the sign-in has ended; no page reveals
+ * anything of an internal error.
+ */
 import {
   type Configuration,
   type ErrorOut,
@@ -9,7 +19,7 @@ import {
 import { isClaimable, requireKnownScope } from '../../contract/clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { PAGES } from '../../platform/html/errors.ts';
-import { type Page, renderPage } from '../../platform/html/layout.ts';
+import { type HtmlPage, renderPage } from '../../platform/html/layout.ts';
 import { mustHaveFactor } from '../login/store.ts';
 import {
   type DeviceFrame,
@@ -21,14 +31,6 @@ import {
   loginGonePage,
 } from './pages.ts';
 import { GRANT } from './tokens.ts';
-
-/**
- * What a user must do before an authorization request is answered: log in. There is no consent page: the owner of the
- * instance registers the clients, and the scopes they request are granted.
- *
- * Guarantee: a native application without a secret gets no code without an action of the user, also if they are signed
- * in: any program can claim its scheme or listen on its loopback port (RFC 8252 section 8.6).
- */
 
 const { base, Check, Prompt } = interactionPolicy;
 
@@ -99,17 +101,9 @@ export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant |
   return grant;
 }
 
-/**
- * The device flow (RFC 8628): a user with a browser authorizes a device that has none. The protocol library implements
- * it; the pages are ours.
- *
- * Guarantee: every error shows a page of ours, with a form to try again or the message that the sign-in has ended; no
- * page reveals anything of an internal error.
- */
-
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
-/** By the name of the library's error, as it does not export the classes. */
+/** What is wrong with a code, by the name of the library's error, as the library does not export the classes. */
 const TYPED_WRONG: Readonly<Record<string, string>> = {
   NoCodeError: 'Please enter the code.',
   NotFoundError: 'This code is not correct. Please check your device and enter it again.',
@@ -117,6 +111,7 @@ const TYPED_WRONG: Readonly<Record<string, string>> = {
   AlreadyUsedError: 'This code has already been used. Please start again on your device.',
 };
 
+/** The device flow. */
 export const DEVICE_FLOW: DeviceFlow = {
   // Eight consonants: 2.5 × 10^10 codes. They live ten minutes and can be tried RATE_LIMIT_LOGINS times a minute
   // (section 5.1).
@@ -138,7 +133,7 @@ export const DEVICE_FLOW: DeviceFlow = {
 };
 
 /** Asks for the code, says what is wrong with the one entered, or says that the flow has ended. */
-function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): Page {
+function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { userCode?: string }): HtmlPage {
   const frame = frameOf(ctx);
   if (!error) return deviceCodeForm(frame, '');
   if (error.name === 'AbortedError') return deviceStoppedPage(frame.action);
@@ -158,7 +153,7 @@ function frameOf(ctx: KoaContextWithOIDC): DeviceFrame {
   return { action: ctx.oidc.urlFor('code_verification'), xsrf: state?.secret ?? '' };
 }
 
-function show(ctx: KoaContextWithOIDC, page: Page, status?: number | undefined): void {
+function show(ctx: KoaContextWithOIDC, page: HtmlPage, status?: number | undefined): void {
   const { headers, markup } = renderPage(page);
   if (status) ctx.status = status;
   ctx.set(headers);

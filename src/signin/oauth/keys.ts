@@ -1,11 +1,3 @@
-import { generateKeyPair } from 'node:crypto';
-import { promisify } from 'node:util';
-import type { JWK } from 'jose';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import type { Secrets } from '../../platform/encryption.ts';
-import { StartError } from '../../platform/errors.ts';
-import { newId } from '../../platform/ids.ts';
-
 /**
  * The keys that sign ID tokens and JWT access tokens: RS256, encrypted in the database, shared by all processes.
  *
@@ -15,16 +7,23 @@ import { newId } from '../../platform/ids.ts';
  *
  * On crash: if a key was not stored, the next process that checks creates it.
  */
+import { generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { JWK } from 'jose';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { StartError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
 
 /** "KEYS" as bytes. */
 const LOCK = 0x4b455953;
 /** Longer than resource servers usually cache a key set, and longer than our own processes take to see a new key. */
 const PUBLISHED_AHEAD = '6 hours';
-/** An ID token may be sent at logout for as long as the browser session lasts (`lifetimes.ts`). */
+/** An ID token may be sent at logout for as long as the browser session lasts (`tokens.ts`). */
 const KEPT = '15 days';
 /** The purpose that private keys are encrypted for. */
-export const SIGNING_KEY_SEAL = 'signing-key';
-/** As strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
+export const SIGNING_KEY_PURPOSE = 'signing-key';
+/** A key as strong as 128 bits (NIST SP 800-57 part 1); RFC 7518 section 3.3 asks for 2048 or more. */
 const MODULUS_BITS = 3072;
 
 const generate = promisify(generateKeyPair);
@@ -94,7 +93,7 @@ async function addKey({ pool, secrets, config }: SigningKeyDeps): Promise<void> 
       `insert into signing_keys (id, sealed_jwk, signs_from)
        select $1, $2, case when max(signs_from) is null then now()
          else greatest(max(signs_from) + $3 * interval '1 day', now() + $4::interval) end from signing_keys`,
-      [id, secrets.seal(JSON.stringify(jwk), SIGNING_KEY_SEAL), config.SIGNING_KEY_ROTATE_DAYS, PUBLISHED_AHEAD],
+      [id, secrets.seal(JSON.stringify(jwk), SIGNING_KEY_PURPOSE), config.SIGNING_KEY_ROTATE_DAYS, PUBLISHED_AHEAD],
     );
     await db.query(DROP, [KEPT]);
   });
@@ -102,7 +101,7 @@ async function addKey({ pool, secrets, config }: SigningKeyDeps): Promise<void> 
 
 function unsealed(secrets: Secrets, id: string, sealed: string): JWK {
   try {
-    return JSON.parse(secrets.unseal(sealed, SIGNING_KEY_SEAL)) as JWK;
+    return JSON.parse(secrets.unseal(sealed, SIGNING_KEY_PURPOSE)) as JWK;
   } catch (cause) {
     throw new StartError(
       `Signing key ${id} cannot be decrypted: neither ENCRYPTION_KEY nor DECRYPTION_KEYS has the key it was encrypted with.`,

@@ -1,3 +1,14 @@
+/**
+ * Access tokens of machine users: granted for a signed assertion (RFC 7523 section 3), issued as opaque tokens or as
+ * JWTs of RFC 9068, and personal access tokens, which resource servers can introspect like any other (RFC 7662).
+ *
+ * Guarantee: an assertion that does not come from an active machine user with a valid key is refused with
+ * `invalid_grant`. The error names problems of the assertion's own content; an unknown or expired key, another user's
+ * key, a bad signature and an inactive user all give the same error. An assertion may be reused until it expires, as
+ * published clients do; so it may live at most an hour. A JWT is stored like an opaque token, so it can be introspected
+ * and revoked, and it ends at once with its user. Resource servers that do not call us verify it with the published
+ * keys.
+ */
 import {
   decodeProtectedHeader,
   importJWK,
@@ -25,16 +36,7 @@ import { findKey, type VerificationKey } from '../machines/keys.ts';
 import { SERVICE_USER_CLIENT } from './client-adapter.ts';
 import { ACCESS_TOKEN, jwtHandle } from './tokens.ts';
 
-/**
- * A machine user's signed assertion as an authorization grant (RFC 7523 section 3).
- *
- * Guarantee: an assertion that does not come from an active machine user with a valid key is refused with
- * `invalid_grant`. The error names problems of the assertion's own content; an unknown or expired key, another user's
- * key, a bad signature and an inactive user all give the same error.
- * An assertion may be reused until it expires, as published clients do; so it may live at most an hour.
- */
-
-/** Seconds. */
+/** The longest life of an assertion, in seconds. */
 const MAX_AGE = 3600;
 const CLOCK_TOLERANCE = 30;
 
@@ -108,13 +110,7 @@ function refused(cause?: unknown): Error {
   return new errors.InvalidGrant(cause instanceof Error ? cause.message : 'no such key, or its user is not active');
 }
 
-/**
- * Issues access tokens of machine users: opaque, or JWTs of RFC 9068 if their `accessTokenType` says so.
- *
- * Guarantee: a JWT is stored like an opaque token, so it can be introspected and revoked, and it ends at once with its
- * user. Resource servers that do not call us verify it with the published keys.
- */
-
+/** The machine user that gets a token: a JWT if its `accessTokenType` says so. */
 export interface Machine {
   userId: string;
   /** Index into ACCESS_TOKEN_TYPES. */
@@ -178,11 +174,6 @@ async function saveAsJwt(token: AccessToken, ctx: TokenEndpointGrantContext, key
   return jwt;
 }
 
-/**
- * Presents personal access tokens to the protocol library as access tokens, so that resource servers can introspect
- * them like any other (RFC 7662).
- */
-
 /** The grant type (`gty`) that marks these tokens in the library. */
 export const PAT = 'personal_access_token';
 
@@ -193,7 +184,7 @@ interface PatRow {
   exp: number | null;
 }
 
-/** The token, if it is valid and its user is active. */
+/** A personal access token in the form of an access token of the library, if it is valid and its user is active. */
 export async function findPatToken(db: Db, token: string): Promise<AdapterPayload | undefined> {
   const { rows } = await db.query<PatRow>(
     `select t.user_id as "userId", floor(extract(epoch from t.created_at))::float8 as iat,

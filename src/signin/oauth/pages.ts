@@ -1,24 +1,17 @@
-import {
-  alert,
-  field,
-  type Html,
-  hidden,
-  html,
-  messagePage,
-  type Page,
-  type Problem,
-  problemPage,
-  titled,
-} from '../../platform/html/layout.ts';
 /**
- * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere: enter its code,
- * continue or cancel, done.
+ * The pages of the device flow (RFC 8628), in which a device signs in through a browser elsewhere (enter its code,
+ * continue or cancel, done), the pages for signing out, and the error pages for an application's request that fails
+ * before anybody signs in.
  *
- * They work without JavaScript. Their forms carry the authorization server's own token against cross-site forgery. The
- * code alone does nothing: a user must sign in and confirm, as the device may be somebody else's (section 5.4).
+ * They work without JavaScript. The forms of the device flow carry the authorization server's own token against
+ * cross-site forgery. The code alone does nothing: a user must sign in and confirm, as the device may be somebody
+ * else's (section 5.4).
  */
+import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
 
-/** What all forms here share. */
+/** What all forms of the device flow share. */
 export interface DeviceFrame {
   /** Address that the form is sent to. */
   action: string;
@@ -26,8 +19,9 @@ export interface DeviceFrame {
   xsrf: string;
 }
 
-export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): Page {
-  const code = { name: 'user_code', label: 'Code', type: 'text', autocomplete: 'off', value: typed } as const;
+/** Asks for the code. @param typed what was entered before */
+export function deviceCodeForm({ action, xsrf }: DeviceFrame, typed: string, problem?: Problem): HtmlPage {
+  const code = { name: 'user_code', label: 'Code', isCode: true, value: typed };
   return {
     title: titled('Connect a device', problem),
     body: html`<h1>Connect a device</h1>
@@ -41,7 +35,7 @@ ${hidden({ xsrf })}${field({ ...code, problem, autofocus: true })}
 }
 
 /** Shows the code again, as it may come from a link that somebody else sent. */
-export function deviceConfirmPage({ action, xsrf }: DeviceFrame, clientName: string, userCode: string): Page {
+export function deviceConfirmPage({ action, xsrf }: DeviceFrame, clientName: string, userCode: string): HtmlPage {
   const title = 'Is this your device?';
   return {
     title,
@@ -58,19 +52,21 @@ ${hidden({ xsrf, user_code: userCode })}<div class="buttons">
   };
 }
 
-export function deviceDonePage(clientName: string): Page {
+/** The page after the confirmation. */
+export function deviceDonePage(clientName: string): HtmlPage {
   return messagePage(
     'Your device is connected',
     `${clientName} is signed in. You can close this page and return to your device.`,
   );
 }
 
-export function deviceStoppedPage(again: string): Page {
+/** The page after a cancellation. @param again address of the form for the code */
+export function deviceStoppedPage(again: string): HtmlPage {
   return problemPage('Sign-in cancelled', 'The device has no access. You can close this page.', anotherCode(again));
 }
 
-/** For a form that is too old, or whose token belongs to the session of another browser. */
-export function deviceFormGonePage(again: string): Page {
+/** The page for a form that is too old, or whose token belongs to the session of another browser. */
+export function deviceFormGonePage(again: string): HtmlPage {
   return problemPage('This form has expired', 'Please enter the code from your device again.', anotherCode(again));
 }
 
@@ -78,13 +74,11 @@ function anotherCode(address: string): Html {
   return html`<p class="links"><a href="${address}">Enter a code</a></p>`;
 }
 
-/** The pages for signing out, and the error pages for an application's request that fails before anybody signs in. */
-
 /**
  * Asks whether to sign out.
  * @param form the authorization server's own form (`op.logoutForm`) as markup: it holds the hidden fields
  */
-export function logoutPage(form: string): Page {
+export function logoutPage(form: string): HtmlPage {
   return {
     title: 'Sign out',
     body: html`<h1>Sign out?</h1>
@@ -98,7 +92,7 @@ ${{ markup: form }}
 }
 
 /** @param isStill whether the user chose to stay signed in */
-export function signedOutPage({ isStill = false }: { isStill?: boolean } = {}): Page {
+export function signedOutPage({ isStill = false }: { isStill?: boolean } = {}): HtmlPage {
   return isStill
     ? messagePage('You are still signed in', 'Nothing has changed. You can close this page.')
     : messagePage('You are signed out', 'You can close this page.');
@@ -110,8 +104,8 @@ export interface OauthError {
   error_description?: string | undefined;
 }
 
-/** For a request whose error cannot be returned to the application that sent it. */
-export function oauthErrorPage({ error, error_description: description }: OauthError): Page {
+/** The page for a request whose error cannot be returned to the application that sent it. */
+export function oauthErrorPage({ error, error_description: description }: OauthError): HtmlPage {
   if (error === 'server_error') {
     return problemPage('Something went wrong', 'This is an error on our side. Please try again later.');
   }
@@ -125,8 +119,8 @@ export function oauthErrorPage({ error, error_description: description }: OauthE
   );
 }
 
-/** For a login that is complete, was not started in this browser, or took too long (`SessionNotFound`). */
-export function loginGonePage(): Page {
+/** The page for a login that is complete, was not started in this browser, or took too long (`SessionNotFound`). */
+export function loginGonePage(): HtmlPage {
   return problemPage(
     'This sign-in has expired',
     'It took too long, is already complete, or was started in another browser. Please go back to the application and sign in from there.',

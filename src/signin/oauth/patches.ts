@@ -1,18 +1,21 @@
+/**
+ * Patches of oidc-provider 9.13, where its settings do not suffice. Each names the test that fails when the library
+ * changes there.
+ */
 import { createHmac } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import type { KoaContextWithOIDC, Provider as ProviderOfParams } from 'oidc-provider';
-import Provider from 'oidc-provider';
+import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import { requireKnownScope, withoutAlias } from '../../contract/clients.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { keepNamedOrganization } from './account.ts';
 import { JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter.ts';
 import { isRowHandle, jwtHandle } from './tokens.ts';
-/**
- * Patches oidc-provider 9.13: `compareClientSecret` of its clients compares a secret with the stored SHA-256. The
- * library expects to know the secret in clear, and has no setting for another comparison.
- * `test/signin/oauth/machine.test.ts` and `code.test.ts` fail when the library no longer calls it.
- */
 
+/**
+ * Patches `compareClientSecret` of clients: compares a secret with the stored SHA-256. The library expects to know the
+ * secret in clear, and has no setting for another comparison. `test/signin/oauth/machine.test.ts` and
+ * `test/signin/oauth/code.test.ts` fail when the library no longer calls it.
+ */
 export function compareStoredSecrets(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
     return secretMatches(this.clientSecret, shown);
@@ -20,11 +23,10 @@ export function compareStoredSecrets(provider: Provider): void {
 }
 
 /**
- * Patches oidc-provider 9.13: its Koa application takes scheme, host and path from the issuer. Behind a proxy, those of
+ * Patches the Koa application: takes scheme, host and path from the issuer. Behind a proxy, scheme, host and path of
  * a request may differ from the public ones; the library's own setting would trust headers of the request.
  * `test/signin/oauth/issuer.test.ts` fails when the library reads them elsewhere.
  */
-
 export function useIssuerAddress(provider: Provider): void {
   const { protocol, host, pathname } = new URL(provider.issuer);
   Object.defineProperties(provider.request, {
@@ -35,7 +37,46 @@ export function useIssuerAddress(provider: Provider): void {
 }
 
 /**
- * Adapts request parameters before the protocol library reads them.
+ * Patches `save` of sessions: stores the new row before it removes the old one. A login gives its session a new id, and
+ * the library removes the old row first; in between, a token of the session would be refused.
+ * `test/signin/oauth/refresh.test.ts` fails when the library keeps the old id elsewhere.
+ */
+export function storeBeforeRemoving(provider: Provider): void {
+  const { prototype } = provider.Session;
+  const { save } = prototype;
+  prototype.save = async function saveFirst(this: InstanceType<Provider['Session']> & { oldId?: string }, ttl) {
+    const { oldId } = this;
+    delete this.oldId;
+    const id = await save.call(this, ttl);
+    if (oldId) await this.adapter.destroy(oldId);
+    return id;
+  };
+}
+
+/**
+ * Patches `generateTokenId` of refresh tokens: the token that replaces a rotated one is computed from it with a key of
+ * the service, so that two requests with the same token get the same successor.
+ *
+ * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never
+ * a second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).
+ * `test/signin/oauth/refresh.test.ts` fails when the library no longer calls it.
+ */
+export function deriveSuccessors(provider: Provider, secrets: Secrets): void {
+  const key = secrets.key('refresh-successor');
+  const prototype = provider.RefreshToken.prototype as unknown as { generateTokenId(): string };
+  const { generateTokenId } = prototype;
+  prototype.generateTokenId = function successor() {
+    const rotated = Provider.ctx?.oidc.entities.RotatedRefreshToken as Token | undefined;
+    return rotated ? createHmac('sha256', key).update(rotated.jti).digest('base64url') : generateTokenId.call(this);
+  };
+}
+
+interface Token {
+  jti: string;
+}
+
+/**
+ * Adapts request parameters after the library has read them and before it uses them.
  *
  * - The library requires a client before it processes a grant. A signed assertion identifies the caller without client
  *   authentication (RFC 7523 section 2.1): such a request gets the client `SERVICE_USER_CLIENT`.
@@ -43,7 +84,7 @@ export function useIssuerAddress(provider: Provider): void {
  *   gets their handle.
  * - The library grants `offline_access` only with `prompt=consent`. The instance's owner registers our clients, which
  *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
- * - The library drops scopes that it does not know. One that names an organization is kept as a parameter.
+ * - The library drops scopes that it does not know. A scope that names an organization is kept as a parameter.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  * - Applications written for ZITADEL request the scope of its API: it gets our name.
  * - The library refuses a device request without a known scope only when the device fetches its token, after the user
@@ -51,19 +92,8 @@ export function useIssuerAddress(provider: Provider): void {
  *
  * If the library ever stops reading its context's `params` from the prototype, the tests of these cases fail.
  */
-
-type Params = Record<string, string | string[] | undefined>;
-
-interface Context {
-  ctx: KoaContextWithOIDC;
-  route: string;
-  /** Set once the client is authenticated; the library reads the parameters before and after that. */
-  client?: object;
-}
-
-/** Intercepts the parameters after the library has read them and before it uses them. */
-export function adaptParams(provider: ProviderOfParams): void {
-  const { OIDCContext } = provider as ProviderOfParams & { OIDCContext: { prototype: object } };
+export function adaptParams(provider: Provider): void {
+  const { OIDCContext } = provider as Provider & { OIDCContext: { prototype: object } };
   const kept = new WeakMap<object, Params>();
   Object.defineProperty(OIDCContext.prototype, 'params', {
     get(this: Context) {
@@ -74,6 +104,15 @@ export function adaptParams(provider: ProviderOfParams): void {
       kept.set(this, params);
     },
   });
+}
+
+type Params = Record<string, string | string[] | undefined>;
+
+interface Context {
+  ctx: KoaContextWithOIDC;
+  route: string;
+  /** Set once the client is authenticated; the library reads the parameters before and after that. */
+  client?: object;
 }
 
 function adapt({ ctx, route, client }: Context, params: Params): void {
@@ -102,7 +141,7 @@ function hideJwt(params: Params): void {
   if (typeof params.token === 'string' && isRefused(params.token)) params.token = jwtHandle(params.token);
 }
 
-/** The same test as the library's: anything whose first part decodes as a JWT header. */
+/** Whether the library refuses the token: anything whose first part decodes as a JWT header. */
 function isRefused(token: string): boolean {
   try {
     return Boolean(decodeProtectedHeader(token));
@@ -116,45 +155,4 @@ function consent(params: Params): void {
   if (typeof scope !== 'string' || !scope.split(' ').includes('offline_access') || Array.isArray(prompt)) return;
   const prompts = new Set(prompt?.split(' '));
   if (!prompts.has('none')) params.prompt = [...prompts.add('consent')].join(' ');
-}
-
-/**
- * Patches oidc-provider 9.13: `generateTokenId` of its refresh tokens. The token that replaces a rotated one is
- * computed from it with a key of the service, so that two requests with the same token get the same successor.
- *
- * This makes the grace period of `adapter.ts` safe: two tabs that refresh at once go on with one token, there is never
- * a second line of tokens, and a stolen token is still detected when both holders go on (RFC 9700 section 4.14.2).
- * `test/signin/oauth/refresh.test.ts` fails when the library no longer calls it.
- */
-
-interface Token {
-  jti: string;
-}
-
-export function deriveSuccessors(provider: Provider, secrets: Secrets): void {
-  const key = secrets.key('refresh-successor');
-  const prototype = provider.RefreshToken.prototype as unknown as { generateTokenId(): string };
-  const { generateTokenId } = prototype;
-  prototype.generateTokenId = function successor() {
-    const rotated = Provider.ctx?.oidc.entities.RotatedRefreshToken as Token | undefined;
-    return rotated ? createHmac('sha256', key).update(rotated.jti).digest('base64url') : generateTokenId.call(this);
-  };
-}
-
-/**
- * Patches oidc-provider 9.13: `save` of its sessions stores the new row before it removes the old one. A login gives
- * its session a new id, and the library removes the old row first; in between, a token of the session would be refused.
- * `test/signin/oauth/refresh.test.ts` fails when the library keeps the old id elsewhere.
- */
-
-export function storeBeforeRemoving(provider: Provider): void {
-  const { prototype } = provider.Session;
-  const { save } = prototype;
-  prototype.save = async function saveFirst(this: InstanceType<Provider['Session']> & { oldId?: string }, ttl) {
-    const { oldId } = this;
-    delete this.oldId;
-    const id = await save.call(this, ttl);
-    if (oldId) await this.adapter.destroy(oldId);
-    return id;
-  };
 }

@@ -1,3 +1,11 @@
+/**
+ * Which clients may introspect and revoke a token, which web pages may call the endpoints, and the record of what
+ * clients do: tokens issued, refreshed, revoked and refused, and sign-outs.
+ *
+ * Guarantee: a response with a token is sent only after its event is stored.
+ *
+ * On crash: between the token and its event, the client has not received the token.
+ */
 import {
   type AccessToken,
   type Client,
@@ -15,8 +23,6 @@ import type { Db } from '../../platform/db/pool.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { PAT } from './machine-tokens.ts';
-
-/** Which clients may introspect and revoke a token, and which web pages may call the endpoints. */
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
@@ -57,17 +63,10 @@ export function isBrowserClient(client: Client, origin: string): boolean {
   );
 }
 
-/**
- * Records what clients do at the authorization server: tokens issued, refreshed, revoked and refused, and sign-outs.
- *
- * Guarantee: a response with a token is sent only after its event is stored.
- * On crash: between the token and its event, the client has not received the token.
- */
-
-/** A device polls until its user has decided. */
+/** Errors that are not recorded: a device polls until its user has decided. */
 const WAITING: ReadonlySet<unknown> = new Set(['authorization_pending', 'slow_down']);
 
-/** Mount it after `answerFaults`, which handles a database that does not answer. */
+/** Records what clients do. Mount it after `answerFaults`, which handles a database that does not answer. */
 export function auditTokens(provider: Provider, db: Db): void {
   provider.use(async (ctx, next) => {
     await next();

@@ -1,17 +1,24 @@
+/**
+ * The authorization server: configures and sets up the protocol library, and again when the signing keys change.
+ *
+ * Guarantee: every URL in a response is based on the issuer, whatever host the request names. A process sees another
+ * process's new key within CHECK_MS of its next request, long before that key signs. An internal error inside the
+ * library is logged with the request's id and its details are hidden from the caller; if the database does not answer,
+ * the caller is told to try again. Callers' errors are logged at level debug, without their input.
+ */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { JWK } from 'jose';
-import ProviderOfProvider, {
+import Provider, {
   type Configuration,
   errors,
   type KoaContextWithOIDC,
-  type Provider,
   type TokenEndpointGrantContext,
 } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { CLAIMS_BY_SCOPE, CLIENT_SCOPES, MACHINE_SCOPES, SCOPES } from '../../contract/clients.ts';
-import { CLI_LOGIN_METADATA } from '../../contract/own-clients.ts';
+import { CLI_LOGIN_METADATA, OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -33,7 +40,6 @@ import {
 } from './patches.ts';
 import { auditTokens, isBrowserClient, mayIntrospect, mayRevoke } from './policies.ts';
 import { ACCESS_TOKEN, LIFETIMES, rotateRefreshToken } from './tokens.ts';
-/** Configuration of the protocol library: features, clients, lifetimes, and the hooks into the rest of the service. */
 
 export interface ConfigurationDeps {
   pool: Pool;
@@ -41,24 +47,68 @@ export interface ConfigurationDeps {
   config: Pick<Config, 'baseUrl' | 'CLI_LOGIN'>;
 }
 
-/** Relative to the issuer. */
-export const ROUTES = {
-  authorization: '/oauth/v2/authorize',
-  token: '/oauth/v2/token',
-  introspection: '/oauth/v2/introspect',
-  revocation: '/oauth/v2/revoke',
-  jwks: '/oauth/v2/keys',
-  userinfo: '/oidc/v1/userinfo',
-  end_session: '/oidc/v1/end_session',
-  device_authorization: '/oauth/v2/device_authorization',
-  code_verification: '/ui/device',
-};
+/** How long the signing keys are cached before a request reads them again. */
+const CHECK_MS = 10_000;
+
+export interface ProviderDeps extends ConfigurationDeps {
+  config: ConfigurationDeps['config'] & SigningKeyDeps['config'];
+  logger: Logger;
+}
+
+export interface LiveProvider {
+  /** The library with the current keys; call it again for each request. */
+  current(): Provider;
+  /** Answers a request to one of its addresses; first reads the signing keys if the cached ones are too old. */
+  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
+}
+
+/**
+ * Creates the first signing key if there is none.
+ * @throws StartError when the keys in the database cannot be decrypted
+ */
+export async function openProvider(deps: ProviderDeps, checkMs: number = CHECK_MS): Promise<LiveProvider> {
+  let now = setUp(deps, await currentKeys(deps));
+  let nextCheckAt = performance.now() + checkMs;
+
+  async function refresh(): Promise<void> {
+    const keys = await currentKeys(deps);
+    if (keys.version !== now.version) now = setUp(deps, keys);
+  }
+
+  return {
+    current: () => now.provider,
+    async handle(req, res) {
+      if (performance.now() >= nextCheckAt) {
+        // Set before the read, so that one request reads and the others use the cached keys.
+        nextCheckAt = performance.now() + checkMs;
+        await refresh().catch((err) => deps.logger.warn({ err }, 'signing keys could not be read'));
+      }
+      await now.answer(req, res);
+    },
+  };
+}
+
+function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
+  const [signingKey] = keys;
+  if (!signingKey) throw new Error('There is no signing key.');
+  const provider = new Provider(deps.config.baseUrl, configuration(deps, keys));
+  useIssuerAddress(provider);
+  storeBeforeRemoving(provider);
+  compareStoredSecrets(provider);
+  adaptParams(provider);
+  deriveSuccessors(provider, deps.secrets);
+  addGrants(provider, { db: deps.pool, signingKey });
+  answerFaults(provider, deps.logger);
+  auditTokens(provider, deps.pool);
+  return { provider, version, answer: provider.callback() };
+}
 
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
 /**
- * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no sibling
- * domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that login.
+ * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no
+ * sibling domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that
+ * login.
  */
 function cookieNames(baseUrl: string): { session: string; interaction: string; resume: string } {
   const { protocol, pathname } = new URL(baseUrl);
@@ -73,7 +123,10 @@ function cookieNames(baseUrl: string): { session: string; interaction: string; r
 
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
 
-/** @param keys private JWKs; the first one signs */
+/**
+ * The configuration of the library: features, clients, lifetimes, and the hooks into the rest of the service.
+ * @param keys private JWKs; the first one signs
+ */
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
     adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
@@ -85,7 +138,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
       long: { ...COOKIE, path: new URL(config.baseUrl).pathname },
       short: COOKIE,
     },
-    routes: ROUTES,
+    routes: OAUTH_PATHS,
     ttl: LIFETIMES,
     features: { ...FEATURES, deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
@@ -127,9 +180,10 @@ const FEATURES: Configuration['features'] = {
   revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
 };
 
-/** The grant types of machine users and of clients that act for themselves; those of people are the library's own. */
-
-/** Adds the grants to a provider. */
+/**
+ * Adds the grant types of machine users and of clients that act for themselves; the grants of people are the library's
+ * own.
+ */
 export function addGrants(provider: Provider, deps: { db: Db; signingKey: JWK }): void {
   provider.registerGrantType(
     JWT_BEARER,
@@ -139,10 +193,10 @@ export function addGrants(provider: Provider, deps: { db: Db; signingKey: JWK })
   provider.registerGrantType('client_credentials', (ctx) => clientCredentials(ctx, deps), ['scope']);
 }
 
-type Deps = Parameters<typeof addGrants>[1];
+type GrantDeps = Parameters<typeof addGrants>[1];
 
-/** RFC 7523 section 2.1 */
-async function jwtBearer(ctx: TokenEndpointGrantContext<{ assertion?: string }>, deps: Deps): Promise<void> {
+/** The grant of RFC 7523 section 2.1: a machine user signs an assertion. */
+async function jwtBearer(ctx: TokenEndpointGrantContext<{ assertion?: string }>, deps: GrantDeps): Promise<void> {
   const { provider, params, issuer } = ctx.oidc;
   if (!params.assertion) throw new errors.InvalidRequest("missing required parameter 'assertion'");
   const scope = scopeOf(ctx, MACHINE_SCOPES);
@@ -151,8 +205,8 @@ async function jwtBearer(ctx: TokenEndpointGrantContext<{ assertion?: string }>,
   await issueMachineToken(ctx, machine, { ...deps, scope, grantType: JWT_BEARER });
 }
 
-/** RFC 6749 section 4.4: a machine user gets its own token, a registered client one without a user. */
-async function clientCredentials(ctx: TokenEndpointGrantContext, deps: Deps): Promise<void> {
+/** The grant of RFC 6749 section 4.4: a machine user gets its own token, a registered client one without a user. */
+async function clientCredentials(ctx: TokenEndpointGrantContext, deps: GrantDeps): Promise<void> {
   const { provider, client } = ctx.oidc;
   const accessTokenType = client[ACCESS_TOKEN_TYPE];
   if (typeof accessTokenType === 'number') {
@@ -180,14 +234,6 @@ function scopeOf(ctx: TokenEndpointGrantContext, allowed: ReadonlySet<string>): 
   return asked;
 }
 
-/**
- * Handles internal errors inside the protocol library.
- *
- * Guarantee: an internal error is logged with the request's id and its details are hidden from the caller. If the
- * database does not answer, the caller is told to try again. Callers' errors are logged at level debug, without their
- * input.
- */
-
 const CALLERS_ERRORS = [
   'authorization.error',
   'grant.error',
@@ -201,6 +247,7 @@ const CALLERS_ERRORS = [
   'device_resume.error',
 ] as const;
 
+/** Handles errors inside the library. */
 export function answerFaults(provider: Provider, logger: Logger): void {
   provider.use(async (ctx, next) => {
     try {
@@ -246,69 +293,4 @@ function retryLater(ctx: Context): void {
 
 function idOf(ctx: Pick<Context, 'res'>): string {
   return requestIdOf(ctx.res as Response);
-}
-
-/**
- * The authorization server: sets up the protocol library, and again when the signing keys change.
- *
- * Guarantee: every URL in a response is based on the issuer, whatever host the request names. A process sees another
- * process's new key within CHECK_MS of its next request, long before that key signs.
- *
- * On crash: nothing is lost; everything that outlives a request is in the database.
- */
-
-/** How long the signing keys are cached before a request reads them again. */
-const CHECK_MS = 10_000;
-
-export interface ProviderDeps extends ConfigurationDeps {
-  config: ConfigurationDeps['config'] & SigningKeyDeps['config'];
-  logger: Logger;
-}
-
-export interface LiveProvider {
-  /** The library with the current keys; call it again for each request. */
-  current(): ProviderOfProvider;
-  /** Answers a request to one of its addresses; first reads the signing keys if the cached ones are too old. */
-  handle(req: IncomingMessage, res: ServerResponse): Promise<void>;
-}
-
-/**
- * Creates the first signing key if there is none.
- * @throws StartError when the keys in the database cannot be decrypted
- */
-export async function openProvider(deps: ProviderDeps, checkMs: number = CHECK_MS): Promise<LiveProvider> {
-  let now = setUp(deps, await currentKeys(deps));
-  let nextCheckAt = performance.now() + checkMs;
-
-  async function refresh(): Promise<void> {
-    const keys = await currentKeys(deps);
-    if (keys.version !== now.version) now = setUp(deps, keys);
-  }
-
-  return {
-    current: () => now.provider,
-    async handle(req, res) {
-      if (performance.now() >= nextCheckAt) {
-        // Set before the read, so that one request reads and the others use the cached keys.
-        nextCheckAt = performance.now() + checkMs;
-        await refresh().catch((err) => deps.logger.warn({ err }, 'signing keys could not be read'));
-      }
-      await now.answer(req, res);
-    },
-  };
-}
-
-function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
-  const [signingKey] = keys;
-  if (!signingKey) throw new Error('There is no signing key.');
-  const provider = new ProviderOfProvider(deps.config.baseUrl, configuration(deps, keys));
-  useIssuerAddress(provider);
-  storeBeforeRemoving(provider);
-  compareStoredSecrets(provider);
-  adaptParams(provider);
-  deriveSuccessors(provider, deps.secrets);
-  addGrants(provider, { db: deps.pool, signingKey });
-  answerFaults(provider, deps.logger);
-  auditTokens(provider, deps.pool);
-  return { provider, version, answer: provider.callback() };
 }

@@ -1,5 +1,12 @@
+/**
+ * The routes of the authorization server.
+ *
+ * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
+ * method.
+ */
 import { type ErrorRequestHandler, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
+import { OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
 import { levelOf, publicError } from '../../platform/http/errors.ts';
 import { allowedMethods } from '../../platform/http/methods.ts';
@@ -8,14 +15,7 @@ import { formAsQuery } from '../../platform/http/request-body.ts';
 import { pathOf, requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
 import { FAULT, UNAVAILABLE } from './account.ts';
-import { type LiveProvider, ROUTES } from './provider.ts';
-
-/**
- * The routes of the authorization server.
- *
- * Guarantee: under `/oauth` and `/oidc` every error is the JSON of RFC 6749 section 5.2, also for an unknown address or
- * method.
- */
+import type { LiveProvider } from './provider.ts';
 
 const PREFIXES = ['/oauth', '/oidc'];
 
@@ -34,12 +34,15 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
     withoutCors(res);
     await oauth.handle(req, res);
   };
-  router.get([ROUTES.authorization, `${ROUTES.authorization}/:uid`, ROUTES.jwks, ROUTES.userinfo], answer);
-  router.post([ROUTES.authorization, ROUTES.end_session], formAsQuery(answer, config.baseUrl));
-  router.get([ROUTES.end_session, `${ROUTES.end_session}/success`], answer);
+  router.get(
+    [OAUTH_PATHS.authorization, `${OAUTH_PATHS.authorization}/:uid`, OAUTH_PATHS.jwks, OAUTH_PATHS.userinfo],
+    answer,
+  );
+  router.post([OAUTH_PATHS.authorization, OAUTH_PATHS.end_session], formAsQuery(answer, config.baseUrl));
+  router.get([OAUTH_PATHS.end_session, `${OAUTH_PATHS.end_session}/success`], answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
-  router.post([ROUTES.token, ROUTES.introspection, ROUTES.revocation], answer);
-  router.post([ROUTES.userinfo, `${ROUTES.end_session}/confirm`], answer);
+  router.post([OAUTH_PATHS.token, OAUTH_PATHS.introspection, OAUTH_PATHS.revocation], answer);
+  router.post([OAUTH_PATHS.userinfo, `${OAUTH_PATHS.end_session}/confirm`], answer);
   if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, answer);
   router.use(
     PREFIXES,
@@ -50,8 +53,8 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
 }
 
 function addDeviceRoutes(router: Router, answer: RequestHandler): void {
-  router.get([ROUTES.code_verification, `${ROUTES.code_verification}/:uid`], answer);
-  router.post([ROUTES.device_authorization, ROUTES.code_verification], answer);
+  router.get([OAUTH_PATHS.code_verification, `${OAUTH_PATHS.code_verification}/:uid`], answer);
+  router.post([OAUTH_PATHS.device_authorization, OAUTH_PATHS.code_verification], answer);
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */

@@ -1,10 +1,18 @@
+/**
+ * Lifetimes of what the authorization server issues, in seconds; when refresh tokens are rotated; and the key under
+ * which a session, grant, code or token is stored: a SHA-256, from which the issued value cannot be recovered.
+ *
+ * A device code that was found by its user code is then identified by its row, as the user does not have the device
+ * code. Such a row handle is refused where a client sends a device code (`adaptParams` in patches.ts).
+ *
+ * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`adaptParams` in patches.ts).
+ * Only a holder of the JWT can compute the handle; the database holds neither.
+ */
 import { createHash } from 'node:crypto';
 import type { AccessToken, Client, Configuration, KoaContextWithOIDC, RefreshToken, Session } from 'oidc-provider';
 import { CONSOLE_CLIENT, CONSOLE_SESSION_S } from '../../contract/own-clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
-
-/** Lifetimes of what the authorization server issues, in seconds, and when refresh tokens are rotated. */
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -15,7 +23,7 @@ export const ACCESS_TOKEN = HOUR;
 const SESSION_IDLE = 7 * DAY;
 /** After this time the user must log in again, however often the session was used. */
 const SESSION_ABSOLUTE = 14 * DAY;
-/** For a browser in which nobody has logged in yet. */
+/** The lifetime of the session of a browser in which nobody has logged in yet. */
 const NOBODYS_SESSION = HOUR;
 const REFRESH_TOKEN_IDLE = 30 * DAY;
 /** After this time a user must log in again, however often the token was rotated. */
@@ -35,12 +43,12 @@ export const LIFETIMES: NonNullable<Configuration['ttl']> = {
   RefreshToken: refreshTokenLifetime,
 };
 
-/** That of the console never leaves this service, and ends with the login in the browser. */
+/** The token of the console never leaves this service, and ends with the login in the browser. */
 function accessTokenLifetime(_ctx: KoaContextWithOIDC, _token: AccessToken, client: Client): number {
   return client.clientId === CONSOLE_CLIENT ? CONSOLE_SESSION_S : ACCESS_TOKEN;
 }
 
-/** The library asks at each use. */
+/** The lifetime of a login in a browser, for which the library asks at each use. */
 function sessionLifetime(_ctx: KoaContextWithOIDC, { accountId, loginTs }: Session): number {
   if (!accountId) return NOBODYS_SESSION;
   const left = SESSION_ABSOLUTE - (loginTs ? Math.floor(Date.now() / 1000) - loginTs : 0);
@@ -62,17 +70,6 @@ export function rotateRefreshToken(ctx: KoaContextWithOIDC): boolean {
   return client?.tokenEndpointAuthMethod === 'none' || (token?.ttlPercentagePassed() ?? 0) >= 70;
 }
 
-/**
- * The key under which a session, grant, code or token is stored: a SHA-256, from which the issued value cannot be
- * recovered.
- *
- * A device code that was found by its user code is then identified by its row, as the user does not have the device
- * code. Such a row handle is refused where a client sends a device code (`patches/params.ts`).
- *
- * A JWT is stored under a handle, because the protocol library refuses to look up a JWT (`patches/params.ts`). Only a
- * holder of the JWT can compute the handle; the database holds neither.
- */
-
 /** Compact serialization of RFC 7515 section 7.1; the opaque tokens hold no dot. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
@@ -89,11 +86,13 @@ export function rowHandle(key: Buffer): string {
   return ROW + key.toString('base64url');
 }
 
+/** Whether an id is a handle of `rowHandle`. */
 export function isRowHandle(id: string): boolean {
   return id.startsWith(ROW);
 }
 
 /**
+ * The key under which a model is stored.
  * @param kind the library's name of the model, such as `AccessToken`
  * @param id a token as issued, or its handle
  */
@@ -102,7 +101,7 @@ export function modelKey(kind: string, id: string): Buffer {
   return sha256(`${kind}:${JWT.test(id) ? jwtHandle(id) : id}`);
 }
 
-/** Hash of the code that the user types (RFC 8628), as the library normalizes it. */
+/** The hash of the code that the user types (RFC 8628), as the library normalizes it. */
 export function userCodeHash(userCode: string): Buffer {
   return sha256(`user code:${userCode}`);
 }
@@ -111,9 +110,9 @@ function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Removes expired sessions, grants, codes and tokens of the authorization server; `access/revocation.ts` revokes. */
-
-/** Removes one batch of expired rows, which are no longer valid anyway; returns how many. */
+/**
+ * Removes one batch of expired sessions, grants, codes and tokens; returns how many. `directory/revocation.ts` revokes.
+ */
 export function sweepExpired(db: Db): Promise<number> {
   return sweepRows(db, { table: 'oauth_models', where: 'expires_at < now()', order: 'expires_at' });
 }

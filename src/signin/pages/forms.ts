@@ -1,16 +1,10 @@
-import {
-  alert,
-  field,
-  type Html,
-  hidden,
-  html,
-  newPasswordFields,
-  type Page,
-  type Problem,
-  problemPage,
-  titled,
-} from '../../platform/html/layout.ts';
-/** The pages of a login. They work without JavaScript; all of their forms are sent to the address of the login. */
+/**
+ * The pages of a login: its forms, the form to set up a second factor that the organization requires, and the page for a
+ * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
+ */
+import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 
 /** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
@@ -27,13 +21,13 @@ export interface LoginFrame {
   nameLabel: string;
 }
 
-export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): Page {
+export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
   const title = titled('Sign in', problem);
   const body = html`<h1>Sign in</h1>
 <p>to continue to <strong>${frame.clientName}</strong></p>
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, type: 'text', autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 </form>
@@ -42,22 +36,18 @@ ${back(frame)}`;
   return { title, body };
 }
 
-function forgotQuery({ uid, orgId }: LoginFrame): string {
-  return String(new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) }));
-}
-
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */
 export interface Proven {
   proof: string;
   loginName: string;
 }
 
-export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): Page {
+export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): HtmlPage {
   const body = html`<h1>Enter your code</h1>
 <p>Enter the 6-digit code from your authenticator app for <strong>${loginName}</strong>.</p>
 ${alert(problem)}
 ${step(frame, 'code', proof)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
 ${back(frame)}`;
@@ -85,7 +75,7 @@ export function changeForm(
   { proof, loginName }: Proven,
   { reason, rules }: { reason: ChangeReason; rules: string },
   problem?: Problem,
-): Page {
+): HtmlPage {
   const { title, why } = REASONS[reason];
   const body = html`<h1>${title}</h1>
 <p>${why}</p>
@@ -100,7 +90,7 @@ ${back(frame)}`;
 }
 
 /** @param days whole days left */
-export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): Page {
+export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): HtmlPage {
   const title = `Your password expires ${days === 0 ? 'today' : days === 1 ? 'tomorrow' : `in ${days} days`}`;
   const body = html`<h1>${title}</h1>
 <p id="why">Once it has expired, you must choose a new one to sign in. You can also change it now.</p>
@@ -131,7 +121,7 @@ const STOPS: Record<string, { title: string; message: string }> = {
 };
 
 /** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
-export function stopPage(frame: LoginFrame, errorId: string | undefined): Page | undefined {
+export function stopPage(frame: LoginFrame, errorId: string | undefined): HtmlPage | undefined {
   const stop = STOPS[errorId ?? ''];
   if (!stop) return undefined;
   return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
@@ -141,52 +131,28 @@ export function stopPage(frame: LoginFrame, errorId: string | undefined): Page |
  * The page after too many failed attempts, the same for right and wrong passwords and for known and unknown users.
  * @param minutes until the next attempt
  */
-export function pausedPage(frame: LoginFrame, minutes: number): Page {
+export function pausedPage(frame: LoginFrame, minutes: number): HtmlPage {
   const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
   const message = `There were too many failed attempts to sign in with this login name. Please try again in ${wait}.`;
   const links = html`<p class="links">${forgot(frame)}</p>\n${differentUser(frame)}\n${back(frame)}`;
   return problemPage('Please wait before you try again', message, links);
 }
 
-function differentUser(frame: LoginFrame): Html {
-  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
-}
-
-function forgot(frame: LoginFrame): Html {
-  return html`<a href="../forgot?${forgotQuery(frame)}">Forgot password?</a>`;
-}
-
-/** The opening of a form that sends a step. */
-export function step(frame: LoginFrame, name: string, proof?: string): Html {
-  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
-  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
-${hidden(values)}`;
-}
-
-export function back(frame: LoginFrame): Html {
-  return html`<div class="aside">
-${step(frame, 'cancel')}
-<button type="submit" class="plain">Back to ${frame.clientName}</button>
-</form>
-</div>`;
-}
-
-/** The page of a login on which a user sets up the second factor that their organization requires. */
-
 /** What the authenticator app needs. */
 export interface FactorKey {
   /** In base32. */
   secret: string;
-  /** The same as an `otpauth` address. */
+  /** The secret as an `otpauth` address. */
   address: string;
 }
 
+/** The page on which a user sets up the second factor that their organization requires. */
 export function factorForm(
   frame: LoginFrame,
   { proof, loginName }: Proven,
   { secret, address }: FactorKey,
   problem?: Problem,
-): Page {
+): HtmlPage {
   const title = 'Set up a second factor';
   const body = html`<h1>${title}</h1>
 <p>Your organization requires a code from an authenticator app whenever you sign in as <strong>${loginName}</strong>.</p>
@@ -199,22 +165,18 @@ ${alert(problem)}
 <li>Enter the 6-digit code that the app shows.</li>
 </ol>
 ${step(frame, 'setup', proof)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', problem, autofocus: true })}
+${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
 ${back(frame)}`;
   return { title: titled(title, problem), body };
 }
 
-/** In groups of four, for people who type it; apps ignore the spaces. */
-function grouped(secret: string): string {
-  return secret.replace(/.{4}(?=.)/g, '$& ');
-}
-
-/** The page for a user who is signed in, where an application may have that only if the user wants it. */
-
-/** @param loginName of the user who is signed in */
-export function continuePage(frame: LoginFrame, loginName: string): Page {
+/**
+ * The page for a user who is signed in, where an application may use that only if the user agrees.
+ * @param loginName of the user
+ */
+export function continuePage(frame: LoginFrame, loginName: string): HtmlPage {
   const title = `Continue to ${frame.clientName}?`;
   const body = html`<h1>${title}</h1>
 <p id="why">You are signed in as <strong>${loginName}</strong>. Continue only if you started this yourself.</p>
@@ -228,4 +190,59 @@ ${step(frame, 'different')}
 </div>
 ${back(frame)}`;
   return { title, body };
+}
+
+/**
+ * The two fields of a new password.
+ * @param rules for it, shown before the user types
+ */
+export function newPasswordFields(rules: string, problem: Problem | undefined): Html {
+  const both = { type: 'password', autocomplete: 'new-password', problem } as const;
+  return html`${field({ ...both, name: 'password', label: 'New password', hint: rules, autofocus: true })}
+${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
+}
+
+/** What is wrong with the repetition of a new password; undefined when it is the same. */
+export function repetitionProblem(password: string, repeated: string): Problem | undefined {
+  return password === repeated
+    ? undefined
+    : { message: 'The passwords do not match. Please enter the same one twice.' };
+}
+
+/**
+ * The label of the field for the name, by the names that the organization allows; without an organization, by all.
+ * @param names `userName`, `loginName`, `email`
+ */
+export function nameLabel(names: readonly string[]): string {
+  if (!names.includes('email')) return 'Login name';
+  return names.length === 1 ? 'Email' : 'Login name or email';
+}
+
+function differentUser(frame: LoginFrame): Html {
+  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
+}
+
+function forgot({ uid, orgId }: LoginFrame): Html {
+  const query = new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) });
+  return html`<a href="../forgot?${String(query)}">Forgot password?</a>`;
+}
+
+/** The opening of a form that sends a step. */
+function step(frame: LoginFrame, name: string, proof?: string): Html {
+  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
+  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
+${hidden(values)}`;
+}
+
+function back(frame: LoginFrame): Html {
+  return html`<div class="aside">
+${step(frame, 'cancel')}
+<button type="submit" class="plain">Back to ${frame.clientName}</button>
+</form>
+</div>`;
+}
+
+/** In groups of four, for people who type it; apps ignore the spaces. */
+function grouped(secret: string): string {
+  return secret.replace(/.{4}(?=.)/g, '$& ');
 }

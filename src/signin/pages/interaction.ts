@@ -1,85 +1,34 @@
+/**
+ * A login in progress, as its pages need it: what the application asked for, the proof of the checks that a user has
+ * passed so far, which the form keeps between two steps, and the pages for what a check refuses.
+ *
+ * Guarantee: a proof is encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of
+ * it, and 15 minutes; void once the password changes. It never holds the password.
+ */
 import type { Request, Response } from 'express';
 import { errors, type Provider } from 'oidc-provider';
-import { signInNamesOf } from '../../directory/organization-routes.ts';
+import { signInNamesOf } from '../../directory/organizations.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { nameLabel } from '../../platform/html/forms.ts';
-import { formTarget, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
+import type { Problem } from '../../platform/html/forms.ts';
+import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
-import type { LoginDeps, PasswordProof } from '../login/check.ts';
+import type { PasswordProof } from '../login/check.ts';
+import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { type LoginFrame, loginForm, type ProofStep, pausedPage, stopPage } from './forms.ts';
-/**
- * Proof of the checks that a user has passed so far in a login, kept in the form between two steps.
- *
- * Guarantee: encrypted and authenticated, so nobody can read or forge one; valid for one login, one step of it, and 15
- * minutes; void once the password changes. It never holds the password.
- */
-
-export interface LoginProof extends PasswordProof {
-  step: ProofStep;
-  /** Authentication methods so far (RFC 8176). */
-  amr: string[];
-  loginName: string;
-  /** Of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
-  secret?: string;
-}
-
-const GOOD_FOR_MS = 15 * 60_000;
-
-/** @param uid of the login */
-export function sealProof(secrets: Secrets, uid: string, proof: LoginProof, now: number = Date.now()): string {
-  return secrets.seal(JSON.stringify({ ...proof, until: now + GOOD_FOR_MS }), purpose(uid));
-}
-
-/** The proof, if it is valid for this login and one of these steps; else undefined. */
-export function openProof(
-  secrets: Secrets,
-  uid: string,
-  sealed: string,
-  steps: readonly ProofStep[],
-  now: number = Date.now(),
-): LoginProof | undefined {
-  const text = unsealed(secrets, sealed, purpose(uid));
-  if (text === undefined) return undefined;
-  const { until, ...proof } = JSON.parse(text) as LoginProof & { until: number };
-  return now < until && steps.includes(proof.step) ? proof : undefined;
-}
-
-/** The token of a login's forms: only the browser that may see them has it. */
-export function formToken(secrets: Secrets, uid: string): string {
-  return secrets.seal(uid, TOKEN);
-}
-
-export function isFormToken(secrets: Secrets, uid: string, token: string): boolean {
-  return unsealed(secrets, token, TOKEN) === uid;
-}
-
-const TOKEN = 'login form';
-
-function purpose(uid: string): string {
-  return `login proof ${uid}`;
-}
-
-function unsealed(secrets: Secrets, sealed: string, purpose: string): string | undefined {
-  try {
-    return secrets.unseal(sealed, purpose);
-  } catch {
-    return undefined; // forged, or sealed for another purpose
-  }
-}
-
-/** A login in progress, as its pages need it. */
+import { type LoginFrame, loginForm, nameLabel, type ProofStep, pausedPage, stopPage } from './forms.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
 }
 
-export interface Visit {
+export interface LoginInteraction {
   frame: LoginFrame;
-  /** The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose. */
+  /**
+   * The probable user: the application's `login_hint`, else the user who is already logged in, unless they may choose.
+   */
   loginName: string;
   /** Login name of the user who is signed in, and only has to choose to continue. */
   signedInAs?: string | undefined;
@@ -88,15 +37,19 @@ export interface Visit {
 }
 
 /** One request of a login. */
-export interface Turn {
+export interface LoginRequest {
   deps: LoginPageDeps;
-  visit: Visit;
+  interaction: LoginInteraction;
   req: Request;
   res: Response;
 }
 
 /** The login of this address in this browser; undefined when it has ended or belongs to another browser. */
-export async function findVisit(deps: LoginPageDeps, req: Request, res: Response): Promise<Visit | undefined> {
+export async function findInteraction(
+  deps: LoginPageDeps,
+  req: Request,
+  res: Response,
+): Promise<LoginInteraction | undefined> {
   const provider = deps.oauth.current();
   const interaction = await interactionOf(provider, req, res);
   if (!interaction || interaction.uid !== req.params.uid) return undefined;
@@ -126,21 +79,26 @@ export async function findVisit(deps: LoginPageDeps, req: Request, res: Response
   };
 }
 
-/** Keeps the header short. */
+/** Addresses that a form may lead to; few, to keep the header short. */
 const MOST_TARGETS = 20;
 
-export function show({ res, visit }: Turn, status: number, page: Page): void {
-  sendPage(res, status, page, visit);
+/** Sends a page of the login. */
+export function show({ res, interaction }: LoginRequest, status: number, page: HtmlPage): void {
+  sendPage(res, status, page, interaction);
 }
 
 /** A proof for the next step. */
-export function prove({ deps, visit }: Turn, proof: LoginProof): { proof: string; loginName: string } {
-  return { proof: sealProof(deps.secrets, visit.frame.uid, proof), loginName: proof.loginName };
+export function prove({ deps, interaction }: LoginRequest, proof: LoginProof): { proof: string; loginName: string } {
+  return { proof: sealProof(deps.secrets, interaction.frame.uid, proof), loginName: proof.loginName };
 }
 
 /** The proof in the form, if it is valid for one of these steps. */
-export function proofOf({ deps, visit }: Turn, sealed: string, steps: readonly ProofStep[]): LoginProof | undefined {
-  return openProof(deps.secrets, visit.frame.uid, sealed, steps);
+export function proofOf(
+  { deps, interaction }: LoginRequest,
+  sealed: string,
+  steps: readonly ProofStep[],
+): LoginProof | undefined {
+  return openProof(deps.secrets, interaction.frame.uid, sealed, steps);
 }
 
 async function interactionOf(provider: Provider, req: Request, res: Response) {
@@ -161,8 +119,6 @@ async function loginNameOf(deps: LoginPageDeps, accountId: string | undefined): 
   return accountId === undefined ? undefined : (await findLogin(deps.pool, { userId: accountId }))?.loginName;
 }
 
-/** The pages of a login for what a check refuses. */
-
 const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
 const LATER: Problem = {
   message: 'We cannot check your password right now. Please try again in a few minutes.',
@@ -173,39 +129,95 @@ export const AGAIN: Problem = {
   fields: [],
 };
 
-/** Shows the page for an error of a check; rethrows what is none. */
-export function refuse(turn: Turn, error: unknown, loginName: string, problem: Problem = WRONG): void {
+/** Shows the page for an error of a check; rethrows other errors. */
+export function refuse(loginRequest: LoginRequest, error: unknown, loginName: string, problem: Problem = WRONG): void {
   const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
-  const { frame } = turn.visit;
+  const { frame } = loginRequest.interaction;
   const stop = stopPage(frame, id);
-  if (stop) show(turn, 400, stop);
-  else if (id === 'SESSION-CREDENTIALS') show(turn, 400, loginForm(frame, loginName, problem));
-  else if (id === 'SESSION-FAILURES') pause(turn, retryAfterS);
-  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(turn, loginName, retryAfterS);
+  if (stop) show(loginRequest, 400, stop);
+  else if (id === 'SESSION-CREDENTIALS') show(loginRequest, 400, loginForm(frame, loginName, problem));
+  else if (id === 'SESSION-FAILURES') pause(loginRequest, retryAfterS);
+  else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(loginRequest, loginName, retryAfterS);
   else throw error;
 }
 
-function pause(turn: Turn, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 429, pausedPage(turn.visit.frame, Math.ceil(retryAfterS / 60)));
+function pause(loginRequest: LoginRequest, retryAfterS = 0): void {
+  loginRequest.res.set('Retry-After', String(retryAfterS));
+  show(loginRequest, 429, pausedPage(loginRequest.interaction.frame, Math.ceil(retryAfterS / 60)));
 }
 
 /** Nothing is known about the password, so the page says nothing about it. */
-function tryLater(turn: Turn, loginName: string, retryAfterS = 0): void {
-  turn.res.set('Retry-After', String(retryAfterS));
-  show(turn, 503, loginForm(turn.visit.frame, loginName, LATER));
+function tryLater(loginRequest: LoginRequest, loginName: string, retryAfterS = 0): void {
+  loginRequest.res.set('Retry-After', String(retryAfterS));
+  show(loginRequest, 503, loginForm(loginRequest.interaction.frame, loginName, LATER));
 }
 
-/** The same page for an unknown user and a wrong password. */
-export function wrong(turn: Turn, loginName: string): void {
-  show(turn, 400, loginForm(turn.visit.frame, loginName, WRONG));
+/** The page for an unknown user and for a wrong password. */
+export function wrong(loginRequest: LoginRequest, loginName: string): void {
+  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginName, WRONG));
 }
 
-/** For a form that is too old, or whose user has changed since. */
-export function startAgain(turn: Turn): void {
-  show(turn, 400, loginForm(turn.visit.frame, turn.visit.loginName, AGAIN));
+/** The page for a form that is too old, or whose user has changed since. */
+export function startAgain(loginRequest: LoginRequest): void {
+  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginRequest.interaction.loginName, AGAIN));
 }
 
+/** Whether an error of a check has this id. */
 export function isRefusal(error: unknown, id: string): boolean {
   return error instanceof ApiError && error.id === id;
+}
+
+/** What a user has proved so far. */
+export interface LoginProof extends PasswordProof {
+  step: ProofStep;
+  /** Authentication methods so far (RFC 8176). */
+  amr: string[];
+  loginName: string;
+  /** The secret of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
+  secret?: string;
+}
+
+const GOOD_FOR_MS = 15 * 60_000;
+
+/** The proof as the form keeps it. @param uid of the login @param now milliseconds since 1970 */
+export function sealProof(secrets: Secrets, uid: string, proof: LoginProof, now: number = Date.now()): string {
+  return secrets.seal(JSON.stringify({ ...proof, until: now + GOOD_FOR_MS }), purpose(uid));
+}
+
+/** The proof, if it is valid for this login and one of these steps; else undefined. */
+export function openProof(
+  secrets: Secrets,
+  uid: string,
+  sealed: string,
+  steps: readonly ProofStep[],
+  now: number = Date.now(),
+): LoginProof | undefined {
+  const text = unsealed(secrets, sealed, purpose(uid));
+  if (text === undefined) return undefined;
+  const { until, ...proof } = JSON.parse(text) as LoginProof & { until: number };
+  return now < until && steps.includes(proof.step) ? proof : undefined;
+}
+
+/** The token of a login's forms: only the browser that may see them has it. */
+export function formToken(secrets: Secrets, uid: string): string {
+  return secrets.seal(uid, TOKEN);
+}
+
+/** Whether the token is the token of the forms of this login. */
+export function isFormToken(secrets: Secrets, uid: string, token: string): boolean {
+  return unsealed(secrets, token, TOKEN) === uid;
+}
+
+const TOKEN = 'login form';
+
+function purpose(uid: string): string {
+  return `login proof ${uid}`;
+}
+
+function unsealed(secrets: Secrets, sealed: string, purpose: string): string | undefined {
+  try {
+    return secrets.unseal(sealed, purpose);
+  } catch {
+    return undefined; // forged, or sealed for another purpose
+  }
 }

@@ -1,13 +1,23 @@
+/**
+ * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: check the password and
+ * the code of the second factor, set one up, set a new password, continue.
+ *
+ * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
+ * belongs to the login, by a token. An unknown user and a wrong password get the same page. No step succeeds without
+ * the proof from the step before it, and a user whose state or password has changed since is not logged in.
+ *
+ * On crash: the page can be loaded and the step sent again until the login ends.
+ */
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
 import { recordSignIn } from '../../directory/sign-in-events.ts';
 import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
-import { readForm, repetitionProblem, text } from '../../platform/html/forms.ts';
-import { type Problem, sendPage } from '../../platform/html/layout.ts';
+import { type Problem, readForm, text } from '../../platform/html/forms.ts';
+import { sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
-import { settleLogin } from '../login/attempts.ts';
+import { recordLogin } from '../login/attempts.ts';
 import {
   type CheckedLogin,
   checkAfterPassword,
@@ -27,20 +37,21 @@ import {
   factorForm,
   loginForm,
   type ProofStep,
+  repetitionProblem,
 } from './forms.ts';
 import {
   AGAIN,
-  findVisit,
+  findInteraction,
   isFormToken,
   isRefusal,
   type LoginPageDeps,
   type LoginProof,
+  type LoginRequest,
   proofOf,
   prove,
   refuse,
   show,
   startAgain,
-  type Turn,
   wrong,
 } from './interaction.ts';
 import {
@@ -52,23 +63,46 @@ import {
   setUpFactor,
 } from './own-credentials.ts';
 
-/**
- * The steps of a login: check the password and the code of the second factor, set one up, set a new password, continue.
- *
- * Guarantee: an unknown user and a wrong password get the same page. No step succeeds without the proof from the step
- * before it, and a user whose state or password has changed since is not logged in.
- *
- * On crash: the step can be sent again.
- */
+const PATH = '/ui/login/:uid';
 
-const NOT_THIS_CODE: Problem = {
-  message:
-    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
-  fields: ['code'],
-};
-const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
+/** Serves `/ui/login/:uid`; mount it at `/`. */
+export function loginPages(deps: LoginPageDeps): Router {
+  const router = Router();
+  router.get(PATH, (req, res) => getLogin(deps, req, res));
+  router.post(PATH, readForm, (req, res) => postLogin(deps, req, res));
+  return router;
+}
 
-export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = new Map([
+async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
+  const interaction = await findInteraction(deps, req, res);
+  if (!interaction) return sendPage(res, 410, loginGonePage());
+  const { frame, loginName, signedInAs } = interaction;
+  show(
+    { deps, interaction, req, res },
+    200,
+    signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName),
+  );
+}
+
+async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
+  const interaction = await findInteraction(deps, req, res);
+  if (!interaction) return sendPage(res, 410, loginGonePage());
+  if (!isFormToken(deps.secrets, interaction.frame.uid, text(req.body, 'token'))) {
+    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
+  }
+  const step = LOGIN_STEPS.get(text(req.body, 'step'));
+  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form has an unknown step.');
+  try {
+    await step({ deps, interaction, req, res });
+  } catch (error) {
+    // The login ended in the meantime: the user was locked, or another tab was faster.
+    if (!(error instanceof errors.SessionNotFound)) throw error;
+    sendPage(res, 410, loginGonePage());
+  }
+}
+
+/** The steps of a login, by the name that their forms send. */
+export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Promise<void>> = new Map([
   ['password', checkPassword],
   ['code', checkCode],
   ['setup', checkSetUp],
@@ -80,140 +114,162 @@ export const LOGIN_STEPS: ReadonlyMap<string, (turn: Turn) => Promise<void>> = n
   ['cancel', cancel],
 ]);
 
-async function checkPassword(turn: Turn): Promise<void> {
-  const loginName = text(turn.req.body, 'loginName').trim();
-  const password = text(turn.req.body, 'password');
+async function checkPassword(loginRequest: LoginRequest): Promise<void> {
+  const loginName = text(loginRequest.req.body, 'loginName').trim();
+  const password = text(loginRequest.req.body, 'password');
   const seen: { user?: PasswordProof } = {};
   try {
-    if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(turn, loginName);
-    const user = { loginName, orgId: turn.visit.frame.orgId };
-    const login = await checkLogin(turn.deps, { user, ...originOfForm(turn.req, turn.res) }, { password }, (right) => {
-      seen.user = right;
-    });
-    await proceed(turn, login, seen.user as PasswordProof);
+    if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(loginRequest, loginName);
+    const user = { loginName, orgId: loginRequest.interaction.frame.orgId };
+    const login = await checkLogin(
+      loginRequest.deps,
+      { user, ...originOfForm(loginRequest.req, loginRequest.res) },
+      { password },
+      (right) => {
+        seen.user = right;
+      },
+    );
+    await proceed(loginRequest, login, seen.user as PasswordProof);
   } catch (error) {
-    if (!seen.user) return refuse(turn, error, loginName);
+    if (!seen.user) return refuse(loginRequest, error, loginName);
     const proof = { ...pick(seen.user), amr: [], loginName };
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForCode(turn, proof);
-    if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(turn, { ...proof, step: 'setup' });
-    refuse(turn, error, loginName);
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForCode(loginRequest, proof);
+    if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
+    refuse(loginRequest, error, loginName);
   }
 }
 
-function askForCode(turn: Turn, proof: Omit<LoginProof, 'step'>): void {
-  show(turn, 200, codeForm(turn.visit.frame, prove(turn, { ...proof, step: 'code' })));
+function askForCode(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
+  show(loginRequest, 200, codeForm(loginRequest.interaction.frame, prove(loginRequest, { ...proof, step: 'code' })));
 }
 
 /** The form to set up a second factor, with its secret: a new one, or that of the proof. */
-async function showSetUp(turn: Turn, proof: LoginProof, problem?: Problem): Promise<void> {
+async function showSetUp(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
   const { secret = newTotpSecret() } = proof;
-  const key = await factorKey(turn.deps, proof, secret);
-  const proven = prove(turn, { ...proof, secret });
-  show(turn, problem ? 400 : 200, factorForm(turn.visit.frame, proven, key, problem));
+  const key = await factorKey(loginRequest.deps, proof, secret);
+  const proven = prove(loginRequest, { ...proof, secret });
+  show(loginRequest, problem ? 400 : 200, factorForm(loginRequest.interaction.frame, proven, key, problem));
 }
 
-async function checkSetUp(turn: Turn): Promise<void> {
-  const { deps, req, res } = turn;
-  const proof = proofOf(turn, text(req.body, 'proof'), ['setup']);
-  if (proof?.secret === undefined) return startAgain(turn);
+const NOT_THIS_CODE: Problem = {
+  message:
+    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
+  fields: ['code'],
+};
+
+async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
+  const { deps, req, res } = loginRequest;
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['setup']);
+  if (proof?.secret === undefined) return startAgain(loginRequest);
   const { secret, ...rest } = proof;
   const code = text(req.body, 'code');
   try {
     const enrol = () => setUpFactor(deps, proof, secret, code);
-    await proceed(turn, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
+    await proceed(loginRequest, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
   } catch (error) {
-    if (isRefusal(error, 'TOTP-CODE')) return showSetUp(turn, proof, NOT_THIS_CODE);
+    if (isRefusal(error, 'TOTP-CODE')) return showSetUp(loginRequest, proof, NOT_THIS_CODE);
     // Another tab was faster.
-    if (isRefusal(error, 'TOTP-ACTIVE')) return askForCode(turn, rest);
-    refuse(turn, error, proof.loginName, AGAIN);
+    if (isRefusal(error, 'TOTP-ACTIVE')) return askForCode(loginRequest, rest);
+    refuse(loginRequest, error, proof.loginName, AGAIN);
   }
 }
 
-async function checkCode(turn: Turn): Promise<void> {
-  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['code']);
-  if (!proof) return startAgain(turn);
-  const again = (message: string) => show(turn, 400, codeForm(turn.visit.frame, prove(turn, proof), { message }));
+async function checkCode(loginRequest: LoginRequest): Promise<void> {
+  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['code']);
+  if (!proof) return startAgain(loginRequest);
+  const again = (message: string) =>
+    show(loginRequest, 400, codeForm(loginRequest.interaction.frame, prove(loginRequest, proof), { message }));
   try {
-    const origin = originOfForm(turn.req, turn.res);
-    await proceed(turn, await checkAfterPassword(turn.deps, proof, origin, text(turn.req.body, 'code')), proof);
+    const origin = originOfForm(loginRequest.req, loginRequest.res);
+    await proceed(
+      loginRequest,
+      await checkAfterPassword(loginRequest.deps, proof, origin, text(loginRequest.req.body, 'code')),
+      proof,
+    );
   } catch (error) {
     if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please enter the code.');
     if (isRefusal(error, 'SESSION-TOTP'))
       return again('The code is wrong or has already been used. Please enter the next one.');
-    refuse(turn, error, proof.loginName);
+    refuse(loginRequest, error, proof.loginName);
   }
 }
 
 /** After all checks: leads to the form for a new password, to a warning, or to the application. */
-async function proceed(turn: Turn, login: CheckedLogin, shown: PasswordProof): Promise<void> {
+async function proceed(loginRequest: LoginRequest, login: CheckedLogin, shown: PasswordProof): Promise<void> {
   const { mustChange, expiresInDays, loginName, amr } = login;
   const step = mustChange ?? 'expiring';
-  if (!mustChange && expiresInDays === undefined) return finish(turn, login.id, amr);
+  if (!mustChange && expiresInDays === undefined) return finish(loginRequest, login.id, amr);
   const proof = { ...pick(shown), step, amr, loginName } as const;
-  if (mustChange) return showChange(turn, proof);
-  show(turn, 200, expiringPage(turn.visit.frame, prove(turn, proof), expiresInDays ?? 0));
+  if (mustChange) return showChange(loginRequest, proof);
+  show(loginRequest, 200, expiringPage(loginRequest.interaction.frame, prove(loginRequest, proof), expiresInDays ?? 0));
 }
 
 /** The form for a new password, with the rules for it. */
-async function showChange(turn: Turn, proof: LoginProof, problem?: Problem): Promise<void> {
-  const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(turn.deps, proof.id) };
-  show(turn, problem ? 400 : 200, changeForm(turn.visit.frame, prove(turn, proof), about, problem));
+async function showChange(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(loginRequest.deps, proof.id) };
+  show(
+    loginRequest,
+    problem ? 400 : 200,
+    changeForm(loginRequest.interaction.frame, prove(loginRequest, proof), about, problem),
+  );
 }
 
 /** Shows the form for a new password to a user who chose to change it before it expires. */
-async function choosePassword(turn: Turn): Promise<void> {
-  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
-  if (!proof) return startAgain(turn);
-  await showChange(turn, proof);
+async function choosePassword(loginRequest: LoginRequest): Promise<void> {
+  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring']);
+  if (!proof) return startAgain(loginRequest);
+  await showChange(loginRequest, proof);
 }
 
-async function changePassword(turn: Turn): Promise<void> {
-  const { deps, req } = turn;
-  const proof = proofOf(turn, text(req.body, 'proof'), CHANGES);
-  if (!proof) return startAgain(turn);
+const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
+
+async function changePassword(loginRequest: LoginRequest): Promise<void> {
+  const { deps, req } = loginRequest;
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), CHANGES);
+  if (!proof) return startAgain(loginRequest);
   const password = text(req.body, 'password');
   const problem =
     repetitionProblem(password, text(req.body, 'repeated')) ??
     (await ownPasswordProblem(deps, proof.id, password)) ??
-    (await sameProblem(turn, proof, password));
-  if (problem) return showChange(turn, proof, problem);
+    (await sameProblem(loginRequest, proof, password));
+  if (problem) return showChange(loginRequest, proof, problem);
   try {
     await replaceOwnPassword(deps, proof, password);
   } catch (error) {
-    return refuse(turn, error, proof.loginName, AGAIN);
+    return refuse(loginRequest, error, proof.loginName, AGAIN);
   }
-  await finish(turn, proof.id, proof.amr);
+  await finish(loginRequest, proof.id, proof.amr);
 }
 
-async function sameProblem({ deps }: Turn, proof: LoginProof, password: string): Promise<Problem | undefined> {
+async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: string): Promise<Problem | undefined> {
   if (!(await isSamePassword(deps, proof.id, password))) return undefined;
   return { message: 'This is your current password. Please choose a different one.' };
 }
 
 /** Continues with a password that expires soon. */
-async function continueUnchanged(turn: Turn): Promise<void> {
-  const proof = proofOf(turn, text(turn.req.body, 'proof'), ['expiring']);
-  if (!proof || (await settleLogin(turn.deps.pool, proof)) !== 'active') return startAgain(turn);
-  await finish(turn, proof.id, proof.amr);
+async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
+  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring']);
+  if (!proof || (await recordLogin(loginRequest.deps.pool, proof)) !== 'active') return startAgain(loginRequest);
+  await finish(loginRequest, proof.id, proof.amr);
 }
 
 /** The user who is signed in lets the application have that. */
-async function continueSignedIn(turn: Turn): Promise<void> {
-  const { deps, req, res, visit } = turn;
-  if (visit.signedInAs === undefined) return startAgain(turn);
+async function continueSignedIn(loginRequest: LoginRequest): Promise<void> {
+  const { deps, req, res, interaction } = loginRequest;
+  if (interaction.signedInAs === undefined) return startAgain(loginRequest);
   await deps.oauth.current().interactionFinished(req, res, { consent: {} }, { mergeWithLastSubmission: false });
 }
 
-async function signInAsAnother(turn: Turn): Promise<void> {
-  show(turn, 200, loginForm(turn.visit.frame, ''));
+async function signInAsAnother(loginRequest: LoginRequest): Promise<void> {
+  show(loginRequest, 200, loginForm(loginRequest.interaction.frame, ''));
 }
 
-async function cancel({ deps, req, res }: Turn): Promise<void> {
+async function cancel({ deps, req, res }: LoginRequest): Promise<void> {
   const result = { error: 'access_denied', error_description: 'the login was cancelled' };
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
 }
 
-async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]): Promise<void> {
+async function finish({ deps, req, res }: LoginRequest, accountId: string, amr: string[]): Promise<void> {
   nameCaller({ userId: accountId });
   await recordSignIn(deps.pool, { id: accountId }, amr);
   // Signing in also is the choice that `prompt=select_account` asks for.
@@ -223,46 +279,4 @@ async function finish({ deps, req, res }: Turn, accountId: string, amr: string[]
 
 function pick({ id, passwordSetAt }: PasswordProof): PasswordProof {
   return { id, passwordSetAt };
-}
-
-/**
- * The login page that the authorization server sends users to: `/ui/login/:uid`.
- *
- * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
- * belongs to the login, by a token.
- *
- * On crash: the page can be loaded again until the login ends.
- */
-
-const PATH = '/ui/login/:uid';
-
-export function loginPages(deps: LoginPageDeps): Router {
-  const router = Router();
-  router.get(PATH, (req, res) => getLogin(deps, req, res));
-  router.post(PATH, readForm, (req, res) => postLogin(deps, req, res));
-  return router;
-}
-
-async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
-  const visit = await findVisit(deps, req, res);
-  if (!visit) return sendPage(res, 410, loginGonePage());
-  const { frame, loginName, signedInAs } = visit;
-  show({ deps, visit, req, res }, 200, signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName));
-}
-
-async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
-  const visit = await findVisit(deps, req, res);
-  if (!visit) return sendPage(res, 410, loginGonePage());
-  if (!isFormToken(deps.secrets, visit.frame.uid, text(req.body, 'token'))) {
-    throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
-  }
-  const step = LOGIN_STEPS.get(text(req.body, 'step'));
-  if (!step) throw new ApiError('INVALID_ARGUMENT', 'PAGE-STEP', 'The form has an unknown step.');
-  try {
-    await step({ deps, visit, req, res });
-  } catch (error) {
-    // The login ended in the meantime: the user was locked, or another tab was faster.
-    if (!(error instanceof errors.SessionNotFound)) throw error;
-    sendPage(res, 410, loginGonePage());
-  }
 }

@@ -1,23 +1,24 @@
+/**
+ * Sets up the second factor of a user in the middle of a login, where the policy of the organization requires one, or
+ * sets the user's new password.
+ *
+ * Guarantee: no factor is stored before a code has proved that the user's app has the secret. A user who has a factor
+ * by then keeps it. A new password replaces exactly the password that the user proved, and differs from it; the user's
+ * other sessions continue. Either happens only while the user is active and has the password that they proved.
+ */
 import { requireOrg } from '../../directory/organizations.ts';
 import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { totpAddress } from '../../passwords/totp-secret.ts';
 import { transaction } from '../../platform/db/pool.ts';
-import type { Problem } from '../../platform/html/layout.ts';
+import type { Problem } from '../../platform/html/forms.ts';
 import { storePassword } from '../credentials/password.ts';
 import { addTotp, verifyTotp } from '../factors/totp.ts';
-import { type LoginDeps, type PasswordProof, wrongCredentials } from '../login/check.ts';
+import { type PasswordProof, wrongCredentials } from '../login/check.ts';
+import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import type { FactorKey } from './forms.ts';
 import type { LoginProof } from './interaction.ts';
-/**
- * Sets up the second factor of a user in the middle of a login, where the policy of the organization requires one.
- *
- * Guarantee: nothing is stored before a code has proved that the user's app has the secret, and only while the user is
- * active and has the password that they proved. A user who has a factor by then keeps it.
- *
- * On crash: before the commit, the user has no factor and sets one up at the next login.
- */
 
 /** What the app of the user needs for this secret. */
 export async function factorKey(
@@ -31,7 +32,10 @@ export async function factorKey(
   return { secret, address: totpAddress(secret, { issuer, account: loginName }) };
 }
 
-/** @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since */
+/**
+ * Stores the factor.
+ * @throws ApiError 400 TOTP-CODE, TOTP-ACTIVE, SESSION-CREDENTIALS when the user or the password has changed since
+ */
 export async function setUpFactor(
   { pool, secrets, config }: LoginDeps,
   proof: LoginProof,
@@ -47,16 +51,7 @@ export async function setUpFactor(
   });
 }
 
-/**
- * Sets the new password of a user in the middle of a login.
- *
- * Guarantee: it replaces exactly the password that the user proved, only while the user is active, and differs from it.
- * The user's other sessions continue.
- *
- * On crash: before the commit, the old password stays valid.
- */
-
-/** Whether it is the user's current password. */
+/** Whether the password is the user's current one. */
 export async function isSamePassword(deps: LoginDeps, userId: string, password: string): Promise<boolean> {
   const hash = (await findLogin(deps.pool, { userId }))?.passwordHash;
   return Boolean(hash) && (await deps.hasher.verify(hash as string, password)).ok;

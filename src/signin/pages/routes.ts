@@ -1,3 +1,4 @@
+/** All web pages, under `/ui`. */
 import { Router } from 'express';
 import type { Config } from '../../platform/config.ts';
 import { sameOrigin } from '../../platform/http/origins.ts';
@@ -5,7 +6,6 @@ import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { LoginPageDeps } from './interaction.ts';
 import { loginPages } from './login.ts';
 import { forgotPages, verifyPages } from './verify.ts';
-/** All web pages, under `/ui`. */
 
 export type PageDeps = LoginPageDeps & ForgottenDeps & { config: Pick<Config, 'baseUrl'> };
 

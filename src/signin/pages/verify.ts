@@ -1,45 +1,44 @@
+/**
+ * The pages that the links in emails open (confirm the address, set the first password, reset the password), and
+ * `/ui/forgot`, which requests an email to choose a new password.
+ *
+ * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
+ * does not reveal whether the user exists. The response of `/ui/forgot` is the same, in the same time, whether or not
+ * the user exists and whatever is sent. Its form needs no authorization, so it carries no token.
+ *
+ * On crash: a code stays valid, with one attempt less.
+ */
 import { type Request, type Response, Router } from 'express';
 import { PAGE_PATHS } from '../../contract/link-templates.ts';
-import { signInNamesOf } from '../../directory/organization-routes.ts';
+import { signInNamesOf } from '../../directory/organizations.ts';
 import { PASSWORD_POLICY, passwordRulesOf } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
+import { type Problem, readForm, text } from '../../platform/html/forms.ts';
+import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
+import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
+import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
+import { namedOrganization } from '../oauth/account.ts';
+import { nameLabel, repetitionProblem } from './forms.ts';
 import {
   expiredPage,
   type ForgotOrigin,
   forgotDonePage,
   forgotForm,
   type Link,
-  nameLabel,
   newLinkPage,
   type PasswordForm,
   passwordForm,
-  readForm,
-  repetitionProblem,
-  text,
   verifyForm,
-} from '../../platform/html/forms.ts';
-import { messagePage, type Page, type Problem, sendPage } from '../../platform/html/layout.ts';
-import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
-import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
-import { namedOrganization } from '../oauth/account.ts';
-/**
- * The pages that the links in emails open: confirm the address, set the first password, reset the password.
- *
- * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
- * does not reveal whether the user exists.
- *
- * On crash: the code stays valid, with one attempt less.
- */
-
+} from './link-forms.ts';
 export interface VerifyPageDeps extends ForgottenDeps {
   hasher: Hasher;
 }
 
 /** The pages after success. */
-const DONE: Record<PasswordForm, Page> = {
+const DONE: Record<PasswordForm, HtmlPage> = {
   init: messagePage('Your password is set', 'Your account is ready. You can now sign in.'),
   reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
 };
@@ -111,24 +110,16 @@ function linkOf(source: unknown): Link {
   return { userId: text(source, 'userId'), code: text(source, 'code') };
 }
 
-/**
- * `/ui/forgot`: requests an email to choose a new password.
- *
- * Guarantee: the same response, in the same time, whether or not the user exists and whatever is sent. The form needs
- * no authorization, so it carries no token.
- *
- * On crash: before the response, the form can be sent again.
- */
+const FORGOT = '/ui/forgot';
 
-const PATH = '/ui/forgot';
-
+/** Serves `/ui/forgot`; mount it at `/`. */
 export function forgotPages(deps: ForgottenDeps): Router {
   const router = Router();
-  router.get(PATH, async (req, res) => {
+  router.get(FORGOT, async (req, res) => {
     const origin = originOf(req.query);
     sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName: '' }));
   });
-  router.post(PATH, readForm, (req, res) => postForgot(deps, req, res));
+  router.post(FORGOT, readForm, (req, res) => postForgot(deps, req, res));
   return router;
 }
 
@@ -144,7 +135,7 @@ async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Pro
   sendPage(res, 200, forgotDonePage(origin.login));
 }
 
-/** As on the page of the login that led here. */
+/** The label of the field for the name, as on the page of the login that led here. */
 async function labelOf({ pool }: ForgottenDeps, origin: ForgotOrigin): Promise<string> {
   return nameLabel(await signInNamesOf(pool, namedOrganization({ ...origin })));
 }

@@ -1,4 +1,6 @@
+/** What a password source says about a password, what is sent to it, and how its JSON answers are read. */
 import { type ExchangeResult, exchange } from '../../platform/http/outgoing.ts';
+
 /** What a source says about a password. */
 export type SourceAnswer =
   /** `mustChange`: the old system wants a new password from the user. */
@@ -15,12 +17,13 @@ export const YES: SourceAnswer = { result: 'yes' };
 export const YES_MUST_CHANGE: SourceAnswer = { result: 'yes', mustChange: true };
 export const NO: SourceAnswer = { result: 'no' };
 
+/** An answer that says nothing about the password. */
 export function unavailable(reason: string, isDown = false): SourceAnswer {
   return { result: 'unavailable', reason, isDown };
 }
 
 /**
- * Of an answer over HTTP that says neither yes nor no. A fault (500) may come from one odd password, so that anybody
+ * An answer over HTTP that says neither yes nor no. A fault (500) may come from one odd password, so that anybody
  * could keep all users out with it; 502 and more say that the source does not work.
  */
 export function notTold(status: number, detail = ''): SourceAnswer {
@@ -43,9 +46,7 @@ export interface CheckOptions {
   allowPrivate: boolean;
 }
 
-/** Reads the JSON answers of password sources. */
-
-/** The tokens of a successful sign-in may be long. */
+/** The longest answer: the tokens of a successful sign-in may be long. */
 const MAX_ANSWER_BYTES = 256 * 2 ** 10;
 
 export type JsonAnswer = { status: number; json: Record<string, unknown> } | { reason: string };

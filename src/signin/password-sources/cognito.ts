@@ -1,3 +1,10 @@
+/**
+ * A user pool of Amazon Cognito: `InitiateAuth` with USER_PASSWORD_AUTH, which needs no credentials of AWS. The app
+ * client must allow ALLOW_USER_PASSWORD_AUTH. The tokens are thrown away.
+ *
+ * Guarantee: a wrong SECRET_HASH, a flow that is not allowed and throttling mean that nothing is known, although
+ * Cognito answers some of them with the error of a wrong password.
+ */
 import { createHmac } from 'node:crypto';
 import {
   ask,
@@ -11,13 +18,6 @@ import {
   YES,
   YES_MUST_CHANGE,
 } from './answer.ts';
-/**
- * A user pool of Amazon Cognito: `InitiateAuth` with USER_PASSWORD_AUTH, which needs no credentials of AWS. The app
- * client must allow ALLOW_USER_PASSWORD_AUTH. The tokens are thrown away.
- *
- * Guarantee: a wrong SECRET_HASH, a flow that is not allowed and throttling mean that nothing is known, although
- * Cognito answers some of them with the error of a wrong password.
- */
 
 export interface CognitoSettings {
   region: string;
@@ -42,6 +42,7 @@ const SECOND_STEP = [
 /** Messages of NotAuthorizedException about the password or the user; it has others, which are about the client. */
 const WRONG = ['Incorrect username or password.', 'User is disabled.', 'User does not exist.'];
 
+/** Asks a user pool about a password. */
 export async function checkCognito(
   { region, clientId, endpoint, clientSecret }: CognitoSettings & CognitoSecrets,
   { name, password }: Check,
@@ -62,15 +63,16 @@ export async function checkCognito(
   };
   const url = endpoint ?? `https://cognito-idp.${region}.amazonaws.com/`;
   const answer = await ask(url, headers, body, options);
-  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : answerOf(answer.status, answer.json);
 }
 
+/** What Cognito asks of a client with a secret: an HMAC of the user name and the client id. */
 export function secretHash(clientSecret: string, name: string, clientId: string): string {
   return createHmac('sha256', clientSecret).update(`${name}${clientId}`).digest('base64');
 }
 
-function judge(status: number, json: Record<string, unknown>): SourceAnswer {
-  if (status === 200) return judgeSuccess(json);
+function answerOf(status: number, json: Record<string, unknown>): SourceAnswer {
+  if (status === 200) return answerOfSuccess(json);
   // `com.amazonaws…#NotAuthorizedException` in some versions of the protocol
   const type = String(json.__type ?? '').replace(/^.*#/, '');
   if (type === 'UserNotFoundException') return NO;
@@ -80,7 +82,7 @@ function judge(status: number, json: Record<string, unknown>): SourceAnswer {
   return notTold(status, codeOf(type));
 }
 
-function judgeSuccess(json: Record<string, unknown>): SourceAnswer {
+function answerOfSuccess(json: Record<string, unknown>): SourceAnswer {
   if (typeof json.AuthenticationResult === 'object' && json.AuthenticationResult !== null) return YES;
   if (json.ChallengeName === 'NEW_PASSWORD_REQUIRED') return YES_MUST_CHANGE;
   if (SECOND_STEP.includes(String(json.ChallengeName))) return YES;

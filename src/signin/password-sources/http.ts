@@ -1,3 +1,10 @@
+/**
+ * A source of your own: an HTTP endpoint that says whether a password is right. The request is signed like a webhook
+ * (Standard Webhooks).
+ *
+ * Guarantee: only a JSON object with `valid: true` and status 200 counts as yes, so that an error page or the login
+ * page of a proxy never lets anybody in.
+ */
 import { signatureHeaders } from '../../messages/webhooks/signature.ts';
 import { newId } from '../../platform/ids.ts';
 import {
@@ -11,13 +18,6 @@ import {
   YES,
   YES_MUST_CHANGE,
 } from './answer.ts';
-/**
- * A source of your own: an HTTP endpoint that says whether a password is right. The request is signed like a webhook
- * (Standard Webhooks).
- *
- * Guarantee: only a JSON object with `valid: true` and status 200 counts as yes, so that an error page or the login
- * page of a proxy never lets anybody in.
- */
 
 export interface HttpSettings {
   url: string;
@@ -27,6 +27,7 @@ export interface HttpSecrets {
   secret: string;
 }
 
+/** Asks an endpoint about a password. */
 export async function checkHttp(
   { url, secret }: HttpSettings & HttpSecrets,
   { name, password, user }: Check,

@@ -1,3 +1,10 @@
+/**
+ * The token endpoint of an authorization server, with the password grant (RFC 6749, section 4.3): Auth0, Keycloak,
+ * FusionAuth, Okta, Entra (ROPC). The tokens are thrown away.
+ *
+ * Guarantee: `invalid_grant` alone means no. A wrong client, a grant that is switched off and an overloaded server mean
+ * that nothing is known.
+ */
 import {
   ask,
   type Check,
@@ -10,13 +17,6 @@ import {
   YES,
   YES_MUST_CHANGE,
 } from './answer.ts';
-/**
- * The token endpoint of an authorization server, with the password grant (RFC 6749, section 4.3): Auth0, Keycloak,
- * FusionAuth, Okta, Entra (ROPC). The tokens are thrown away.
- *
- * Guarantee: `invalid_grant` alone means no. A wrong client, a grant that is switched off and an overloaded server mean
- * that nothing is known.
- */
 
 export interface OauthPasswordSettings {
   tokenUrl: string;
@@ -35,11 +35,15 @@ const PASSWORD_REALM = 'http://auth0.com/oauth/grant-type/password-realm';
 
 /** Errors after the right password: a second factor is next. */
 const SECOND_STEP = ['mfa_required', 'two_factor_required', 'mfa_enrollment_required'];
-/** The same from Entra, which says so in `error_codes` (AADSTS…): MFA is required, or must be set up. */
+/**
+ * Codes of Entra in `error_codes` (AADSTS…) for a right password with a second step: MFA is required, or must be set
+ * up.
+ */
 const ENTRA_SECOND_STEP = [50076, 50079];
 /** Entra's codes of a wrong password, an unknown user and a disabled one. */
 const ENTRA_WRONG = [50126, 50034, 50056, 50057];
 
+/** Asks a token endpoint about a password. */
 export async function checkOauthPassword(
   { tokenUrl, clientId, clientAuth, clientSecret, ...parameters }: OauthPasswordSettings & OauthPasswordSecrets,
   { name, password }: Check,
@@ -59,7 +63,7 @@ export async function checkOauthPassword(
     ...(isBasic ? { authorization: basic(clientId, clientSecret) } : {}),
   };
   const answer = await ask(tokenUrl, headers, String(form), options);
-  return 'reason' in answer ? unavailable(answer.reason, true) : judge(answer.status, answer.json);
+  return 'reason' in answer ? unavailable(answer.reason, true) : answerOf(answer.status, answer.json);
 }
 
 /** RFC 6749, section 2.3.1: both parts are form-encoded first. */
@@ -68,7 +72,7 @@ function basic(clientId: string, clientSecret: string): string {
   return `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`;
 }
 
-function judge(status: number, json: Record<string, unknown>): SourceAnswer {
+function answerOf(status: number, json: Record<string, unknown>): SourceAnswer {
   if (status === 200) {
     const hasToken = typeof json.access_token === 'string' || typeof json.id_token === 'string';
     return hasToken ? YES : unavailable('answered 200 without a token');

@@ -1,3 +1,10 @@
+/**
+ * Routes for the password sources of an organization. A change may change everything but the kind; what its body leaves
+ * out gets its default, except for secrets, which stay.
+ *
+ * Guarantee: a secret appears only in the response of the call that created it, and a password in none. A stored secret
+ * never goes to another address than the one it was given for. A change and its event are one transaction.
+ */
 import { type Request, type Response, Router } from 'express';
 import {
   type ChangedSource,
@@ -31,9 +38,9 @@ import {
   IS_ACTIVE,
   listSources,
   migratedPerDay,
+  type PasswordVerifier,
   remaining,
   removeSource,
-  type Source,
   sealSecrets,
   secretSettings,
   sourceEvent,
@@ -41,117 +48,10 @@ import {
 } from './store.ts';
 import { type AskDeps, askSource } from './verify.ts';
 
-/**
- * Changes a password source: everything but its kind. What the body leaves out gets its default, except for secrets,
- * which stay.
- *
- * Guarantee: a stored secret never goes to another address than the one it was given for. The change and its event are
- * one transaction, when the caller passes a transaction's connection.
- */
-
-/** Where the source is asked. */
-const ADDRESSES = ['url', 'tokenUrl', 'endpoint', 'region'];
-
-/**
- * The body with the secrets that stay.
- * @throws ApiError 400 PASSWORD-SOURCE-INVALID
- */
-export function changeOf(secrets: Secrets, source: Source, body: unknown): ChangedSource {
-  const given = settingsOf(body);
-  const stored = secretSettings(secrets, source);
-  const isElsewhere = ADDRESSES.some((name) => source.settings[name] !== given[name]);
-  const kept = SECRET_SETTINGS.filter((name) => stored[name] !== undefined && !given[name] && needs(name, given));
-  // An address that is not valid is named by the schema.
-  const whole = { ...(body as object), settings: { ...given, ...Object.fromEntries(kept.map((n) => [n, stored[n]])) } };
-  const change = parseBody(changedSource, whole, 'PASSWORD-SOURCE-INVALID');
-  const violations = [
-    ...(change.kind === source.kind ? [] : [{ field: 'kind', description: `must stay ${source.kind}` }]),
-    ...(isElsewhere ? kept : []).map((name) => ({
-      field: `settings.${name}`,
-      description: 'is required, as the address changes',
-    })),
-  ];
-  if (violations.length > 0) throw badFields('PASSWORD-SOURCE-INVALID', violations);
-  return change;
-}
-
-/** A directory that is no longer searched needs no password for it. */
-function needs(name: string, given: Record<string, unknown>): boolean {
-  return name !== 'bindPassword' || Boolean(given.bindDn);
-}
-
-/** The settings of the body by their names in camelCase, as `parseBody` reads them. */
-function settingsOf(body: unknown): Record<string, unknown> {
-  const settings = (body as { settings?: unknown } | null)?.settings;
-  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return {};
-  const other = Object.entries(settings).filter(([name]) => camelCase(name) !== name);
-  return { ...Object.fromEntries(other.map(([name, value]) => [camelCase(name), value])), ...settings };
-}
-
-/**
- * Stores a change. The source's row is locked.
- * @returns `secret`: the new one that signs the requests of the kind `http`, if one was asked for
- * @throws ApiError 400 PASSWORD-SOURCE-ENDED
- */
-export async function changeSource(
-  db: Db,
-  secrets: Secrets,
-  source: Source,
-  change: ChangedSource,
-  editor: string,
-): Promise<{ secret: string | undefined; event: AppendedEvent }> {
-  const { rowCount } = await db.query(`select from password_sources s where s.id = $1 and ${IS_ACTIVE}`, [source.id]);
-  if (!rowCount) throw hasEnded();
-  const { open, sealed } = splitSettings(change);
-  const stored = secretSettings(secrets, source);
-  const secret = change.kind === 'http' && change.newSecret ? newWebhookSecret() : undefined;
-  const hidden = change.kind === 'http' ? { secret: secret ?? stored.secret } : sealed;
-  const { name, userName, timeoutMs, checksPerSecond, until = null } = change;
-  const before = { ...source, settings: undefined, ...source.settings, ...stored };
-  const after = { name, userName, timeoutMs, checksPerSecond, until, ...open, ...hidden };
-  const event = await sourceEvent(
-    db,
-    { ...source, name },
-    'changed',
-    editor,
-    differing(before, after, source.settings),
-  );
-  await db.query(
-    `update password_sources set name = $2, settings = $3, secret_sealed = $4, user_name_template = $5, timeout_ms = $6,
-       checks_per_second = $7, until = $8, sequence = $9, changed_at = $10 where id = $1`,
-    [
-      ...[source.id, name, JSON.stringify(open), sealSecrets(secrets, source.id, hidden), userName, timeoutMs],
-      ...[checksPerSecond, until, event.sequence, event.createdAt],
-    ],
-  );
-  return { secret, event };
-}
-
-/** Names of what differs, also of settings that are gone; never a value. */
-function differing(
-  before: Record<string, unknown>,
-  after: Record<string, unknown>,
-  settings: Record<string, unknown>,
-): string[] {
-  const names = new Set([...Object.keys(after), ...Object.keys(settings)]);
-  return [...names]
-    .filter((name) => JSON.stringify(before[name] ?? null) !== JSON.stringify(after[name] ?? null))
-    .sort();
-}
-
-function hasEnded(): ApiError {
-  const message = 'The password source has ended. Add another one, and import the remaining users with it.';
-  return new ApiError('FAILED_PRECONDITION', 'PASSWORD-SOURCE-ENDED', message);
-}
-
-/**
- * Routes for the password sources of an organization.
- * Guarantee: a secret appears only in the response of the call that created it, and a password in none.
- */
-
 const PATH = '/management/v1/password_sources';
 const ONE = `${PATH}/:sourceId`;
 
+/** Routes of password sources. */
 export function passwordSourceRoutes(deps: AskDeps): Router {
   const router = Router();
   router.post(PATH, (req, res) => add(deps, req, res));
@@ -208,7 +108,7 @@ async function replace({ pool, secrets, config }: AskDeps, req: Request, res: Re
   });
 }
 
-/** What can be said about an address before its name is resolved. @throws ApiError 400 PASSWORD-SOURCE-INVALID */
+/** Refuses an address that is wrong before its name is resolved. @throws ApiError 400 PASSWORD-SOURCE-INVALID */
 function requireTarget({ settings }: Pick<NewSource, 'settings'>, allowPrivate: boolean): void {
   const violations = Object.entries(settings).flatMap(([field, value]) => {
     if (!['url', 'tokenUrl', 'endpoint'].includes(field) || typeof value !== 'string') return [];
@@ -239,7 +139,7 @@ async function test(deps: AskDeps, req: Request, res: Response): Promise<void> {
   });
 }
 
-type Change = (db: Db, source: Source, editor: string) => Promise<{ sequence: string; createdAt: Date }>;
+type Change = (db: Db, source: PasswordVerifier, editor: string) => Promise<{ sequence: string; createdAt: Date }>;
 
 async function change(
   { pool }: AskDeps,
@@ -262,7 +162,7 @@ async function reachable(
   req: Request,
   res: Response,
   lock?: 'for update',
-): Promise<Source> {
+): Promise<PasswordVerifier> {
   const found = await findSource(db, pathId(req, 'sourceId'), lock);
   return requireReach(callerOf(res), operation, found, sourceNotFound);
 }
@@ -271,12 +171,12 @@ function sourceNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'PASSWORD-SOURCE-NOT-FOUND', 'The password source does not exist.');
 }
 
-function stateOf({ endedAt, until }: Source): string {
+function stateOf({ endedAt, until }: PasswordVerifier): string {
   const hasEnded = endedAt !== null || (until !== null && until.getTime() <= Date.now());
   return hasEnded ? 'PASSWORD_SOURCE_STATE_ENDED' : 'PASSWORD_SOURCE_STATE_ACTIVE';
 }
 
-function sourceView(source: Source): Record<string, unknown> {
+function sourceView(source: PasswordVerifier): Record<string, unknown> {
   const { id, name, kind, settings, userName, timeoutMs, checksPerSecond, until, endedAt } = source;
   return {
     sourceId: id,
@@ -291,4 +191,102 @@ function sourceView(source: Source): Record<string, unknown> {
     endDate: endedAt?.toISOString() ?? null,
     details: details({ ...source, resourceOwner: source.orgId }),
   };
+}
+
+/** Settings that say where the source is asked. */
+const ADDRESSES = ['url', 'tokenUrl', 'endpoint', 'region'];
+
+/**
+ * The body with the secrets that stay.
+ * @throws ApiError 400 PASSWORD-SOURCE-INVALID
+ */
+export function changeOf(secrets: Secrets, source: PasswordVerifier, body: unknown): ChangedSource {
+  const given = settingsOf(body);
+  const stored = secretSettings(secrets, source);
+  const isElsewhere = ADDRESSES.some((name) => source.settings[name] !== given[name]);
+  const kept = SECRET_SETTINGS.filter((name) => stored[name] !== undefined && !given[name] && needs(name, given));
+  // An address that is not valid is named by the schema.
+  const whole = { ...(body as object), settings: { ...given, ...Object.fromEntries(kept.map((n) => [n, stored[n]])) } };
+  const change = parseBody(changedSource, whole, 'PASSWORD-SOURCE-INVALID');
+  const violations = [
+    ...(change.kind === source.kind ? [] : [{ field: 'kind', description: `must stay ${source.kind}` }]),
+    ...(isElsewhere ? kept : []).map((name) => ({
+      field: `settings.${name}`,
+      description: 'is required, as the address changes',
+    })),
+  ];
+  if (violations.length > 0) throw badFields('PASSWORD-SOURCE-INVALID', violations);
+  return change;
+}
+
+/** A directory that is no longer searched needs no password for it. */
+function needs(name: string, given: Record<string, unknown>): boolean {
+  return name !== 'bindPassword' || Boolean(given.bindDn);
+}
+
+/** The settings of the body by their names in camelCase, as `parseBody` reads them. */
+function settingsOf(body: unknown): Record<string, unknown> {
+  const settings = (body as { settings?: unknown } | null)?.settings;
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return {};
+  const other = Object.entries(settings).filter(([name]) => camelCase(name) !== name);
+  return { ...Object.fromEntries(other.map(([name, value]) => [camelCase(name), value])), ...settings };
+}
+
+/**
+ * Stores a change. The source's row is locked.
+ * @returns `secret`: the new one that signs the requests of the kind `http`, if one was asked for
+ * @throws ApiError 400 PASSWORD-SOURCE-ENDED
+ */
+export async function changeSource(
+  db: Db,
+  secrets: Secrets,
+  source: PasswordVerifier,
+  change: ChangedSource,
+  editor: string,
+): Promise<{ secret: string | undefined; event: AppendedEvent }> {
+  const { rowCount } = await db.query(`select from password_sources s where s.id = $1 and ${IS_ACTIVE}`, [source.id]);
+  if (!rowCount) throw hasEnded();
+  const { open, sealed } = splitSettings(change);
+  const stored = secretSettings(secrets, source);
+  const secret = change.kind === 'http' && change.newSecret ? newWebhookSecret() : undefined;
+  const hidden = change.kind === 'http' ? { secret: secret ?? stored.secret } : sealed;
+  const { name, userName, timeoutMs, checksPerSecond, until = null } = change;
+  const before = { ...source, settings: undefined, ...source.settings, ...stored };
+  const after = { name, userName, timeoutMs, checksPerSecond, until, ...open, ...hidden };
+  const changed = differing(before, after, source.settings);
+  const event = await sourceEvent(db, { ...source, name }, 'changed', editor, changed);
+  await db.query(
+    `update password_sources set name = $2, settings = $3, secret_sealed = $4, user_name_template = $5, timeout_ms = $6,
+       checks_per_second = $7, until = $8, sequence = $9, changed_at = $10 where id = $1`,
+    [
+      source.id,
+      name,
+      JSON.stringify(open),
+      sealSecrets(secrets, source.id, hidden),
+      userName,
+      timeoutMs,
+      checksPerSecond,
+      until,
+      event.sequence,
+      event.createdAt,
+    ],
+  );
+  return { secret, event };
+}
+
+/** Names of what differs, also of settings that are gone; never a value. */
+function differing(
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+  settings: Record<string, unknown>,
+): string[] {
+  const names = new Set([...Object.keys(after), ...Object.keys(settings)]);
+  return [...names]
+    .filter((name) => JSON.stringify(before[name] ?? null) !== JSON.stringify(after[name] ?? null))
+    .sort();
+}
+
+function hasEnded(): ApiError {
+  const message = 'The password source has ended. Add another one, and import the remaining users with it.';
+  return new ApiError('FAILED_PRECONDITION', 'PASSWORD-SOURCE-ENDED', message);
 }

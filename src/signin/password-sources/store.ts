@@ -1,3 +1,15 @@
+/**
+ * Stores password sources and how many users they have; ends sources whose time has come, and gives the users who still
+ * depend on an ended or deleted source the initialisation email.
+ *
+ * Guarantee: secrets are stored encrypted, bound to their source. Every change is in one transaction with its event,
+ * when the caller passes a transaction's connection. For a user of an ended source, the user, the event, the code and
+ * the mail are one transaction, so each user gets one mail. The mail counts for the import that wrote the user: it
+ * keeps to the rate of its mails, and waits while the import holds them. Users who are deactivated or locked, or have
+ * no address, get no mail, as in an import.
+ *
+ * On crash: the next round begins with the batch that was in progress. Any number of processes may run it.
+ */
 import { type NewSource, SECRET_SETTINGS, type SourceKind } from '../../contract/password-sources.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { IS_AT_SOURCE, markOf, sourceOf } from '../../passwords/marks.ts';
@@ -6,17 +18,12 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-/**
- * Stores password sources and how many users they have.
- *
- * Guarantee: secrets are stored encrypted, bound to their source. Every change is in one transaction with its event,
- * when the caller passes a transaction's connection.
- */
 
 /** More than a migration needs; few enough to be looked up for an import. */
 export const MOST_SOURCES = 50;
 
-export interface Source {
+/** A stored source. */
+export interface PasswordVerifier {
   id: string;
   orgId: string;
   name: string;
@@ -73,10 +80,18 @@ export async function addSource(
        checks_per_second, until, sequence, created_at, changed_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
     [
-      ...[id, orgId, source.name, source.kind, JSON.stringify(open)],
+      id,
+      orgId,
+      source.name,
+      source.kind,
+      JSON.stringify(open),
       sealSecrets(secrets, id, hidden),
-      ...[source.userName, source.timeoutMs, source.checksPerSecond, source.until ?? null],
-      ...[event.sequence, event.createdAt],
+      source.userName,
+      source.timeoutMs,
+      source.checksPerSecond,
+      source.until ?? null,
+      event.sequence,
+      event.createdAt,
     ],
   );
   return { id, secret, event };
@@ -92,7 +107,7 @@ export function splitSettings({ settings }: Pick<NewSource, 'settings'>) {
   };
 }
 
-/** Null when there are none. */
+/** The encrypted form of hidden settings; null when there are none. */
 export function sealSecrets(secrets: Secrets, id: string, hidden: Record<string, unknown>): string | null {
   return Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), sourceSeal(id));
 }
@@ -103,17 +118,18 @@ function tooMany(): ApiError {
 }
 
 /** All settings of a source, with the secret ones. */
-export function allSettings(secrets: Secrets, source: Source): Record<string, unknown> {
+export function allSettings(secrets: Secrets, source: PasswordVerifier): Record<string, unknown> {
   return { ...source.settings, ...secretSettings(secrets, source) };
 }
 
 /** What is stored encrypted: secret settings, or what signs the requests of the kind `http`. */
-export function secretSettings(secrets: Secrets, { id, secretSealed }: Source): Record<string, string> {
+export function secretSettings(secrets: Secrets, { id, secretSealed }: PasswordVerifier): Record<string, string> {
   return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
 }
 
-export async function listSources(db: Db, orgId: string): Promise<Source[]> {
-  const { rows } = await db.query<Source>(
+/** The sources of an organization, the oldest first. */
+export async function listSources(db: Db, orgId: string): Promise<PasswordVerifier[]> {
+  const { rows } = await db.query<PasswordVerifier>(
     `select ${SOURCE_COLUMNS} from password_sources s where s.org_id = $1 order by s.created_at, s.id`,
     [orgId],
   );
@@ -121,8 +137,8 @@ export async function listSources(db: Db, orgId: string): Promise<Source[]> {
 }
 
 /** One source; with `lock`, locked until the transaction ends. */
-export async function findSource(db: Db, id: string, lock?: 'for update'): Promise<Source | undefined> {
-  const { rows } = await db.query<Source>(
+export async function findSource(db: Db, id: string, lock?: 'for update'): Promise<PasswordVerifier | undefined> {
+  const { rows } = await db.query<PasswordVerifier>(
     `select ${SOURCE_COLUMNS} from password_sources s where s.id = $1 ${lock ?? ''}`,
     [id],
   );
@@ -132,7 +148,7 @@ export async function findSource(db: Db, id: string, lock?: 'for update'): Promi
 /** Users are no longer verified at the source; does nothing if it has ended. The source's row is locked. */
 export async function endSource(
   db: Db,
-  source: Source,
+  source: PasswordVerifier,
   editor: string,
 ): Promise<Pick<AppendedEvent, 'sequence' | 'createdAt'>> {
   if (source.endedAt !== null) return { sequence: source.sequence, createdAt: source.changedAt };
@@ -150,7 +166,7 @@ export async function endSource(
  * those of an ended source.
  * @throws ApiError 400 PASSWORD-SOURCE-IN-USE
  */
-export async function removeSource(db: Db, source: Source, editor: string): Promise<AppendedEvent> {
+export async function removeSource(db: Db, source: PasswordVerifier, editor: string): Promise<AppendedEvent> {
   if ((await remaining(db, source.id)) > 0) throw inUse();
   await db.query('delete from password_sources where id = $1', [source.id]);
   return sourceEvent(db, source, 'removed', editor);
@@ -184,10 +200,10 @@ export async function migratedPerDay(db: Db, id: string): Promise<Day[]> {
   return rows;
 }
 
-/** @param fields names of what changed */
+/** Appends the event of a change. @param fields names of what changed */
 export function sourceEvent(
   db: Db,
-  { id, orgId, name }: Pick<Source, 'id' | 'orgId' | 'name'>,
+  { id, orgId, name }: Pick<PasswordVerifier, 'id' | 'orgId' | 'name'>,
   change: 'added' | 'changed' | 'ended' | 'removed',
   editor: string,
   fields?: string[],
@@ -202,20 +218,10 @@ export function sourceEvent(
   });
 }
 
-/**
- * Ends password sources whose time has come, and gives the users who still depend on an ended or deleted source the
- * initialisation email.
- *
- * Guarantee: the user, the event, the code and the mail are one transaction, so each user gets one mail. The mail
- * counts for the import that wrote the user: it keeps to the rate of its mails, and waits while the import holds them.
- * Users who are deactivated or locked, or have no address, get no mail, as in an import.
- * On crash: nothing of the batch, and the next round begins there. Any number of processes may run it.
- */
-
-/** Users in a transaction. */
+/** Users of an ended source in one transaction. */
 const BATCH = 500;
 
-/** @returns whether there may be more to do at once */
+/** Ends what is due. @returns whether there may be more to do at once */
 export async function endRound(pool: Pool, { codeTtlMs }: { codeTtlMs: number }): Promise<boolean> {
   await endDue(pool);
   for (const mark of await marksInUse(pool)) {

@@ -1,3 +1,15 @@
+/**
+ * Verifies the password of a user at their password source, and takes it over. A source is asked in a line of its own,
+ * at its rate, with a circuit breaker: a source that does not answer is left alone for a while, so that sign-ins do not
+ * wait for it and it can recover.
+ *
+ * Guarantee: only an active user of an active source of their own organization is asked about. A source that does not
+ * answer never counts as a wrong password. At most AT_ONCE checks of a source run in a process, and few wait; the rate
+ * holds over all processes. A check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
+ *
+ * On crash: a password that was verified but not stored is verified at the source again, at the next sign-in. A check
+ * that was counted against the rate may not have happened.
+ */
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { UserPlaceholder } from '../../contract/password-sources.ts';
@@ -14,148 +26,7 @@ import { type CognitoSecrets, type CognitoSettings, checkCognito } from './cogni
 import { checkHttp, type HttpSecrets, type HttpSettings } from './http.ts';
 import { checkLdap, type LdapSecrets, type LdapSettings } from './ldap.ts';
 import { checkOauthPassword, type OauthPasswordSecrets, type OauthPasswordSettings } from './oauth-password.ts';
-import { allSettings, IS_ACTIVE, SOURCE_COLUMNS, type Source } from './store.ts';
-
-/**
- * Circuit breakers: a source that does not answer is left alone for a while, so that sign-ins do not wait for it and it
- * can recover.
- *
- * On crash: each process has its own, which start closed.
- */
-
-/** This many checks in a row of a source that is down open it. */
-const FAILURES = 5;
-const OPEN_MS = 15_000;
-
-export interface Breaker {
-  /** The answer of `ask`, which is not called while the breaker is open. After a while, one call tries again. */
-  run(ask: () => Promise<SourceAnswer>): Promise<SourceAnswer>;
-}
-
-/** @param now milliseconds since any moment */
-export function openBreaker(now: () => number = () => performance.now()): Breaker {
-  let failures = 0;
-  let openUntil = 0;
-  return {
-    async run(ask) {
-      const isOpen = failures >= FAILURES;
-      if (isOpen && now() < openUntil) return unavailable('left alone, as it did not answer lately');
-      // The next calls wait for what this one finds out.
-      if (isOpen) openUntil = now() + OPEN_MS;
-      const answer = await ask();
-      if (answer.result !== 'unavailable' || !answer.isDown) failures = 0;
-      else if (++failures >= FAILURES) openUntil = now() + OPEN_MS;
-      return answer;
-    },
-  };
-}
-
-/**
- * Asks a source for one password: in a line of its own, at its rate, with its breaker.
- *
- * Guarantee: at most AT_ONCE checks of a source run in a process, and few wait; the rate holds over all processes. A
- * check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
- *
- * On crash: a check that was counted against the rate may not have happened.
- */
-
-export interface AskDeps {
-  pool: Pool;
-  secrets: Secrets;
-  config: { PASSWORD_SOURCE_ALLOW_PRIVATE: boolean };
-}
-
-/** Checks of one source that one process runs at a time. */
-const AT_ONCE = 10;
-const LONGEST_LINE_MS = 5000;
-/** About what a check takes, for the line. */
-const USUAL_MS = 500;
-/** The longest wait for the source's rate. */
-const MOST_WAIT_MS = 2000;
-
-interface Gate {
-  lane: Lane;
-  breaker: Breaker;
-}
-
-/** By database, as a process may serve several in tests; then by source. A source has few, and they are small. */
-const gates = new WeakMap<Pool, Map<string, Gate>>();
-
-function gateOf(pool: Pool, id: string): Gate {
-  const ofPool = gates.get(pool) ?? new Map<string, Gate>();
-  gates.set(pool, ofPool);
-  const gate = ofPool.get(id) ?? {
-    lane: openLane({ atOnce: AT_ONCE, longestWaitMs: LONGEST_LINE_MS }),
-    breaker: openBreaker(),
-  };
-  ofPool.set(id, gate);
-  return gate;
-}
-
-/**
- * @param started called when the check no longer waits
- * @throws ApiError 503 PASSWORDS-BUSY; the reason of `gone`
- */
-export async function askSource(
-  deps: AskDeps,
-  source: Source,
-  check: Check,
-  gone?: AbortSignal,
-  started: () => void = () => {},
-): Promise<SourceAnswer> {
-  const { lane, breaker } = gateOf(deps.pool, source.id);
-  const answer = await lane.run(
-    async () => {
-      if (!(await takeTurn(deps.pool, source))) return unavailable('too many checks for its rate');
-      started();
-      return breaker.run(() => askKind(deps, source, check));
-    },
-    { ms: USUAL_MS, signal: gone },
-  );
-  publish('passwordSource', answer.result);
-  return answer;
-}
-
-/** Waits until the source's rate allows a check; false if that is too long. */
-async function takeTurn(pool: Pool, { id, checksPerSecond }: Source): Promise<boolean> {
-  // What was not used of the last second may be used now.
-  const { rows } = await pool.query<{ waitMs: number }>(
-    `update password_sources set free_at = greatest(free_at, now() - interval '1 second') + interval '1 second' / $2::float8
-     where id = $1 and free_at < now() + $3 * interval '1 millisecond'
-     returning extract(epoch from free_at - now())::float8 * 1000 - 1000 / $2::float8 as "waitMs"`,
-    [id, checksPerSecond, MOST_WAIT_MS],
-  );
-  const [row] = rows;
-  if (row && row.waitMs > 1) await setTimeout(row.waitMs);
-  return row !== undefined;
-}
-
-function askKind({ secrets, config }: AskDeps, source: Source, check: Check): Promise<SourceAnswer> {
-  const settings: unknown = allSettings(secrets, source);
-  const options: CheckOptions = {
-    timeoutMs: source.timeoutMs,
-    allowPrivate: config.PASSWORD_SOURCE_ALLOW_PRIVATE,
-  };
-  // The settings were validated for their kind when they were stored.
-  switch (source.kind) {
-    case 'http':
-      return checkHttp(settings as HttpSettings & HttpSecrets, check, options);
-    case 'ldap':
-      return checkLdap(settings as LdapSettings & LdapSecrets, check, options);
-    case 'oauth-password':
-      return checkOauthPassword(settings as OauthPasswordSettings & OauthPasswordSecrets, check, options);
-    case 'cognito':
-      return checkCognito(settings as CognitoSettings & CognitoSecrets, check, options);
-  }
-}
-
-/**
- * Verifies the password of a user at their password source, and takes it over.
- *
- * Guarantee: only an active user of an active source of their own organization is asked about. A source that does not
- * answer never counts as a wrong password.
- * On crash: a password that was verified but not stored is verified at the source again, at the next sign-in.
- */
+import { allSettings, IS_ACTIVE, type PasswordVerifier, SOURCE_COLUMNS } from './store.ts';
 
 const RETRY_AFTER_S = 15;
 /** Each `UserPlaceholder` in braces. */
@@ -174,6 +45,7 @@ export interface Verified {
 type SignInDeps = AskDeps & { logger: Logger; clock?: { now(): number } };
 
 /**
+ * Asks the source of a user about a password.
  * @param started called when the check no longer waits
  * @returns undefined if the source does not verify this user any more
  * @throws ApiError 503 PASSWORD-SOURCE-UNAVAILABLE, PASSWORDS-BUSY
@@ -181,11 +53,11 @@ type SignInDeps = AskDeps & { logger: Logger; clock?: { now(): number } };
 export async function verifyAtSource(
   deps: SignInDeps,
   { userId, sourceId, password }: { userId: string; sourceId: string; password: string },
-  gone: AbortSignal | undefined,
+  clientAborted: AbortSignal | undefined,
   started: () => void,
 ): Promise<Verified | undefined> {
   if (password === '') return undefined;
-  const { rows } = await deps.pool.query<Source & { names: UserNames }>(
+  const { rows } = await deps.pool.query<PasswordVerifier & { names: UserNames }>(
     `select ${SOURCE_COLUMNS}, json_build_object('userName', u.user_name, 'email', u.email, 'userId', u.id,
        'loginName', u.user_name || '@' || o.primary_domain) as names
      from users u join organizations o on o.id = u.org_id
@@ -201,7 +73,7 @@ export async function verifyAtSource(
   const check = { name, password, user: { id: userId, email: names.email ?? undefined } };
   const { clock = performance } = deps;
   let since = clock.now();
-  const answer = await askSource(deps, source, check, gone, () => {
+  const answer = await askSource(deps, source, check, clientAborted, () => {
     since = clock.now();
     started();
   });
@@ -215,7 +87,7 @@ export async function verifyAtSource(
 }
 
 /** The user's name at the source. Placeholders in the user's own names stay as they are. */
-function nameAt({ userName }: Source, names: UserNames): string {
+function nameAt({ userName }: PasswordVerifier, names: UserNames): string {
   return userName.replace(PLACEHOLDER, (_, name: keyof UserNames) => names[name] ?? '');
 }
 
@@ -263,4 +135,122 @@ export async function adoptPassword(
       [sourceId],
     );
   });
+}
+
+export interface AskDeps {
+  pool: Pool;
+  secrets: Secrets;
+  config: { PASSWORD_SOURCE_ALLOW_PRIVATE: boolean };
+}
+
+/** Checks of one source that one process runs at a time. */
+const AT_ONCE = 10;
+const LONGEST_LINE_MS = 5000;
+/** About what a check takes, for the line. */
+const USUAL_MS = 500;
+/** The longest wait for the source's rate. */
+const MOST_WAIT_MS = 2000;
+
+interface Gate {
+  lane: Lane;
+  breaker: Breaker;
+}
+
+/** Gates by database, as a process may serve several in tests; then by source. An organization has few sources. */
+const gates = new WeakMap<Pool, Map<string, Gate>>();
+
+function gateOf(pool: Pool, id: string): Gate {
+  const ofPool = gates.get(pool) ?? new Map<string, Gate>();
+  gates.set(pool, ofPool);
+  const gate = ofPool.get(id) ?? {
+    lane: openLane({ atOnce: AT_ONCE, longestWaitMs: LONGEST_LINE_MS }),
+    breaker: openBreaker(),
+  };
+  ofPool.set(id, gate);
+  return gate;
+}
+
+/**
+ * Asks a source about one password.
+ * @param started called when the check no longer waits
+ * @throws ApiError 503 PASSWORDS-BUSY; the reason of `gone`
+ */
+export async function askSource(
+  deps: AskDeps,
+  source: PasswordVerifier,
+  check: Check,
+  clientAborted?: AbortSignal,
+  started: () => void = () => {},
+): Promise<SourceAnswer> {
+  const { lane, breaker } = gateOf(deps.pool, source.id);
+  const answer = await lane.run(
+    async () => {
+      if (!(await takeTurn(deps.pool, source))) return unavailable('too many checks for its rate');
+      started();
+      return breaker.run(() => askKind(deps, source, check));
+    },
+    { ms: USUAL_MS, signal: clientAborted },
+  );
+  publish('passwordSource', answer.result);
+  return answer;
+}
+
+/** Waits until the source's rate allows a check; false if that is too long. */
+async function takeTurn(pool: Pool, { id, checksPerSecond }: PasswordVerifier): Promise<boolean> {
+  // What was not used of the last second may be used now.
+  const { rows } = await pool.query<{ waitMs: number }>(
+    `update password_sources set free_at = greatest(free_at, now() - interval '1 second') + interval '1 second' / $2::float8
+     where id = $1 and free_at < now() + $3 * interval '1 millisecond'
+     returning extract(epoch from free_at - now())::float8 * 1000 - 1000 / $2::float8 as "waitMs"`,
+    [id, checksPerSecond, MOST_WAIT_MS],
+  );
+  const [row] = rows;
+  if (row && row.waitMs > 1) await setTimeout(row.waitMs);
+  return row !== undefined;
+}
+
+function askKind({ secrets, config }: AskDeps, source: PasswordVerifier, check: Check): Promise<SourceAnswer> {
+  const settings: unknown = allSettings(secrets, source);
+  const options: CheckOptions = {
+    timeoutMs: source.timeoutMs,
+    allowPrivate: config.PASSWORD_SOURCE_ALLOW_PRIVATE,
+  };
+  // The settings were validated for their kind when they were stored.
+  switch (source.kind) {
+    case 'http':
+      return checkHttp(settings as HttpSettings & HttpSecrets, check, options);
+    case 'ldap':
+      return checkLdap(settings as LdapSettings & LdapSecrets, check, options);
+    case 'oauth-password':
+      return checkOauthPassword(settings as OauthPasswordSettings & OauthPasswordSecrets, check, options);
+    case 'cognito':
+      return checkCognito(settings as CognitoSettings & CognitoSecrets, check, options);
+  }
+}
+
+/** This many checks in a row of a source that is down open its breaker. */
+const FAILURES = 5;
+const OPEN_MS = 15_000;
+
+export interface Breaker {
+  /** The answer of `ask`, which is not called while the breaker is open. After a while, one call tries again. */
+  run(ask: () => Promise<SourceAnswer>): Promise<SourceAnswer>;
+}
+
+/** Opens a breaker of this process, which starts closed. @param now milliseconds since any moment */
+export function openBreaker(now: () => number = () => performance.now()): Breaker {
+  let failures = 0;
+  let openUntil = 0;
+  return {
+    async run(ask) {
+      const isOpen = failures >= FAILURES;
+      if (isOpen && now() < openUntil) return unavailable('left alone, as it did not answer lately');
+      // The next calls wait for what this one finds out.
+      if (isOpen) openUntil = now() + OPEN_MS;
+      const answer = await ask();
+      if (answer.result !== 'unavailable' || !answer.isDown) failures = 0;
+      else if (++failures >= FAILURES) openUntil = now() + OPEN_MS;
+      return answer;
+    },
+  };
 }

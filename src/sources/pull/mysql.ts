@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Fields } from '../source.ts';
 import { type Address, CONNECT_MS, type Database, driverOf, identityOf, QUERY_MS } from './sql.ts';
 import { PullError, type Trouble } from './system.ts';
+
 /** MySQL and MariaDB, through `mysql2`. Dates stay as the server writes them, in UTC. */
 
 /** @throws PullError */

@@ -11,9 +11,20 @@ import { ldap } from './systems/ldap.ts';
 import { okta } from './systems/okta.ts';
 import { sql } from './systems/sql.ts';
 import { supabase } from './systems/supabase.ts';
+
 /** All running systems that users can be read from. A new one needs a file in `systems/`, an import, an entry. */
 
 export const PULL_SYSTEMS: readonly PullSystem[] = [
-  ...[auth0, cognito, entra, firebase, fusionauth, keycloak],
-  ...[keycloakDb, kratos, ldap, okta, sql, supabase],
+  auth0,
+  cognito,
+  entra,
+  firebase,
+  fusionauth,
+  keycloak,
+  keycloakDb,
+  kratos,
+  ldap,
+  okta,
+  sql,
+  supabase,
 ];

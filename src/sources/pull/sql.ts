@@ -1,8 +1,9 @@
 import { UsageError } from '../read/records.ts';
 import type { Fields } from '../source.ts';
-import { type Page, PullError } from './system.ts';
+import { PullError, type RecordPage } from './system.ts';
+
 /**
- * A database that users are read from, whichever driver speaks to it.
+ * A database that users are read from, whichever driver speaks to it, and the pages of a query.
  *
  * Guarantee: every query runs in a transaction that cannot write, and has a time limit.
  */
@@ -18,6 +19,7 @@ export interface Database {
 
 /** Longer than a page of a large table takes without an index. */
 export const QUERY_MS = 120_000;
+
 export const CONNECT_MS = 20_000;
 
 /** Where a database is, from its URL. */
@@ -69,11 +71,6 @@ export async function driverOf<T>(name: string, loading: Promise<T>): Promise<T>
   }
 }
 
-/**
- * Pages of any query, in the order of a column that is unique: a page begins after the last value of the one before, so
- * that reading goes on after an interruption, and rows that come in between move no others.
- */
-
 export interface Keyset {
   /** A statement that returns rows, with `:since` where the time of the last changes belongs. */
   query: string;
@@ -84,19 +81,17 @@ export interface Keyset {
 
 /** What `:since` is in a run that reads all users. */
 const ALWAYS = '1970-01-01T00:00:00.000Z';
-/** Not `::since`, which would be a cast of PostgreSQL. */
-const SINCE = /(?<!:):since\b/g;
 
-export function asksForChanges(query: string): boolean {
-  return query.search(SINCE) >= 0;
-}
-
-/** @throws PullError */
+/**
+ * Pages of any query, in the order of a column that is unique: a page begins after the last value of the one before, so
+ * that reading goes on after an interruption, and rows that come in between move no others.
+ * @throws PullError
+ */
 export async function* keysetPages(
   database: Database,
   { query, key, size }: Keyset,
   { cursor, since }: { cursor: string | undefined; since: string | undefined },
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   let after: unknown = cursor === undefined ? undefined : JSON.parse(cursor);
   for (;;) {
     // One row more than the page, to see whether its key repeats the last one of the page.
@@ -109,6 +104,9 @@ export async function* keysetPages(
     if (rows.length <= size) return;
   }
 }
+
+/** Not `::since`, which would be a cast of PostgreSQL. */
+const SINCE = /(?<!:):since\b/g;
 
 function statementOf({ dialect }: Database, { query, key, size }: Keyset, after: unknown, since: string) {
   const values: unknown[] = [];
@@ -146,4 +144,8 @@ function requireUniqueKeys(rows: readonly Fields[], key: string): void {
       );
     }
   }
+}
+
+export function asksForChanges(query: string): boolean {
+  return query.search(SINCE) >= 0;
 }

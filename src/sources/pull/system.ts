@@ -1,5 +1,6 @@
 import { UsageError } from '../read/records.ts';
 import type { Fields } from '../source.ts';
+
 /**
  * The definition of a running system that users are read from: its options, its secrets, and how its pages are read.
  *
@@ -48,7 +49,7 @@ export interface Start {
   since: string | undefined;
 }
 
-export interface Page {
+export interface RecordPage {
   records: Fields[];
   /** The next page begins here; reading from it gives the users that follow those of this page. */
   cursor: string;
@@ -62,7 +63,7 @@ export interface OldSystem {
   /** The parameters of all hashes, where the system tells them; as the file of `--hash-config`. */
   readonly hashConfig?: string | undefined;
   /** Ends after the last user. @throws PullError */
-  pages(start: Start): AsyncGenerator<Page>;
+  pages(start: Start): AsyncGenerator<RecordPage>;
   close(): Promise<void>;
 }
 
@@ -95,7 +96,7 @@ export class PullError extends Error {
   override readonly name = 'PullError';
   readonly trouble: Trouble;
   readonly advice: string | undefined;
-  /** Of an answer over HTTP. */
+  /** The status of an answer over HTTP. */
   readonly status: number | undefined;
 
   constructor(trouble: Trouble, message: string, advice?: string, status?: number) {

@@ -1,16 +1,171 @@
 import { finished } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
+
 /**
- * Converts rows of cells to records by column name. Many programs leave out empty cells at the end of a row, so missing
- * cells count as empty, and empty cells beyond the last column as nothing.
+ * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
+ * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
  *
- * Guarantee: a row with text beyond the last column is a broken record, as its cells are under the wrong names. So is one
- * with different cells in two columns of the same name, as one of them would be lost. Other
- * rows of another length are read, and marked, as they may lack a cell in the middle.
+ * Guarantee: a row with text beyond the last column is a broken record, as its cells are under the wrong names; so is one
+ * with different cells in two columns of the same name, as one of them would be lost. Many programs leave out empty cells
+ * at the end of a row, so missing cells count as empty; such a row is marked, as it may lack a cell in the middle. An
+ * unclosed quote ends the file with an error, and so does a row with more cells than MOST_CELLS: the library's limit of a
+ * row does not count empty cells.
  */
 
-export type RowReader = (cells: string[], line: number) => FileRecord | undefined;
+export interface CsvLayout {
+  delimiter: string;
+  /** Names of the columns where the file has no header. */
+  columns?: readonly string[] | undefined;
+  /** Accepts rows of any length, to recognize a file. */
+  isSample?: boolean;
+}
+
+const UNCLOSED = 'a quote is opened and never closed';
+
+export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
+  const rows = new Rows(layout);
+  const parser = parserOf(layout, rows);
+  let broken: Error | undefined;
+  parser.on('error', (error) => {
+    broken = error;
+  });
+  parser.resume();
+  for await (const chunk of withoutComments(chunks)) {
+    await new Promise<void>((resolve) => parser.write(chunk, () => resolve()));
+    if (broken) break;
+    const group = rows.taken();
+    if (group.length > 0) yield group;
+    if (unfinishedCells(parser) > MOST_CELLS) throw tooWide(rows.ended + 1);
+  }
+  if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
+  const last = rows.taken();
+  if (last.length > 0) yield last;
+  if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, rows.ended + 1);
+  if (broken instanceof CsvError)
+    throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, rows.ended + 1);
+  if (broken) throw broken;
+}
+
+function parserOf({ delimiter }: CsvLayout, rows: Rows): Parser {
+  return parse({
+    delimiter,
+    bom: true,
+    relax_column_count: true,
+    // Programs that separate by tabs, such as `mysql --batch`, do not quote: a cell of JSON is as it is.
+    relax_quotes: delimiter === '\t',
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_BYTES,
+    record_delimiter: ['\r\n', '\n'],
+    // Collected here and not from the stream, which would drop the rows before an error.
+    on_record(cells: string[], { lines }: { lines: number }) {
+      rows.add(cells, lines);
+      return null;
+    },
+  });
+}
+
+/** The rows that were parsed and not yet passed on. */
+class Rows {
+  /** The line where the last row ended. */
+  ended = 0;
+  private readonly layout: CsvLayout;
+  private read: RowReader | undefined;
+  private group: FileRecord[] = [];
+
+  constructor(layout: CsvLayout) {
+    this.layout = layout;
+    this.read = layout.columns && this.readerOf(layout.columns);
+  }
+
+  /** @param lines the number of lines up to the end of the row @throws UnclosedQuote @throws FileError */
+  add(cells: string[], lines: number): void {
+    const isTabbed = this.layout.delimiter === '\t';
+    // In text without quotes, a cell that begins with one would take the rows after it.
+    if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
+    const line = lines - breaksIn(cells);
+    if (cells.length > MOST_CELLS) throw tooWide(line);
+    this.ended = lines;
+    if (!this.read) this.read = this.readerOf(cells.map((name) => name.trim()));
+    else {
+      const record = this.read(cells, line);
+      if (record) this.group.push(record);
+    }
+  }
+
+  taken(): FileRecord[] {
+    const { group } = this;
+    this.group = [];
+    return group;
+  }
+
+  private readerOf(columns: readonly string[]): RowReader {
+    const { columns: given, isSample = false } = this.layout;
+    return isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
+  }
+}
+
+class UnclosedQuote extends Error {}
+
+/** Line breaks inside cells. */
+function breaksIn(cells: readonly string[]): number {
+  return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
+}
+
+function tooWide(line: number): FileError {
+  return new FileError(`The file is not valid CSV: a row has more than ${MOST_CELLS} cells.`, line);
+}
+
+const HASH = 0x23;
+const NEWLINE = 0x0a;
+/** The line before the header that tells Excel the delimiter. */
+const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
+/** A byte order mark in UTF-8, and the line `sep=;`. */
+const SEP_BYTES = 12;
+
+/**
+ * Comment lines (`#`) and `sep=;` before the header become empty lines, which keeps line numbers right; later on, `#` is
+ * data. Where lines end with CR alone, each becomes LF.
+ */
+async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let isHead = true;
+  let endsWithReturn = false;
+  for await (const given of chunks) {
+    if (isHead) endsWithReturn = isReturnOnly(given);
+    const chunk = endsWithReturn ? linesOf(given) : given;
+    let from = isHead && SEP.test(chunk.toString('utf8', 0, SEP_BYTES)) ? chunk.indexOf(NEWLINE) + 1 : 0;
+    while (isHead && chunk[from] === HASH && chunk.includes(NEWLINE, from)) from = chunk.indexOf(NEWLINE, from) + 1;
+    if (from > 0) yield Buffer.from('\n'.repeat(chunk.subarray(0, from).toString('latin1').split('\n').length - 1));
+    yield chunk.subarray(from);
+    isHead = false;
+  }
+}
+
+const RETURN = 0x0d;
+
+/** A CR at the very end may belong to a LF that has not been read yet. */
+function isReturnOnly(chunk: Buffer): boolean {
+  const first = chunk.indexOf(RETURN);
+  return first >= 0 && first < chunk.length - 1 && !chunk.includes(NEWLINE);
+}
+
+function linesOf(chunk: Buffer): Buffer {
+  return Buffer.from(chunk.map((byte) => (byte === RETURN ? NEWLINE : byte)));
+}
+
+/** How many cells of the row that has not ended yet were read. The library's types do not list its state. */
+function unfinishedCells(parser: object): number {
+  return (parser as { state: { record: string[] } }).state.record.length;
+}
+
+/** The library's messages may quote cells, so none of them is shown. */
+function withoutData(error: CsvError): string {
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return UNCLOSED;
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
+  return 'a quote is in a place where none is allowed';
+}
+
+type RowReader = (cells: string[], line: number) => FileRecord | undefined;
 
 /**
  * Reads rows one after the other. The first row may decide how many cells a row usually has: in some files every row
@@ -18,7 +173,7 @@ export type RowReader = (cells: string[], line: number) => FileRecord | undefine
  * @param columns names, from the header or from the caller
  * @param hasHeader whether the names are in the file
  */
-export function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
+function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
   let width: number | undefined;
   const twice = repeatedOf(columns);
   return (cells, line) => {
@@ -35,11 +190,6 @@ export function rowReader(columns: readonly string[], hasHeader: boolean): RowRe
     const where = hasHeader ? 'the header' : 'this export';
     return { line, value: undefined, problem: `has ${cells.length} cells where ${where} has ${columns.length}` };
   };
-}
-
-/** Like `rowReader`, but accepts rows of any length: for recognizing a file, not for importing it. */
-export function looseRowReader(columns: readonly string[]): RowReader {
-  return (cells, line) => ({ line, value: recordOf(cells, columns) });
 }
 
 /** The places of each name that more than one column has. */
@@ -71,33 +221,12 @@ function recordOf(cells: readonly string[], columns: readonly string[]): Record<
   return value;
 }
 
-/**
- * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
- * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
- *
- * A row with text beyond the last column is a broken record; an unclosed quote ends the file with an error, and so does a
- * row with more cells than MOST_CELLS: the library's limit of a row does not count empty cells.
- */
+/** Like `rowReader`, but accepts rows of any length: for recognizing a file, not for importing it. */
+function looseRowReader(columns: readonly string[]): RowReader {
+  return (cells, line) => ({ line, value: recordOf(cells, columns) });
+}
 
 const DELIMITERS = [',', ';', '\t', '|'];
-const HASH = 0x23;
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-/** The line before the header that tells Excel the delimiter. */
-const SEP = /^\uFEFF?sep=([,;\t|])\r?\n/i;
-/** A byte order mark in UTF-8, and the line `sep=;`. */
-const SEP_BYTES = 12;
-
-const UNCLOSED = 'a quote is opened and never closed';
-class UnclosedQuote extends Error {}
-
-export interface CsvLayout {
-  delimiter: string;
-  /** Names of the columns where the file has no header. */
-  columns?: readonly string[] | undefined;
-  /** Accepts rows of any length, to recognize a file. */
-  isSample?: boolean;
-}
 
 /** @param head the beginning of the file */
 export function delimiterOf(head: string): string {
@@ -107,101 +236,4 @@ export function delimiterOf(head: string): string {
   const unquoted = line.replace(/"[^"]*"/g, '');
   const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: unquoted.split(delimiter).length - 1 }));
   return counted.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;
-}
-
-export async function* csvRecords(chunks: AsyncIterable<Buffer>, layout: CsvLayout): Records {
-  const { columns: given, isSample = false } = layout;
-  const readerOf = (columns: readonly string[]) =>
-    isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
-  const isTabbed = layout.delimiter === '\t';
-  let read = given && readerOf(given);
-  let group: FileRecord[] = [];
-  let ended = 0;
-  const parser = parse({
-    delimiter: layout.delimiter,
-    bom: true,
-    relax_column_count: true,
-    // Programs that separate by tabs, such as `mysql --batch`, do not quote: a cell of JSON is as it is.
-    relax_quotes: isTabbed,
-    skip_empty_lines: true,
-    max_record_size: MAX_RECORD_BYTES,
-    record_delimiter: ['\r\n', '\n'],
-    // Collected here and not from the stream, which would drop the rows before an error.
-    on_record(cells: string[], { lines }: { lines: number }) {
-      // In text without quotes, a cell that begins with one would take the rows after it.
-      if (isTabbed && cells.some((cell) => cell.includes('\t') && cell.includes('\n'))) throw new UnclosedQuote();
-      const line = lines - breaksIn(cells);
-      if (cells.length > MOST_CELLS) throw tooWide(line);
-      ended = lines;
-      if (!read) read = readerOf(cells.map((name) => name.trim()));
-      else group.push(...[read(cells, line)].filter((record) => record !== undefined));
-      return null;
-    },
-  });
-  let broken: Error | undefined;
-  parser.on('error', (error) => {
-    broken = error;
-  });
-  parser.resume();
-  for await (const chunk of withoutComments(chunks)) {
-    await new Promise<void>((resolve) => parser.write(chunk, () => resolve()));
-    if (broken) break;
-    if (group.length > 0) yield group;
-    group = [];
-    if (unfinishedCells(parser) > MOST_CELLS) throw tooWide(ended + 1);
-  }
-  if (!broken) await new Promise<void>((resolve) => finished(parser.end(), () => resolve()));
-  if (group.length > 0) yield group;
-  if (broken instanceof UnclosedQuote) throw new FileError(`The file is not valid CSV: ${UNCLOSED}.`, ended + 1);
-  if (broken instanceof CsvError) throw new FileError(`The file is not valid CSV: ${withoutData(broken)}.`, ended + 1);
-  if (broken) throw broken;
-}
-
-/** How many cells of the row that has not ended yet were read. The library's types do not list its state. */
-function unfinishedCells(parser: object): number {
-  return (parser as { state: { record: string[] } }).state.record.length;
-}
-
-function tooWide(line: number): FileError {
-  return new FileError(`The file is not valid CSV: a row has more than ${MOST_CELLS} cells.`, line);
-}
-
-/** Line breaks inside cells. */
-function breaksIn(cells: readonly string[]): number {
-  return cells.reduce((sum, cell) => (cell.includes('\n') ? sum + cell.split('\n').length - 1 : sum), 0);
-}
-
-/**
- * Comment lines (`#`) and `sep=;` before the header become empty lines, which keeps line numbers right; later on, `#` is
- * data. Where lines end with CR alone, each becomes LF.
- */
-async function* withoutComments(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let isHead = true;
-  let endsWithReturn = false;
-  for await (const given of chunks) {
-    if (isHead) endsWithReturn = isReturnOnly(given);
-    const chunk = endsWithReturn ? linesOf(given) : given;
-    let from = isHead && SEP.test(chunk.toString('utf8', 0, SEP_BYTES)) ? chunk.indexOf(NEWLINE) + 1 : 0;
-    while (isHead && chunk[from] === HASH && chunk.includes(NEWLINE, from)) from = chunk.indexOf(NEWLINE, from) + 1;
-    if (from > 0) yield Buffer.from('\n'.repeat(chunk.subarray(0, from).toString('latin1').split('\n').length - 1));
-    yield chunk.subarray(from);
-    isHead = false;
-  }
-}
-
-function linesOf(chunk: Buffer): Buffer {
-  return Buffer.from(chunk.map((byte) => (byte === RETURN ? NEWLINE : byte)));
-}
-
-/** A CR at the very end may belong to a LF that has not been read yet. */
-function isReturnOnly(chunk: Buffer): boolean {
-  const first = chunk.indexOf(RETURN);
-  return first >= 0 && first < chunk.length - 1 && !chunk.includes(NEWLINE);
-}
-
-/** The library's messages may quote cells, so none of them is shown. */
-function withoutData(error: CsvError): string {
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return UNCLOSED;
-  if (error.code === 'CSV_MAX_RECORD_SIZE') return `a row is longer than ${MAX_RECORD_BYTES} bytes`;
-  return 'a quote is in a place where none is allowed';
 }

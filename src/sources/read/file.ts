@@ -12,75 +12,16 @@ import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
 import { type Encoding, encodingOf, FileError, type Records, toUtf8 } from './records.ts';
 
-/** Files that are often taken for an export, and what to do instead. Read as CSV, they would only confuse. */
-
-/** What a failed download leaves: a page of the login, or an error in XML. */
-const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
-const SQLITE = 'SQLite format 3\0';
-/** A zip archive, which a spreadsheet is too. */
-const ZIP = 'PK\x03\x04';
-/** Comments and blank lines, then a statement. A header of a CSV may begin with such a word, but not with two. */
-const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/;?)+/;
-const STATEMENT =
-  /^(?:create (?:table|database|schema|extension|type|sequence)\b|drop (?:table|database)\b|insert into\b|set [@\w.]+ ?=|lock tables\b|start transaction\b|begin(?: transaction)?;|pragma \w+|use `)/i;
-
-const PDF = '%PDF-';
-/** More control characters than that among the first ones: text has next to none. */
-const MOST_CONTROLS = 0.05;
-
-/** A sentence for a file that is certainly no export. @param head the beginning of the file */
-export function notAnExport(head: string): string | undefined {
-  if (MARKUP.test(head))
-    return 'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
-  if (head.startsWith(SQLITE))
-    return "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json";
-  if (head.startsWith(ZIP))
-    return 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).';
-  if (head.startsWith(PDF)) return 'This is a PDF, not an export. Export the users as CSV or JSON.';
-  if (isBinary(head))
-    return 'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
-  if (STATEMENT.test(head.replace(COMMENTS, '')))
-    return 'This is an SQL dump. Load it into a database, and use muster pull sql, or export the table of users as CSV or JSON.';
-  return undefined;
-}
-
-/** Whether it has many control characters other than tab and the ends of lines and pages. */
-function isBinary(head: string): boolean {
-  let controls = 0;
-  for (let i = 0; i < head.length; i++) {
-    const code = head.charCodeAt(i);
-    if (code < 0x09 || (code > 0x0d && code < 0x20)) controls++;
-  }
-  return controls > head.length * MOST_CONTROLS;
-}
-
 /**
  * An export as bytes from anywhere, gzipped or not, in any supported encoding: what it is, and its records. It can be
  * read from its beginning any number of times.
+ *
+ * Guarantee: standard input, which can be read only once, is written to a temporary file that is unlinked before the first
+ * byte is written, so it disappears with the process, however that ends.
  */
 
-export const CHUNK_BYTES = 2 ** 18;
-
-export interface FileOptions {
-  /** Overrides the format that the content shows. */
-  format?: Format | undefined;
-  encoding?: Encoding | undefined;
-}
-
-/** Where the bytes of an export come from. */
-export interface ExportBytes {
-  /** As the caller named it; errors begin with it. */
-  name: string;
-  /** In bytes, as stored. */
-  size: number;
-  /** The bytes as stored, from the beginning, independent of other readers. */
-  read(): AsyncIterable<Buffer>;
-  close(): Promise<void>;
-  /** Only the beginning is there: the file is still being uploaded. */
-  isPart?: boolean;
-  /** The most bytes after decompression. */
-  most?: number;
-}
+/** The name of standard input. */
+export const STDIN = '/dev/stdin';
 
 export interface ExportFile {
   /** As the caller named it. */
@@ -106,15 +47,67 @@ export interface ExportFile {
   close(): Promise<void>;
 }
 
-const REASONS: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  Z_DATA_ERROR: 'its gzip data is damaged',
-  Z_BUF_ERROR: 'its gzip data is cut off',
-};
+export interface FileOptions {
+  /** Overrides the format that the content shows. */
+  format?: Format | undefined;
+  encoding?: Encoding | undefined;
+}
 
-/** @throws FileError when it is not an export */
+/** An export file on this machine, or standard input. @throws FileError when it cannot be read */
+export async function openExport(
+  name: string,
+  options: FileOptions = {},
+  stdin: Readable = process.stdin,
+): Promise<ExportFile> {
+  let file: FileHandle | undefined;
+  try {
+    const opened = name === STDIN ? await spooled(stdin) : await open(name);
+    file = opened;
+    const { size } = await opened.stat();
+    return await inspect({ name, size, read: () => bytesOf(opened), close: () => opened.close() }, options);
+  } catch (error) {
+    await file?.close();
+    throw placed(name, error);
+  }
+}
+
+async function spooled(stdin: Readable): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
+  const path = join(folder, 'stdin');
+  const file = await open(path, 'wx+', 0o600);
+  await rm(folder, { recursive: true });
+  await file.writeFile(stdin);
+  return file;
+}
+
+export const CHUNK_BYTES = 2 ** 18;
+
+/** The file from its beginning, independent of other readers' positions. */
+async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** Where the bytes of an export come from. */
+export interface ExportBytes {
+  /** As the caller named it; errors begin with it. */
+  name: string;
+  /** In bytes, as stored. */
+  size: number;
+  /** The bytes as stored, from the beginning, independent of other readers. */
+  read(): AsyncIterable<Buffer>;
+  close(): Promise<void>;
+  /** Only the beginning is there: the file is still being uploaded. */
+  isPart?: boolean;
+  /** The most bytes after decompression. */
+  most?: number;
+}
+
+/** Tells what an export is, and how to read its records. @throws FileError when it is not an export */
 export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Promise<ExportFile> {
   const { name, size, isPart = false } = bytes;
   const isGzip = await beginsAsGzip(bytes);
@@ -142,37 +135,9 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
   };
 }
 
-/** The error with the file's name; errors of the operating system and of zlib as a sentence. */
-export function placed(name: string, error: unknown): unknown {
-  if (error instanceof FileError) {
-    const { message, line } = error;
-    return new FileError(`${name}${line === undefined ? '' : `, line ${line}`}: ${message}`, line);
-  }
-  const { code, message } = error as NodeJS.ErrnoException;
-  return isOfFile(code) ? new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`) : error;
-}
-
-/** Node.js names its errors; PostgreSQL has codes of five characters. */
-function isOfFile(code: unknown): code is string {
-  return typeof code === 'string' && !/^[0-9A-Z]{5}$/.test(code);
-}
-
-async function* named(name: string, records: Records): Records {
-  try {
-    yield* records;
-  } catch (error) {
-    throw placed(name, error);
-  }
-}
-
-export function readerOf(
-  format: Format,
-  paths: readonly JsonPath[],
-  layout: CsvLayout,
-): (bytes: AsyncIterable<Buffer>) => Records {
-  if (format === 'ndjson') return ndjsonRecords;
-  if (format === 'ldif') return ldifRecords;
-  return format === 'csv' ? (bytes) => csvRecords(bytes, layout) : (bytes) => jsonRecords(bytes, paths);
+async function beginsAsGzip(bytes: ExportBytes): Promise<boolean> {
+  for await (const chunk of bytes.read()) return chunk[0] === 0x1f && chunk[1] === 0x8b;
+  return false;
 }
 
 async function* decompressed(
@@ -188,6 +153,15 @@ async function* decompressed(
   yield* bounded(inflated as AsyncIterable<Buffer>, bytes.most);
 }
 
+async function* counted(chunks: AsyncIterable<Buffer>, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of chunks) {
+    read += chunk.length;
+    onRead?.(read);
+    yield chunk;
+  }
+}
+
 /** @throws FileError when a small file becomes too large */
 async function* bounded(chunks: AsyncIterable<Buffer>, most = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   let read = 0;
@@ -198,63 +172,86 @@ async function* bounded(chunks: AsyncIterable<Buffer>, most = Number.POSITIVE_IN
   }
 }
 
-async function* counted(chunks: AsyncIterable<Buffer>, onRead?: (bytes: number) => void): AsyncGenerator<Buffer> {
-  let read = 0;
-  for await (const chunk of chunks) {
-    read += chunk.length;
-    onRead?.(read);
-    yield chunk;
-  }
-}
-
-async function beginsAsGzip(bytes: ExportBytes): Promise<boolean> {
-  for await (const chunk of bytes.read()) return chunk[0] === 0x1f && chunk[1] === 0x8b;
-  return false;
-}
-
-/**
- * An export file on this machine.
- *
- * Standard input can be read only once, so it is first written to a temporary file, which is unlinked before the first
- * byte is written: it disappears with the process, however that ends.
- */
-
-/** The name of standard input. */
-export const STDIN = '/dev/stdin';
-
-/** @throws FileError when it cannot be read */
-export async function openExport(
-  name: string,
-  options: FileOptions = {},
-  stdin: Readable = process.stdin,
-): Promise<ExportFile> {
-  let file: FileHandle | undefined;
+async function* named(name: string, records: Records): Records {
   try {
-    const opened = name === STDIN ? await spooled(stdin) : await open(name);
-    file = opened;
-    const { size } = await opened.stat();
-    return await inspect({ name, size, read: () => bytesOf(opened), close: () => opened.close() }, options);
+    yield* records;
   } catch (error) {
-    await file?.close();
     throw placed(name, error);
   }
 }
 
-/** The file from its beginning, independent of other readers' positions. */
-async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
-  for (let at = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
-    if (bytesRead === 0) return;
-    at += bytesRead;
-    yield buffer.subarray(0, bytesRead);
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  Z_DATA_ERROR: 'its gzip data is damaged',
+  Z_BUF_ERROR: 'its gzip data is cut off',
+};
+
+/** The error with the file's name; errors of the operating system and of zlib as a sentence. */
+export function placed(name: string, error: unknown): unknown {
+  if (error instanceof FileError) {
+    const { message, line } = error;
+    return new FileError(`${name}${line === undefined ? '' : `, line ${line}`}: ${message}`, line);
   }
+  const { code, message } = error as NodeJS.ErrnoException;
+  return isOfFile(code) ? new FileError(`${name} cannot be read: ${REASONS[code] ?? message}.`) : error;
 }
 
-async function spooled(stdin: Readable): Promise<FileHandle> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-'));
-  const path = join(folder, 'stdin');
-  const file = await open(path, 'wx+', 0o600);
-  await rm(folder, { recursive: true });
-  await file.writeFile(stdin);
-  return file;
+/** Node.js names its errors; PostgreSQL has codes of five characters. */
+function isOfFile(code: unknown): code is string {
+  return typeof code === 'string' && !/^[0-9A-Z]{5}$/.test(code);
+}
+
+export function readerOf(
+  format: Format,
+  paths: readonly JsonPath[],
+  layout: CsvLayout,
+): (bytes: AsyncIterable<Buffer>) => Records {
+  if (format === 'ndjson') return ndjsonRecords;
+  if (format === 'ldif') return ldifRecords;
+  return format === 'csv' ? (bytes) => csvRecords(bytes, layout) : (bytes) => jsonRecords(bytes, paths);
+}
+
+/** What a failed download leaves: a page of the login, or an error in XML. */
+const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
+const SQLITE = 'SQLite format 3\0';
+/** A zip archive, which a spreadsheet is too. */
+const ZIP = 'PK\x03\x04';
+/** Comments and blank lines, then a statement. A header of a CSV may begin with such a word, but not with two. */
+const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/;?)+/;
+const STATEMENT =
+  /^(?:create (?:table|database|schema|extension|type|sequence)\b|drop (?:table|database)\b|insert into\b|set [@\w.]+ ?=|lock tables\b|start transaction\b|begin(?: transaction)?;|pragma \w+|use `)/i;
+const PDF = '%PDF-';
+
+/**
+ * A sentence for a file that is certainly no export but is often taken for one; read as CSV, it would only confuse.
+ * @param head the beginning of the file
+ */
+function notAnExport(head: string): string | undefined {
+  if (MARKUP.test(head))
+    return 'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
+  if (head.startsWith(SQLITE))
+    return "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json";
+  if (head.startsWith(ZIP))
+    return 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).';
+  if (head.startsWith(PDF)) return 'This is a PDF, not an export. Export the users as CSV or JSON.';
+  if (isBinary(head))
+    return 'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
+  if (STATEMENT.test(head.replace(COMMENTS, '')))
+    return 'This is an SQL dump. Load it into a database, and use muster pull sql, or export the table of users as CSV or JSON.';
+  return undefined;
+}
+
+/** More control characters than that among the first ones: text has next to none. */
+const MOST_CONTROLS = 0.05;
+
+/** Whether it has many control characters other than tab and the ends of lines and pages. */
+function isBinary(head: string): boolean {
+  let controls = 0;
+  for (let i = 0; i < head.length; i++) {
+    const code = head.charCodeAt(i);
+    if (code < 0x09 || (code > 0x0d && code < 0x20)) controls++;
+  }
+  return controls > head.length * MOST_CONTROLS;
 }

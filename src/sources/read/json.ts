@@ -26,7 +26,7 @@ const LONGEST_CONTEXT = 1000;
 /** An array or object on the path to the records. */
 interface Frame {
   isArray: boolean;
-  /** Its strings so far. */
+  /** The strings of the object so far. */
   context: Record<string, string> | undefined;
 }
 
@@ -35,12 +35,12 @@ interface Passed {
   /** Where the buffered part of it begins. */
   from: number;
   line: number;
-  /** Of an array or object. */
+  /** How far an array or object was read. */
   scan: Scan | undefined;
   /** Number of bytes of the unfinished string in a skipped array or object. */
   stringBytes: number;
   isRecord: boolean;
-  /** Its beginning was dropped, as it is not needed. */
+  /** The beginning of the value was dropped, as it is not needed. */
   isCut: boolean;
 }
 

@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { type Invalid, JsonWindow } from '../../platform/text/json-stream.ts';
-/** The options or files do not fit; the message says what is wrong. */
-export class UsageError extends Error {
-  override readonly name: string = 'UsageError';
-}
 
-/** What all readers of export files return, and how they report a broken file. */
+/**
+ * What all readers of export files share: their records, their errors, their limits, and the encodings they accept.
+ */
 
 /** One record of a file. */
 export interface FileRecord {
@@ -21,6 +19,11 @@ export interface FileRecord {
 
 /** Records come in groups, because passing on single ones costs more than reading them. */
 export type Records = AsyncGenerator<FileRecord[]>;
+
+/** The options or files do not fit; the message says what is wrong. */
+export class UsageError extends Error {
+  override readonly name: string = 'UsageError';
+}
 
 /** The file cannot be read further: everything after this point would be a guess. */
 export class FileError extends UsageError {
@@ -39,7 +42,6 @@ export const MAX_RECORD_BYTES = 8 * 2 ** 20;
 export const MOST_CELLS = 16_384;
 
 /** The window over an export file, with the errors of the converter. */
-
 export class FileWindow extends JsonWindow {
   /** The value between two positions. @throws FileError */
   value(from: number, end: number): unknown {
@@ -67,11 +69,8 @@ export class FileWindow extends JsonWindow {
   }
 }
 
-/**
- * Detects a file's encoding by its first bytes, and converts its text to UTF-8.
- */
-
 export const ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const;
+
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**

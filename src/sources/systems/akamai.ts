@@ -1,7 +1,7 @@
-import type { Person } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { fieldNames, genderOf, isFields, objectAt, objectsAt, restOf, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { genderOf, isFields, objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * Akamai Identity Cloud (Janrain): records of the entity type `user`, as its API answers `entity.find`, or one a line
@@ -9,48 +9,37 @@ import { fieldNames, genderOf, isFields, objectAt, objectsAt, restOf, textAt } f
  * https://identitydocs.akamai.com/home/the-akamai-hosted-login-v2-standard-schema
  */
 
-const KNOWN =
-  fieldNames(`id uuid created lastUpdated lastLogin email emailVerified mobileNumber mobileNumberVerified givenName
-  familyName middleName displayName gender password primaryAddress profiles photos deactivateAccount currentLocation statuses
-  clients legalAcceptances`);
-
-export const akamai: Source = {
+export const akamai = tableSource({
   name: 'akamai',
   title: 'Akamai Identity Cloud',
-  formats: ['json', 'ndjson'],
+  formats: JSON_ONLY,
   jsonPaths: [['results', '*']],
-  recognizes: (record) =>
-    ['uuid', 'emailVerified', 'primaryAddress', 'givenName'].every((name) => Object.hasOwn(record, name)) ? 1 : 0,
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  const address = objectAt(record, 'primaryAddress');
-  const { hash, notes = [] } = hashOf(record.password);
-  return {
-    userId: textAt(record, 'uuid'),
-    email: textAt(record, 'email'),
+  recognizes: ['uuid', 'emailVerified', 'primaryAddress', 'givenName'],
+  columns: {
+    userId: 'uuid',
+    email: 'email',
     // A date, or null.
-    emailVerified: textAt(record, 'emailVerified') !== undefined,
-    firstName: textAt(record, 'givenName'),
-    lastName: textAt(record, 'familyName'),
-    displayName: textAt(record, 'displayName'),
-    gender: genderOf(textAt(record, 'gender')),
-    phone: textAt(record, 'mobileNumber') ?? textAt(address, 'mobile') ?? textAt(address, 'phone'),
-    phoneVerified: textAt(record, 'mobileNumberVerified') === undefined ? undefined : true,
-    state: textAt(record, 'deactivateAccount') === undefined ? undefined : 'inactive',
-    hash,
-    links: objectsAt(record, 'profiles').flatMap((profile) => {
-      const [provider, externalUserId] = [textAt(profile, 'domain'), textAt(profile, 'identifier')];
-      return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
-    }),
-    metadata: { primaryAddress: Object.keys(address).length > 0 ? address : undefined, ...restOf(record, KNOWN) },
-    notes,
-  };
-}
+    emailVerified: (record) => textAt(record, 'emailVerified') !== undefined,
+    firstName: 'givenName',
+    lastName: 'familyName',
+    displayName: 'displayName',
+    gender: (record) => genderOf(textAt(record, 'gender')),
+    phone: ['mobileNumber', 'primaryAddress.mobile', 'primaryAddress.phone'],
+    phoneVerified: (record) => (textAt(record, 'mobileNumberVerified') === undefined ? undefined : true),
+    state: (record) => (textAt(record, 'deactivateAccount') === undefined ? undefined : 'inactive'),
+  },
+  parts: [hashOf],
+  links: { list: 'profiles', provider: ['domain'], id: ['identifier'] },
+  dropped: `id created lastUpdated lastLogin emailVerified mobileNumberVerified middleName gender password photos
+    deactivateAccount currentLocation statuses clients legalAcceptances`,
+  metadata(record, rest) {
+    const address = objectAt(record, 'primaryAddress');
+    return { primaryAddress: Object.keys(address).length > 0 ? address : undefined, ...rest };
+  },
+});
 
 /** `{"type":"password-bcrypt","value":"$2a$…"}`; the API shows it only to clients that may read it. */
-function hashOf(password: unknown): HashText {
+function hashOf({ password }: Fields): HashText {
   if (!isFields(password)) return {};
   const [type = '', value] = [textAt(password, 'type'), textAt(password, 'value')];
   if (value === undefined) return {};

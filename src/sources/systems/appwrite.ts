@@ -1,21 +1,42 @@
-import type { Person } from '../entry.ts';
-import { bytesOf, type HashText, SECOND_FACTOR_LOST, scryptText, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, fieldNames, jsonAt, numberAt, restOf, textAt } from '../values.ts';
+import { bytesOf, type HashText, scryptText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { jsonAt, numberAt, textAt } from '../values.ts';
+import { factorLostIf, JSON_ONLY, stateIf, tableSource } from './table.ts';
 
 /**
- * Appwrite's hashes: `password`, in the form that `hash` names, with `hashOptions`. Those other than argon2 were
- * imported from other systems and not used since.
- * https://appwrite.io/docs/products/auth/security (password hashing);
+ * Appwrite: users as its API answers `GET /v1/users`, with their hashes: `password` has the form that `hash` names,
+ * with the parameters of `hashOptions`. A hash other than argon2 was imported from another system and not used since.
+ * https://appwrite.io/docs/references/cloud/server-rest/users; https://appwrite.io/docs/products/auth/migrations;
  * https://github.com/utopia-php/auth (src/Auth/Hashes)
  */
+
+export const appwrite = tableSource({
+  name: 'appwrite',
+  title: 'Appwrite',
+  formats: JSON_ONLY,
+  recognizes: ['$id', 'emailVerification', 'registration'],
+  columns: {
+    userId: '$id',
+    email: 'email',
+    emailVerified: 'emailVerification',
+    displayName: 'name',
+    phone: 'phone',
+    phoneVerified: 'phoneVerification',
+    state: stateIf('inactive', 'status', false),
+  },
+  parts: [hashOf, factorLostIf('mfa')],
+  spread: ['prefs'],
+  dropped: `$sequence $createdAt $updatedAt $permissions $databaseId $collectionId password hash hashOptions registration
+    status passwordUpdate mfa targets accessedAt impersonator emailCanonical emailIsFree emailIsDisposable
+    emailIsCorporate emailIsCanonical`,
+});
 
 const WHOLE = ['argon2', 'bcrypt', 'md5', 'phpass'];
 const SHA = ['sha1', 'sha256', 'sha512'];
 /** Firebase's cost in Appwrite's code. */
 const FIREBASE = 'n=14,r=8,p=1';
 
-export function hashOf(record: Fields): HashText {
+function hashOf(record: Fields): HashText {
   const [text, name = ''] = [textAt(record, 'password'), textAt(record, 'hash')?.toLowerCase()];
   if (text === undefined) return {};
   const options = jsonAt(record, 'hashOptions');
@@ -37,41 +58,4 @@ function firebase(text: string, options: Fields): HashText {
   const [salt, separator, key] = ['salt', 'saltSeparator', 'signerKey'].map((name) => textAt(options, name));
   if (salt === undefined || key === undefined) return unsupported('scryptmodified');
   return { hash: `$fbscrypt$v=1,${FIREBASE},ss=${separator ?? ''},sk=${key}$${salt}$${text}` };
-}
-
-/**
- * Appwrite: users as its API answers `GET /v1/users`, with their hashes.
- * https://appwrite.io/docs/references/cloud/server-rest/users; https://appwrite.io/docs/products/auth/migrations
- */
-
-const KNOWN =
-  fieldNames(`$id $sequence $createdAt $updatedAt $permissions $databaseId $collectionId name password hash hashOptions
-  registration status passwordUpdate email phone emailVerification phoneVerification mfa prefs targets accessedAt
-  impersonator emailCanonical emailIsFree emailIsDisposable emailIsCorporate emailIsCanonical`);
-
-export const appwrite: Source = {
-  name: 'appwrite',
-  title: 'Appwrite',
-  formats: ['json', 'ndjson'],
-  recognizes: (record) =>
-    Object.hasOwn(record, '$id') && Object.hasOwn(record, 'emailVerification') && Object.hasOwn(record, 'registration')
-      ? 1
-      : 0,
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  const { hash, notes = [] } = hashOf(record);
-  return {
-    userId: textAt(record, '$id'),
-    email: textAt(record, 'email'),
-    emailVerified: boolAt(record, 'emailVerification'),
-    displayName: textAt(record, 'name'),
-    phone: textAt(record, 'phone'),
-    phoneVerified: boolAt(record, 'phoneVerification'),
-    state: boolAt(record, 'status') === false ? 'inactive' : undefined,
-    hash,
-    metadata: { ...jsonAt(record, 'prefs'), ...restOf(record, KNOWN) },
-    notes: [...notes, ...(boolAt(record, 'mfa') === true ? [SECOND_FACTOR_LOST] : [])],
-  };
 }

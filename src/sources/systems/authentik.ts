@@ -1,6 +1,5 @@
-import type { Person, Skipped } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, fieldNames, jsonAt, restOf, textAt } from '../values.ts';
+import { fieldNames, jsonAt, restOf, textAt } from '../values.ts';
+import { stateIf, tableSource } from './table.ts';
 
 /**
  * authentik: users as its API answers `GET /api/v3/core/users/` (without hashes), and rows of its table
@@ -9,43 +8,34 @@ import { boolAt, fieldNames, jsonAt, restOf, textAt } from '../values.ts';
  * https://github.com/goauthentik/authentik (authentik/core/models.py)
  */
 
-const KNOWN =
-  fieldNames(`pk id uuid uid username name first_name last_name email password is_active is_superuser last_login
-  date_joined last_updated avatar attributes groups_obj roles_obj password_change_date type path`);
-
-/** Of the table, and of the API. */
+/** Types of users, in the table and in the API. */
 const TYPES = ['internal', 'external', 'service_account', 'internal_service_account'];
-
-export const authentik: Source = {
-  name: 'authentik',
-  title: 'authentik',
-  formats: ['json', 'ndjson', 'csv'],
-  jsonPaths: [['results', '*']],
-  recognizes: isOfAuthentik,
-  converter: () => convert,
-};
-
-function isOfAuthentik(record: Fields): number {
-  const has = (name: string) => Object.hasOwn(record, name);
-  return has('path') && has('uuid') && has('attributes') && TYPES.includes(textAt(record, 'type') ?? '') ? 1 : 0;
-}
-
-function convert(record: Fields): Person | Skipped {
-  if (textAt(record, 'type')?.endsWith('service_account')) return { skip: 'A service account, not a person.' };
-  const attributes = jsonAt(record, 'attributes');
-  const password = textAt(record, 'password');
-  return {
-    userId: textAt(record, 'uuid'),
-    userName: textAt(record, 'username'),
-    email: textAt(record, 'email'),
-    displayName: textAt(record, 'name'),
-    language: textAt(jsonAt(attributes, 'settings'), 'locale'),
-    state: boolAt(record, 'is_active') === false ? 'inactive' : undefined,
-    // Django's mark for an unusable password.
-    hash: password?.startsWith('!') ? undefined : password,
-    metadata: { ...restOf(attributes, NO_FIELDS), ...restOf(record, KNOWN) },
-  };
-}
-
 /** What authentik itself keeps in the attributes. */
 const NO_FIELDS = fieldNames('settings goauthentik.io/user/can-change-username goauthentik.io/user/sources');
+
+export const authentik = tableSource({
+  name: 'authentik',
+  title: 'authentik',
+  jsonPaths: [['results', '*']],
+  recognizes: (record) =>
+    ['path', 'uuid', 'attributes'].every((name) => Object.hasOwn(record, name)) &&
+    TYPES.includes(textAt(record, 'type') ?? ''),
+  skip: (record) =>
+    textAt(record, 'type')?.endsWith('service_account') ? 'A service account, not a person.' : undefined,
+  columns: {
+    userId: 'uuid',
+    userName: 'username',
+    email: 'email',
+    displayName: 'name',
+    language: 'attributes.settings.locale',
+    state: stateIf('inactive', 'is_active', false),
+    hash(record) {
+      const password = textAt(record, 'password');
+      // Django's mark for an unusable password.
+      return password?.startsWith('!') ? undefined : password;
+    },
+  },
+  dropped: `pk id uid first_name last_name password is_active is_superuser last_login date_joined last_updated avatar
+    groups_obj roles_obj password_change_date type path`,
+  metadata: (record, rest) => ({ ...restOf(jsonAt(record, 'attributes'), NO_FIELDS), ...rest }),
+});

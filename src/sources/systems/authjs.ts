@@ -1,40 +1,26 @@
-import type { Person } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
-import { fieldNames, firstText, listAt, restOf, textAt } from '../values.ts';
+import { firstText, listAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /**
- * Auth.js (NextAuth): rows of its table `users`, each with those of `accounts`, as JSON or CSV. It has no passwords;
+ * Auth.js (NextAuth): rows of its table `users`, each with its rows of `accounts`, as JSON or CSV. It has no passwords;
  * applications with a Credentials provider often add a column for their own hash.
  * https://authjs.dev/getting-started/adapters/pg (schema), https://authjs.dev/concepts/database-models
  */
 
-const KNOWN = fieldNames(
-  'id _id name email emailVerified email_verified image accounts password hashedPassword passwordHash',
-);
-const HASH = ['password', 'hashedPassword', 'passwordHash'];
 const EXTERNAL_ID = ['providerAccountId', 'provider_account_id'];
 
-export const authjs: Source = {
+export const authjs = tableSource({
   name: 'authjs',
   title: 'Auth.js',
-  formats: ['json', 'ndjson', 'csv'],
-  recognizes: (record) =>
-    listAt(record, 'accounts').some((account) => firstText(account, EXTERNAL_ID) !== undefined) ? 1 : 0,
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  return {
-    userId: textAt(record, 'id') ?? textAt(record, '_id'),
-    email: textAt(record, 'email'),
+  recognizes: (record) => listAt(record, 'accounts').some((account) => firstText(account, EXTERNAL_ID) !== undefined),
+  columns: {
+    userId: ['id', '_id'],
+    email: 'email',
     // A date, or null.
-    emailVerified: firstText(record, ['emailVerified', 'email_verified']) !== undefined,
-    displayName: textAt(record, 'name'),
-    hash: firstText(record, HASH),
-    links: listAt(record, 'accounts').flatMap((account) => {
-      const [provider, externalUserId] = [textAt(account, 'provider'), firstText(account, EXTERNAL_ID)];
-      return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
-    }),
-    metadata: restOf(record, KNOWN),
-  };
-}
+    emailVerified: (record) => firstText(record, ['emailVerified', 'email_verified']) !== undefined,
+    displayName: 'name',
+    hash: ['password', 'hashedPassword', 'passwordHash'],
+  },
+  links: { list: 'accounts', provider: ['provider'], id: EXTERNAL_ID },
+  dropped: 'emailVerified email_verified image',
+});

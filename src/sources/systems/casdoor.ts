@@ -1,13 +1,66 @@
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { firstBool, firstText, jsonAt, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { fieldNames, firstBool, firstText, jsonAt, textAt } from '../values.ts';
+import { stateIf, tableSource } from './table.ts';
 
 /**
- * Casdoor's passwords: `password` and `password_salt`, as `password_type` says. The API shows `***` in place of the
- * password unless the caller is a global administrator.
- * https://casdoor.org/docs/organization/password-type; https://github.com/casdoor/casdoor (cred/)
+ * Casdoor: users of its API (`GET /api/get-users`), of an init_data file, and rows of its table `user`, as JSON or CSV.
+ * The API shows `***` in place of the password unless the caller is a global administrator.
+ * https://casdoor.org/docs/basic/core-concepts; https://casdoor.org/docs/organization/password-type;
+ * https://github.com/casdoor/casdoor (object/user.go, cred/)
  */
+
+/** Providers that many people use; each has a column with the user's id there. */
+const PROVIDERS = [
+  ...fieldNames('github google facebook gitlab linkedin apple azuread slack discord twitter okta wechat auth0'),
+];
+/** Columns worth keeping; the others belong to a shop and a forum. */
+const METADATA = [
+  ...fieldNames('externalId external_id title affiliation location region tag bio homepage groups properties'),
+];
+const FACTORS = ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa_type'];
+
+export const casdoor = tableSource({
+  name: 'casdoor',
+  title: 'Casdoor',
+  jsonPaths: [
+    ['data', '*'],
+    ['users', '*'],
+  ],
+  recognizes(record) {
+    const has = (name: string) => Object.hasOwn(record, name);
+    // A user in an init_data file may have no type of password: Casdoor hashes it when it loads the file.
+    const isJson = has('isForbidden') && (has('passwordType') || has('signupApplication'));
+    return has('owner') && has('name') && (isJson || (has('password_type') && has('is_forbidden')));
+  },
+  skip: (record) =>
+    firstBool(record, ['isDeleted', 'is_deleted']) === true ? 'The user is deleted (isDeleted).' : undefined,
+  columns: {
+    userId: 'id',
+    userName: 'name',
+    email: 'email',
+    emailVerified: ['emailVerified', 'email_verified'],
+    firstName: ['firstName', 'first_name'],
+    lastName: ['lastName', 'last_name'],
+    displayName: ['displayName', 'display_name'],
+    language: 'language',
+    phone: 'phone',
+    state: stateIf('inactive', ['isForbidden', 'is_forbidden']),
+  },
+  parts: [passwordOf, (record) => ({ notes: firstText(record, FACTORS) === undefined ? [] : [SECOND_FACTOR_LOST] })],
+  links: (record) =>
+    PROVIDERS.flatMap((provider) => {
+      const externalUserId = textAt(record, provider);
+      return externalUserId === undefined ? [] : [{ provider, externalUserId }];
+    }),
+  metadata: (record) => Object.fromEntries(METADATA.map((name) => [name, fieldOf(record, name)])),
+});
+
+function fieldOf(record: Fields, name: string): unknown {
+  const value = Object.keys(jsonAt(record, name)).length > 0 ? jsonAt(record, name) : record[name];
+  return Array.isArray(value) && value.length === 0 ? undefined : value;
+}
 
 const MASKED: Note = {
   id: 'PASSWORD-MASKED',
@@ -18,7 +71,8 @@ const WHOLE = ['bcrypt', 'argon2id', 'pbkdf2-django'];
 const SALTED = ['salt', 'sha512-salt', 'md5-salt'];
 const ROUNDS = 27_500;
 
-export function hashOf(record: Fields): HashText & { password?: string } {
+/** `password` and `password_salt`, as `password_type` says. */
+function passwordOf(record: Fields): HashText & Pick<Person, 'password'> {
   const text = textAt(record, 'password');
   if (text === undefined) return {};
   if (text === '***') return { notes: [MASKED] };
@@ -30,88 +84,4 @@ export function hashOf(record: Fields): HashText & { password?: string } {
   const [saltBytes, digest] = [bytesOf(salt ?? '', 'base64'), bytesOf(text, 'base64')];
   if (type !== 'pbkdf2-salt' || !saltBytes || !digest) return unsupported(type);
   return { hash: pbkdf2Text('sha256', ROUNDS, saltBytes, digest) };
-}
-
-/**
- * Casdoor: users of its API (`GET /api/get-users`), of an init_data file, and rows of its table `user`, as JSON or CSV.
- * https://casdoor.org/docs/basic/core-concepts; https://github.com/casdoor/casdoor (object/user.go)
- */
-
-/** Providers that many people use; each has a column with the user's id there. */
-const PROVIDERS = [
-  'github',
-  'google',
-  'facebook',
-  'gitlab',
-  'linkedin',
-  'apple',
-  'azuread',
-  'slack',
-  'discord',
-  'twitter',
-  'okta',
-  'wechat',
-  'auth0',
-];
-/** Columns worth keeping; the others are those of a shop and of a forum. */
-const METADATA = [
-  'externalId',
-  'external_id',
-  'title',
-  'affiliation',
-  'location',
-  'region',
-  'tag',
-  'bio',
-  'homepage',
-  'groups',
-  'properties',
-];
-
-export const casdoor: Source = {
-  name: 'casdoor',
-  title: 'Casdoor',
-  formats: ['json', 'ndjson', 'csv'],
-  jsonPaths: [
-    ['data', '*'],
-    ['users', '*'],
-  ],
-  recognizes(record) {
-    const has = (name: string) => Object.hasOwn(record, name);
-    // A user in an init_data file may have no type of password: Casdoor hashes it when it loads the file.
-    const isJson = has('isForbidden') && (has('passwordType') || has('signupApplication'));
-    return has('owner') && has('name') && (isJson || (has('password_type') && has('is_forbidden'))) ? 1 : 0;
-  },
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person | Skipped {
-  if (firstBool(record, ['isDeleted', 'is_deleted']) === true) return { skip: 'The user is deleted (isDeleted).' };
-  const { hash, password, notes = [] } = hashOf(record);
-  const hasFactor = firstText(record, ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa_type']);
-  return {
-    userId: textAt(record, 'id'),
-    userName: textAt(record, 'name'),
-    email: textAt(record, 'email'),
-    emailVerified: firstBool(record, ['emailVerified', 'email_verified']),
-    firstName: firstText(record, ['firstName', 'first_name']),
-    lastName: firstText(record, ['lastName', 'last_name']),
-    displayName: firstText(record, ['displayName', 'display_name']),
-    language: textAt(record, 'language'),
-    phone: textAt(record, 'phone'),
-    state: firstBool(record, ['isForbidden', 'is_forbidden']) === true ? 'inactive' : undefined,
-    hash,
-    password,
-    links: PROVIDERS.flatMap((provider) => {
-      const externalUserId = textAt(record, provider);
-      return externalUserId === undefined ? [] : [{ provider, externalUserId }];
-    }),
-    metadata: Object.fromEntries(METADATA.map((name) => [name, fieldOf(record, name)])),
-    notes: [...notes, ...(hasFactor === undefined ? [] : [SECOND_FACTOR_LOST])],
-  };
-}
-
-function fieldOf(record: Fields, name: string): unknown {
-  const value = Object.keys(jsonAt(record, name)).length > 0 ? jsonAt(record, name) : record[name];
-  return Array.isArray(value) && value.length === 0 ? undefined : value;
 }

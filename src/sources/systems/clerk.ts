@@ -1,14 +1,69 @@
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, isFields, objectAt, objectsAt, textAt } from '../values.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
+
 /**
- * Addresses and phone numbers of a user at Clerk. The CSV names the primary one and lists the verified and unverified
- * ones; the API has a list of objects and the id of the primary one. Migration tools write the CSV's columns as JSON,
- * with a list of all addresses that does not say which of them are verified.
+ * Clerk: the CSV of its dashboard, which has the hashes, and the users of its backend API, which have the metadata.
+ *
+ * Guarantee: an address counts as verified only if the export lists it as verified.
+ * https://clerk.com/docs/guides/development/migrating/export-from-clerk
+ * https://clerk.com/docs/reference/backend-api/tag/users
+ * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
 
-export interface Contact {
+export const clerk: ExportFormat = {
+  name: 'clerk',
+  title: 'Clerk',
+  formats: ['json', 'ndjson', 'csv'],
+  jsonPaths: [['data', '*']],
+  recognizes(record) {
+    const has = (key: string) => Object.hasOwn(record, key);
+    if (has('email_addresses') && has('primary_email_address_id')) return 1;
+    if (has('password_hasher') && has('email_addresses')) return 1;
+    if (!has('primary_email_address') && !has('verified_email_addresses')) return 0;
+    return has('password_hasher') || textAt(record, 'id')?.startsWith('user_') === true ? 1 : 0;
+  },
+  converter: () => convert,
+};
+
+const PRIMARY_UNLISTED: Note = {
+  id: 'CLERK-PRIMARY-UNLISTED',
+  message:
+    'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
+};
+
+function convert(record: Fields): Person {
+  const emails = contactsOf(record, 'email_address', 'email_addresses');
+  const phones = contactsOf(record, 'phone_number', 'phone_numbers');
+  const email = primaryOf(emails);
+  const phone = primaryOf(phones);
+  const { hash, notes = [] } = clerkHash(record);
+  const totp = textAt(record, 'totp_secret');
+  return {
+    userId: textAt(record, 'id'),
+    userName: textAt(record, 'username'),
+    email: email?.value,
+    emailVerified: email?.isVerified,
+    firstName: textAt(record, 'first_name'),
+    lastName: textAt(record, 'last_name'),
+    language: textAt(record, 'locale'),
+    phone: phone?.value,
+    phoneVerified: phone?.isVerified,
+    state: stateOf(record),
+    hash,
+    totp,
+    metadata: metadataOf(record, emails, phones),
+    links: linksOf(record),
+    notes: [
+      ...notes,
+      ...(email?.isUnlisted === true ? [PRIMARY_UNLISTED] : []),
+      ...(totp === undefined && hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : []),
+    ],
+  };
+}
+
+interface Contact {
   value: string;
   /** Absent: the export has no list of verified contacts. */
   isVerified: boolean | undefined;
@@ -17,25 +72,68 @@ export interface Contact {
   isUnlisted: boolean;
 }
 
-/** @param one `email_address` @param many `email_addresses` */
-export function contactsOf(record: Fields, one: string, many: string): Contact[] {
-  const list = record[many];
-  const isOfApi = Array.isArray(list) && (list.some(isFields) || !Object.hasOwn(record, `primary_${one}`));
-  return isOfApi ? fromObjects(record, one, many) : fromColumns(record, one, many);
-}
-
 /** The primary contact, else the first verified one, else the first. */
-export function primaryOf(contacts: readonly Contact[]): Contact | undefined {
+function primaryOf(contacts: readonly Contact[]): Contact | undefined {
   return contacts.find(({ isPrimary }) => isPrimary) ?? contacts.find(({ isVerified }) => isVerified) ?? contacts[0];
 }
 
+function stateOf(record: Fields): Person['state'] {
+  if (boolAt(record, 'banned') === true) return 'inactive';
+  return boolAt(record, 'locked') === true ? 'locked' : undefined;
+}
+
+const KEPT = 'external_id public_metadata private_metadata unsafe_metadata legal_accepted_at'.split(' ');
+
+function metadataOf(record: Fields, emails: readonly Contact[], phones: readonly Contact[]): Fields {
+  const kept = KEPT.filter((key) => Object.hasOwn(record, key) && !isEmptyObject(record[key]));
+  return {
+    ...Object.fromEntries(kept.map((key) => [key, record[key]])),
+    image_url: boolAt(record, 'has_image') === true ? textAt(record, 'image_url') : undefined,
+    other_email_addresses: others(emails),
+    other_phone_numbers: others(phones),
+  };
+}
+
 /** All contacts but the one of `primaryOf`, for the metadata. */
-export function others(contacts: readonly Contact[]): { value: string; verified: boolean }[] | undefined {
+function others(contacts: readonly Contact[]): { value: string; verified: boolean }[] | undefined {
   const primary = primaryOf(contacts);
   const rest = contacts.filter((contact) => contact !== primary);
   return rest.length === 0
     ? undefined
     : rest.map(({ value, isVerified }) => ({ value, verified: isVerified === true }));
+}
+
+/** Keeps each account once, as it may be in several of the lists. */
+function linksOf(record: Fields): ProviderLink[] {
+  const accounts = ['external_accounts', 'enterprise_accounts', 'saml_accounts'].flatMap((key) =>
+    objectsAt(record, key),
+  );
+  const links = new Map<string, ProviderLink>();
+  for (const account of accounts) {
+    const provider = textAt(account, 'provider');
+    const externalUserId = textAt(account, 'provider_user_id') ?? textAt(account, 'google_id');
+    if (!provider || !externalUserId) continue;
+    const displayName = textAt(account, 'username') ?? textAt(account, 'email_address');
+    links.set(JSON.stringify([provider, externalUserId]), { provider, externalUserId, displayName });
+  }
+  return [...links.values()];
+}
+
+function hasSecondFactor(record: Fields): boolean {
+  const flags = ['two_factor_enabled', 'totp_enabled'];
+  return flags.some((flag) => boolAt(record, flag) === true) || objectsAt(record, 'passkeys').length > 0;
+}
+
+/**
+ * Addresses or phone numbers of a user. The CSV names the primary one and lists the verified and unverified ones; the
+ * API has a list of objects and the id of the primary one. Migration tools write the CSV's columns as JSON, with a list
+ * of all addresses that does not say which of them are verified.
+ * @param one `email_address` @param many `email_addresses`
+ */
+function contactsOf(record: Fields, one: string, many: string): Contact[] {
+  const list = record[many];
+  const isOfApi = Array.isArray(list) && (list.some(isFields) || !Object.hasOwn(record, `primary_${one}`));
+  return isOfApi ? fromObjects(record, one, many) : fromColumns(record, one, many);
 }
 
 function fromObjects(record: Fields, one: string, many: string): Contact[] {
@@ -79,22 +177,6 @@ function listAt(record: Fields, key: string): string[] {
     .filter((part) => part !== '');
 }
 
-/**
- * Clerk's hashes: `password_digest`, in the form that `password_hasher` names. Clerk keeps hashes from other systems
- * until the user's next login, so one export holds several forms.
- *
- * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
- */
-
-const SALT_ORDER: Note = {
-  id: 'CLERK-SALT-ORDER',
-  message: 'Clerk does not document whether this salt precedes or follows the password; it is taken to precede it.',
-};
-const IN_COGNITO: Note = {
-  id: 'CLERK-PASSWORD-IN-COGNITO',
-  message: 'The password was never moved from Amazon Cognito to Clerk; the user must set a new one here.',
-};
-
 /** Hashers whose digest is a complete text, by the beginning that it must have. */
 const AS_THEY_ARE: Readonly<Record<string, string>> = {
   bcrypt: '$2',
@@ -105,6 +187,18 @@ const AS_THEY_ARE: Readonly<Record<string, string>> = {
   bcrypt_sha256_django: 'bcrypt_sha256$',
   ldap_ssha: '{SSHA}',
   sha512_symfony: 'sha512_symfony$',
+};
+
+const IN_COGNITO: Note = {
+  id: 'CLERK-PASSWORD-IN-COGNITO',
+  message: 'The password was never moved from Amazon Cognito to Clerk; the user must set a new one here.',
+};
+
+const NO_SALT = Buffer.alloc(0);
+
+const SALT_ORDER: Note = {
+  id: 'CLERK-SALT-ORDER',
+  message: 'Clerk does not document whether this salt precedes or follows the password; it is taken to precede it.',
 };
 
 /** Hashers whose digest must be rewritten; undefined when the digest does not have the expected form. */
@@ -123,7 +217,11 @@ const REWRITTEN: Readonly<Record<string, (digest: string) => HashText | undefine
   scrypt_werkzeug: werkzeug,
 };
 
-export function clerkHash(record: Fields): HashText {
+/**
+ * The hash in `password_digest`, in the form that `password_hasher` names. Clerk keeps hashes from other systems until
+ * the user's next login, so one export holds several forms.
+ */
+function clerkHash(record: Fields): HashText {
   const digest = textAt(record, 'password_digest');
   if (digest === undefined) return {};
   const hasher = textAt(record, 'password_hasher')?.toLowerCase() ?? (digest.startsWith('$2') ? 'bcrypt' : 'unknown');
@@ -134,19 +232,17 @@ export function clerkHash(record: Fields): HashText {
   return rewrite?.(digest) ?? unsupported(hasher);
 }
 
-const NO_SALT = Buffer.alloc(0);
-
-function bare(algorithm: string, digest: string): HashText | undefined {
-  const bytes = bytesOf(digest, 'hex');
-  return bytes && { hash: saltedDigest(algorithm, 'prefix', NO_SALT, bytes) };
-}
-
 /** `salt$hash`; a salt may contain `$`. */
 function salted(algorithm: string, digest: string): HashText | undefined {
   const [, salt, hex] = /^(.*)\$([0-9a-f]+)$/is.exec(digest) ?? [];
   const bytes = hex === undefined ? undefined : bytesOf(hex, 'hex');
   if (salt === undefined || !bytes) return undefined;
   return { hash: saltedDigest(algorithm, 'prefix', Buffer.from(salt), bytes), notes: [SALT_ORDER] };
+}
+
+function bare(algorithm: string, digest: string): HashText | undefined {
+  const bytes = bytesOf(digest, 'hex');
+  return bytes && { hash: saltedDigest(algorithm, 'prefix', NO_SALT, bytes) };
 }
 
 type SaltReader = (salt: string) => Buffer | undefined;
@@ -186,105 +282,4 @@ function werkzeug(digest: string): HashText | undefined {
   if (method === undefined || text === undefined) return undefined;
   const bytes = bytesOf(text, 'hex') ?? bytesOf(text, 'base64');
   return bytes && { hash: `${method}$${salt}$${bytes.toString('hex')}` };
-}
-
-/**
- * Clerk: the CSV of its dashboard, which has the hashes, and the users of its backend API, which have the metadata.
- *
- * Guarantee: an address counts as verified only if the export lists it as verified.
- * https://clerk.com/docs/guides/development/migrating/export-from-clerk
- * https://clerk.com/docs/reference/backend-api/tag/users
- */
-
-const PRIMARY_UNLISTED: Note = {
-  id: 'CLERK-PRIMARY-UNLISTED',
-  message:
-    'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
-};
-
-export const clerk: Source = {
-  name: 'clerk',
-  title: 'Clerk',
-  formats: ['json', 'ndjson', 'csv'],
-  jsonPaths: [['data', '*']],
-  recognizes(record) {
-    const has = (key: string) => Object.hasOwn(record, key);
-    if (has('email_addresses') && has('primary_email_address_id')) return 1;
-    if (has('password_hasher') && has('email_addresses')) return 1;
-    if (!has('primary_email_address') && !has('verified_email_addresses')) return 0;
-    return has('password_hasher') || textAt(record, 'id')?.startsWith('user_') === true ? 1 : 0;
-  },
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  const emails = contactsOf(record, 'email_address', 'email_addresses');
-  const phones = contactsOf(record, 'phone_number', 'phone_numbers');
-  const email = primaryOf(emails);
-  const phone = primaryOf(phones);
-  const { hash, notes = [] } = clerkHash(record);
-  const totp = textAt(record, 'totp_secret');
-  return {
-    userId: textAt(record, 'id'),
-    userName: textAt(record, 'username'),
-    email: email?.value,
-    emailVerified: email?.isVerified,
-    firstName: textAt(record, 'first_name'),
-    lastName: textAt(record, 'last_name'),
-    language: textAt(record, 'locale'),
-    phone: phone?.value,
-    phoneVerified: phone?.isVerified,
-    state: stateOf(record),
-    hash,
-    totp,
-    metadata: metadataOf(record, emails, phones),
-    links: linksOf(record),
-    notes: [
-      ...notes,
-      ...(email?.isUnlisted === true ? [PRIMARY_UNLISTED] : []),
-      ...(totp === undefined && hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : []),
-    ],
-  };
-}
-
-function stateOf(record: Fields): Person['state'] {
-  if (boolAt(record, 'banned') === true) return 'inactive';
-  return boolAt(record, 'locked') === true ? 'locked' : undefined;
-}
-
-function hasSecondFactor(record: Fields): boolean {
-  const flags = ['two_factor_enabled', 'totp_enabled'];
-  return flags.some((flag) => boolAt(record, flag) === true) || objectsAt(record, 'passkeys').length > 0;
-}
-
-const KEPT = 'external_id public_metadata private_metadata unsafe_metadata legal_accepted_at'.split(' ');
-
-function metadataOf(record: Fields, emails: readonly Contact[], phones: readonly Contact[]): Fields {
-  const kept = KEPT.filter((key) => Object.hasOwn(record, key) && !isEmpty(record[key]));
-  return {
-    ...Object.fromEntries(kept.map((key) => [key, record[key]])),
-    image_url: boolAt(record, 'has_image') === true ? textAt(record, 'image_url') : undefined,
-    other_email_addresses: others(emails),
-    other_phone_numbers: others(phones),
-  };
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
-
-/** The same account may be in several of the lists. */
-function linksOf(record: Fields): ProviderLink[] {
-  const accounts = ['external_accounts', 'enterprise_accounts', 'saml_accounts'].flatMap((key) =>
-    objectsAt(record, key),
-  );
-  const links = new Map<string, ProviderLink>();
-  for (const account of accounts) {
-    const provider = textAt(account, 'provider');
-    const externalUserId = textAt(account, 'provider_user_id') ?? textAt(account, 'google_id');
-    if (!provider || !externalUserId) continue;
-    const displayName = textAt(account, 'username') ?? textAt(account, 'email_address');
-    links.set(JSON.stringify([provider, externalUserId]), { provider, externalUserId, displayName });
-  }
-  return [...links.values()];
 }

@@ -1,6 +1,6 @@
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 /**
@@ -17,7 +17,7 @@ const FEDERATED: Note = {
   message: 'The user signs in with an external provider and has no password; the link to that account is kept.',
 };
 
-export const cognito: Source = {
+export const cognito: ExportFormat = {
   name: 'cognito',
   title: 'Amazon Cognito',
   formats: ['json', 'ndjson', 'csv'],

@@ -1,44 +1,34 @@
-import type { Person } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, fieldNames, restOf, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * Descope: users as its API answers `POST /v2/mgmt/user/search`. Descope returns no password hashes.
  * https://docs.descope.com/api/management/users/search-users
  */
 
-const KNOWN = fieldNames(`loginIds userId name givenName middleName familyName email phone verifiedEmail verifiedPhone
-  status picture test createdTime modifiedTime TOTP SAML SCIM OAuth webauthn password push editable externalIds
-  consentExpiration recoveryEmail recoveryPhone lastAuth`);
-
-export const descope: Source = {
+export const descope = tableSource({
   name: 'descope',
   title: 'Descope',
-  formats: ['json', 'ndjson'],
+  formats: JSON_ONLY,
   recognizes: (record) =>
-    Array.isArray(record.loginIds) && (Object.hasOwn(record, 'verifiedEmail') || Object.hasOwn(record, 'userTenants'))
-      ? 1
-      : 0,
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  return {
-    userId: textAt(record, 'userId'),
-    userName: userNameOf(record),
-    email: textAt(record, 'email'),
-    emailVerified: boolAt(record, 'verifiedEmail'),
-    firstName: textAt(record, 'givenName'),
-    lastName: textAt(record, 'familyName'),
-    displayName: textAt(record, 'name'),
-    phone: textAt(record, 'phone'),
-    phoneVerified: boolAt(record, 'verifiedPhone'),
-    state: textAt(record, 'status') === 'disabled' ? 'inactive' : undefined,
-    metadata: restOf(record, KNOWN),
-    notes: boolAt(record, 'TOTP') === true ? [SECOND_FACTOR_LOST] : [],
-  };
-}
+    Array.isArray(record.loginIds) && (Object.hasOwn(record, 'verifiedEmail') || Object.hasOwn(record, 'userTenants')),
+  columns: {
+    userId: 'userId',
+    userName: userNameOf,
+    email: 'email',
+    emailVerified: 'verifiedEmail',
+    firstName: 'givenName',
+    lastName: 'familyName',
+    displayName: 'name',
+    phone: 'phone',
+    phoneVerified: 'verifiedPhone',
+    state: (record) => (textAt(record, 'status') === 'disabled' ? 'inactive' : undefined),
+  },
+  parts: [factorLostIf('TOTP')],
+  dropped: `loginIds middleName status picture test createdTime modifiedTime TOTP SAML SCIM OAuth webauthn password push
+    editable externalIds consentExpiration recoveryEmail recoveryPhone lastAuth`,
+});
 
 /** What the user types to sign in: the address, or the first login id that is neither address nor number. */
 function userNameOf(record: Fields): string | undefined {

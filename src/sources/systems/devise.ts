@@ -1,9 +1,9 @@
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note, Person } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
-import type { Fields, Source } from '../source.ts';
+import type { Fields } from '../source.ts';
 import { boolAt, textAt } from '../values.ts';
-import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
+import { isDated, tableSource, verifiedOn } from './table.ts';
 
 /**
  * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
@@ -13,13 +13,6 @@ import { filledCells, isDated, otherColumns, usualColumns } from './users-table.
  * import, as the hashes do not show it.
  */
 
-/** Columns of Devise's modules and of devise_invitable; columns with secrets are dropped by name. */
-const KNOWN: ReadonlySet<string> = new Set([
-  ...['encrypted_password', 'reset_password_sent_at', 'remember_created_at', 'allow_password_change'],
-  ...['sign_in_count', 'current_sign_in_at', 'last_sign_in_at', 'current_sign_in_ip', 'last_sign_in_ip'],
-  ...['confirmed_at', 'confirmation_sent_at', 'unconfirmed_email', 'failed_attempts', 'locked_at', 'discarded_at'],
-  ...['otp_required_for_login', 'consumed_timestep', 'last_activity_at', 'expired_at', 'password_changed_at'],
-]);
 /** GoTrue (Supabase) took its column names from Devise. */
 const GOTRUE = ['instance_id', 'aud', 'is_sso_user', 'raw_app_meta_data', 'raw_user_meta_data', 'email_confirmed_at'];
 const DEVISE = [
@@ -30,31 +23,38 @@ const DEVISE = [
   'failed_attempts',
 ];
 
-const PEPPER = /pepper"?\s*[:=]\s*["']?([^"'\s]+)/;
-const BASE32 = /^[A-Z2-7]{16,}=*$/i;
-
-const CHANGE_PENDING: Note = {
-  id: 'EMAIL-CHANGE-DROPPED',
-  message: 'The user requested a new address but never confirmed it; the old address is imported.',
-};
-const PEPPERED: Note = {
-  id: 'HASH-PEPPERED',
-  message: 'The hash was made with a pepper and cannot be verified here; the service will reject the user.',
-};
-
-export const devise: Source = {
+export const devise = tableSource({
   name: 'devise',
   title: 'Rails Devise',
-  formats: ['json', 'ndjson', 'csv'],
+  hasUsualColumns: true,
   hashConfig:
     'If config/initializers/devise.rb sets config.pepper, the import needs it (--pepper-env), or no password verifies. ' +
     'A file with the line `pepper: …` makes these users fail instead.',
-  recognizes,
-  converter(options) {
-    const isPeppered = hasPepper(options.hashConfig);
-    return (record) => convert(record, isPeppered);
+  recognizes(record) {
+    const has = (name: string) => Object.hasOwn(record, name);
+    if (!has('encrypted_password') || GOTRUE.some(has)) return 0;
+    return DEVISE.some(has) ? 0.95 : 0.6;
   },
-};
+  skip: (row) =>
+    isDated(row, 'deleted_at') || isDated(row, 'discarded_at')
+      ? 'The user is deleted (deleted_at, discarded_at).'
+      : undefined,
+  columns: {
+    emailVerified: verifiedOn('confirmed_at'),
+    state: (row, { usual }) => usual.state ?? (isDated(row, 'locked_at') ? 'locked' : undefined),
+  },
+  parts({ hashConfig }) {
+    const isPeppered = hasPepper(hashConfig);
+    return [(row) => hashOf(row, isPeppered), factorOf, newAddressOf];
+  },
+  // Columns of Devise's modules and of devise_invitable; columns with secrets are dropped by name.
+  dropped: `encrypted_password reset_password_sent_at remember_created_at allow_password_change sign_in_count
+    current_sign_in_at last_sign_in_at current_sign_in_ip last_sign_in_ip confirmed_at confirmation_sent_at
+    unconfirmed_email failed_attempts locked_at discarded_at otp_required_for_login consumed_timestep last_activity_at
+    expired_at password_changed_at`,
+});
+
+const PEPPER = /pepper"?\s*[:=]\s*["']?([^"'\s]+)/;
 
 /** @throws UsageError when the text holds no pepper */
 function hasPepper(hashConfig: string | undefined): boolean {
@@ -63,30 +63,10 @@ function hasPepper(hashConfig: string | undefined): boolean {
   throw new UsageError('The --hash-config file has no line `pepper: …`. If you use no pepper, leave the option out.');
 }
 
-function recognizes(record: Fields): number {
-  const has = (name: string) => Object.hasOwn(record, name);
-  if (!has('encrypted_password') || GOTRUE.some(has)) return 0;
-  return DEVISE.some(has) ? 0.95 : 0.6;
-}
-
-function convert(record: Fields, isPeppered: boolean): Person | Skipped {
-  const row = filledCells(record);
-  if (isDated(row, 'deleted_at') || isDated(row, 'discarded_at')) {
-    return { skip: 'The user is deleted (deleted_at, discarded_at).' };
-  }
-  const usual = usualColumns(row);
-  const { hash, notes = [] } = hashOf(row, isPeppered);
-  const factor = factorOf(row);
-  return {
-    ...usual,
-    emailVerified: Object.hasOwn(record, 'confirmed_at') ? isDated(row, 'confirmed_at') : undefined,
-    state: usual.state ?? (isDated(row, 'locked_at') ? 'locked' : undefined),
-    hash,
-    totp: factor.totp,
-    metadata: otherColumns(row, KNOWN),
-    notes: [...notes, ...factor.notes, ...(Object.hasOwn(row, 'unconfirmed_email') ? [CHANGE_PENDING] : [])],
-  };
-}
+const PEPPERED: Note = {
+  id: 'HASH-PEPPERED',
+  message: 'The hash was made with a pepper and cannot be verified here; the service will reject the user.',
+};
 
 /** Any other text comes from the gem devise-encryptable, whose digests depend on the application's settings. */
 function hashOf(row: Fields, isPeppered: boolean): HashText {
@@ -96,10 +76,21 @@ function hashOf(row: Fields, isPeppered: boolean): HashText {
   return isPeppered ? { ...unsupported('devise-pepper'), notes: [PEPPERED] } : { hash: text };
 }
 
+const BASE32 = /^[A-Z2-7]{16,}=*$/i;
+
 /** devise-two-factor: its secret is plain text in exports by Rails, and encrypted in exports by the database. */
-function factorOf(row: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
+function factorOf(row: Fields): Partial<Person> {
   const secret = textAt(row, 'otp_secret') ?? textAt(row, 'otp_secret_key');
   const isOn = boolAt(row, 'otp_required_for_login') ?? secret !== undefined;
-  if (!isOn) return { notes: [] };
-  return secret !== undefined && BASE32.test(secret) ? { totp: secret, notes: [] } : { notes: [SECOND_FACTOR_LOST] };
+  if (!isOn) return {};
+  return secret !== undefined && BASE32.test(secret) ? { totp: secret } : { notes: [SECOND_FACTOR_LOST] };
+}
+
+const CHANGE_PENDING: Note = {
+  id: 'EMAIL-CHANGE-DROPPED',
+  message: 'The user requested a new address but never confirmed it; the old address is imported.',
+};
+
+function newAddressOf(row: Fields): Partial<Person> {
+  return { notes: Object.hasOwn(row, 'unconfirmed_email') ? [CHANGE_PENDING] : [] };
 }

@@ -1,8 +1,7 @@
-import type { Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { Fields } from '../source.ts';
 import { boolAt, firstText, textAt } from '../values.ts';
-import { filledCells, isDated, otherColumns } from './users-table.ts';
+import { isDated, tableSource } from './table.ts';
 
 /**
  * Discourse: rows of the tables `users`, `user_emails` and `user_passwords`, joined, as JSON or CSV.
@@ -11,70 +10,35 @@ import { filledCells, isDated, otherColumns } from './users-table.ts';
  * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
  */
 
-const KNOWN: ReadonlySet<string> = new Set([
-  ...[
-    'user_id',
-    'username_lower',
-    'password_hash',
-    'password_salt',
-    'salt',
-    'password_algorithm',
-    'password_expired_at',
-  ],
-  ...[
-    'active',
-    'approved',
-    'approved_at',
-    'suspended_at',
-    'suspended_till',
-    'staged',
-    'seen_notification_id',
-    'last_posted_at',
-  ],
-  ...[
-    'previous_visit_at',
-    'first_seen_at',
-    'last_emailed_at',
-    'views',
-    'flag_level',
-    'ip_address',
-    'registration_ip_address',
-  ],
-  ...['primary', 'normalized_email', 'date_of_birth', 'uploaded_avatar_id', 'silenced_till', 'email'],
-]);
 const ALGORITHM = /^\$?pbkdf2-sha256\$i=(\d+),l=32\$?$/;
-/** The system users have negative ids. */
-const SYSTEM = /^-/;
+const ID = ['user_id', 'id'];
 
-export const discourse: Source = {
+export const discourse = tableSource({
   name: 'discourse',
   title: 'Discourse',
-  formats: ['json', 'ndjson', 'csv'],
-  recognizes: (record) => {
+  isDatabase: true,
+  recognizes(record) {
     const has = (name: string) => Object.hasOwn(record, name);
-    return has('username') && has('password_algorithm') && (has('password_hash') || has('trust_level')) ? 1 : 0;
+    return has('username') && has('password_algorithm') && (has('password_hash') || has('trust_level'));
   },
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person | Skipped {
-  const row = filledCells(record);
-  const userId = firstText(row, ['user_id', 'id']);
-  if (SYSTEM.test(userId ?? '')) return { skip: 'A system user of Discourse.' };
-  const isActive = boolAt(row, 'active');
-  return {
-    userId,
-    userName: textAt(row, 'username'),
-    email: textAt(row, 'email'),
+  // The system users have negative ids.
+  skip: (row) => (firstText(row, ID)?.startsWith('-') ? 'A system user of Discourse.' : undefined),
+  columns: {
+    userId: ID,
+    userName: 'username',
+    email: 'email',
     // Discourse activates an account when its address is confirmed.
-    emailVerified: isActive,
-    displayName: textAt(row, 'name'),
-    language: textAt(row, 'locale'),
-    state: isSuspended(row) || boolAt(row, 'approved') === false ? 'inactive' : undefined,
-    ...hashOf(row),
-    metadata: otherColumns(row, KNOWN),
-  };
-}
+    emailVerified: 'active',
+    displayName: 'name',
+    language: 'locale',
+    state: (row) => (isSuspended(row) || boolAt(row, 'approved') === false ? 'inactive' : undefined),
+  },
+  parts: [hashOf],
+  dropped: `username_lower password_hash password_salt salt password_algorithm password_expired_at approved approved_at
+    suspended_at suspended_till staged seen_notification_id last_posted_at previous_visit_at first_seen_at
+    last_emailed_at views flag_level ip_address registration_ip_address primary normalized_email date_of_birth
+    uploaded_avatar_id silenced_till`,
+});
 
 function isSuspended(row: Fields): boolean {
   return isDated(row, 'suspended_till') && Date.parse(textAt(row, 'suspended_till') ?? '') > Date.now();

@@ -1,8 +1,9 @@
 import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, CONTEXT, isFields, parseJson, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, CONTEXT, fieldNames, isFields, parseJson, textAt } from '../values.ts';
+import { stateIf, tableSource } from './table.ts';
 
 /**
  * Django: users of `auth.User` or a custom user model, as `manage.py dumpdata` writes them, and rows of such a table.
@@ -12,39 +13,35 @@ import { boolAt, CONTEXT, isFields, parseJson, textAt } from '../values.ts';
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
 
-const OTHER_MODEL: Skipped = { skip: 'An object of another model, not a user.' };
-
-const PASSWORD_ELSEWHERE: Note = {
-  id: 'PASSWORD-UNUSABLE',
-  message:
-    'Django marks the password as unusable: there is none, or another system checks it. No password is imported.',
-};
-
-/** Model fields that map to a field here, by the names in `AbstractUser` and most custom models. */
-const TAKEN =
-  'id pk username email email_verified is_email_verified password first_name last_name name full_name is_active ' +
-  'phone_number phone language locale';
-const BOOKKEEPING = 'last_login date_joined';
-const NO_METADATA = new Set(`${TAKEN} ${BOOKKEEPING} ${CONTEXT}`.split(' '));
-
 /** What Django's hashers write, and the mark for an unusable password. */
 const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|scrypt|sha1|md5)\$|!)/;
-
 /** Fields of Django's own user models. */
 const OF_A_USER = ['last_login', 'is_active', 'is_superuser', 'is_staff', 'date_joined'];
-
-/** A custom or outdated hasher: its name, a salt, a hash. Plain text must not be mistaken for a name. */
-const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
-
 const AUTHENTIK = ['uuid', 'attributes', 'path', 'type'];
 
-export const django: Source = {
+/** The names of fields are those of `AbstractUser` and of most custom models. */
+export const django = tableSource({
   name: 'django',
   title: 'Django',
-  formats: ['json', 'ndjson', 'csv'],
   recognizes,
-  converter: () => convert,
-};
+  row: (record) => (isDumped(record) ? record.fields : record),
+  skip: (fields, { record }) =>
+    isUser(fields, isDumped(record) ? record.model : undefined) ? undefined : 'An object of another model, not a user.',
+  columns: {
+    userId: (fields, { record }) => textAt(record, 'pk') ?? textAt(fields, 'id'),
+    userName: 'username',
+    email: 'email',
+    emailVerified: ['email_verified', 'is_email_verified'],
+    firstName: 'first_name',
+    lastName: 'last_name',
+    displayName: ['full_name', 'name'],
+    phone: ['phone_number', 'phone'],
+    language: ['language', 'locale'],
+    state: stateIf('inactive', 'is_active', false),
+  },
+  parts: [hashOf],
+  metadata: metadataOf,
+});
 
 function recognizes(record: Fields): number {
   if (isDumped(record)) return isUser(record.fields, record.model) ? 1 : 0.5;
@@ -67,35 +64,26 @@ function isUser(fields: Fields, model = 'user'): boolean {
   return /user$/i.test(model) || OF_A_USER.some(has) || PASSWORD.test(textAt(fields, 'password') ?? '');
 }
 
-function convert(record: Fields): Person | Skipped {
-  const fields = isDumped(record) ? record.fields : record;
-  if (!isUser(fields, isDumped(record) ? record.model : undefined)) return OTHER_MODEL;
-  const { hash, notes } = hashOf(textAt(fields, 'password'));
-  return {
-    userId: textAt(record, 'pk') ?? textAt(fields, 'id'),
-    userName: textAt(fields, 'username'),
-    email: textAt(fields, 'email'),
-    emailVerified: boolAt(fields, 'email_verified') ?? boolAt(fields, 'is_email_verified'),
-    firstName: textAt(fields, 'first_name'),
-    lastName: textAt(fields, 'last_name'),
-    displayName: textAt(fields, 'full_name') ?? textAt(fields, 'name'),
-    phone: textAt(fields, 'phone_number') ?? textAt(fields, 'phone'),
-    language: textAt(fields, 'language') ?? textAt(fields, 'locale'),
-    state: boolAt(fields, 'is_active') === false ? 'inactive' : undefined,
-    hash,
-    metadata: metadataOf(fields),
-    notes,
-  };
-}
+const PASSWORD_ELSEWHERE: Note = {
+  id: 'PASSWORD-UNUSABLE',
+  message:
+    'Django marks the password as unusable: there is none, or another system checks it. No password is imported.',
+};
+/** A custom or outdated hasher: its name, a salt, a hash. Plain text must not be mistaken for a name. */
+const HASHER = /^([a-z][a-z0-9_]+)\$[^$]*\$/;
 
-function hashOf(password: string | undefined): HashText {
+function hashOf(fields: Fields): HashText {
+  const password = textAt(fields, 'password');
   if (password === undefined) return {};
   if (password.startsWith('!')) return { notes: [PASSWORD_ELSEWHERE] };
   if (schemeOf(password) !== undefined) return { hash: password };
   return unsupported(HASHER.exec(password)?.[1] ?? identifierOf(password) ?? '');
 }
 
-/** Groups and permissions are numbers, or names in a dump with natural keys. */
+const NO_METADATA = fieldNames(`id pk username email email_verified is_email_verified password first_name last_name name
+  full_name is_active phone_number phone language locale last_login date_joined ${CONTEXT}`);
+
+/** Groups and permissions are numbers, or names in a dump with natural keys. A flag becomes metadata if it is set. */
 function metadataOf(fields: Fields): Fields {
   const kept = Object.entries(fields).filter(([key]) => !NO_METADATA.has(key));
   const told = kept.map(([key, value]) => [key, key.startsWith('is_') ? flagOf(fields, key) : value] as const);

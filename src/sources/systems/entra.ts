@@ -1,5 +1,5 @@
 import type { Person } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 /**
@@ -15,7 +15,7 @@ const KNOWN = fieldNames(`id accountEnabled displayName givenName surname userPr
 /** B2C makes the user principal name of the object id; no person knows it. */
 const GENERATED = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}@|^cpim_|#EXT#@/i;
 
-export const entra: Source = {
+export const entra: ExportFormat = {
   name: 'entra',
   title: 'Microsoft Entra',
   formats: ['json', 'ndjson'],

@@ -1,21 +1,41 @@
-import type { Person } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { fieldNames, objectAt, restOf, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * ForgeRock Identity Management, PingIDM: managed users as `GET /openidm/managed/user?_queryFilter=true` answers.
  * https://docs.pingidentity.com/pingidm/latest/objects-guide/managed-objects.html
- *
- * Hashed passwords are `{"$crypto":{"type":"salted-hash","value":{"algorithm":"SHA-256","data":"…"}}}`: base64 of the
- * digest of password and salt, and of the salt. https://docs.pingidentity.com/pingidm/latest/security-guide/encoding-attribute-values.html
  */
 
-const KNOWN =
-  fieldNames(`_id _rev _meta _notifications userName givenName sn cn mail telephoneNumber accountStatus password
-  preferredLanguage displayName effectiveAssignments effectiveRoles passwordLastChangedTime kbaInfo`);
+export const forgerock = tableSource({
+  name: 'forgerock',
+  title: 'ForgeRock / PingIDM',
+  formats: JSON_ONLY,
+  jsonPaths: [['result', '*']],
+  recognizes(record) {
+    const has = (name: string) => Object.hasOwn(record, name);
+    // Queries that name their fields leave out `accountStatus`, but never the revision.
+    return has('_id') && has('userName') && has('sn') && (has('accountStatus') || has('_rev'));
+  },
+  columns: {
+    userId: '_id',
+    userName: 'userName',
+    email: 'mail',
+    firstName: 'givenName',
+    lastName: 'sn',
+    displayName: ['displayName', 'cn'],
+    language: 'preferredLanguage',
+    phone: 'telephoneNumber',
+    state: (record) =>
+      (textAt(record, 'accountStatus') ?? 'active').toLowerCase() === 'active' ? undefined : 'inactive',
+  },
+  parts: [hashOf],
+  dropped: `_rev _meta _notifications accountStatus password effectiveAssignments effectiveRoles passwordLastChangedTime
+    kbaInfo`,
+});
 
-/** The LDAP name of the same form. */
+/** The LDAP name of each algorithm's form. */
 const SALTED: Readonly<Record<string, string>> = {
   MD5: 'SMD5',
   'SHA-1': 'SSHA',
@@ -24,39 +44,11 @@ const SALTED: Readonly<Record<string, string>> = {
   'SHA-512': 'SSHA512',
 };
 
-export const forgerock: Source = {
-  name: 'forgerock',
-  title: 'ForgeRock / PingIDM',
-  formats: ['json', 'ndjson'],
-  jsonPaths: [['result', '*']],
-  recognizes(record) {
-    const has = (name: string) => Object.hasOwn(record, name);
-    // Queries that name their fields leave out `accountStatus`, but never the revision.
-    return has('_id') && has('userName') && has('sn') && (has('accountStatus') || has('_rev')) ? 1 : 0;
-  },
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  const { hash, notes = [] } = hashOf(record);
-  const status = textAt(record, 'accountStatus')?.toLowerCase();
-  return {
-    userId: textAt(record, '_id'),
-    userName: textAt(record, 'userName'),
-    email: textAt(record, 'mail'),
-    firstName: textAt(record, 'givenName'),
-    lastName: textAt(record, 'sn'),
-    displayName: textAt(record, 'displayName') ?? textAt(record, 'cn'),
-    language: textAt(record, 'preferredLanguage'),
-    phone: textAt(record, 'telephoneNumber'),
-    state: status === undefined || status === 'active' ? undefined : 'inactive',
-    hash,
-    metadata: restOf(record, KNOWN),
-    notes,
-  };
-}
-
-/** Encrypted passwords (`x-simple-encryption`) need the key of the installation. */
+/**
+ * Hashed passwords are `{"$crypto":{"type":"salted-hash","value":{"algorithm":"SHA-256","data":"…"}}}`: base64 of the
+ * digest of password and salt, and of the salt. Encrypted ones (`x-simple-encryption`) need the key of the installation.
+ * https://docs.pingidentity.com/pingidm/latest/security-guide/encoding-attribute-values.html
+ */
 function hashOf(record: Fields): HashText {
   const text = textAt(record, 'password');
   if (text !== undefined) return { hash: text };

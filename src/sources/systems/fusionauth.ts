@@ -3,133 +3,18 @@ import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-/**
- * Second factors of a FusionAuth user: the first authenticator app with a secret is imported.
- * https://fusionauth.io/docs/apis/users/import (`twoFactor`; `twoFactorSecret` before 1.26)
- *
- * FusionAuth's codes always use SHA-1, 6 digits and 30 seconds. Its secrets are base64, while apps use base32.
- */
-
-export function factorsOf(record: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
-  const methods = [...objectsAt(objectAt(record, 'twoFactor'), 'methods'), ...oldMethod(record)];
-  const secrets = methods.map(secretOf).filter((secret) => secret !== undefined);
-  const [totp] = secrets;
-  return { totp, notes: methods.length > (totp === undefined ? 0 : 1) ? [SECOND_FACTOR_LOST] : [] };
-}
-
-function oldMethod(record: Fields): Fields[] {
-  if (boolAt(record, 'twoFactorEnabled') !== true) return [];
-  return [{ method: 'authenticator', secret: record.twoFactorSecret }];
-}
-
-/** The secret of an authenticator app in base32; undefined for mail and SMS, and when the export omits it. */
-function secretOf(method: Fields): string | undefined {
-  const secret = textAt(method, 'method') === 'authenticator' ? textAt(method, 'secret') : undefined;
-  const bytes = secret === undefined ? undefined : bytesOf(secret, 'base64');
-  return bytes === undefined ? undefined : new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
-}
 
 /**
- * FusionAuth's password hashes: separate hash, salt and factor, in the scheme that `encryptionScheme` names.
- * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
+ * FusionAuth: request bodies of its import, and responses of its user search and of `GET /api/user`. The API never
+ * returns hashes; they come from a body that was made for its import, or from its database.
  * https://fusionauth.io/docs/apis/users/import (encodings: salt and hash are base64, except for bcrypt and phpass)
- *
- * Invalid parts are passed on unchanged, so that the scheme reports what is wrong with them.
- */
-
-interface Parts {
-  hash: string;
-  salt: string;
-  /** As text; empty when it is absent. */
-  factor: string;
-}
-
-type Maker = (parts: Parts) => HashText;
-
-/** The hash of a record that has a scheme. */
-export function hashOf(record: Fields, scheme: string): HashText {
-  const hash = textAt(record, 'password');
-  if (hash === undefined) return {};
-  const maker = Object.hasOwn(MAKERS, scheme) ? MAKERS[scheme] : undefined;
-  const parts = { hash, salt: textAt(record, 'salt') ?? '', factor: textAt(record, 'factor') ?? '' };
-  return maker === undefined ? unsupported(scheme) : maker(parts);
-}
-
-const MAKERS: Readonly<Record<string, Maker>> = {
-  bcrypt,
-  'salted-md5': digestOf('md5'),
-  'salted-sha256': digestOf('sha256'),
-  'salted-hmac-sha256': ({ hash, salt }) => ({ hash: `$hmac-sha256$${salt}$${hash}` }),
-  // The key is as long as the hash.
-  'salted-pbkdf2-hmac-sha256': pbkdf2Of('sha256'),
-  'salted-pbkdf2-hmac-sha256-512': pbkdf2Of('sha256'),
-  'salted-pbkdf2-hmac-sha512-512': pbkdf2Of('sha512'),
-  'phpass-md5': phpassOf('phpass-md5', '$P$', phpassMd5Hash),
-  'phpass-sha512': phpassOf('phpass-sha512', '$S$', (hash) => hash),
-  // The plugin in FusionAuth's WordPress guide stores the whole phpass text in base64.
-  'example-wordpress-phpass': wholeText('example-wordpress-phpass'),
-};
-
-/** Salt and hash are in bcrypt's own base64: concatenated, they are the end of the standard bcrypt text. */
-function bcrypt({ hash, salt, factor }: Parts): HashText {
-  return { hash: hash.startsWith('$2') ? hash : `$2a$${factor.padStart(2, '0')}$${salt}${hash}` };
-}
-
-/** The digest of password and salt, digested repeatedly: `factor` rounds in all. */
-function digestOf(algorithm: string): Maker {
-  return ({ hash, salt, factor }) => ({ hash: `$salted-${algorithm}-suffix$r=${factor}$${salt}$${hash}` });
-}
-
-function pbkdf2Of(algorithm: string): Maker {
-  return ({ hash, salt, factor }) => ({ hash: `$pbkdf2-${algorithm}$${factor}$${salt}$${hash}` });
-}
-
-/** phpass writes the logarithm of the rounds as one character; FusionAuth writes their number. */
-function phpassOf(name: string, identifier: string, hashText: (hash: string) => string): Maker {
-  return ({ hash, salt, factor }) => {
-    const rounds = ALPHABET[Math.log2(Number(factor))];
-    const saltText = phpassSalt(salt);
-    if (rounds === undefined || saltText === undefined) return unsupported(name);
-    return { hash: `${identifier}${rounds}${saltText}${hashText(hash)}` };
-  };
-}
-
-function wholeText(name: string): Maker {
-  return ({ hash }) => {
-    const text = bytesOf(hash, 'base64')?.toString('latin1') ?? '';
-    return schemeOf(text) === undefined ? unsupported(name) : { hash: text };
-  };
-}
-
-/** Eight characters, also if they are encoded in base64. */
-function phpassSalt(salt: string): string | undefined {
-  const text = salt.length === 12 ? bytesOf(salt, 'base64')?.toString('latin1') : salt;
-  return text !== undefined && /^[./0-9A-Za-z]{8}$/.test(text) ? text : undefined;
-}
-
-/** phpass' own base64, or standard base64, which has other characters at the 22nd place. */
-function phpassMd5Hash(hash: string): string {
-  if (/^[./0-9A-Za-z]{21}[./01]$/.test(hash)) return hash;
-  const bytes = bytesOf(hash, 'base64');
-  return bytes?.length === 16 ? encodeCrypt64(bytes) : hash;
-}
-
-/**
- * FusionAuth: request bodies of its import, and responses of its user search and of `GET /api/user`.
- * https://fusionauth.io/docs/apis/users/import
  * https://fusionauth.io/docs/apis/users/search
- *
- * The API never returns hashes; they come from a body that was made for its import, or from its database.
+ * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
  */
 
-const EXPIRY: Note = {
-  id: 'EXPIRY-DROPPED',
-  message: 'The account has an expiry date in the future, which has no counterpart here; the date is dropped.',
-};
-
-export const fusionauth: Source = {
+export const fusionauth: ExportFormat = {
   name: 'fusionauth',
   title: 'FusionAuth',
   formats: ['json', 'ndjson'],
@@ -147,6 +32,11 @@ function recognizes(record: Fields): number {
   const isDated = Object.hasOwn(record, 'insertInstant') || Object.hasOwn(record, 'lastUpdateInstant');
   return isDated && Object.hasOwn(record, 'active') ? 0.8 : 0;
 }
+
+const EXPIRY: Note = {
+  id: 'EXPIRY-DROPPED',
+  message: 'The account has an expiry date in the future, which has no counterpart here; the date is dropped.',
+};
 
 function convert(record: Fields): Person {
   const { hash, password, notes = [] } = passwordOf(record);
@@ -215,4 +105,107 @@ function picked(record: Fields, key: string, fields: readonly string[]): Fields[
     Object.fromEntries(fields.filter((field) => Object.hasOwn(each, field)).map((field) => [field, each[field]])),
   );
   return elements.length > 0 ? elements : undefined;
+}
+
+/**
+ * The first authenticator app with a secret is imported (`twoFactor`; `twoFactorSecret` before 1.26). FusionAuth's
+ * codes always use SHA-1, 6 digits and 30 seconds. Its secrets are base64, while apps use base32.
+ */
+function factorsOf(record: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
+  const methods = [...objectsAt(objectAt(record, 'twoFactor'), 'methods'), ...oldMethod(record)];
+  const secrets = methods.map(secretOf).filter((secret) => secret !== undefined);
+  const [totp] = secrets;
+  return { totp, notes: methods.length > (totp === undefined ? 0 : 1) ? [SECOND_FACTOR_LOST] : [] };
+}
+
+/** The secret of an authenticator app in base32; undefined for mail and SMS, and when the export omits it. */
+function secretOf(method: Fields): string | undefined {
+  const secret = textAt(method, 'method') === 'authenticator' ? textAt(method, 'secret') : undefined;
+  const bytes = secret === undefined ? undefined : bytesOf(secret, 'base64');
+  return bytes === undefined ? undefined : new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
+}
+
+function oldMethod(record: Fields): Fields[] {
+  if (boolAt(record, 'twoFactorEnabled') !== true) return [];
+  return [{ method: 'authenticator', secret: record.twoFactorSecret }];
+}
+
+interface Parts {
+  hash: string;
+  salt: string;
+  /** As text; empty when it is absent. */
+  factor: string;
+}
+
+type Maker = (parts: Parts) => HashText;
+
+const MAKERS: Readonly<Record<string, Maker>> = {
+  bcrypt,
+  'salted-md5': digestOf('md5'),
+  'salted-sha256': digestOf('sha256'),
+  'salted-hmac-sha256': ({ hash, salt }) => ({ hash: `$hmac-sha256$${salt}$${hash}` }),
+  // The key is as long as the hash.
+  'salted-pbkdf2-hmac-sha256': pbkdf2Of('sha256'),
+  'salted-pbkdf2-hmac-sha256-512': pbkdf2Of('sha256'),
+  'salted-pbkdf2-hmac-sha512-512': pbkdf2Of('sha512'),
+  'phpass-md5': phpassOf('phpass-md5', '$P$', phpassMd5Hash),
+  'phpass-sha512': phpassOf('phpass-sha512', '$S$', (hash) => hash),
+  // The plugin in FusionAuth's WordPress guide stores the whole phpass text in base64.
+  'example-wordpress-phpass': wholeText('example-wordpress-phpass'),
+};
+
+/**
+ * The hash of a record that has a scheme: separate hash, salt and factor. Invalid parts are passed on unchanged, so
+ * that the scheme reports what is wrong with them.
+ */
+function hashOf(record: Fields, scheme: string): HashText {
+  const hash = textAt(record, 'password');
+  if (hash === undefined) return {};
+  const maker = Object.hasOwn(MAKERS, scheme) ? MAKERS[scheme] : undefined;
+  const parts = { hash, salt: textAt(record, 'salt') ?? '', factor: textAt(record, 'factor') ?? '' };
+  return maker === undefined ? unsupported(scheme) : maker(parts);
+}
+
+/** Salt and hash are in bcrypt's own base64: concatenated, they are the end of the standard bcrypt text. */
+function bcrypt({ hash, salt, factor }: Parts): HashText {
+  return { hash: hash.startsWith('$2') ? hash : `$2a$${factor.padStart(2, '0')}$${salt}${hash}` };
+}
+
+/** The digest of password and salt, digested repeatedly: `factor` rounds in all. */
+function digestOf(algorithm: string): Maker {
+  return ({ hash, salt, factor }) => ({ hash: `$salted-${algorithm}-suffix$r=${factor}$${salt}$${hash}` });
+}
+
+function pbkdf2Of(algorithm: string): Maker {
+  return ({ hash, salt, factor }) => ({ hash: `$pbkdf2-${algorithm}$${factor}$${salt}$${hash}` });
+}
+
+/** phpass writes the logarithm of the rounds as one character; FusionAuth writes their number. */
+function phpassOf(name: string, identifier: string, hashText: (hash: string) => string): Maker {
+  return ({ hash, salt, factor }) => {
+    const rounds = ALPHABET[Math.log2(Number(factor))];
+    const saltText = phpassSalt(salt);
+    if (rounds === undefined || saltText === undefined) return unsupported(name);
+    return { hash: `${identifier}${rounds}${saltText}${hashText(hash)}` };
+  };
+}
+
+/** Eight characters, also if they are encoded in base64. */
+function phpassSalt(salt: string): string | undefined {
+  const text = salt.length === 12 ? bytesOf(salt, 'base64')?.toString('latin1') : salt;
+  return text !== undefined && /^[./0-9A-Za-z]{8}$/.test(text) ? text : undefined;
+}
+
+/** phpass' own base64, or standard base64, which has other characters at the 22nd place. */
+function phpassMd5Hash(hash: string): string {
+  if (/^[./0-9A-Za-z]{21}[./01]$/.test(hash)) return hash;
+  const bytes = bytesOf(hash, 'base64');
+  return bytes?.length === 16 ? encodeCrypt64(bytes) : hash;
+}
+
+function wholeText(name: string): Maker {
+  return ({ hash }) => {
+    const text = bytesOf(hash, 'base64')?.toString('latin1') ?? '';
+    return schemeOf(text) === undefined ? unsupported(name) : { hash: text };
+  };
 }

@@ -1,250 +1,20 @@
-import { Secret as SecretOfTotp } from 'otpauth';
+import { Secret } from 'otpauth';
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
-/**
- * What a Keycloak user has in addition to the common fields: attributes, roles and groups.
- *
- * Attributes keep their names; one that is named like one of the lists becomes `attributes.<name>`, so that none is
- * lost.
- * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile
- */
-
-/** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
-const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
-/** Before 1.2, `clientRoles` was called `applicationRoles`. */
-const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
-
-/** The first value of an attribute; old exports have plain text in place of the list. */
-export function firstOf(attributes: Fields, name: string): string | undefined {
-  const value = valuesOf(attributes, name)[0];
-  const text = typeof value === 'string' ? value.trim() : '';
-  return text === '' ? undefined : text;
-}
-
-/** Every attribute without a field, and the user's roles and groups. Several values become a list. */
-export function metadataOf(record: Fields): Record<string, unknown> {
-  const attributes = objectAt(record, 'attributes');
-  const others = Object.keys(attributes).filter((name) => !TAKEN.includes(name));
-  return Object.fromEntries([
-    ...LISTS.map((name) => [name, isEmpty(record[name]) ? undefined : record[name]]),
-    ...others.map((name) => {
-      const values = valuesOf(attributes, name);
-      return [LISTS.includes(name) ? `attributes.${name}` : name, values.length > 1 ? values : values[0]];
-    }),
-  ]);
-}
-
-function valuesOf(attributes: Fields, name: string): unknown[] {
-  const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
-  if (Array.isArray(value)) return value;
-  return value === undefined || value === null ? [] : [value];
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
-}
-
-/**
- * Converts the password hash of a Keycloak credential to Modular Crypt Format.
- *
- * Keycloak writes salt and hash as padded base64, and derives as many bytes as the hash has. The number of rounds and
- * the parameters of argon2 are in separate fields. Extensions such as those for bcrypt put a complete Modular Crypt
- * text in place of the hash.
- * https://www.keycloak.org/docs/latest/server_admin/index.html#hashalgorithm
- */
-
-interface Secret {
-  value: string;
-  salt: string;
-  algorithm: string;
-  iterations: number;
-  parameters: Fields;
-}
-
-const PBKDF2: Readonly<Record<string, string>> = {
-  pbkdf2: 'sha1',
-  'pbkdf2-sha256': 'sha256',
-  'pbkdf2-sha512': 'sha512',
-};
-const ARGON2_VERSIONS: Readonly<Record<string, string>> = { '1.3': '19', '1.0': '16' };
-
-/** Empty when the credential holds no hash. */
-export function hashOf(credential: Fields): HashText {
-  const secret = secretOf(credential);
-  if (secret === undefined) return {};
-  const { value, algorithm } = secret;
-  if (value.startsWith('$')) return { hash: value };
-  // One extension omits the leading `$`.
-  if (/^argon2(id?|d)\$/.test(value)) return { hash: `$${value}` };
-  if (algorithm === 'argon2') return argon2(secret);
-  return Object.hasOwn(PBKDF2, algorithm) ? pbkdf2(secret) : unsupported(algorithm);
-}
-
-function secretOf(credential: Fields): Secret | undefined {
-  const isOld = textAt(credential, 'hashedSaltedValue') !== undefined;
-  const data = isOld ? credential : jsonAt(credential, 'credentialData');
-  const secret = isOld ? credential : jsonAt(credential, 'secretData');
-  const value = textAt(secret, isOld ? 'hashedSaltedValue' : 'value');
-  if (value === undefined) return undefined;
-  return {
-    value,
-    salt: textAt(secret, 'salt') ?? '',
-    // Before Keycloak named its algorithms, there was only this one.
-    algorithm: textAt(data, 'algorithm') ?? (isOld ? 'pbkdf2' : 'no-algorithm'),
-    iterations: numberAt(data, 'hashIterations') ?? 0,
-    parameters: objectAt(data, 'additionalParameters'),
-  };
-}
-
-/** Without rounds, or with -1, Keycloak itself cannot verify the hash, and its defaults have changed over the years. */
-function pbkdf2({ value, salt, algorithm, iterations }: Secret): HashText {
-  if (iterations < 1) return unsupported('pbkdf2-no-rounds');
-  const [saltBytes, digest] = [bytesOf(salt, 'base64'), bytesOf(value, 'base64')];
-  if (saltBytes === undefined || digest === undefined) return unsupported('pbkdf2-no-base64');
-  return { hash: pbkdf2Text(PBKDF2[algorithm] as string, iterations, saltBytes, digest) };
-}
-
-/** Version 1.0 is passed on unchanged, so that the service rejects it by name. */
-function argon2({ value, salt, iterations, parameters }: Secret): HashText {
-  const version = ARGON2_VERSIONS[parameter(parameters, 'version')];
-  const [type, memory, lanes] = ['type', 'memory', 'parallelism'].map((name) => parameter(parameters, name));
-  if (version === undefined || !type || !memory || !lanes || iterations < 1) return unsupported('argon2-no-cost');
-  return {
-    hash: `$argon2${type}$v=${version}$m=${memory},t=${iterations},p=${lanes}$${unpadded(salt)}$${unpadded(value)}`,
-  };
-}
-
-/** A parameter is a list of one text or, in realms written by hand, the text itself. */
-function parameter(parameters: Fields, name: string): string {
-  const value = parameters[name];
-  return textAt({ value: Array.isArray(value) ? value[0] : value }, 'value') ?? '';
-}
-
-/** Base64 without padding, as in the PHC string format. */
-function unpadded(base64: string): string {
-  return base64.replace(/=+$/, '');
-}
-
-/**
- * Converts the secret of a Keycloak authenticator app to base32.
- *
- * Trap: Keycloak's secret is a text whose bytes are the key. It looks like base32, but is not, unless `secretEncoding`
- * says so.
- * https://www.keycloak.org/docs/latest/server_admin/index.html#one-time-password-otp-policies
- */
-
-/** Undefined unless the credential gives 6-digit codes every 30 seconds by SHA-1, from a secret that is long enough. */
-export function totpOf(credential: Fields): string | undefined {
-  const isOld = typeof credential.hashedSaltedValue === 'string';
-  const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
-  const value = isOld ? credential.hashedSaltedValue : jsonAt(credential, 'secretData').value;
-  if (typeof value !== 'string' || !isUsual(data)) return undefined;
-  const read = readTotpSecret(inBase32(value, textAt(data, 'secretEncoding')));
-  return 'secret' in read ? read.secret : undefined;
-}
-
-/** Absent settings have the values of a new realm's policy. */
-function isUsual(data: Fields): boolean {
-  const isSha1 = /^(hmac)?sha-?1$/i.test(textAt(data, 'algorithm') ?? 'HmacSHA1');
-  const isTimed = (textAt(data, 'subType') ?? 'totp') === 'totp';
-  return isSha1 && isTimed && (numberAt(data, 'digits') ?? 6) === 6 && (numberAt(data, 'period') ?? 30) === 30;
-}
-
-function inBase32(value: string, encoding: string | undefined): string {
-  if (encoding === undefined) return SecretOfTotp.fromUTF8(value).base32;
-  return encoding.toUpperCase() === 'BASE32' ? value : '';
-}
-
-/**
- * A user's credentials in Keycloak: the first password and the first authenticator app are imported.
- *
- * They come in three forms: JSON texts `secretData` and `credentialData` (Keycloak 8 and later), separate fields such
- * as `hashedSaltedValue` (before), and a plain `value` (realms written by hand).
- * https://www.keycloak.org/docs-api/latest/rest-api/index.html#CredentialRepresentation
- */
-
-const PLACEHOLDER: Note = {
-  id: 'PASSWORD-PLACEHOLDER',
-  message: 'The password is a placeholder for an environment variable, which only Keycloak replaces; it is dropped.',
-};
-const FEDERATED: Note = {
-  id: 'PASSWORD-NOT-EXPORTED',
-  message: 'A user federation such as LDAP keeps the password; it is not in the export.',
-};
-const CREDENTIAL_DROPPED: Note = {
-  id: 'CREDENTIAL-DROPPED',
-  message: 'Passkeys, recovery codes and all credentials other than a password and an authenticator app are dropped.',
-};
-
-const PASSWORD = 'password';
-/** `totp` and `hotp` are the types of old exports. */
-const APPS = ['otp', 'totp', 'hotp'];
-/** Former passwords, which Keycloak keeps to prevent their reuse. */
-const HISTORY = 'password-history';
-
-type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totp'> & { notes: Note[] };
-
-export function credentialsOf(record: Fields): Taken {
-  const credentials = inOrder(objectsAt(record, 'credentials'));
-  const ofTypes = (...types: string[]) => credentials.filter((credential) => types.includes(typeOf(credential)));
-  const [password] = ofTypes(PASSWORD);
-  const isFederated = textAt(record, 'federationLink') !== undefined;
-  const taken: Taken = password ? passwordOf(password) : { notes: isFederated ? [FEDERATED] : [] };
-  const apps = ofTypes(...APPS);
-  taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
-  // `totp` says that the user has an app, whether or not its secret is in the export.
-  const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
-  if (apps.length > 1 || (hasApp && taken.totp === undefined)) taken.notes.push(SECOND_FACTOR_LOST);
-  const known = ofTypes(PASSWORD, HISTORY, ...APPS);
-  if (known.length < credentials.length) taken.notes.push(CREDENTIAL_DROPPED);
-  return taken;
-}
-
-/** Keycloak asks for the credential with the lowest number first; exports without numbers are already in that order. */
-function inOrder(credentials: Fields[]): Fields[] {
-  const rank = (credential: Fields) => numberAt(credential, 'priority') ?? Number.MAX_SAFE_INTEGER;
-  return credentials.sort((a, b) => rank(a) - rank(b));
-}
-
-function typeOf(credential: Fields): string {
-  return textAt(credential, 'type') ?? PASSWORD;
-}
-
-function passwordOf(credential: Fields): Taken {
-  const { value } = credential;
-  const passwordChangeRequired = boolAt(credential, 'temporary') === true;
-  if (typeof value !== 'string' || value === '') {
-    const { hash, notes = [] } = hashOf(credential);
-    return { passwordChangeRequired, hash, notes: [...notes] };
-  }
-  // Without its replacement, the placeholder is a password known to every reader of the file.
-  if (/^\$\{.*\}$/.test(value)) return { passwordChangeRequired, notes: [PLACEHOLDER] };
-  return { passwordChangeRequired, password: value, notes: [] };
-}
 
 /**
  * Keycloak: users of realm exports, users files, realms written by hand, and the admin API.
  *
  * Guarantee: a user who could not log in to Keycloak cannot log in here. A user without `enabled` is disabled in both.
- *
  * https://www.keycloak.org/server/importExport
- * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
+ * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation, …#CredentialRepresentation
+ * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile, …#hashalgorithm, …#one-time-password-otp-policies
  */
 
-const ACTION_DROPPED: Note = {
-  id: 'REQUIRED-ACTION-DROPPED',
-  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have no counterpart here; they are dropped.',
-};
-
-/** Actions with a counterpart: a required password change, and the mail that every unverified address gets. */
-const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
-const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
-
-export const keycloak: Source = {
+export const keycloak: ExportFormat = {
   name: 'keycloak',
   title: 'Keycloak',
   formats: ['json', 'ndjson'],
@@ -264,12 +34,6 @@ export const keycloak: Source = {
   converter: () => convert,
 };
 
-const REALM_ONLY = 'A realm without users; an export in several files has them in <realm>-users-0.json and so on.';
-
-function isRealm(record: Fields): boolean {
-  return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
-}
-
 /**
  * Whether a named realm contains the record: realms written by hand may hold no more of a user than name and address.
  */
@@ -278,11 +42,25 @@ function isOfRealm(record: Fields): boolean {
   return hasName && textAt(objectAt(record, CONTEXT), 'realm') !== undefined;
 }
 
+function isRealm(record: Fields): boolean {
+  return typeof record.realm === 'string' && (Array.isArray(record.users) || 'keycloakVersion' in record);
+}
+
 function isWrittenByHand(record: Fields): boolean {
   return ['credentials', 'requiredActions', 'realmRoles', 'federatedIdentities'].some((key) =>
     Array.isArray(record[key]),
   );
 }
+
+const ACTION_DROPPED: Note = {
+  id: 'REQUIRED-ACTION-DROPPED',
+  message: 'Required actions other than UPDATE_PASSWORD and VERIFY_EMAIL have no counterpart here; they are dropped.',
+};
+
+/** Actions with a counterpart: a required password change, and the mail that every unverified address gets. */
+const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
+const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
+const REALM_ONLY = 'A realm without users; an export in several files has them in <realm>-users-0.json and so on.';
 
 function convert(record: Fields): Person | Skipped {
   if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
@@ -319,9 +97,220 @@ function actionsOf(record: Fields): string[] {
   return actions.filter((action) => typeof action === 'string').map((action) => action.toUpperCase());
 }
 
+/** The first value of an attribute; old exports have plain text in place of the list. */
+function firstOf(attributes: Fields, name: string): string | undefined {
+  const value = valuesOf(attributes, name)[0];
+  const text = typeof value === 'string' ? value.trim() : '';
+  return text === '' ? undefined : text;
+}
+
+function valuesOf(attributes: Fields, name: string): unknown[] {
+  const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+  if (Array.isArray(value)) return value;
+  return value === undefined || value === null ? [] : [value];
+}
+
 function linkOf(identity: Fields): ProviderLink[] {
   const provider = textAt(identity, 'identityProvider');
   const externalUserId = textAt(identity, 'userId');
   if (provider === undefined || externalUserId === undefined) return [];
   return [{ provider, externalUserId, displayName: textAt(identity, 'userName') }];
+}
+
+/** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
+const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
+/** Before 1.2, `clientRoles` was called `applicationRoles`. */
+const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
+
+/**
+ * Every attribute without a field, and the user's roles and groups. Several values become a list. An attribute that is
+ * named like one of these lists becomes `attributes.<name>`, so that none is lost.
+ */
+function metadataOf(record: Fields): Record<string, unknown> {
+  const attributes = objectAt(record, 'attributes');
+  const others = Object.keys(attributes).filter((name) => !TAKEN.includes(name));
+  return Object.fromEntries([
+    ...LISTS.map((name) => [name, isEmpty(record[name]) ? undefined : record[name]]),
+    ...others.map((name) => {
+      const values = valuesOf(attributes, name);
+      return [LISTS.includes(name) ? `attributes.${name}` : name, values.length > 1 ? values : values[0]];
+    }),
+  ]);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
+}
+
+type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totp'> & { notes: Note[] };
+
+const FEDERATED: Note = {
+  id: 'PASSWORD-NOT-EXPORTED',
+  message: 'A user federation such as LDAP keeps the password; it is not in the export.',
+};
+
+const CREDENTIAL_DROPPED: Note = {
+  id: 'CREDENTIAL-DROPPED',
+  message: 'Passkeys, recovery codes and all credentials other than a password and an authenticator app are dropped.',
+};
+
+const PASSWORD = 'password';
+/** `totp` and `hotp` are the types of old exports. */
+const APPS = ['otp', 'totp', 'hotp'];
+/** Former passwords, which Keycloak keeps to prevent their reuse. */
+const HISTORY = 'password-history';
+
+/**
+ * The first password and the first authenticator app. Credentials come in three forms: JSON texts `secretData` and
+ * `credentialData` (Keycloak 8 and later), separate fields such as `hashedSaltedValue` (before), and a plain `value`
+ * (realms written by hand).
+ */
+function credentialsOf(record: Fields): Taken {
+  const credentials = inOrder(objectsAt(record, 'credentials'));
+  const ofTypes = (...types: string[]) => credentials.filter((credential) => types.includes(typeOf(credential)));
+  const [password] = ofTypes(PASSWORD);
+  const isFederated = textAt(record, 'federationLink') !== undefined;
+  const taken: Taken = password ? passwordOf(password) : { notes: isFederated ? [FEDERATED] : [] };
+  const apps = ofTypes(...APPS);
+  taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
+  // `totp` says that the user has an app, whether or not its secret is in the export.
+  const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
+  if (apps.length > 1 || (hasApp && taken.totp === undefined)) taken.notes.push(SECOND_FACTOR_LOST);
+  const known = ofTypes(PASSWORD, HISTORY, ...APPS);
+  if (known.length < credentials.length) taken.notes.push(CREDENTIAL_DROPPED);
+  return taken;
+}
+
+/** Keycloak asks for the credential with the lowest number first; exports without numbers are already in that order. */
+function inOrder(credentials: Fields[]): Fields[] {
+  const rank = (credential: Fields) => numberAt(credential, 'priority') ?? Number.MAX_SAFE_INTEGER;
+  return credentials.sort((a, b) => rank(a) - rank(b));
+}
+
+function typeOf(credential: Fields): string {
+  return textAt(credential, 'type') ?? PASSWORD;
+}
+
+const PLACEHOLDER: Note = {
+  id: 'PASSWORD-PLACEHOLDER',
+  message: 'The password is a placeholder for an environment variable, which only Keycloak replaces; it is dropped.',
+};
+
+function passwordOf(credential: Fields): Taken {
+  const { value } = credential;
+  const passwordChangeRequired = boolAt(credential, 'temporary') === true;
+  if (typeof value !== 'string' || value === '') {
+    const { hash, notes = [] } = hashOf(credential);
+    return { passwordChangeRequired, hash, notes: [...notes] };
+  }
+  // Without its replacement, the placeholder is a password known to every reader of the file.
+  if (/^\$\{.*\}$/.test(value)) return { passwordChangeRequired, notes: [PLACEHOLDER] };
+  return { passwordChangeRequired, password: value, notes: [] };
+}
+
+const PBKDF2: Readonly<Record<string, string>> = {
+  pbkdf2: 'sha1',
+  'pbkdf2-sha256': 'sha256',
+  'pbkdf2-sha512': 'sha512',
+};
+
+/**
+ * The hash of a credential in Modular Crypt Format; empty when the credential holds none.
+ *
+ * Keycloak writes salt and hash as padded base64, and derives as many bytes as the hash has. The number of rounds and
+ * the parameters of argon2 are in separate fields. Extensions such as those for bcrypt put a complete Modular Crypt
+ * text in place of the hash.
+ */
+function hashOf(credential: Fields): HashText {
+  const secret = secretOf(credential);
+  if (secret === undefined) return {};
+  const { value, algorithm } = secret;
+  if (value.startsWith('$')) return { hash: value };
+  // One extension omits the leading `$`.
+  if (/^argon2(id?|d)\$/.test(value)) return { hash: `$${value}` };
+  if (algorithm === 'argon2') return argon2(secret);
+  return Object.hasOwn(PBKDF2, algorithm) ? pbkdf2(secret) : unsupported(algorithm);
+}
+
+interface StoredHash {
+  value: string;
+  salt: string;
+  algorithm: string;
+  iterations: number;
+  parameters: Fields;
+}
+
+function secretOf(credential: Fields): StoredHash | undefined {
+  const isOld = textAt(credential, 'hashedSaltedValue') !== undefined;
+  const data = isOld ? credential : jsonAt(credential, 'credentialData');
+  const secret = isOld ? credential : jsonAt(credential, 'secretData');
+  const value = textAt(secret, isOld ? 'hashedSaltedValue' : 'value');
+  if (value === undefined) return undefined;
+  return {
+    value,
+    salt: textAt(secret, 'salt') ?? '',
+    // Before Keycloak named its algorithms, there was only this one.
+    algorithm: textAt(data, 'algorithm') ?? (isOld ? 'pbkdf2' : 'no-algorithm'),
+    iterations: numberAt(data, 'hashIterations') ?? 0,
+    parameters: objectAt(data, 'additionalParameters'),
+  };
+}
+
+const ARGON2_VERSIONS: Readonly<Record<string, string>> = { '1.3': '19', '1.0': '16' };
+
+/** Version 1.0 is passed on unchanged, so that the service rejects it by name. */
+function argon2({ value, salt, iterations, parameters }: StoredHash): HashText {
+  const version = ARGON2_VERSIONS[parameter(parameters, 'version')];
+  const [type, memory, lanes] = ['type', 'memory', 'parallelism'].map((name) => parameter(parameters, name));
+  if (version === undefined || !type || !memory || !lanes || iterations < 1) return unsupported('argon2-no-cost');
+  return {
+    hash: `$argon2${type}$v=${version}$m=${memory},t=${iterations},p=${lanes}$${unpadded(salt)}$${unpadded(value)}`,
+  };
+}
+
+/** A parameter is a list of one text or, in realms written by hand, the text itself. */
+function parameter(parameters: Fields, name: string): string {
+  const value = parameters[name];
+  return textAt({ value: Array.isArray(value) ? value[0] : value }, 'value') ?? '';
+}
+
+/** Base64 without padding, as in the PHC string format. */
+function unpadded(base64: string): string {
+  return base64.replace(/=+$/, '');
+}
+
+/** Without rounds, or with -1, Keycloak itself cannot verify the hash, and its defaults have changed over the years. */
+function pbkdf2({ value, salt, algorithm, iterations }: StoredHash): HashText {
+  if (iterations < 1) return unsupported('pbkdf2-no-rounds');
+  const [saltBytes, digest] = [bytesOf(salt, 'base64'), bytesOf(value, 'base64')];
+  if (saltBytes === undefined || digest === undefined) return unsupported('pbkdf2-no-base64');
+  return { hash: pbkdf2Text(PBKDF2[algorithm] as string, iterations, saltBytes, digest) };
+}
+
+/**
+ * The secret of an authenticator app in base32; undefined unless the app gives 6-digit codes every 30 seconds by SHA-1,
+ * from a secret that is long enough.
+ *
+ * Trap: Keycloak's secret is a text whose bytes are the key. It looks like base32, but is not, unless `secretEncoding`
+ * says so.
+ */
+function totpOf(credential: Fields): string | undefined {
+  const isOld = typeof credential.hashedSaltedValue === 'string';
+  const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
+  const value = isOld ? credential.hashedSaltedValue : jsonAt(credential, 'secretData').value;
+  if (typeof value !== 'string' || !isUsual(data)) return undefined;
+  const read = readTotpSecret(inBase32(value, textAt(data, 'secretEncoding')));
+  return 'secret' in read ? read.secret : undefined;
+}
+
+/** Absent settings have the values of a new realm's policy. */
+function isUsual(data: Fields): boolean {
+  const isSha1 = /^(hmac)?sha-?1$/i.test(textAt(data, 'algorithm') ?? 'HmacSHA1');
+  const isTimed = (textAt(data, 'subType') ?? 'totp') === 'totp';
+  return isSha1 && isTimed && (numberAt(data, 'digits') ?? 6) === 6 && (numberAt(data, 'period') ?? 30) === 30;
+}
+
+function inBase32(value: string, encoding: string | undefined): string {
+  if (encoding === undefined) return Secret.fromUTF8(value).base32;
+  return encoding.toUpperCase() === 'BASE32' ? value : '';
 }

@@ -1,8 +1,7 @@
-import type { Person, Skipped } from '../entry.ts';
+import type { Person } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { textAt } from '../values.ts';
-import { filledCells, isDated, otherColumns, usualColumns } from './users-table.ts';
+import type { Fields } from '../source.ts';
+import { type Around, isDated, tableSource, verifiedOn } from './table.ts';
 
 /**
  * Laravel: the `users` table of its starter kits, as Eloquent's JSON, NDJSON or CSV.
@@ -12,22 +11,16 @@ import { filledCells, isDated, otherColumns, usualColumns } from './users-table.
  * Secrets of second factors (Fortify) are encrypted with the application's key and are not imported.
  */
 
-const KNOWN: ReadonlySet<string> = new Set([
-  'email_verified_at',
-  'password',
-  'remember_token',
-  'two_factor_secret',
-  'two_factor_recovery_codes',
-  'two_factor_confirmed_at',
-]);
-
-export const laravel: Source = {
+export const laravel = tableSource({
   name: 'laravel',
   title: 'Laravel',
-  formats: ['json', 'ndjson', 'csv'],
+  hasUsualColumns: true,
   recognizes,
-  converter: () => convert,
-};
+  skip: (row) => (isDated(row, 'deleted_at') ? 'The user is deleted (deleted_at).' : undefined),
+  columns: { emailVerified: verifiedOn('email_verified_at'), hash: 'password' },
+  parts: [factorOf],
+  dropped: 'email_verified_at remember_token two_factor_secret two_factor_recovery_codes two_factor_confirmed_at',
+});
 
 function recognizes(record: Fields): number {
   const has = (name: string) => Object.hasOwn(record, name);
@@ -37,20 +30,8 @@ function recognizes(record: Fields): number {
   return has('remember_token') && has('password') ? 0.8 : 0;
 }
 
-function convert(record: Fields): Person | Skipped {
-  const row = filledCells(record);
-  if (isDated(row, 'deleted_at')) return { skip: 'The user is deleted (deleted_at).' };
-  return {
-    ...usualColumns(row),
-    emailVerified: Object.hasOwn(record, 'email_verified_at') ? isDated(row, 'email_verified_at') : undefined,
-    hash: textAt(row, 'password'),
-    metadata: otherColumns(row, KNOWN),
-    notes: hasSecondFactor(record, row) ? [SECOND_FACTOR_LOST] : [],
-  };
-}
-
 /** An unconfirmed secret is not in use. */
-function hasSecondFactor(record: Fields, row: Fields): boolean {
+function factorOf(row: Fields, { record }: Around): Partial<Person> {
   const isConfirmed = !Object.hasOwn(record, 'two_factor_confirmed_at') || isDated(row, 'two_factor_confirmed_at');
-  return Object.hasOwn(row, 'two_factor_secret') && isConfirmed;
+  return { notes: Object.hasOwn(row, 'two_factor_secret') && isConfirmed ? [SECOND_FACTOR_LOST] : [] };
 }

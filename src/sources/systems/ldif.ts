@@ -1,303 +1,21 @@
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
-import { bytesOf as bytesOfOfPassword, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { Fields, Format, Source } from '../source.ts';
-import { numberAt, textAt } from '../values.ts';
-/**
- * Active Directory's `objectGUID`: sixteen bytes, with the first three groups in little-endian order (MS-DTYP section
- * 2.3.4.2).
- */
-
-/**
- * The GUID as Microsoft's tools write it (`b3a8e1f0-…`); undefined when the value is not sixteen bytes.
- * @param value its bytes as the LDIF reader returns them: decoded as UTF-8 if valid, else one character per byte
- */
-export function guidText(value: string | undefined): string | undefined {
-  const bytes = value === undefined ? undefined : bytesOf(value);
-  if (bytes === undefined) return undefined;
-  const groups = [bytes.subarray(0, 4).reverse(), bytes.subarray(4, 6).reverse(), bytes.subarray(6, 8).reverse()];
-  return [...groups, bytes.subarray(8, 10), bytes.subarray(10)].map((group) => group.toString('hex')).join('-');
-}
-
-function bytesOf(value: string): Buffer | undefined {
-  const utf8 = Buffer.from(value);
-  if (utf8.length === 16) return utf8;
-  return /^[\0-\xff]{16}$/.test(value) ? Buffer.from(value, 'latin1') : undefined;
-}
-
-/** Values of an LDIF entry, whose attributes are lists of texts. */
-
-/** All values of an attribute, unchanged. */
-export function valuesOf(entry: Fields, attribute: string): string[] {
-  const values = Object.hasOwn(entry, attribute) ? entry[attribute] : undefined;
-  return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [];
-}
-
-/** The first value of the first of these attributes that has one. */
-export function firstOf(entry: Fields, ...attributes: string[]): string | undefined {
-  for (const attribute of attributes) {
-    for (const value of valuesOf(entry, attribute)) {
-      const text = textAt({ value }, 'value');
-      if (text !== undefined) return text;
-    }
-  }
-  return undefined;
-}
-
-/** Boolean of RFC 4517 section 3.3.3. */
-export function isTrue(entry: Fields, attribute: string): boolean {
-  return firstOf(entry, attribute)?.toUpperCase() === 'TRUE';
-}
-
-export function integerOf(entry: Fields, attribute: string): number | undefined {
-  return numberAt({ value: firstOf(entry, attribute) }, 'value');
-}
-
-/** Object classes in lower case. */
-export function classesOf(entry: Fields): Set<string> {
-  return new Set(valuesOf(entry, 'objectclass').map((name) => name.trim().toLowerCase()));
-}
-
-/**
- * Tells which entries of a directory are persons: by known object classes, else by their attributes, as many
- * directories have custom classes.
- *
- * RFC 4519 (person, organizationalPerson, residentialPerson), RFC 2798 (inetOrgPerson), RFC 2307 (posixAccount), RFC
- * 4524 (account), RFC 1274 (pilotPerson)
- */
-
-/** Persons who can sign in, and persons of an address book; Active Directory's contacts are excluded below. */
-const PERSON_CLASSES = [
-  ...['person', 'organizationalperson', 'residentialperson', 'inetorgperson', 'pilotperson', 'newpilotperson'],
-  ...['posixaccount', 'user', 'inetuser', 'account'],
-];
-/** Whatever its other classes, such an entry is not a person who signs in. */
-const OTHER_CLASSES = [
-  ...['computer', 'contact', 'group', 'groupofnames', 'ipahost', 'ipaservice', 'device', 'trusteddomain'],
-  ...['organizationalrole', 'msds-managedserviceaccount', 'msds-groupmanagedserviceaccount'],
-];
-/** Parts of class names for other things; a directory's own configuration has prefixes. */
-const THINGS =
-  /group|unit|organi[sz]ation|country|locality|domain|dcobject|role|list|alias|referral|subentry|policy|container|service|application|device|host|machine|computer|server|printer|network|protocol|rpc|zone|config|schema|^olc|^monitor|^olm|^nis|^automount/;
-/** Auxiliary classes do not tell what an entry is: each may be added to a person. */
-const AUXILIARY = ['hostobject', 'authorizedserviceobject', 'domainrelatedobject', 'extensibleobject'];
-/** Parts of class names for people: `acmeOrganizationalPerson` is not an organization. */
-const PEOPLE = /person|people|user|employee|student|staff|customer|subscriber/;
-const MEMBERS = ['member', 'uniquemember', 'memberuid', 'rfc822mailmember', 'mgrprfc822mailmember', 'memberurl'];
-const NAMES_TO_SIGN_IN = ['uid', 'userid', 'samaccountname', 'userprincipalname', 'mail', 'rfc822mailbox'];
-
-export function isPerson(entry: Fields): boolean {
-  const classes = classesOf(entry);
-  if (OTHER_CLASSES.some((name) => classes.has(name))) return false;
-  if (PERSON_CLASSES.some((name) => classes.has(name))) return true;
-  if (MEMBERS.some((name) => valuesOf(entry, name).length > 0)) return false;
-  const signsIn = firstOf(entry, ...NAMES_TO_SIGN_IN) !== undefined;
-  if (classes.size === 0) return signsIn && firstOf(entry, 'cn', 'sn') !== undefined;
-  const names = [...classes].filter((name) => !AUXILIARY.includes(name));
-  const hasSurname = firstOf(entry, 'sn', 'surname') !== undefined;
-  const isPeople = hasSurname && names.some((name) => PEOPLE.test(name));
-  if (!isPeople && names.some((name) => THINGS.test(name))) return false;
-  // Only persons have a surname.
-  return hasSurname || (signsIn && isCalled(entry));
-}
-
-/** Anything may have a common name, so it counts only together with a password. */
-function isCalled(entry: Fields): boolean {
-  if (firstOf(entry, 'givenname', 'gn') !== undefined) return true;
-  return firstOf(entry, 'cn', 'displayname') !== undefined && firstOf(entry, 'userpassword') !== undefined;
-}
-
-/**
- * The attributes of a directory entry without a field: kept under their names in lower case. Several values become a
- * list.
- *
- * The servers' bookkeeping, binary values and (by attribute name) secrets are left out.
- */
-
-/** Attributes that become fields, and those that tell what kind of entry it is. */
-const TAKEN =
-  'dn objectclass uid userid samaccountname cn givenname gn sn surname displayname gecos preferredlanguage entryuuid objectguid ' +
-  'mobile useraccountcontrol nsaccountlock inetuserstatus shadowexpire accountexpires logindisabled lockedbyintruder ' +
-  'loginexpirationtime ds-pwp-account-disabled ds-pwp-account-expiration-time';
-
-/** Operational attributes of OpenLDAP, 389 Directory Server, FreeIPA and Active Directory. */
-const BOOKKEEPING =
-  'createtimestamp modifytimestamp creatorsname modifiersname entrycsn entrydn entryid entryusn structuralobjectclass ' +
-  'subschemasubentry hassubordinates contextcsn numsubordinates parentid nsuniqueid passwordgraceusertime authtimestamp ' +
-  'whencreated whenchanged usncreated usnchanged instancetype objectcategory objectsid primarygroupid badpasswordtime ' +
-  'lastlogon lastlogontimestamp lastlogoff logoncount codepage countrycode admincount dscorepropagationdata lockouttime ' +
-  'distinguishedname name samaccounttype iscriticalsystemobject mepmanagedentry logontime logintime loginintruderattempts ' +
-  'shadowlastchange shadowmin shadowmax shadowwarning shadowinactive shadowflag acctflags';
-
-const LEFT_OUT = new Set(`${TAKEN} ${BOOKKEEPING}`.split(' '));
-
-/** Prefixes of attributes: Kerberos, Samba, FreeIPA's own, Exchange, password policies and states. */
-const FAMILIES = /^(?:krb|samba|ipa(?!uniqueid|sshpubkey)|ms-?ds-|msexch|pwd|ds-|nsds|oath)/;
-const SECRET = /password|passwd|pwd|secret(?!ary)|privatekey|credential|token|hash|pin$/;
-const BINARY = /certificate|photo|pkcs12|^audio$|^logo$|^thumbnail/;
-/** Control characters, except tabs and line breaks. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary values from text
-const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
-
-export function metadataOf(entry: Fields): Fields {
-  const kept: Fields = {};
-  for (const name of Object.keys(entry)) {
-    if (LEFT_OUT.has(name) || FAMILIES.test(name) || SECRET.test(name) || BINARY.test(name)) continue;
-    const values = valuesOf(entry, name).filter((value) => value !== '' && !CONTROL.test(value));
-    if (values.length > 0) kept[name] = values.length === 1 ? values[0] : values;
-  }
-  return kept;
-}
-
-/**
- * The password of a directory entry. `userPassword` may hold several values: each is a hash, a plain password, or a
- * mark that another system checks the password.
- *
- * RFC 4519 section 2.41, RFC 2307 section 5.3; 389 Directory Server's `{PBKDF2_SHA256}`: pbkdf2_pwd.c of
- * https://github.com/389ds/389-ds-base.
- */
-
-const PASSWORD_ELSEWHERE: Note = {
-  id: 'PASSWORD-ELSEWHERE',
-  message: 'Another system (SASL, Kerberos) checks this password, or the directory has locked it; it is not imported.',
-};
-const SECOND_PASSWORD: Note = {
-  id: 'SECOND-PASSWORD-DROPPED',
-  message: 'The entry has several passwords; only one is imported.',
-};
-
-/** A hash, or a plain password. */
-export interface LdifPassword extends HashText {
-  password?: string;
-  /** The hash has a prefix that locks the account. */
-  isLocked?: boolean;
-}
-
-const SCHEME = /^\{([A-Za-z0-9._/-]+)\}(.*)$/s;
-const CLEAR = ['CLEAR', 'CLEARTEXT', 'PLAIN'];
-const ELSEWHERE = ['SASL', 'KERBEROS', 'RADIUS', 'UNIX', 'NONE'];
-/** What passwd(1) puts before a hash, or in its place, to lock it; `*LK*` and `*NP*` are Solaris' marks. */
-const LOCK = /^(?:\*LK\*|\*NP\*|[!*])+/;
-
-export function passwordOf(entry: Fields): LdifPassword {
-  const all = valuesOf(entry, 'userpassword')
-    .filter((value) => value !== '')
-    .map((value) => passwordOfValue(unfold(value)));
-  const usable = all.filter(({ hash, password }) => password !== undefined || schemeOf(hash ?? '') !== undefined);
-  const [best = all[0] ?? {}] = [...usable.filter(({ hash }) => hash !== undefined), ...usable];
-  return usable.length > 1 ? { ...best, notes: [...(best.notes ?? []), SECOND_PASSWORD] } : best;
-}
-
-/** Some tools write the value in base64, but omit the second colon that marks it as such. */
-function unfold(value: string): string {
-  if (!/^e[0-3][A-Za-z0-9+/]+={0,2}$/.test(value)) return value;
-  const text = bytesOfOfPassword(value, 'base64')?.toString('latin1') ?? value;
-  return SCHEME.test(text) ? text : value;
-}
-
-function passwordOfValue(value: string): LdifPassword {
-  const [, scheme, body = ''] = SCHEME.exec(value) ?? [];
-  if (scheme === undefined) return isHash(value) ? { hash: value } : { password: value };
-  const name = scheme.toUpperCase();
-  if (CLEAR.includes(name)) return body === '' ? {} : { password: body };
-  if (ELSEWHERE.includes(name)) return { notes: [PASSWORD_ELSEWHERE] };
-  if (name === 'CRYPT') return crypt(body);
-  if (name === 'PBKDF2_SHA256') return pbkdf2Of389(body);
-  return schemeOf(value) === undefined ? unsupported(name) : { hash: value };
-}
-
-/** Without a scheme, the value is a plain password to the directory. Only what can hardly be one counts as a hash. */
-function isHash(value: string): boolean {
-  return schemeOf(value) !== undefined && (namedHash(value) !== undefined || /^[0-9a-f]{32,}$/i.test(value));
-}
-
-function crypt(body: string): LdifPassword {
-  const hash = body.replace(LOCK, '');
-  // `x` refers to another file.
-  if (hash === '' || hash === 'x') return { notes: [PASSWORD_ELSEWHERE] };
-  return { hash: `{CRYPT}${hash}`, ...(hash === body ? {} : { isLocked: true }) };
-}
-
-/** Four bytes of rounds, 64 of salt, 256 of hash. */
-const ROUNDS_BYTES = 4;
-const SALT_BYTES = 64;
-const HASH_BYTES = 256;
-/** Each block of PBKDF2's output depends on the whole password, so the first one verifies as much as all eight. */
-const BLOCK_BYTES = 32;
-
-function pbkdf2Of389(body: string): HashText {
-  const bytes = bytesOfOfPassword(body, 'base64');
-  if (bytes?.length !== ROUNDS_BYTES + SALT_BYTES + HASH_BYTES) return unsupported('PBKDF2_SHA256-389');
-  const salt = bytes.subarray(ROUNDS_BYTES, ROUNDS_BYTES + SALT_BYTES);
-  const block = bytes.subarray(ROUNDS_BYTES + SALT_BYTES).subarray(0, BLOCK_BYTES);
-  return { hash: pbkdf2Text('sha256', bytes.readUInt32BE(0), salt, block) };
-}
-
-/**
- * Whether an account in a directory is disabled, locked or expired, by the attributes of OpenLDAP (slapo-ppolicy), 389
- * Directory Server and FreeIPA, Active Directory, PingDS and OpenDJ, eDirectory, and shadow(5).
- *
- * An expired account is imported as inactive: a user who cannot sign in there must not be able to sign in here.
- */
-
-const DISABLED = ['nsaccountlock', 'ds-pwp-account-disabled', 'logindisabled'];
-
-// https://learn.microsoft.com/windows/win32/adschema/a-useraccountcontrol
-const UAC_DISABLED = 0x2;
-const UAC_LOCKED = 0x10;
-
-const DAY_MS = 86_400_000;
-/** FILETIME counts units of 100 ns since 1601. */
-const FILETIME_PER_MS = 10_000;
-const FILETIME_1970_MS = 11_644_473_600_000;
-
-/** @param now milliseconds since 1970 */
-export function stateOf(entry: Fields, now: number): Person['state'] {
-  const control = integerOf(entry, 'useraccountcontrol') ?? 0;
-  if (DISABLED.some((attribute) => isTrue(entry, attribute))) return 'inactive';
-  if ((control & UAC_DISABLED) !== 0 || /^(inactive|deleted)$/i.test(firstOf(entry, 'inetuserstatus') ?? '')) {
-    return 'inactive';
-  }
-  if (endOf(entry).some((end) => end <= now)) return 'inactive';
-  const isLocked = firstOf(entry, 'pwdaccountlockedtime') !== undefined || isTrue(entry, 'lockedbyintruder');
-  return isLocked || (control & UAC_LOCKED) !== 0 ? 'locked' : undefined;
-}
-
-/** When the account expires: shadow(5) counts days, Active Directory uses FILETIME, FreeIPA and others write a time. */
-function endOf(entry: Fields): number[] {
-  const days = integerOf(entry, 'shadowexpire') ?? -1;
-  const filetime = Number(firstOf(entry, 'accountexpires') ?? 0);
-  const written = firstOf(entry, 'krbprincipalexpiration', 'ds-pwp-account-expiration-time', 'loginexpirationtime');
-  return [
-    ...(days > 0 ? [days * DAY_MS] : []),
-    // Zero means never; so does the largest number, which is a date in the far future.
-    ...(filetime > 0 ? [filetime / FILETIME_PER_MS - FILETIME_1970_MS] : []),
-    ...(written === undefined ? [] : momentsOf(written)),
-  ];
-}
-
-/** GeneralizedTime of RFC 4517 section 3.3.13, as servers write it: `20260301000000Z`. */
-function momentsOf(text: string): number[] {
-  const [, year, month, day, hour, minute, second = '0'] =
-    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(?:[.,]\d+)?Z$/.exec(text) ?? [];
-  if (year === undefined) return [];
-  return [Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))];
-}
+import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
+import type { ExportFormat, Fields, Format } from '../source.ts';
+import { fieldNames, numberAt, textAt } from '../values.ts';
 
 /**
  * LDIF: the persons among the entries of a directory, such as OpenLDAP, 389 Directory Server, FreeIPA or Active
  * Directory.
  *
  * Guarantee: entries that are not persons, such as groups and computers, are skipped. Attributes without a field are
- * kept as metadata, except for secrets. RFC 2849 (LDIF); attributes: RFC 4519 and 2798 (person, inetOrgPerson), RFC
- * 2307 (posixAccount),
+ * kept as metadata, except for secrets.
+ * RFC 2849 (LDIF); RFC 4519 (person, organizationalPerson, residentialPerson, userPassword), RFC 2798 (inetOrgPerson),
+ * RFC 2307 (posixAccount), RFC 4524 (account), RFC 1274 (pilotPerson);
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
 
-const NO_PERSON: Skipped = { skip: 'An entry that is not a person, such as a group, a computer or a unit.' };
-const DELETED: Skipped = { skip: 'A deleted person that the directory keeps.' };
-
-export const ldif: Source = {
+export const ldif: ExportFormat = {
   name: 'ldif',
   title: 'LDIF (LDAP, Active Directory, FreeIPA)',
   formats: ['ldif'],
@@ -308,6 +26,8 @@ export const ldif: Source = {
   },
 };
 
+const NO_PERSON: Skipped = { skip: 'An entry that is not a person, such as a group, a computer or a unit.' };
+const DELETED: Skipped = { skip: 'A deleted person that the directory keeps.' };
 /** FreeIPA has separate trees for removed users and for new ones; Active Directory marks deleted entries. */
 const PRESERVED = /,cn=deleted users,cn=accounts,cn=provisioning,/i;
 const STAGED = /,cn=staged users,cn=accounts,cn=provisioning,/i;
@@ -338,6 +58,17 @@ function convert(entry: Fields, now: number): Person | Skipped {
   };
 }
 
+/** Boolean of RFC 4517 section 3.3.3. */
+function isTrue(entry: Fields, attribute: string): boolean {
+  return firstOf(entry, attribute)?.toUpperCase() === 'TRUE';
+}
+
+/** All values of an attribute, unchanged. */
+function valuesOf(entry: Fields, attribute: string): string[] {
+  const values = Object.hasOwn(entry, attribute) ? entry[attribute] : undefined;
+  return Array.isArray(values) ? values.filter((value) => typeof value === 'string') : [];
+}
+
 /** `cn` is also the name of the entry: where it equals the user name, it is not a person's name. */
 function displayNameOf(entry: Fields, userName: string | undefined): string | undefined {
   const cn = firstOf(entry, 'cn');
@@ -355,9 +86,258 @@ function mustChange(entry: Fields): boolean {
   return isTrue(entry, 'pwdreset') || integerOf(entry, 'pwdlastset') === 0;
 }
 
+function integerOf(entry: Fields, attribute: string): number | undefined {
+  return numberAt({ value: firstOf(entry, attribute) }, 'value');
+}
+
 /** Removes the values that became fields, so that only further values go into the metadata. */
 function withoutTaken(entry: Fields): Fields {
   const rest = { ...entry, mail: valuesOf(entry, 'mail').slice(1) };
   const isPhone = firstOf(entry, 'mobile') === undefined;
   return isPhone ? { ...rest, telephonenumber: valuesOf(entry, 'telephonenumber').slice(1) } : rest;
+}
+
+/** Persons who can sign in, and persons of an address book; Active Directory's contacts are among OTHER_CLASSES. */
+const PERSON_CLASSES = [
+  ...fieldNames(`person organizationalperson residentialperson inetorgperson pilotperson
+  newpilotperson posixaccount user inetuser account`),
+];
+/** Whatever its other classes, such an entry is not a person who signs in. */
+const OTHER_CLASSES = [
+  ...fieldNames(`computer contact group groupofnames ipahost ipaservice device trusteddomain
+  organizationalrole msds-managedserviceaccount msds-groupmanagedserviceaccount`),
+];
+/** Parts of class names for other things; a directory's own configuration has prefixes. */
+const THINGS =
+  /group|unit|organi[sz]ation|country|locality|domain|dcobject|role|list|alias|referral|subentry|policy|container|service|application|device|host|machine|computer|server|printer|network|protocol|rpc|zone|config|schema|^olc|^monitor|^olm|^nis|^automount/;
+/** Auxiliary classes do not tell what an entry is: each may be added to a person. */
+const AUXILIARY = ['hostobject', 'authorizedserviceobject', 'domainrelatedobject', 'extensibleobject'];
+/** Parts of class names for people: `acmeOrganizationalPerson` is not an organization. */
+const PEOPLE = /person|people|user|employee|student|staff|customer|subscriber/;
+const MEMBERS = ['member', 'uniquemember', 'memberuid', 'rfc822mailmember', 'mgrprfc822mailmember', 'memberurl'];
+const NAMES_TO_SIGN_IN = ['uid', 'userid', 'samaccountname', 'userprincipalname', 'mail', 'rfc822mailbox'];
+
+/** By known object classes, else by the attributes of the entry, as many directories have custom classes. */
+export function isPerson(entry: Fields): boolean {
+  const classes = classesOf(entry);
+  if (OTHER_CLASSES.some((name) => classes.has(name))) return false;
+  if (PERSON_CLASSES.some((name) => classes.has(name))) return true;
+  if (MEMBERS.some((name) => valuesOf(entry, name).length > 0)) return false;
+  const signsIn = firstOf(entry, ...NAMES_TO_SIGN_IN) !== undefined;
+  if (classes.size === 0) return signsIn && firstOf(entry, 'cn', 'sn') !== undefined;
+  const names = [...classes].filter((name) => !AUXILIARY.includes(name));
+  const hasSurname = firstOf(entry, 'sn', 'surname') !== undefined;
+  const isPeople = hasSurname && names.some((name) => PEOPLE.test(name));
+  if (!isPeople && names.some((name) => THINGS.test(name))) return false;
+  // Only persons have a surname.
+  return hasSurname || (signsIn && isCalled(entry));
+}
+
+/** Object classes in lower case. */
+function classesOf(entry: Fields): Set<string> {
+  return new Set(valuesOf(entry, 'objectclass').map((name) => name.trim().toLowerCase()));
+}
+
+/** Anything may have a common name, so it counts only together with a password. */
+function isCalled(entry: Fields): boolean {
+  if (firstOf(entry, 'givenname', 'gn') !== undefined) return true;
+  return firstOf(entry, 'cn', 'displayname') !== undefined && firstOf(entry, 'userpassword') !== undefined;
+}
+
+/** A hash, or a plain password. */
+export interface LdifPassword extends HashText {
+  password?: string;
+  /** The hash has a prefix that locks the account. */
+  isLocked?: boolean;
+}
+
+const SECOND_PASSWORD: Note = {
+  id: 'SECOND-PASSWORD-DROPPED',
+  message: 'The entry has several passwords; only one is imported.',
+};
+
+/**
+ * `userPassword` may hold several values: each is a hash, a plain password, or a mark that another system checks the
+ * password (RFC 4519 section 2.41, RFC 2307 section 5.3).
+ */
+export function passwordOf(entry: Fields): LdifPassword {
+  const all = valuesOf(entry, 'userpassword')
+    .filter((value) => value !== '')
+    .map((value) => passwordOfValue(unfold(value)));
+  const usable = all.filter(({ hash, password }) => password !== undefined || schemeOf(hash ?? '') !== undefined);
+  const [best = all[0] ?? {}] = [...usable.filter(({ hash }) => hash !== undefined), ...usable];
+  return usable.length > 1 ? { ...best, notes: [...(best.notes ?? []), SECOND_PASSWORD] } : best;
+}
+
+const PASSWORD_ELSEWHERE: Note = {
+  id: 'PASSWORD-ELSEWHERE',
+  message: 'Another system (SASL, Kerberos) checks this password, or the directory has locked it; it is not imported.',
+};
+
+const SCHEME = /^\{([A-Za-z0-9._/-]+)\}(.*)$/s;
+const CLEAR = ['CLEAR', 'CLEARTEXT', 'PLAIN'];
+const ELSEWHERE = ['SASL', 'KERBEROS', 'RADIUS', 'UNIX', 'NONE'];
+
+function passwordOfValue(value: string): LdifPassword {
+  const [, scheme, body = ''] = SCHEME.exec(value) ?? [];
+  if (scheme === undefined) return isHash(value) ? { hash: value } : { password: value };
+  const name = scheme.toUpperCase();
+  if (CLEAR.includes(name)) return body === '' ? {} : { password: body };
+  if (ELSEWHERE.includes(name)) return { notes: [PASSWORD_ELSEWHERE] };
+  if (name === 'CRYPT') return crypt(body);
+  if (name === 'PBKDF2_SHA256') return pbkdf2Of389(body);
+  return schemeOf(value) === undefined ? unsupported(name) : { hash: value };
+}
+
+/** Without a scheme, the value is a plain password to the directory. Only what can hardly be one counts as a hash. */
+function isHash(value: string): boolean {
+  return schemeOf(value) !== undefined && (namedHash(value) !== undefined || /^[0-9a-f]{32,}$/i.test(value));
+}
+
+/** What passwd(1) puts before a hash, or in its place, to lock it; `*LK*` and `*NP*` are Solaris' marks. */
+const LOCK = /^(?:\*LK\*|\*NP\*|[!*])+/;
+
+function crypt(body: string): LdifPassword {
+  const hash = body.replace(LOCK, '');
+  // `x` refers to another file.
+  if (hash === '' || hash === 'x') return { notes: [PASSWORD_ELSEWHERE] };
+  return { hash: `{CRYPT}${hash}`, ...(hash === body ? {} : { isLocked: true }) };
+}
+
+/** Four bytes of rounds, 64 of salt, 256 of hash. */
+const ROUNDS_BYTES = 4;
+const SALT_BYTES = 64;
+const HASH_BYTES = 256;
+/** Each block of PBKDF2's output depends on the whole password, so the first one verifies as much as all eight. */
+const BLOCK_BYTES = 32;
+
+/** 389 Directory Server's `{PBKDF2_SHA256}`: pbkdf2_pwd.c of https://github.com/389ds/389-ds-base. */
+function pbkdf2Of389(body: string): HashText {
+  const bytes = bytesOf(body, 'base64');
+  if (bytes?.length !== ROUNDS_BYTES + SALT_BYTES + HASH_BYTES) return unsupported('PBKDF2_SHA256-389');
+  const salt = bytes.subarray(ROUNDS_BYTES, ROUNDS_BYTES + SALT_BYTES);
+  const block = bytes.subarray(ROUNDS_BYTES + SALT_BYTES).subarray(0, BLOCK_BYTES);
+  return { hash: pbkdf2Text('sha256', bytes.readUInt32BE(0), salt, block) };
+}
+
+/** Some tools write the value in base64, but omit the second colon that marks it as such. */
+function unfold(value: string): string {
+  if (!/^e[0-3][A-Za-z0-9+/]+={0,2}$/.test(value)) return value;
+  const text = bytesOf(value, 'base64')?.toString('latin1') ?? value;
+  return SCHEME.test(text) ? text : value;
+}
+
+const DISABLED = ['nsaccountlock', 'ds-pwp-account-disabled', 'logindisabled'];
+// https://learn.microsoft.com/windows/win32/adschema/a-useraccountcontrol
+const UAC_DISABLED = 0x2;
+const UAC_LOCKED = 0x10;
+
+/**
+ * Whether an account is disabled, locked or expired, by the attributes of OpenLDAP (slapo-ppolicy), 389 Directory
+ * Server and FreeIPA, Active Directory, PingDS and OpenDJ, eDirectory, and shadow(5). An expired account is imported as
+ * inactive: a user who cannot sign in there must not be able to sign in here.
+ * @param now milliseconds since 1970
+ */
+function stateOf(entry: Fields, now: number): Person['state'] {
+  const control = integerOf(entry, 'useraccountcontrol') ?? 0;
+  if (DISABLED.some((attribute) => isTrue(entry, attribute))) return 'inactive';
+  if ((control & UAC_DISABLED) !== 0 || /^(inactive|deleted)$/i.test(firstOf(entry, 'inetuserstatus') ?? '')) {
+    return 'inactive';
+  }
+  if (endOf(entry).some((end) => end <= now)) return 'inactive';
+  const isLocked = firstOf(entry, 'pwdaccountlockedtime') !== undefined || isTrue(entry, 'lockedbyintruder');
+  return isLocked || (control & UAC_LOCKED) !== 0 ? 'locked' : undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** FILETIME counts units of 100 ns since 1601. */
+const FILETIME_PER_MS = 10_000;
+const FILETIME_1970_MS = 11_644_473_600_000;
+
+/** When the account expires: shadow(5) counts days, Active Directory uses FILETIME, FreeIPA and others write a time. */
+function endOf(entry: Fields): number[] {
+  const days = integerOf(entry, 'shadowexpire') ?? -1;
+  const filetime = Number(firstOf(entry, 'accountexpires') ?? 0);
+  const written = firstOf(entry, 'krbprincipalexpiration', 'ds-pwp-account-expiration-time', 'loginexpirationtime');
+  return [
+    ...(days > 0 ? [days * DAY_MS] : []),
+    // Zero means never; so does the largest number, which is a date in the far future.
+    ...(filetime > 0 ? [filetime / FILETIME_PER_MS - FILETIME_1970_MS] : []),
+    ...(written === undefined ? [] : momentsOf(written)),
+  ];
+}
+
+/** GeneralizedTime of RFC 4517 section 3.3.13, as servers write it: `20260301000000Z`. */
+function momentsOf(text: string): number[] {
+  const [, year, month, day, hour, minute, second = '0'] =
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(?:[.,]\d+)?Z$/.exec(text) ?? [];
+  if (year === undefined) return [];
+  return [Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))];
+}
+
+/**
+ * Active Directory's `objectGUID` as Microsoft's tools write it (`b3a8e1f0-…`): sixteen bytes, with the first three
+ * groups in little-endian order (MS-DTYP section 2.3.4.2); undefined when the value is not sixteen bytes.
+ * @param value its bytes as the LDIF reader returns them: decoded as UTF-8 if valid, else one character per byte
+ */
+function guidText(value: string | undefined): string | undefined {
+  const bytes = value === undefined ? undefined : guidBytes(value);
+  if (bytes === undefined) return undefined;
+  const groups = [bytes.subarray(0, 4).reverse(), bytes.subarray(4, 6).reverse(), bytes.subarray(6, 8).reverse()];
+  return [...groups, bytes.subarray(8, 10), bytes.subarray(10)].map((group) => group.toString('hex')).join('-');
+}
+
+function guidBytes(value: string): Buffer | undefined {
+  const utf8 = Buffer.from(value);
+  if (utf8.length === 16) return utf8;
+  return /^[\0-\xff]{16}$/.test(value) ? Buffer.from(value, 'latin1') : undefined;
+}
+
+/** Attributes that become fields, and those that tell what kind of entry it is. */
+const TAKEN =
+  'dn objectclass uid userid samaccountname cn givenname gn sn surname displayname gecos preferredlanguage entryuuid objectguid ' +
+  'mobile useraccountcontrol nsaccountlock inetuserstatus shadowexpire accountexpires logindisabled lockedbyintruder ' +
+  'loginexpirationtime ds-pwp-account-disabled ds-pwp-account-expiration-time';
+
+/** Operational attributes of OpenLDAP, 389 Directory Server, FreeIPA and Active Directory. */
+const BOOKKEEPING =
+  'createtimestamp modifytimestamp creatorsname modifiersname entrycsn entrydn entryid entryusn structuralobjectclass ' +
+  'subschemasubentry hassubordinates contextcsn numsubordinates parentid nsuniqueid passwordgraceusertime authtimestamp ' +
+  'whencreated whenchanged usncreated usnchanged instancetype objectcategory objectsid primarygroupid badpasswordtime ' +
+  'lastlogon lastlogontimestamp lastlogoff logoncount codepage countrycode admincount dscorepropagationdata lockouttime ' +
+  'distinguishedname name samaccounttype iscriticalsystemobject mepmanagedentry logontime logintime loginintruderattempts ' +
+  'shadowlastchange shadowmin shadowmax shadowwarning shadowinactive shadowflag acctflags';
+
+const LEFT_OUT = new Set(`${TAKEN} ${BOOKKEEPING}`.split(' '));
+/** Prefixes of attributes: Kerberos, Samba, FreeIPA's own, Exchange, password policies and states. */
+const FAMILIES = /^(?:krb|samba|ipa(?!uniqueid|sshpubkey)|ms-?ds-|msexch|pwd|ds-|nsds|oath)/;
+const SECRET = /password|passwd|pwd|secret(?!ary)|privatekey|credential|token|hash|pin$/;
+const BINARY = /certificate|photo|pkcs12|^audio$|^logo$|^thumbnail/;
+/** Control characters, except tabs and line breaks. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary values from text
+const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
+
+/**
+ * The attributes without a field, under their names in lower case; several values become a list. The servers'
+ * bookkeeping, binary values and (by attribute name) secrets are left out.
+ */
+function metadataOf(entry: Fields): Fields {
+  const kept: Fields = {};
+  for (const name of Object.keys(entry)) {
+    if (LEFT_OUT.has(name) || FAMILIES.test(name) || SECRET.test(name) || BINARY.test(name)) continue;
+    const values = valuesOf(entry, name).filter((value) => value !== '' && !CONTROL.test(value));
+    if (values.length > 0) kept[name] = values.length === 1 ? values[0] : values;
+  }
+  return kept;
+}
+
+/** The first value of the first of these attributes that has one. */
+function firstOf(entry: Fields, ...attributes: string[]): string | undefined {
+  for (const attribute of attributes) {
+    for (const value of valuesOf(entry, attribute)) {
+      const text = textAt({ value }, 'value');
+      if (text !== undefined) return text;
+    }
+  }
+  return undefined;
 }

@@ -1,19 +1,69 @@
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
-import { fieldNames, firstBool, firstText, isFields, jsonAt, listAt, parseJson, restOf, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { firstText, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
+import { stateIf, tableSource } from './table.ts';
 
 /**
- * Logto's hashes: `password_encrypted`, in the form that `password_encryption_method` names. Those of `Legacy` come
- * from other systems: `["sha256",["salt","@"],"hash"]`, in which `@` is the password.
- * https://docs.logto.io/user-management/user-migration;
- * https://github.com/logto-io/logto (packages/core/src/utils/password.ts)
+ * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
+ * https://openapi.logto.io/operation/operation-listusers; https://github.com/logto-io/logto (packages/schemas/tables/users.sql)
  */
+
+const EMAIL = ['primaryEmail', 'primary_email'];
+const PHONE = ['primaryPhone', 'primary_phone'];
+
+const ADDRESS_VERIFIED: Note = {
+  id: 'LOGTO-ADDRESS-VERIFIED',
+  message:
+    'Logto has no mark for verified addresses: it verifies each one before it stores it, so it counts as verified.',
+};
+
+export const logto = tableSource({
+  name: 'logto',
+  title: 'Logto',
+  recognizes(record) {
+    const has = (name: string) => Object.hasOwn(record, name);
+    const isOfTable = has('primary_email') && has('password_encryption_method');
+    return isOfTable || (has('primaryEmail') && has('isSuspended') && has('identities'));
+  },
+  columns: {
+    userId: 'id',
+    userName: 'username',
+    email: EMAIL,
+    firstName: 'profile.givenName',
+    lastName: 'profile.familyName',
+    displayName: 'name',
+    nickName: 'profile.nickname',
+    language: 'profile.locale',
+    // Logto stores numbers without the plus sign.
+    phone: (record) => firstText(record, PHONE)?.replace(/^(?=[1-9])/, '+'),
+    phoneVerified: (record) => (firstText(record, PHONE) === undefined ? undefined : true),
+    state: stateIf('inactive', ['isSuspended', 'is_suspended']),
+    passwordChangeRequired: ['isPasswordExpired', 'is_password_expired'],
+  },
+  parts: [
+    hashOf,
+    factorsOf,
+    (record) => (firstText(record, EMAIL) === undefined ? {} : { emailVerified: true, notes: [ADDRESS_VERIFIED] }),
+  ],
+  links: linksOf,
+  spread: ['customData', 'custom_data'],
+  dropped: `tenant_id primaryPhone primary_phone avatar identities ssoIdentities isSuspended is_suspended hasPassword
+    passwordEncrypted password_encrypted passwordEncryptionMethod password_encryption_method lastSignInAt
+    last_sign_in_at createdAt created_at updatedAt updated_at mfaVerifications mfa_verifications mfaVerificationFactors
+    logtoConfig logto_config passwordUpdatedAt password_updated_at`,
+});
 
 const WHOLE = ['argon2i', 'argon2id', 'argon2d', 'bcrypt', 'md5', 'sha1', 'sha256'];
 const DIGESTS = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'];
 
-export function hashOf(record: Fields): HashText {
+/**
+ * `password_encrypted`, in the form that `password_encryption_method` names. The form `Legacy` is for hashes of other
+ * systems: `["sha256",["salt","@"],"hash"]`, in which `@` is the password.
+ * https://docs.logto.io/user-management/user-migration; https://github.com/logto-io/logto
+ * (packages/core/src/utils/password.ts)
+ */
+function hashOf(record: Fields): HashText {
   const text = firstText(record, ['passwordEncrypted', 'password_encrypted']);
   if (text === undefined) return {};
   const method = firstText(record, ['passwordEncryptionMethod', 'password_encryption_method'])?.toLowerCase() ?? '';
@@ -57,74 +107,15 @@ function firebase([salt, key, separator, rounds, memory]: string[], encrypted: s
   return { hash: `$fbscrypt$v=1,n=${memory},r=${rounds},p=1,ss=${separator},sk=${key}$${salt}$${encrypted}` };
 }
 
-/**
- * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
- * https://openapi.logto.io/operation/operation-listusers; https://github.com/logto-io/logto (packages/schemas/tables/users.sql)
- */
-
-const KNOWN =
-  fieldNames(`tenant_id id username primaryEmail primary_email primaryPhone primary_phone name avatar customData
-  custom_data identities ssoIdentities profile isSuspended is_suspended hasPassword passwordEncrypted password_encrypted
-  passwordEncryptionMethod password_encryption_method lastSignInAt last_sign_in_at createdAt created_at updatedAt updated_at
-  mfaVerifications mfa_verifications mfaVerificationFactors logtoConfig logto_config passwordUpdatedAt password_updated_at
-  isPasswordExpired is_password_expired`);
-
-const ADDRESS_VERIFIED: Note = {
-  id: 'LOGTO-ADDRESS-VERIFIED',
-  message:
-    'Logto has no mark for verified addresses: it verifies each one before it stores it, so it counts as verified.',
-};
-
-export const logto: Source = {
-  name: 'logto',
-  title: 'Logto',
-  formats: ['json', 'ndjson', 'csv'],
-  recognizes(record) {
-    const has = (name: string) => Object.hasOwn(record, name);
-    const isOfTable = has('primary_email') && has('password_encryption_method');
-    return isOfTable || (has('primaryEmail') && has('isSuspended') && has('identities')) ? 1 : 0;
-  },
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  const profile = jsonAt(record, 'profile');
-  const email = firstText(record, ['primaryEmail', 'primary_email']);
-  const phone = firstText(record, ['primaryPhone', 'primary_phone']);
-  const { totp, notes } = factorsOf(record);
-  const { hash, notes: ofHash = [] } = hashOf(record);
-  return {
-    userId: textAt(record, 'id'),
-    userName: textAt(record, 'username'),
-    email,
-    emailVerified: email === undefined ? undefined : true,
-    firstName: textAt(profile, 'givenName'),
-    lastName: textAt(profile, 'familyName'),
-    displayName: textAt(record, 'name'),
-    nickName: textAt(profile, 'nickname'),
-    language: textAt(profile, 'locale'),
-    // Logto stores numbers without the plus sign.
-    phone: phone?.replace(/^(?=[1-9])/, '+'),
-    phoneVerified: phone === undefined ? undefined : true,
-    state: firstBool(record, ['isSuspended', 'is_suspended']) === true ? 'inactive' : undefined,
-    hash,
-    totp,
-    passwordChangeRequired: firstBool(record, ['isPasswordExpired', 'is_password_expired']),
-    links: linksOf(jsonAt(record, 'identities')),
-    metadata: { ...jsonAt(record, 'customData'), ...jsonAt(record, 'custom_data'), ...restOf(record, KNOWN) },
-    notes: [...ofHash, ...notes, ...(email === undefined ? [] : [ADDRESS_VERIFIED])],
-  };
-}
-
 /** `{"google":{"userId":"…"}}` */
-function linksOf(identities: Fields) {
-  return Object.entries(identities).flatMap(([provider, identity]) => {
+function linksOf(record: Fields): ProviderLink[] {
+  return Object.entries(jsonAt(record, 'identities')).flatMap(([provider, identity]) => {
     const externalUserId = isFields(identity) ? textAt(identity, 'userId') : undefined;
     return externalUserId === undefined ? [] : [{ provider, externalUserId }];
   });
 }
 
-function factorsOf(record: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
+function factorsOf(record: Fields): Partial<Person> {
   const factors = [...listAt(record, 'mfaVerifications'), ...listAt(record, 'mfa_verifications')];
   const totp = factors.filter((one) => textAt(one, 'type') === 'Totp').map((one) => textAt(one, 'key'))[0];
   const isOther = factors.some((one) => textAt(one, 'type') === 'WebAuthn');

@@ -1,15 +1,118 @@
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
- * Converts rows of Okta's CSV files to users as in its API. Columns are those of its import template
- * (`login,firstName,…`), paths (`profile.login`), or headings of its reports (`First name`, `Okta user status`).
+ * Okta: users as its API lists or accepts them, and rows of its CSV files: its import template (`login,firstName,…`),
+ * paths (`profile.login`), and reports (`First name`, `Okta user status`). Okta does not export its own hashes.
  *
- * Guarantee: a user from JSON stays unchanged.
+ * Guarantee: no address counts as verified, because Okta has no reliable flag for it: `credentials.emails` says VERIFIED
+ * even for users whom an admin has just created, and Okta itself warns against relying on its claim `email_verified`.
+ * UNVERIFIED is believed.
+ * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/
+ * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
  */
+
+export const okta: ExportFormat = {
+  name: 'okta',
+  title: 'Okta',
+  formats: ['json', 'ndjson', 'csv'],
+  recognizes: certaintyOf,
+  converter: () => convert,
+};
+
+const STATUSES = 'ACTIVE STAGED PROVISIONED RECOVERY PASSWORD_EXPIRED LOCKED_OUT SUSPENDED DEPROVISIONED'.split(' ');
+
+function certaintyOf(record: Fields): number {
+  if (isRow(record)) return 1;
+  const profile = objectAt(record, 'profile');
+  if (!Object.hasOwn(profile, 'login')) return 0;
+  const isListed = STATUSES.includes(textAt(record, 'status') ?? '') && Object.hasOwn(record, 'id');
+  return isListed || isFields(record.credentials) || Object.hasOwn(profile, 'secondEmail') ? 1 : 0.6;
+}
+
+/** Whether a row has columns that only Okta's files have. */
+function isRow(record: Fields): boolean {
+  const has = (...columns: string[]) => columns.every((column) => Object.hasOwn(record, column));
+  return has('profile.login') || has('login', 'secondEmail') || has('login', 'honorificPrefix') || has('Okta username');
+}
+
+const STAGED: Note = {
+  id: 'OKTA-STAGED',
+  message: 'The user was not activated yet; they are imported as inactive, so that no mail is sent.',
+};
+
+const PASSWORD_ELSEWHERE: Note = {
+  id: 'OKTA-PASSWORD-ELSEWHERE',
+  message: 'Another directory or provider keeps the password, not Okta; the user must set a new one here.',
+};
+
+function convert(record: Fields): Person {
+  const user = asUser(record);
+  const profile = objectAt(user, 'profile');
+  const credentials = objectAt(user, 'credentials');
+  const password = objectAt(credentials, 'password');
+  const { hash, notes = [] } = oktaHash(objectAt(password, 'hash'));
+  const status = textAt(user, 'status');
+  const provider = providerOf(credentials);
+  const phone = keyOf(profile, 'mobilePhone', 'primaryPhone');
+  const language = keyOf(profile, 'preferredLanguage', 'locale');
+  return {
+    userId: textAt(user, 'id'),
+    userName: textAt(profile, 'login'),
+    email: textAt(profile, 'email'),
+    emailVerified: isUnverified(profile, credentials) ? false : undefined,
+    firstName: textAt(profile, 'firstName'),
+    lastName: textAt(profile, 'lastName'),
+    displayName: textAt(profile, 'displayName'),
+    nickName: textAt(profile, 'nickName'),
+    language: textAt(profile, language),
+    phone: textAt(profile, phone),
+    state: stateOf(status),
+    hash,
+    password: hash === undefined ? textAt(password, 'value') : undefined,
+    passwordChangeRequired: status === 'PASSWORD_EXPIRED' || status === 'RECOVERY' ? true : undefined,
+    metadata: { ...rest(profile, [phone, language]), 'credentials.provider': provider },
+    notes: [...notes, ...(status === 'STAGED' ? [STAGED] : []), ...(provider ? [PASSWORD_ELSEWHERE] : [])],
+  };
+}
+
+/** The system that checks the password, if not Okta: ACTIVE_DIRECTORY, LDAP, FEDERATION, SOCIAL. */
+function providerOf(credentials: Fields): Fields | undefined {
+  const provider = objectAt(credentials, 'provider');
+  const type = textAt(provider, 'type');
+  return type === undefined || type === 'OKTA' || type === 'IMPORT' ? undefined : provider;
+}
+
+/** The first of the two attributes that is present. */
+function keyOf(profile: Fields, first: string, second: string): string {
+  return textAt(profile, first) === undefined ? second : first;
+}
+
+function isUnverified(profile: Fields, credentials: Fields): boolean {
+  const email = textAt(profile, 'email')?.toLowerCase();
+  const primary = objectsAt(credentials, 'emails').find(
+    (one) => one.type === 'PRIMARY' && textAt(one, 'value')?.toLowerCase() === email,
+  );
+  return primary?.status === 'UNVERIFIED';
+}
+
+/** A user is active only if they could have signed in to Okta, at least with the last mail it sent. */
+function stateOf(status: string | undefined): Person['state'] {
+  if (status === 'LOCKED_OUT') return 'locked';
+  return ['STAGED', 'SUSPENDED', 'DEPROVISIONED'].includes(status ?? '') ? 'inactive' : undefined;
+}
+
+const TAKEN = ['login', 'email', 'firstName', 'lastName', 'displayName', 'nickName'];
+
+/** The attributes without a field, both Okta's and the organization's own. */
+function rest(profile: Fields, alsoTaken: readonly string[]): Fields {
+  return Object.fromEntries(
+    Object.entries(profile).filter(([key]) => !TAKEN.includes(key) && !alsoTaken.includes(key)),
+  );
+}
 
 /** By heading in lower case, without spaces; all other columns are attributes of the profile. */
 const HEADINGS: Readonly<Record<string, string>> = {
@@ -29,26 +132,14 @@ const HEADINGS: Readonly<Record<string, string>> = {
   preferredlanguage: 'preferredLanguage',
   locale: 'locale',
 };
+
 const IDS = ['id', 'userid', 'oktauserid'];
 const STATUS = ['status', 'userstatus', 'oktauserstatus'];
-
-/** Okta's console has other words for these states. */
-const STATUS_WORDS: Readonly<Record<string, string>> = {
-  PENDING_USER_ACTION: 'PROVISIONED',
-  PASSWORD_RESET: 'RECOVERY',
-  DEACTIVATED: 'DEPROVISIONED',
-};
-
 /** Times that matter only to Okta. */
 const DROPPED = ['created', 'activated', 'statuschanged', 'lastlogin', 'lastupdated', 'passwordchanged'];
 
-/** Whether a row has columns that only Okta's files have. */
-export function isRow(record: Fields): boolean {
-  const has = (...columns: string[]) => columns.every((column) => Object.hasOwn(record, column));
-  return has('profile.login') || has('login', 'secondEmail') || has('login', 'honorificPrefix') || has('Okta username');
-}
-
-export function asUser(record: Fields): Fields {
+/** The user of a row, as in Okta's API; a user from JSON stays unchanged. */
+function asUser(record: Fields): Fields {
   if (!Object.values(record).every((value) => typeof value === 'string')) return record;
   const user: Fields = {};
   const profile: [string, unknown][] = [];
@@ -64,6 +155,13 @@ export function asUser(record: Fields): Fields {
   return { ...user, profile: Object.fromEntries(profile) };
 }
 
+/** Okta's console has other words for these states. */
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  PENDING_USER_ACTION: 'PROVISIONED',
+  PASSWORD_RESET: 'RECOVERY',
+  DEACTIVATED: 'DEPROVISIONED',
+};
+
 function statusOf(text: string): string {
   const word = text
     .trim()
@@ -73,12 +171,10 @@ function statusOf(text: string): string {
 }
 
 /**
- * Hashes in the form that Okta's API accepts, `credentials.password.hash`. Okta does not export its own hashes.
- *
+ * A hash in the form that Okta's API accepts, `credentials.password.hash`.
  * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/#create-user-with-imported-hashed-password
  */
-
-export function oktaHash(hash: Fields): HashText {
+function oktaHash(hash: Fields): HashText {
   const algorithm = textAt(hash, 'algorithm')?.toUpperCase();
   const value = textAt(hash, 'value');
   if (algorithm === undefined) return {};
@@ -126,106 +222,4 @@ function digest(algorithm: string, hash: Fields, value: string): HashText {
   if (!salt || !bytes || (order !== 'PREFIX' && order !== 'POSTFIX')) return unsupported(algorithm);
   const name = algorithm.toLowerCase().replace('-', '');
   return { hash: saltedDigest(name, order === 'PREFIX' ? 'prefix' : 'suffix', salt, bytes) };
-}
-
-/**
- * Okta: users as `GET /api/v1/users` lists them, as its API accepts them with imported hashes, and as CSV.
- *
- * Guarantee: no address counts as verified, because Okta has no reliable flag for it. `credentials.emails` says
- * VERIFIED even for users whom an admin has just created, and Okta itself warns against relying on its claim
- * `email_verified`. UNVERIFIED is believed.
- * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/
- * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
- */
-
-const STAGED: Note = {
-  id: 'OKTA-STAGED',
-  message: 'The user was not activated yet; they are imported as inactive, so that no mail is sent.',
-};
-const PASSWORD_ELSEWHERE: Note = {
-  id: 'OKTA-PASSWORD-ELSEWHERE',
-  message: 'Another directory or provider keeps the password, not Okta; the user must set a new one here.',
-};
-
-export const okta: Source = {
-  name: 'okta',
-  title: 'Okta',
-  formats: ['json', 'ndjson', 'csv'],
-  recognizes: certaintyOf,
-  converter: () => convert,
-};
-
-const STATUSES = 'ACTIVE STAGED PROVISIONED RECOVERY PASSWORD_EXPIRED LOCKED_OUT SUSPENDED DEPROVISIONED'.split(' ');
-
-function certaintyOf(record: Fields): number {
-  if (isRow(record)) return 1;
-  const profile = objectAt(record, 'profile');
-  if (!Object.hasOwn(profile, 'login')) return 0;
-  const isListed = STATUSES.includes(textAt(record, 'status') ?? '') && Object.hasOwn(record, 'id');
-  return isListed || isFields(record.credentials) || Object.hasOwn(profile, 'secondEmail') ? 1 : 0.6;
-}
-
-function convert(record: Fields): Person {
-  const user = asUser(record);
-  const profile = objectAt(user, 'profile');
-  const credentials = objectAt(user, 'credentials');
-  const password = objectAt(credentials, 'password');
-  const { hash, notes = [] } = oktaHash(objectAt(password, 'hash'));
-  const status = textAt(user, 'status');
-  const provider = providerOf(credentials);
-  const phone = keyOf(profile, 'mobilePhone', 'primaryPhone');
-  const language = keyOf(profile, 'preferredLanguage', 'locale');
-  return {
-    userId: textAt(user, 'id'),
-    userName: textAt(profile, 'login'),
-    email: textAt(profile, 'email'),
-    emailVerified: isUnverified(profile, credentials) ? false : undefined,
-    firstName: textAt(profile, 'firstName'),
-    lastName: textAt(profile, 'lastName'),
-    displayName: textAt(profile, 'displayName'),
-    nickName: textAt(profile, 'nickName'),
-    language: textAt(profile, language),
-    phone: textAt(profile, phone),
-    state: stateOf(status),
-    hash,
-    password: hash === undefined ? textAt(password, 'value') : undefined,
-    passwordChangeRequired: status === 'PASSWORD_EXPIRED' || status === 'RECOVERY' ? true : undefined,
-    metadata: { ...rest(profile, [phone, language]), 'credentials.provider': provider },
-    notes: [...notes, ...(status === 'STAGED' ? [STAGED] : []), ...(provider ? [PASSWORD_ELSEWHERE] : [])],
-  };
-}
-
-/** The first of the two attributes that is present. */
-function keyOf(profile: Fields, first: string, second: string): string {
-  return textAt(profile, first) === undefined ? second : first;
-}
-
-function isUnverified(profile: Fields, credentials: Fields): boolean {
-  const email = textAt(profile, 'email')?.toLowerCase();
-  const primary = objectsAt(credentials, 'emails').find(
-    (one) => one.type === 'PRIMARY' && textAt(one, 'value')?.toLowerCase() === email,
-  );
-  return primary?.status === 'UNVERIFIED';
-}
-
-/** A user is active only if they could have signed in to Okta, at least with the last mail it sent. */
-function stateOf(status: string | undefined): Person['state'] {
-  if (status === 'LOCKED_OUT') return 'locked';
-  return ['STAGED', 'SUSPENDED', 'DEPROVISIONED'].includes(status ?? '') ? 'inactive' : undefined;
-}
-
-/** The system that checks the password, if not Okta: ACTIVE_DIRECTORY, LDAP, FEDERATION, SOCIAL. */
-function providerOf(credentials: Fields): Fields | undefined {
-  const provider = objectAt(credentials, 'provider');
-  const type = textAt(provider, 'type');
-  return type === undefined || type === 'OKTA' || type === 'IMPORT' ? undefined : provider;
-}
-
-const TAKEN = ['login', 'email', 'firstName', 'lastName', 'displayName', 'nickName'];
-
-/** The attributes without a field, both Okta's and the organization's own. */
-function rest(profile: Fields, alsoTaken: readonly string[]): Fields {
-  return Object.fromEntries(
-    Object.entries(profile).filter(([key]) => !TAKEN.includes(key) && !alsoTaken.includes(key)),
-  );
 }

@@ -1,46 +1,43 @@
 import type { Person } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, fieldNames, objectAt, restOf, textAt } from '../values.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * PingOne: users as its API answers `GET /environments/{id}/users`. PingOne returns no password hashes.
  * https://developer.pingidentity.com/pingone-api/platform/users/users-1.html
  */
 
-const KNOWN =
-  fieldNames(`_links id environment account createdAt updatedAt email enabled emailVerified identityProvider lastSignOn
-  lifecycle mfaEnabled name population username verifyStatus nickname preferredLanguage locale mobilePhone primaryPhone password`);
-
-export const pingone: Source = {
+export const pingone = tableSource({
   name: 'pingone',
   title: 'PingOne',
-  formats: ['json', 'ndjson'],
+  formats: JSON_ONLY,
   jsonPaths: [['_embedded', 'users', '*']],
   recognizes: (record) =>
     textAt(objectAt(record, 'environment'), 'id') !== undefined &&
     Object.hasOwn(record, 'username') &&
-    Object.hasOwn(record, 'population')
-      ? 1
-      : 0,
-  converter: () => convert,
-};
+    Object.hasOwn(record, 'population'),
+  columns: {
+    userId: 'id',
+    userName: 'username',
+    email: 'email',
+    emailVerified: 'emailVerified',
+    firstName: 'name.given',
+    lastName: 'name.family',
+    displayName: 'name.formatted',
+    nickName: 'nickname',
+    language: ['preferredLanguage', 'locale'],
+    phone: ['mobilePhone', 'primaryPhone'],
+    state: stateOf,
+  },
+  dropped: `_links environment account createdAt updatedAt enabled identityProvider lastSignOn lifecycle mfaEnabled
+    population verifyStatus password`,
+  metadata: (record, rest) => ({ population: textAt(objectAt(record, 'population'), 'id'), ...rest }),
+});
 
-function convert(record: Fields): Person {
-  const name = objectAt(record, 'name');
-  const isLocked = textAt(objectAt(record, 'account'), 'status') === 'LOCKED';
-  const isOff = boolAt(record, 'enabled') === false || boolAt(objectAt(record, 'account'), 'canAuthenticate') === false;
-  return {
-    userId: textAt(record, 'id'),
-    userName: textAt(record, 'username'),
-    email: textAt(record, 'email'),
-    emailVerified: boolAt(record, 'emailVerified'),
-    firstName: textAt(name, 'given'),
-    lastName: textAt(name, 'family'),
-    displayName: textAt(name, 'formatted'),
-    nickName: textAt(record, 'nickname'),
-    language: textAt(record, 'preferredLanguage') ?? textAt(record, 'locale'),
-    phone: textAt(record, 'mobilePhone') ?? textAt(record, 'primaryPhone'),
-    state: isLocked ? 'locked' : isOff ? 'inactive' : undefined,
-    metadata: { population: textAt(objectAt(record, 'population'), 'id'), ...restOf(record, KNOWN) },
-  };
+function stateOf(record: Fields): Person['state'] {
+  const account = objectAt(record, 'account');
+  if (textAt(account, 'status') === 'LOCKED') return 'locked';
+  const isOff = boolAt(record, 'enabled') === false || boolAt(account, 'canAuthenticate') === false;
+  return isOff ? 'inactive' : undefined;
 }

@@ -1,34 +1,24 @@
-import type { Person } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
-import { boolAt, fieldNames, firstText, restOf, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /**
  * PocketBase: records of an auth collection such as `users`, from its API (without hashes) or from its SQLite database.
  * https://pocketbase.io/docs/api-records/, https://pocketbase.io/docs/collections/#auth-collection
  */
 
-const KNOWN =
-  fieldNames(`collectionId collectionName id email emailVisibility verified username name avatar created updated
-  password passwordHash tokenKey lastResetSentAt lastVerificationSentAt lastLoginAlertSentAt expand`);
-
-export const pocketbase: Source = {
+export const pocketbase = tableSource({
   name: 'pocketbase',
   title: 'PocketBase',
-  formats: ['json', 'ndjson', 'csv'],
   jsonPaths: [['items', '*']],
-  recognizes: (record) => (Object.hasOwn(record, 'emailVisibility') && Object.hasOwn(record, 'verified') ? 1 : 0),
-  converter: () => convert,
-};
-
-function convert(record: Fields): Person {
-  return {
-    userId: textAt(record, 'id'),
-    userName: textAt(record, 'username'),
-    email: textAt(record, 'email'),
-    emailVerified: boolAt(record, 'verified'),
-    displayName: textAt(record, 'name'),
+  recognizes: ['emailVisibility', 'verified'],
+  columns: {
+    userId: 'id',
+    userName: 'username',
+    email: 'email',
+    emailVerified: 'verified',
+    displayName: 'name',
     // `passwordHash` before version 0.23.
-    hash: firstText(record, ['password', 'passwordHash']),
-    metadata: restOf(record, KNOWN),
-  };
-}
+    hash: ['password', 'passwordHash'],
+  },
+  dropped: `collectionId collectionName emailVisibility avatar created updated tokenKey lastResetSentAt
+    lastVerificationSentAt lastLoginAlertSentAt expand`,
+});

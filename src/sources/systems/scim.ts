@@ -1,5 +1,5 @@
 import type { Note, Person } from '../entry.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 /**
@@ -17,7 +17,7 @@ const OTHER_ADDRESSES: Note = {
   message: 'The user has several addresses or numbers; only the primary one is imported.',
 };
 
-export const scim: Source = {
+export const scim: ExportFormat = {
   name: 'scim',
   title: 'SCIM 2.0',
   formats: ['json', 'ndjson'],

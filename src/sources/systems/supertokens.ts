@@ -2,62 +2,84 @@ import { decodeBase64 } from '../../passwords/scheme.ts';
 import type { Note, Person } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
-import type { Fields, Source } from '../source.ts';
+import type { ExportFormat, Fields } from '../source.ts';
 import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
- * SuperTokens' password hashes: standard bcrypt and argon2, and Firebase's scrypt as
- * `$f_scrypt$hash$salt$m=14$r=8$s=separator`, whose signer key is in the Core's configuration, not in the hash.
- * https://supertokens.com/docs/migration/legacy/account-creation/user-creation
+ * SuperTokens: request bodies of its bulk import, responses of the Core's `GET /users`, and CSV of its tables.
+ *
+ * A SuperTokens user is a set of login methods. The primary password method becomes the user, providers become links,
+ * and methods without a counterpart are noted.
+ * https://supertokens.com/docs/migration/account-migration (fields of a user in the bulk import)
+ * https://supertokens.com/docs/migration/legacy/account-creation/user-creation (hashes)
+ * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
  */
 
-const PREFIX = '$f_scrypt$';
-const SCHEME = 'firebase-scrypt';
-const COUNT = /^[1-9][0-9]{0,5}$/;
-/** In JSON, or in the hash config of Firebase's console. */
-const NAMED_KEY = /signer_?key"?\s*[:=]\s*"?([A-Za-z0-9+/]+=*)/i;
-
-const NO_KEY: Note = {
-  id: 'HASH-CONFIG-MISSING',
-  message: "The hash is Firebase's and cannot be verified without its signer key: pass it with --hash-config.",
-};
-
-export const SIGNER_KEY_HELP =
+const SIGNER_KEY_HELP =
   'Users that came from Firebase need the signer key (firebase_password_hashing_signer_key of the Core): a file with ' +
   'the key in base64, alone or as {"signerKey":"…"}.';
 
-/** @throws UsageError when the text holds no key */
-export function signerKeyOf(hashConfig: string | undefined): string | undefined {
-  if (hashConfig === undefined) return undefined;
-  const key = NAMED_KEY.exec(hashConfig)?.[1] ?? hashConfig.trim();
-  if (key !== '' && decodeBase64(key) !== undefined) return key;
-  throw new UsageError(`The --hash-config file has no signer key. ${SIGNER_KEY_HELP}`);
+export const supertokens: ExportFormat = {
+  name: 'supertokens',
+  title: 'SuperTokens',
+  formats: ['json', 'ndjson', 'csv'],
+  jsonPaths: [['users', '*']],
+  hashConfig: SIGNER_KEY_HELP,
+  recognizes,
+  converter(options) {
+    const signerKey = signerKeyOf(options.hashConfig);
+    return (record) => convert(record, signerKey);
+  },
+};
+
+const RECIPES = ['emailpassword', 'thirdparty', 'passwordless', 'webauthn'];
+
+function recognizes(record: Fields): number {
+  const has = (name: string) => Object.hasOwn(record, name);
+  if (isRow(record) && has('user_id')) return has('password_hash') || has('third_party_user_id') ? 0.9 : 0;
+  const isRecipe = (method: Fields) => RECIPES.includes(textAt(method, 'recipeId') ?? '');
+  if (objectsAt(record, 'loginMethods').some(isRecipe)) return 1;
+  return isRecipe(record) && isFields(record.user) ? 0.9 : 0;
 }
 
-export function hashOf(text: string | undefined, signerKey: string | undefined): HashText {
-  if (text === undefined) return {};
-  return text.startsWith(PREFIX) ? firebase(text.slice(PREFIX.length), signerKey) : { hash: text };
+/** Whether a record is a row of the tables, and not JSON of the Core. */
+function isRow(record: Fields): boolean {
+  return Object.hasOwn(record, 'time_joined');
 }
 
-function firebase(body: string, signerKey: string | undefined): HashText {
-  const [digest = '', salt = '', ...settings] = body.split('$');
-  const setting = (name: string) => settings.find((text) => text.startsWith(name))?.slice(name.length) ?? '';
-  const [cost, rounds, separator] = [setting('m='), setting('r='), setting('s=')];
-  const isWhole = settings.length === 3 && COUNT.test(cost) && COUNT.test(rounds);
-  const areBytes = [digest, salt, separator].every((part) => part !== '' && decodeBase64(part) !== undefined);
-  if (!isWhole || !areBytes) return unsupported(SCHEME);
-  if (signerKey === undefined) return { ...unsupported(SCHEME), notes: [NO_KEY] };
-  return { hash: `$fbscrypt$v=1,n=${cost},r=${rounds},p=1,ss=${separator},sk=${signerKey}$${salt}$${digest}` };
+function convert(record: Fields, signerKey: string | undefined): Person {
+  const methods = methodsOf(record);
+  const [main] = methods;
+  const { hash, notes = [] } = hashOf(main?.hash, signerKey);
+  const email = methods.find((method) => method.email !== undefined)?.email;
+  const phone = methods.find((method) => method.phone !== undefined);
+  const devices = objectsAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
+  const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
+  return {
+    userId: userIdOf(record, main),
+    email,
+    emailVerified: isVerified(methods, email),
+    firstName: textAt(own, 'first_name') ?? textAt(own, 'firstName'),
+    lastName: textAt(own, 'last_name') ?? textAt(own, 'lastName'),
+    displayName: textAt(own, 'name'),
+    nickName: textAt(own, 'nickname'),
+    phone: phone?.phone,
+    phoneVerified: phone?.isVerified,
+    hash,
+    password: hash === undefined ? main?.password : undefined,
+    totp: totpOf(devices),
+    links: methods.flatMap(linkOf),
+    metadata: {
+      userMetadata: Object.keys(own).length > 0 ? own : undefined,
+      userRoles: listOf(rolesOf(record)),
+      tenantIds: listOf(tenantsOf(record)),
+    },
+    notes: [...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
+  };
 }
 
-/**
- * The login methods of a SuperTokens user, in any form that its Core and its tables use.
- *
- * The main method is chosen as in SuperTokens: the one marked primary, else the oldest.
- */
-
-export interface LoginMethod {
-  /** Its user's id in the previous system, if the method has its own. */
+interface LoginMethod {
+  /** The user's id in the previous system, if the method has its own. */
   externalUserId: string | undefined;
   /** `emailpassword`, `thirdparty`, `passwordless`, `webauthn`. */
   recipe: string | undefined;
@@ -74,13 +96,78 @@ export interface LoginMethod {
   password: string | undefined;
 }
 
-/** Whether a record is a row of the tables, and not JSON of the Core. */
-export function isRow(record: Fields): boolean {
-  return Object.hasOwn(record, 'time_joined');
+function userIdOf(record: Fields, main: LoginMethod | undefined): string | undefined {
+  if (isRow(record)) return textAt(record, 'external_user_id') ?? textAt(record, 'user_id');
+  const external = textAt(record, 'externalUserId') ?? main?.externalUserId;
+  return external ?? textAt(record, 'id') ?? textAt(jsonAt(record, 'user'), 'id');
 }
 
-/** The user's methods, the main one first. */
-export function methodsOf(record: Fields): LoginMethod[] {
+/** An address counts as verified if any method verified it: SuperTokens stores that per method. */
+function isVerified(methods: readonly LoginMethod[], email: string | undefined): boolean | undefined {
+  if (email === undefined) return undefined;
+  const said = methods.filter((method) => method.email?.toLowerCase() === email.toLowerCase());
+  if (said.some((method) => method.isVerified)) return true;
+  return said.some((method) => method.isVerified === false) ? false : undefined;
+}
+
+const PERIOD_S = 30;
+
+/** A device with an uncommon period is passed on unchanged: the service rejects it, so it is not lost silently. */
+function totpOf(devices: readonly Fields[]): string | undefined {
+  const periodOf = (device: Fields) => numberAt(device, 'period') ?? PERIOD_S;
+  const device = devices.find((each) => periodOf(each) === PERIOD_S) ?? devices[0];
+  const secret = device && textAt(device, 'secretKey');
+  if (device === undefined || secret === undefined || periodOf(device) === PERIOD_S) return secret;
+  return `otpauth://totp/SuperTokens?secret=${encodeURIComponent(secret)}&period=${periodOf(device)}`;
+}
+
+function linkOf({ recipe, provider, providerUserId, email }: LoginMethod) {
+  if (recipe !== 'thirdparty' || provider === undefined || providerUserId === undefined) return [];
+  return [{ provider, externalUserId: providerUserId, displayName: email }];
+}
+
+function listOf(values: unknown[]): unknown[] | undefined {
+  return values.length > 0 ? values : undefined;
+}
+
+/** Roles with their tenants or, in older versions without tenants, by name alone. */
+function rolesOf(record: Fields): unknown[] {
+  const roles = record.userRoles ?? record.roles;
+  return Array.isArray(roles) ? roles : [];
+}
+
+/** The tenants of a user; users in no other tenant are in `public`. */
+function tenantsOf(record: Fields): unknown[] {
+  const tenants = [record, jsonAt(record, 'user'), ...objectsAt(record, 'loginMethods')].flatMap((each) =>
+    Array.isArray(each.tenantIds) ? each.tenantIds : [],
+  );
+  return [...new Set(tenants)].filter((tenant) => tenant !== 'public');
+}
+
+const SECOND_PASSWORD: Note = {
+  id: 'LOGIN-METHOD-DROPPED',
+  message: 'The user has another address with its own password; only the primary one is imported.',
+};
+
+const PASSWORDLESS: Note = {
+  id: 'PASSWORDLESS-DROPPED',
+  message: 'The user signs in with a code, a link or a passkey, which is not imported; they must set a password.',
+};
+
+function droppedOf([main, ...others]: readonly LoginMethod[]): Note[] {
+  if (main === undefined) return [];
+  const isByCode = [main, ...others].some(({ recipe }) => recipe === 'passwordless' || recipe === 'webauthn');
+  return [
+    ...(others.some(({ recipe }) => recipe === 'emailpassword') ? [SECOND_PASSWORD] : []),
+    ...(main.recipe !== 'emailpassword' && isByCode ? [PASSWORDLESS] : []),
+  ];
+}
+
+/**
+ * The user's login methods, in any form that the Core and its tables use. The main one, as in SuperTokens, is first:
+ * the one marked primary, else the oldest.
+ */
+function methodsOf(record: Fields): LoginMethod[] {
   const methods = rawMethods(record).map(methodOf);
   const main = mainOf(methods.filter(({ recipe }) => recipe === 'emailpassword')) ?? mainOf(methods);
   return main === undefined ? [] : [main, ...methods.filter((method) => method !== main)];
@@ -131,129 +218,43 @@ function mainOf(methods: readonly LoginMethod[]): LoginMethod | undefined {
   return methods.find(({ isPrimary }) => isPrimary) ?? byAge[0];
 }
 
+/** In JSON, or in the hash config of Firebase's console. */
+const NAMED_KEY = /signer_?key"?\s*[:=]\s*"?([A-Za-z0-9+/]+=*)/i;
+
+/** @throws UsageError when the text holds no key */
+function signerKeyOf(hashConfig: string | undefined): string | undefined {
+  if (hashConfig === undefined) return undefined;
+  const key = NAMED_KEY.exec(hashConfig)?.[1] ?? hashConfig.trim();
+  if (key !== '' && decodeBase64(key) !== undefined) return key;
+  throw new UsageError(`The --hash-config file has no signer key. ${SIGNER_KEY_HELP}`);
+}
+
+const PREFIX = '$f_scrypt$';
+
 /**
- * SuperTokens: request bodies of its bulk import, responses of the Core's `GET /users`, and CSV of its tables.
- *
- * A SuperTokens user is a set of login methods. The primary password method becomes the user, providers become links,
- * and methods without a counterpart are noted.
- * https://supertokens.com/docs/migration/account-migration (fields of a user in the bulk import)
- * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
+ * Bcrypt and argon2 are standard. Firebase's scrypt is `$f_scrypt$hash$salt$m=14$r=8$s=separator`, whose signer key is
+ * in the Core's configuration, not in the hash.
  */
+function hashOf(text: string | undefined, signerKey: string | undefined): HashText {
+  if (text === undefined) return {};
+  return text.startsWith(PREFIX) ? firebase(text.slice(PREFIX.length), signerKey) : { hash: text };
+}
 
-const RECIPES = ['emailpassword', 'thirdparty', 'passwordless', 'webauthn'];
-const PERIOD_S = 30;
+const SCHEME = 'firebase-scrypt';
+const COUNT = /^[1-9][0-9]{0,5}$/;
 
-const SECOND_PASSWORD: Note = {
-  id: 'LOGIN-METHOD-DROPPED',
-  message: 'The user has another address with its own password; only the primary one is imported.',
-};
-const PASSWORDLESS: Note = {
-  id: 'PASSWORDLESS-DROPPED',
-  message: 'The user signs in with a code, a link or a passkey, which is not imported; they must set a password.',
-};
-export const supertokens: Source = {
-  name: 'supertokens',
-  title: 'SuperTokens',
-  formats: ['json', 'ndjson', 'csv'],
-  jsonPaths: [['users', '*']],
-  hashConfig: SIGNER_KEY_HELP,
-  recognizes,
-  converter(options) {
-    const signerKey = signerKeyOf(options.hashConfig);
-    return (record) => convert(record, signerKey);
-  },
+const NO_KEY: Note = {
+  id: 'HASH-CONFIG-MISSING',
+  message: "The hash is Firebase's and cannot be verified without its signer key: pass it with --hash-config.",
 };
 
-function recognizes(record: Fields): number {
-  const has = (name: string) => Object.hasOwn(record, name);
-  if (isRow(record) && has('user_id')) return has('password_hash') || has('third_party_user_id') ? 0.9 : 0;
-  const isRecipe = (method: Fields) => RECIPES.includes(textAt(method, 'recipeId') ?? '');
-  if (objectsAt(record, 'loginMethods').some(isRecipe)) return 1;
-  return isRecipe(record) && isFields(record.user) ? 0.9 : 0;
-}
-
-function convert(record: Fields, signerKey: string | undefined): Person {
-  const methods = methodsOf(record);
-  const [main] = methods;
-  const { hash, notes = [] } = hashOf(main?.hash, signerKey);
-  const email = methods.find((method) => method.email !== undefined)?.email;
-  const phone = methods.find((method) => method.phone !== undefined);
-  const devices = objectsAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
-  const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
-  return {
-    userId: userIdOf(record, main),
-    email,
-    emailVerified: isVerified(methods, email),
-    firstName: textAt(own, 'first_name') ?? textAt(own, 'firstName'),
-    lastName: textAt(own, 'last_name') ?? textAt(own, 'lastName'),
-    displayName: textAt(own, 'name'),
-    nickName: textAt(own, 'nickname'),
-    phone: phone?.phone,
-    phoneVerified: phone?.isVerified,
-    hash,
-    password: hash === undefined ? main?.password : undefined,
-    totp: totpOf(devices),
-    links: methods.flatMap(linkOf),
-    metadata: {
-      userMetadata: Object.keys(own).length > 0 ? own : undefined,
-      userRoles: listOf(rolesOf(record)),
-      tenantIds: listOf(tenantsOf(record)),
-    },
-    notes: [...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
-  };
-}
-
-function userIdOf(record: Fields, main: LoginMethod | undefined): string | undefined {
-  if (isRow(record)) return textAt(record, 'external_user_id') ?? textAt(record, 'user_id');
-  const external = textAt(record, 'externalUserId') ?? main?.externalUserId;
-  return external ?? textAt(record, 'id') ?? textAt(jsonAt(record, 'user'), 'id');
-}
-
-/** Roles with their tenants or, in older versions without tenants, by name alone. */
-function rolesOf(record: Fields): unknown[] {
-  const roles = record.userRoles ?? record.roles;
-  return Array.isArray(roles) ? roles : [];
-}
-
-/** An address counts as verified if any method verified it: SuperTokens stores that per method. */
-function isVerified(methods: readonly LoginMethod[], email: string | undefined): boolean | undefined {
-  if (email === undefined) return undefined;
-  const said = methods.filter((method) => method.email?.toLowerCase() === email.toLowerCase());
-  if (said.some((method) => method.isVerified)) return true;
-  return said.some((method) => method.isVerified === false) ? false : undefined;
-}
-
-function linkOf({ recipe, provider, providerUserId, email }: LoginMethod) {
-  if (recipe !== 'thirdparty' || provider === undefined || providerUserId === undefined) return [];
-  return [{ provider, externalUserId: providerUserId, displayName: email }];
-}
-
-/** A device with an uncommon period is passed on unchanged: the service rejects it, so it is not lost silently. */
-function totpOf(devices: readonly Fields[]): string | undefined {
-  const periodOf = (device: Fields) => numberAt(device, 'period') ?? PERIOD_S;
-  const device = devices.find((each) => periodOf(each) === PERIOD_S) ?? devices[0];
-  const secret = device && textAt(device, 'secretKey');
-  if (device === undefined || secret === undefined || periodOf(device) === PERIOD_S) return secret;
-  return `otpauth://totp/SuperTokens?secret=${encodeURIComponent(secret)}&period=${periodOf(device)}`;
-}
-
-function droppedOf([main, ...others]: readonly LoginMethod[]): Note[] {
-  if (main === undefined) return [];
-  const isByCode = [main, ...others].some(({ recipe }) => recipe === 'passwordless' || recipe === 'webauthn');
-  return [
-    ...(others.some(({ recipe }) => recipe === 'emailpassword') ? [SECOND_PASSWORD] : []),
-    ...(main.recipe !== 'emailpassword' && isByCode ? [PASSWORDLESS] : []),
-  ];
-}
-
-/** The tenants of a user; users in no other tenant are in `public`. */
-function tenantsOf(record: Fields): unknown[] {
-  const tenants = [record, jsonAt(record, 'user'), ...objectsAt(record, 'loginMethods')].flatMap((each) =>
-    Array.isArray(each.tenantIds) ? each.tenantIds : [],
-  );
-  return [...new Set(tenants)].filter((tenant) => tenant !== 'public');
-}
-
-function listOf(values: unknown[]): unknown[] | undefined {
-  return values.length > 0 ? values : undefined;
+function firebase(body: string, signerKey: string | undefined): HashText {
+  const [digest = '', salt = '', ...settings] = body.split('$');
+  const setting = (name: string) => settings.find((text) => text.startsWith(name))?.slice(name.length) ?? '';
+  const [cost, rounds, separator] = [setting('m='), setting('r='), setting('s=')];
+  const isWhole = settings.length === 3 && COUNT.test(cost) && COUNT.test(rounds);
+  const areBytes = [digest, salt, separator].every((part) => part !== '' && decodeBase64(part) !== undefined);
+  if (!isWhole || !areBytes) return unsupported(SCHEME);
+  if (signerKey === undefined) return { ...unsupported(SCHEME), notes: [NO_KEY] };
+  return { hash: `$fbscrypt$v=1,n=${cost},r=${rounds},p=1,ss=${separator},sk=${signerKey}$${salt}$${digest}` };
 }

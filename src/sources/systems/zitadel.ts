@@ -1,27 +1,8 @@
 import { decodeBase64 } from '../../passwords/scheme.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import type { Fields, JsonPath, Source } from '../source.ts';
+import type { ExportFormat, Fields, JsonPath } from '../source.ts';
 import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
-
-/** ZITADEL's field names: programs send `user_name` as well as `userName`, and its API accepts both. */
-
-/** A record, its user, the user's profile: deeper levels hold no known names, and may be nested without limit. */
-const LEVELS = 3;
-
-/**
- * Converts field names to camelCase, nested ones included. Keys of metadata are values in ZITADEL, so they stay
- * unchanged.
- */
-export function camelCased(record: Fields, levels = LEVELS): Fields {
-  const inner = (value: unknown) => (levels > 1 && isFields(value) ? camelCased(value, levels - 1) : value);
-  return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [
-      name === CONTEXT ? name : camelCase(name),
-      Array.isArray(value) ? value.map(inner) : inner(value),
-    ]),
-  );
-}
 
 /**
  * ZITADEL: request bodies of its import (`dataOrgs`), responses of its export and its user searches, and request bodies
@@ -33,18 +14,13 @@ export function camelCased(record: Fields, levels = LEVELS): Fields {
  * As in all JSON forms of protobuf, false, empty and unset fields are omitted.
  */
 
-const PASSKEY: Note = {
-  id: 'PASSKEY-REGISTRATION-DROPPED',
-  message: 'ZITADEL would ask the user to register a passkey; that request is dropped.',
-};
-
 const ORGS: JsonPath[] = [
   ['dataOrgs', 'orgs', '*'],
   ['data_orgs', 'orgs', '*'],
   ['orgs', '*'],
 ];
 
-export const zitadel: Source = {
+export const zitadel: ExportFormat = {
   name: 'zitadel',
   title: 'ZITADEL',
   formats: ['json', 'ndjson'],
@@ -67,6 +43,11 @@ function recognizes(record: Fields): number {
   const hasLoginNames = Object.hasOwn(record, 'loginNames') || Object.hasOwn(record, 'login_names');
   return isFields(record.machine) && hasLoginNames ? 0.9 : 0;
 }
+
+const PASSKEY: Note = {
+  id: 'PASSKEY-REGISTRATION-DROPPED',
+  message: 'ZITADEL would ask the user to register a passkey; that request is dropped.',
+};
 
 function convert(raw: Fields): Person | Skipped {
   const record = camelCased(raw);
@@ -108,6 +89,30 @@ function orgIdOf(record: Fields): string | undefined {
 function stateOf(state: string | undefined): Person['state'] {
   if (state === 'USER_STATE_LOCKED') return 'locked';
   return state === 'USER_STATE_INACTIVE' || state === 'USER_STATE_SUSPEND' ? 'inactive' : undefined;
+}
+
+/**
+ * Metadata values are base64. Decoded values that are not text stay bytes; a value that is not base64 is kept as text.
+ */
+function metadataOf(user: Fields): Record<string, unknown> {
+  const entries = objectsAt(user, 'metadata').map((entry): [string, unknown] => {
+    const value = textAt(entry, 'value');
+    const bytes = value === undefined ? undefined : decodeBase64(value);
+    return [textAt(entry, 'key') ?? '', bytes === undefined ? value : textOf(bytes)];
+  });
+  return Object.fromEntries(entries.filter(([key]) => key !== ''));
+}
+
+function textOf(bytes: Buffer): string | Buffer {
+  const text = bytes.toString('utf8');
+  return Buffer.from(text).equals(bytes) ? text : bytes;
+}
+
+function linkOf(idp: Fields): ProviderLink[] {
+  const provider = textAt(idp, 'configId') ?? textAt(idp, 'idpId');
+  const externalUserId = textAt(idp, 'externalUserId') ?? textAt(idp, 'userId');
+  if (provider === undefined || externalUserId === undefined) return [];
+  return [{ provider, externalUserId, displayName: textAt(idp, 'displayName') ?? textAt(idp, 'userName') }];
 }
 
 function profileOf(profile: Fields) {
@@ -152,26 +157,19 @@ function credentialsOf(user: Fields) {
   };
 }
 
+/** A record, its user, the user's profile: deeper levels hold no known names, and may be nested without limit. */
+const LEVELS = 3;
+
 /**
- * Metadata values are base64. Decoded values that are not text stay bytes; a value that is not base64 is kept as text.
+ * Converts field names to camelCase, nested ones included: programs send `user_name` as well as `userName`, and
+ * ZITADEL's API accepts both. Keys of metadata are values in ZITADEL, so they stay unchanged.
  */
-function metadataOf(user: Fields): Record<string, unknown> {
-  const entries = objectsAt(user, 'metadata').map((entry): [string, unknown] => {
-    const value = textAt(entry, 'value');
-    const bytes = value === undefined ? undefined : decodeBase64(value);
-    return [textAt(entry, 'key') ?? '', bytes === undefined ? value : textOf(bytes)];
-  });
-  return Object.fromEntries(entries.filter(([key]) => key !== ''));
-}
-
-function textOf(bytes: Buffer): string | Buffer {
-  const text = bytes.toString('utf8');
-  return Buffer.from(text).equals(bytes) ? text : bytes;
-}
-
-function linkOf(idp: Fields): ProviderLink[] {
-  const provider = textAt(idp, 'configId') ?? textAt(idp, 'idpId');
-  const externalUserId = textAt(idp, 'externalUserId') ?? textAt(idp, 'userId');
-  if (provider === undefined || externalUserId === undefined) return [];
-  return [{ provider, externalUserId, displayName: textAt(idp, 'displayName') ?? textAt(idp, 'userName') }];
+function camelCased(record: Fields, levels = LEVELS): Fields {
+  const inner = (value: unknown) => (levels > 1 && isFields(value) ? camelCased(value, levels - 1) : value);
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [
+      name === CONTEXT ? name : camelCase(name),
+      Array.isArray(value) ? value.map(inner) : inner(value),
+    ]),
+  );
 }

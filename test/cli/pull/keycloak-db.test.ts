@@ -20,7 +20,9 @@ const SCHEMA = 'keycloak';
 const PARAMETERS = {
   algorithm: 'SCRYPT',
   signerKey: 'jxspr8Ki0RYycVU8zykbdLGjFQ3McFUH0uiiTvC8pVMXAn210wjLNmdZJzxUECKbm0QsEmYUSDzZvpjeJ9WmXA==',
-  ...{ saltSeparator: 'Bw==', rounds: 8, memoryCost: 14 },
+  saltSeparator: 'Bw==',
+  rounds: 8,
+  memoryCost: 14,
 };
 const HASHED = {
   salt: '42xEC+ixf3L2lw==',
@@ -63,7 +65,15 @@ async function stage(t: TestContext, service: Service, users: number): Promise<S
   const where = ['--database', url.href, '--schema', SCHEMA, '--realm', REALM, '--id-prefix', `${orgId}-`];
   const args = ['pull', 'keycloak-db', ...where, '--org', orgId, '--state', statePath];
   return {
-    ...{ service, old, orgId, folder, statePath, args, env, password, held },
+    service,
+    old,
+    orgId,
+    folder,
+    statePath,
+    args,
+    env,
+    password,
+    held,
     pull: (...more) => runMuster([...args, ...more], { env }),
     state: async () => JSON.parse(await readFile(statePath, 'utf8')),
   };

@@ -1,3 +1,4 @@
+/** Live pages: how often what they show is read. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -5,8 +6,6 @@ import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import express from 'express';
 import { openLive } from '../../../src/console/shell/live.ts';
-
-/** Live pages: how often what they show is read. */
 
 test('pages that connect at the same time share one reading', async (t) => {
   const live = openLive();

@@ -1,3 +1,9 @@
+/**
+ * A whole move in the browser: sign in, drop the files, decide on exact numbers, watch it run, fix every fault, send the
+ * users again, sign in as some of them, and undo what the preview said.
+ *
+ * `npm run test:story` runs it with 50,000 users and both queues, `npm test` with fewer.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -14,16 +20,9 @@ import { badge, causesShown, dropFiles, factsOf, next, progressOf } from './page
 import { CAUSES, causesOf, n, PATIENCE_MS, planFor, TAKEN, USERS } from './plan.ts';
 import { watchRun } from './watch.ts';
 
-/**
- * A whole move in the browser: sign in, drop the files, decide on exact numbers, watch it run, fix every fault, send the
- * users again, sign in as some of them, and undo what the preview said.
- *
- * `npm run test:story` runs it with 50,000 users and both queues, `npm test` with fewer.
- */
-
 const PLAN = planFor(USERS);
 const { counts, total, failing, corrected } = PLAN;
-/** Of the addresses that are made from user names. */
+/** The domain of the addresses that are made from user names. */
 const DOMAIN = 'made.example';
 
 for (const backend of QUEUES) {

@@ -1,3 +1,4 @@
+/** Starts the import of the story and watches its page, while gates hold it at a third and at two thirds. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import type { Pool } from '../../../src/platform/db/pool.ts';
@@ -6,7 +7,6 @@ import type { Held } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
 import { assertDrawn, badge, type Progress, progressOf } from './page.ts';
 import { n, PATIENCE_MS, type Plan } from './plan.ts';
-/** Starts the import of the story and watches its page, while gates hold it at a third and at two thirds. */
 
 /** Follows the import to its end. @param start presses the button */
 export async function watchRun(page: Page, pool: Pool, plan: Plan, start: () => Promise<void>): Promise<string> {

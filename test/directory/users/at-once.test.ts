@@ -1,11 +1,10 @@
+/** Concurrent calls about one user: the effect of each one remains, and there is no deadlock. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { enqueueMail } from '../../../src/messages/mail/outbox.ts';
 import { type Answer, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import { hold, waiters } from '../../support/stores/locks.ts';
 import { addHuman, humanRow } from './people.ts';
-
-/** Concurrent calls about one user: the effect of each one remains, and there is no deadlock. */
 
 let api: TestApi;
 let org: SetUp;

@@ -35,7 +35,11 @@ test('fields of the service itself cannot be set: state, kind, roles, hashes, se
   const inner = { state: 'USER_STATE_LOCKED', kind: 'machine', roles: ['IAM_OWNER'], isIamOwner: true, sequence: '1' };
   const answer = await create({
     ...inner,
-    ...{ passwordHash: 'x', password_hash: 'x', sessions: [{}], createdAt: '2000-01-01T00:00:00Z', user: inner },
+    passwordHash: 'x',
+    password_hash: 'x',
+    sessions: [{}],
+    createdAt: '2000-01-01T00:00:00Z',
+    user: inner,
     profile: { ...profile, ...inner, avatarUrl: 'https://evil.example' },
   });
   assert.equal(answer.status, 200);

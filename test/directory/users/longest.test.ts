@@ -1,9 +1,8 @@
+/** The longest values that the limits of the API allow can be stored, found and read. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { nameKey } from '../../../src/platform/fields.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
-
-/** The longest values that the limits of the API allow can be stored, found and read. */
 
 let api: TestApi;
 before(async () => {

@@ -1,3 +1,4 @@
+/** Humans in the initial states of verification, and the codes of their mails. */
 import { randomBytes } from 'node:crypto';
 import type { MailKind } from '../../../src/contract/link-templates.ts';
 import { API_SCOPE } from '../../../src/contract/own-clients.ts';
@@ -5,8 +6,6 @@ import { enqueueMail } from '../../../src/messages/mail/outbox.ts';
 import { randomToken } from '../../../src/platform/ids.ts';
 import { modelKey } from '../../../src/signin/oauth/tokens.ts';
 import type { TestApi } from '../../support/api.ts';
-
-/** Humans in the initial states of verification, and the codes of their mails. */
 
 const HOUR = 3_600_000;
 

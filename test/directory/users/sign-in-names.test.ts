@@ -1,10 +1,9 @@
+/** What people type to sign in: user names, full login names and verified addresses, as the organization allows. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { signsInWith } from '../../../src/directory/users/store.ts';
 import { addClient, hiddenOf, visitor } from '../../signin/pages/visitor.ts';
 import { badFieldsOf, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
-
-/** What people type to sign in: user names, full login names and verified addresses, as the organization allows. */
 
 const PASSWORD = 'correct horse';
 const PATH = '/management/v1/orgs/me/sign_in_names';

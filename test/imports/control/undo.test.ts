@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { UndoPreview } from '../../../src/contract/import-types.ts';
 import { findUser, type User } from '../../../src/directory/users/store.ts';
 import { isAnyUndoing, keptBecause, previewUndo, undoRound } from '../../../src/imports/control/undo.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { ANYBODY } from '../../../src/messages/mail/codes.ts';
 import { openPool, type Pool, transaction } from '../../../src/platform/db/pool.ts';

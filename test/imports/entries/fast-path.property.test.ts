@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { fastPathItem } from '../../../src/imports/entries/fast-path.ts';
-import { judgedItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
+import { USUAL_RULES, validateEntry } from '../../../src/imports/entries/validate.ts';
 import { fbscrypt } from '../../passwords/bounds.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, SECRETS } from '../../support/imports/imports.ts';
 
-/** The fast path of fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
+/** The fast path of entries/fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
 const mostly = (...usual: unknown[]) =>
@@ -73,7 +73,10 @@ it('the fast path decides as the schema does, or not at all', () => {
       const short = fastPathItem(value, false);
       if (!short) return;
       taken++;
-      assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }));
+      assert.deepEqual(
+        short,
+        validateEntry(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }),
+      );
     }),
     { numRuns: 5000 },
   );
@@ -91,12 +94,12 @@ it('strings written without escapes are not searched for characters that only es
   };
   const short = fastPathItem(value, true);
   assert.ok(short);
-  assert.deepEqual(short, judgedItem(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }));
+  assert.deepEqual(short, validateEntry(structuredClone(value), SECRETS, nothing, { ...USUAL_RULES, strict: true }));
   assert.equal(short.userNameKey, 'ann@example.com');
 });
 
 it('an entry without an id is left to the schema, which generates one', () => {
   const value = { user: { profile: { firstName: 'A', lastName: 'B' }, email: { email: 'a@b' } } };
   assert.equal(fastPathItem(value, true), undefined);
-  assert.equal(judgedItem(value, SECRETS, nothing, { ...USUAL_RULES, strict: true }).state, 'pending');
+  assert.equal(validateEntry(value, SECRETS, nothing, { ...USUAL_RULES, strict: true }).state, 'pending');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openHashLint } from '../../../src/imports/entries/validate.ts';
+import { openHashLint } from '../../../src/imports/entries/notes.ts';
 import { HASH } from '../../support/imports/imports.ts';
 
 const hashed = (value: unknown) => ({ user: { hashedPassword: { value } } });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
 import type { Step } from '../../../src/imports/entries/parser.ts';
+import { EntryShapes } from '../../../src/imports/intake/fast/alike-entries.ts';
 import { cpuMs } from '../../support/cpu.ts';
 import { refusal } from '../../support/imports/parse.ts';
 
@@ -41,7 +42,7 @@ const BODIES: [what: string, head: string, piece: string, bytes: number, tail: s
 /** Pushes the head as one chunk, then each piece as one. */
 function trickle(head: string, piece: string, bytes: number, tail: string): { last: Step[]; ms: number } {
   const parser = new DataOrgsParser();
-  parser.findShaped();
+  parser.findShaped(new EntryShapes());
   parser.push(Buffer.from(head));
   const chunk = Buffer.from(piece);
   const ms = cpuMs(() => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { PASSWORD_SEAL } from '../../../src/imports/entries/item.ts';
+import { PASSWORD_PURPOSE } from '../../../src/imports/entries/item.ts';
 import { entry, HASH, SECRETS } from '../../support/imports/imports.ts';
 import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
 
@@ -160,7 +160,7 @@ describe('passwords', () => {
     ]);
     const { passwordHash, passwordSealed } = pendingOf(entry('a', { password: 'sec ret', hashedPassword: null }));
     assert.equal(passwordHash, null);
-    assert.equal(SECRETS.unseal(passwordSealed ?? '', PASSWORD_SEAL), 'sec ret');
+    assert.equal(SECRETS.unseal(passwordSealed ?? '', PASSWORD_PURPOSE), 'sec ret');
     assert.throws(() => SECRETS.unseal(passwordSealed ?? '', 'something else'));
     assert.equal(pendingOf(entry('a')).passwordHash, HASH);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { createDuplicateFilter } from '../../../src/imports/intake/duplicates.ts';
+import { createDuplicateFilter } from '../../../src/imports/entries/duplicate-filter.ts';
 import { nameKey } from '../../../src/platform/fields.ts';
 import fc from '../../support/fast-check.ts';
 import {

@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { type BackendFactory, createPostgresBackend, type IQueueBackend, type JobsOptions, Queue } from 'bullmq';
 import pg from 'pg';
 import { hasKnownFunctions } from '../../../src/imports/queue/batching.ts';
-import { addsInCommon } from '../../../src/imports/queue/postgres-add.ts';
+import { withBatchedAdds } from '../../../src/imports/queue/postgres-add.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
-/** Jobs that are added in common are as BullMQ would have added them. */
+/** Jobs that are added in a batch are as BullMQ would have added them. */
 
 const GONE: JobsOptions = { removeOnComplete: true, removeOnFail: true };
 const PLAIN = createPostgresBackend as BackendFactory<IQueueBackend, unknown>;
@@ -15,12 +15,12 @@ const PLAIN = createPostgresBackend as BackendFactory<IQueueBackend, unknown>;
 type Row = Record<string, unknown>;
 type NewJob = { name: string; data: unknown; opts: JobsOptions };
 
-describe('adding jobs of PostgreSQL in common', () => {
+describe('adding jobs of PostgreSQL in batches', () => {
   let database: TestDatabase;
   let pool: pg.Pool;
   const open: Queue[] = [];
   const warnings: string[] = [];
-  const factories = { ours: addsInCommon(PLAIN, (reason) => warnings.push(reason)), theirs: PLAIN };
+  const factories = { ours: withBatchedAdds(PLAIN, (reason) => warnings.push(reason)), theirs: PLAIN };
   before(async () => {
     database = await testDatabase({ name: 'adding' });
     pool = new pg.Pool({ connectionString: database.url, max: 4, options: '-c search_path=bullmq' });
@@ -127,7 +127,11 @@ describe('adding jobs of PostgreSQL in common', () => {
     await first.waitUntilReady();
     const { rows } = await otherPool.query(`select pg_get_functiondef('bullmq.add_jobs_bulk'::regproc) as text`);
     await otherPool.query(rows[0].text.replace('$function$', '$function$ -- changed'));
-    const queue = new Queue('q', { connection: otherPool } as never, addsInCommon(PLAIN, (r) => told.push(r)) as never);
+    const queue = new Queue(
+      'q',
+      { connection: otherPool } as never,
+      withBatchedAdds(PLAIN, (r) => told.push(r)) as never,
+    );
     await queue.addBulk(jobs(0, 2));
     const { rows: added } = await otherPool.query('select opts from job order by seq');
     assert.deepEqual(added[0].opts.jobId, 'j0');

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
 import pg from 'pg';
 import { hasKnownFunctions } from '../../../src/imports/queue/batching.ts';
-import { completeBatch } from '../../../src/imports/queue/postgres-complete.ts';
+import { completeBatch, type Ending } from '../../../src/imports/queue/postgres-fetch.ts';
 import { abandonLocks, hold } from '../../support/stores/locks.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -14,11 +14,6 @@ const NOW = 1_800_000_000_000;
 const LOCK_MS = 30_000;
 const GONE: JobsOptions = { removeOnComplete: true, removeOnFail: true };
 
-interface Ending {
-  id: string;
-  token: string;
-  result: string;
-}
 type Row = Record<string, unknown>;
 
 describe('completing jobs in a batch', () => {
@@ -64,8 +59,8 @@ describe('completing jobs in a batch', () => {
   }
   /** The jobs that were handed out; undefined if the statement did not apply. */
   async function complete(queue: string, endings: Ending[]): Promise<Row[] | undefined> {
-    const common = { queue, lockMs: LOCK_MS, now: NOW + 5, workerName: 'worker' };
-    const { rows } = await pool.query(completeBatch(common, endings));
+    const common = { queue, lockMs: LOCK_MS, workerName: 'worker' };
+    const { rows } = await pool.query(completeBatch(common, endings, NOW + 5));
     return rows[0].holds ? rows.filter(({ id }) => id !== null) : undefined;
   }
   async function oneByOne(queue: string, endings: Ending[]): Promise<Row[]> {
@@ -163,9 +158,8 @@ describe('completing jobs in a batch', () => {
       await client.query('begin');
       await client.query('truncate job cascade');
       await client.query('analyze job');
-      const { text, values } = completeBatch({ queue: 'q', lockMs: 1, now: NOW, workerName: 'w' }, [
-        { id: 'a', token: 't', result: null },
-      ]);
+      const ending = { id: 'a', token: 't', result: 'null' };
+      const { text, values } = completeBatch({ queue: 'q', lockMs: 1, workerName: 'w' }, [ending], NOW);
       await client.query('set local enable_seqscan = off');
       const { rows } = await client.query({ text: `explain ${text}`, values });
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -222,6 +216,6 @@ describe('completing jobs in a batch', () => {
   });
 
   it('is written for the functions that BullMQ brings', async () => {
-    assert.equal(await hasKnownFunctions(pool, 'complete'), true);
+    assert.equal(await hasKnownFunctions(pool, 'fetch'), true);
   });
 });

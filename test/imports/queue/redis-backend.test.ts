@@ -10,7 +10,7 @@ import {
   Worker,
 } from 'bullmq';
 import { Redis } from 'ioredis';
-import { batchedRedisBackend } from '../../../src/imports/queue/backend.ts';
+import { withBatchedScripts } from '../../../src/imports/queue/backend.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -19,8 +19,9 @@ import { waitFor } from '../../support/wait.ts';
 const PREFIX = `batch-${process.pid}`;
 
 type Factory = BackendFactory<IQueueBackend, unknown>;
-const BATCHED = batchedRedisBackend((reason) => assert.doesNotMatch(reason, /not the version/));
-const backendOf = (batches: boolean) => (batches ? BATCHED : (createRedisBackend as Factory));
+const PLAIN = createRedisBackend as Factory;
+const BATCHED = withBatchedScripts(PLAIN, (reason) => assert.doesNotMatch(reason, /not the version/));
+const backendOf = (batches: boolean) => (batches ? BATCHED : PLAIN);
 
 describe('scripts of BullMQ on Redis', { skip: redisUrl() ? false : 'this test run has no Redis' }, () => {
   const url = redisUrl() as string;

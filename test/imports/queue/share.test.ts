@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchFault } from '../../../src/imports/run/batch-writer.ts';
-import { openShare, shareOf } from '../../../workers/import-users.ts';
+import { openConcurrencyShare, shareOf } from '../../../workers/import-users.ts';
 
 /** A worker process takes its share of the queue, and one job at a time while its database is away. */
 
@@ -13,7 +13,7 @@ test('processes divide the share of a single one, down to a hundred each, within
 
 test('a process that cannot write takes one job at a time until a batch reaches the database again', async () => {
   const limits: number[] = [];
-  const share = openShare(400, (jobs) => limits.push(jobs));
+  const share = openConcurrencyShare(400, (jobs) => limits.push(jobs));
   let next: () => Promise<number[]> = async () => [];
   const store = share.watch({ write: () => next(), poison: async () => {} });
   const write = () => store.write('1', [0]).catch(() => {});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { importFirst, SETTINGS, special } from '../../support/imports/existing.ts';
 import {

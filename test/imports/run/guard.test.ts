@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { cancelImport } from '../../../src/imports/control/control.ts';
-import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { batchStore } from '../../../src/imports/run/stores.ts';
 import { NOT_RUNNING, writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { expireImport } from '../../../src/imports/upkeep/rescue.ts';
 import { type Pool, transaction } from '../../../src/platform/db/pool.ts';

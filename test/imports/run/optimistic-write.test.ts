@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { batchStore } from '../../../src/imports/run/stores.ts';
 import { optimistically } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { TOTP_SEAL } from '../../../src/passwords/totp-secret.ts';
+import { TOTP_PURPOSE } from '../../../src/passwords/totp-secret.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { checkTotp } from '../../../src/signin/factors/totp.ts';
 import {
@@ -32,7 +32,7 @@ describe('an otpCode', () => {
   it('is encrypted on validation, in the normal form that the login check uses', () => {
     for (const otpCode of [SECRET, AS_COPIED, `${SECRET}=`, `otpauth://totp/ACME:ann?secret=${SECRET}`]) {
       const sealed = sealedOf(otpCode) as string;
-      assert.equal(SECRETS.unseal(sealed, TOTP_SEAL), SECRET);
+      assert.equal(SECRETS.unseal(sealed, TOTP_PURPOSE), SECRET);
       assert.ok(!JSON.stringify(pendingOf(entry('ann', { otpCode }))).includes(SECRET));
     }
     assert.notEqual(sealedOf(SECRET), sealedOf(SECRET));
@@ -121,7 +121,7 @@ describe('a batch with second factors', () => {
     await write(second, [0]);
     const [item] = await itemRows(db.pool, second);
     assert.deepEqual([item?.state, errorIdOf(item)], ['failed', 'USER-ID-TAKEN']);
-    assert.equal(SECRETS.unseal(item?.totp_sealed, TOTP_SEAL), 'ABCDEFGHIJKLMNOP', 'kept for a retry');
+    assert.equal(SECRETS.unseal(item?.totp_sealed, TOTP_PURPOSE), 'ABCDEFGHIJKLMNOP', 'kept for a retry');
     assert.deepEqual(await factors(), [before]);
   });
 
@@ -135,6 +135,6 @@ describe('a batch with second factors', () => {
     assert.deepEqual(await factors(), []);
     const [pending, failed] = await itemRows(db.pool, importId);
     assert.deepEqual([pending?.state, failed?.state, failed?.totp_sealed], ['pending', 'failed', null]);
-    assert.equal(SECRETS.unseal(pending?.totp_sealed, TOTP_SEAL), SECRET);
+    assert.equal(SECRETS.unseal(pending?.totp_sealed, TOTP_PURPOSE), SECRET);
   });
 });

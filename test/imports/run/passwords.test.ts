@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { PASSWORD_SEAL } from '../../../src/imports/entries/item.ts';
+import { PASSWORD_PURPOSE } from '../../../src/imports/entries/item.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
 import { createFairSlots, type FairSlots } from '../../../src/imports/run/fair-slots.ts';
-import { batchStore, processItem } from '../../../src/imports/run/process-job.ts';
+import { processItem } from '../../../src/imports/run/process-job.ts';
+import { batchStore } from '../../../src/imports/run/stores.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
@@ -81,7 +82,7 @@ describe('a plain password', () => {
       withPassword('c', 'x'.repeat(100)),
     ]);
     const [sealed] = await itemRows(db.pool, importId);
-    assert.equal(SECRETS.unseal(sealed?.password_sealed, PASSWORD_SEAL), secret);
+    assert.equal(SECRETS.unseal(sealed?.password_sealed, PASSWORD_PURPOSE), secret);
     assert.ok(!JSON.stringify(sealed).includes(secret));
     await startWorker()(importId, 3);
     assert.equal((await importRow(db.pool, importId)).state, 'succeeded');
@@ -148,7 +149,7 @@ describe('a plain password', () => {
     const newer = openSecrets(other, [now]);
     await db.pool.query('update import_items set password_sealed = $2 where import_id = $1', [
       importId,
-      newer.seal(SECRETS.unseal(item?.password_sealed, PASSWORD_SEAL), PASSWORD_SEAL),
+      newer.seal(SECRETS.unseal(item?.password_sealed, PASSWORD_PURPOSE), PASSWORD_PURPOSE),
     ]);
     await assert.rejects(startWorker()(importId, 1), MissingKey);
     assert.equal((await itemRows(db.pool, importId))[0]?.state, 'pending');
@@ -182,7 +183,7 @@ describe('a plain password', () => {
     });
     const all = [work(importId, 2), work(importId, 2)];
     await waitFor(() => slots.asked === 4 && hashes === 1, { what: 'all jobs to wait in line' });
-    const again = SECRETS.seal('secret', PASSWORD_SEAL);
+    const again = SECRETS.seal('secret', PASSWORD_PURPOSE);
     await db.pool.query('update import_items set password_sealed = $2 where import_id = $1 and ordinal = 1', [
       importId,
       again,
@@ -202,7 +203,7 @@ describe('a plain password', () => {
         ...hasher,
         async hash(plain) {
           if (replaced++ === 0) {
-            const again = SECRETS.seal('secret', PASSWORD_SEAL);
+            const again = SECRETS.seal('secret', PASSWORD_PURPOSE);
             await db.pool.query('update import_items set password_sealed = $1 where password_sealed = $2', [
               again,
               old?.password_sealed,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { BatchFault, createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { batchStore, storeOf } from '../../../src/imports/run/process-job.ts';
+import { batchStore, storeOf } from '../../../src/imports/run/stores.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   acceptImport,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { undoRound } from '../../../src/imports/control/undo.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
-import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { errorId, startApi, type TestApi, unique } from '../../support/api.ts';
 import { SETTINGS, special } from '../../support/imports/existing.ts';

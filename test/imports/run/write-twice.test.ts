@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { batchStore } from '../../../src/imports/run/process-job.ts';
+import { batchStore } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {

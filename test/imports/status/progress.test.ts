@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Counts, ImportResult } from '../../../src/contract/import-types.ts';
 import { cancelImport } from '../../../src/imports/control/control.ts';
+import { isEnded } from '../../../src/imports/entries/states.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
-import { isEnded, listImports, readProgress } from '../../../src/imports/status/progress.ts';
+import { listImports, readProgress } from '../../../src/imports/status/progress.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,

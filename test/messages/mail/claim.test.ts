@@ -1,11 +1,10 @@
+/** The order of mails: those outside imports first, then imports in turn; no held ones, and no more than the rate. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimDue, type MailPointer } from '../../../src/messages/mail/outbox.ts';
 import { type MailQueue, relayOnce } from '../../../src/messages/mail/relay.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson } from './rows.ts';
-
-/** The order of mails: those outside imports first, then imports in turn; no held ones, and no more than the rate. */
 
 const HOUR = 3_600_000;
 const SETTINGS = { handOverMs: 60_000 };

@@ -1,3 +1,4 @@
+/** What the tests of deliveries share: a database, an SMTP server, and a delivery over both. */
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach } from 'node:test';
 import pino from 'pino';
@@ -11,15 +12,14 @@ import {
 } from '../../../src/messages/mail/deliver.ts';
 import type { Transport } from '../../../src/messages/mail/message.ts';
 import type { MailPointer } from '../../../src/messages/mail/outbox.ts';
-import { settleMails } from '../../../src/messages/mail/relay.ts';
+import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
 import { openSmsGateway } from '../../../src/messages/mail/sms-gateway.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
-import { openDoubts } from '../../../workers/mailer.ts';
+import { openRedeliveryRisk } from '../../../workers/mailer.ts';
 import { type SmtpCatcher, startSmtp } from '../../support/smtp.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { addOrg } from './rows.ts';
-/** What the tests of deliveries share: a database, an SMTP server, and a delivery over both. */
 
 export interface Deliveries {
   db: TestDatabase;
@@ -37,7 +37,7 @@ const services = {
   config: { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' },
   texts: openSmsGateway('http://127.0.0.1:1'),
   logger: pino({ level: 'silent' }),
-  doubts: openDoubts({ since: () => false }),
+  risk: openRedeliveryRisk({ since: () => false }),
 };
 
 /**
@@ -45,7 +45,7 @@ const services = {
  * @param name of the database
  */
 export function useDeliveries(name: string): Deliveries {
-  const settler = () => openBatchCommitter((group) => settleMails(at.db.pool, group));
+  const settler = () => openBatchCommitter((group) => recordDeliveries(at.db.pool, group));
   const run = (pointer: MailPointer, changes: Partial<DeliverDeps> = {}) => {
     const { pool } = at.db;
     const deps = { ...services, pool, transport: at.transport, settler: settler(), loader: openBatchLoader(pool) };

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Transport } from '../../../src/messages/mail/message.ts';
 import { claimDue, type MailPointer } from '../../../src/messages/mail/outbox.ts';
-import { settleMails } from '../../../src/messages/mail/relay.ts';
-import { type MailDoubts, openDoubts } from '../../../workers/mailer.ts';
+import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
+import { type MailRedeliveryRisk, openRedeliveryRisk } from '../../../workers/mailer.ts';
 import { useDeliveries } from './deliveries.ts';
 import { addImport, addMail, addPerson, importCounts, outboxRow } from './rows.ts';
 
@@ -49,7 +49,7 @@ describe('delivery once', () => {
               return (await may) ?? true;
             }),
         };
-        assert.equal(await at.deliver(outboxId, 0, { transport: frozen, doubts: openDoubts({ since }) }), 'gone');
+        assert.equal(await at.deliver(outboxId, 0, { transport: frozen, risk: openRedeliveryRisk({ since }) }), 'gone');
         assert.equal(at.smtp.mails.length, outboxId === settled.outboxId ? before + 1 : before);
       }
     });
@@ -66,7 +66,10 @@ describe('delivery once', () => {
           return result;
         },
       };
-      assert.equal(await at.deliver(outboxId, 0, { transport: watched, doubts: openDoubts(freezing(2)) }), 'sent');
+      assert.equal(
+        await at.deliver(outboxId, 0, { transport: watched, risk: openRedeliveryRisk(freezing(2)) }),
+        'sent',
+      );
       assert.ok((claims[0] as number) > 50, 'the mail is claimed for a minute');
       assert.equal(at.smtp.mails.length, 1);
     });
@@ -74,7 +77,7 @@ describe('delivery once', () => {
 
   describe('of a job that the queue handed out twice, as its store had lost that it was taken', () => {
     /** Both runs start before either sends. */
-    async function sendTwice(change: (doubts: MailDoubts) => void) {
+    async function sendTwice(change: (risk: MailRedeliveryRisk) => void) {
       await addPerson(at.db.pool, { id: 'u1' });
       const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
       const [claimed] = await claimDue(at.db.pool, 1, { handOverMs: 60_000 });
@@ -90,15 +93,15 @@ describe('delivery once', () => {
           return at.transport.send(mail, mayBegin);
         },
       };
-      const run = (known: MailDoubts) => at.run(pointer, { transport: together, doubts: known });
-      const [first, second] = [openDoubts({ since: () => false }), openDoubts({ since: () => false })];
+      const run = (known: MailRedeliveryRisk) => at.run(pointer, { transport: together, risk: known });
+      const [first, second] = [openRedeliveryRisk({ since: () => false }), openRedeliveryRisk({ since: () => false })];
       const running = run(first);
       for (const one of [first, second]) change(one);
       return (await Promise.all([running, run(second)])).sort();
     }
 
     it('happens once', async () => {
-      assert.deepEqual(await sendTwice((doubts) => doubts.storeFailed()), ['gone', 'sent']);
+      assert.deepEqual(await sendTwice((risk) => risk.storeFailed()), ['gone', 'sent']);
       assert.equal(at.smtp.mails.length, 1);
     });
 
@@ -111,18 +114,18 @@ describe('delivery once', () => {
       await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
       const [claimed] = await claimDue(at.db.pool, 1, { handOverMs: 60_000 });
       const pointer = claimed?.pointer as MailPointer;
-      const inDoubt = openDoubts({ since: () => false });
+      const inDoubt = openRedeliveryRisk({ since: () => false });
       inDoubt.storeFailed();
       const held: Transport = {
         ...at.transport,
         send: (mail, mayBegin) =>
           at.transport.send(mail, async () => {
             const may = (await mayBegin?.()) ?? true;
-            assert.equal(await at.run(pointer, { doubts: inDoubt }), 'gone');
+            assert.equal(await at.run(pointer, { risk: inDoubt }), 'gone');
             return may;
           }),
       };
-      assert.equal(await at.run(pointer, { transport: held, doubts: inDoubt }), 'sent');
+      assert.equal(await at.run(pointer, { transport: held, risk: inDoubt }), 'sent');
       assert.equal(at.smtp.mails.length, 1);
     });
   });
@@ -146,8 +149,8 @@ describe('delivery once', () => {
     const importId = await addImport(at.db.pool, 1);
     const { outboxId: id } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', importId });
     const outcome = { id, attempt: 0, importId, error: null, delayMs: 0 };
-    await settleMails(at.db.pool, [{ ...outcome, state: 'sent' }]);
-    await settleMails(at.db.pool, [{ ...outcome, state: 'failed', error: 'late' }]);
+    await recordDeliveries(at.db.pool, [{ ...outcome, state: 'sent' }]);
+    await recordDeliveries(at.db.pool, [{ ...outcome, state: 'failed', error: 'late' }]);
     assert.equal((await outboxRow(at.db.pool, id)).state, 'sent');
     assert.deepEqual(await importCounts(at.db.pool, importId), { mails_sent: 1, mails_failed: 0 });
   });

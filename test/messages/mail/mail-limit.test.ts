@@ -1,3 +1,4 @@
+/** How many mails and text messages users get in a day at their own request, or at that of anybody. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { sweepMailCounts } from '../../../src/messages/mail/codes.ts';
@@ -5,8 +6,6 @@ import { requestPasswordReset } from '../../../src/signin/credentials/password-r
 import { addHuman, addVerified, lastMail, tokenOf, unsentMails } from '../../directory/users/people.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** How many mails and text messages users get in a day at their own request, or at that of anybody. */
 
 const LIMIT = 3;
 let api: TestApi;

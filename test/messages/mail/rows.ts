@@ -1,6 +1,6 @@
+/** Rows for the mail tests. */
 import { enqueueMail, type NewMail } from '../../../src/messages/mail/outbox.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
-/** Rows for the mail tests. */
 
 export const ORG_ID = 'org-1';
 const HOUR = 3_600_000;

@@ -16,7 +16,7 @@ import {
 import { mailboxFolder } from '../../../src/messages/mail/mailbox.ts';
 import type { TextTransport } from '../../../src/messages/mail/message.ts';
 import { openTransport } from '../../../src/messages/mail/open-transport.ts';
-import { settleMails } from '../../../src/messages/mail/relay.ts';
+import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
 import { openSmsGateway } from '../../../src/messages/mail/sms-gateway.ts';
 import { readConfig } from '../../../src/platform/config.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
@@ -55,7 +55,7 @@ describe('text messages', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  const settler = () => openBatchCommitter((group) => settleMails(db.pool, group));
+  const settler = () => openBatchCommitter((group) => recordDeliveries(db.pool, group));
   const addText = (codeTtlMs = 10 * MINUTE) => addMail(db.pool, { kind: 'verify_phone', userId: 'u1', codeTtlMs });
 
   function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: BatchCommitter } = {}) {
@@ -68,7 +68,7 @@ describe('text messages', () => {
       transport,
       texts: openSmsGateway(gateway.url),
       logger,
-      doubts: { about: () => false, since: () => false },
+      risk: { existsFor: () => false, since: () => false },
       loader: openBatchLoader(db.pool),
     };
     return deliverMail({ ...deps, settler: settler(), ...changes }, { id, attempt });

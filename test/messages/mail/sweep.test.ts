@@ -1,3 +1,4 @@
+/** What remains of mails and codes. The tests simulate time by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -6,13 +7,11 @@ import { findUser } from '../../../src/directory/users/store.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
 import { issueCode, sweepUnusedCodes, sweepUsedCodes, tryCode, useCode } from '../../../src/messages/mail/codes.ts';
 import { sweepMails } from '../../../src/messages/mail/outbox.ts';
-import { settleMails } from '../../../src/messages/mail/relay.ts';
+import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
 import { transaction } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { addImport, addMail, addOrg, addPerson } from './rows.ts';
-
-/** What remains of mails and codes. The tests simulate time by setting timestamps back. */
 
 const DAY = 86_400_000;
 
@@ -30,7 +29,7 @@ describe('the sweep of mails and codes', () => {
   after(() => db.drop());
 
   const settle = (id: string, importId: string | null, state: 'sent' | 'failed') =>
-    settleMails(db.pool, [{ id, attempt: 0, importId, state, error: null, delayMs: 0 }]);
+    recordDeliveries(db.pool, [{ id, attempt: 0, importId, state, error: null, delayMs: 0 }]);
   /** Moves everything into the past, and sweeps. */
   async function afterDays(days: number): Promise<void> {
     const past = (columns: string[]) => columns.map((c) => `${c} = ${c} - interval '${days} days'`).join(', ');
@@ -94,7 +93,7 @@ describe('the sweep of mails and codes', () => {
       transaction(db.pool, async (tx) => {
         const user = await findUser(tx, 'new', 'for update');
         assert.ok(user);
-        await changeState(tx, user, to, 'admin', async () => false);
+        await changeState({ db: tx, secrets }, user, to, 'admin');
       });
     await change('lock');
     await afterDays(400);

@@ -1,3 +1,4 @@
+/** Organizations share the places for webhooks, whatever their receivers do. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { pino } from 'pino';
@@ -17,8 +18,6 @@ import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 import { type HeldReceiver, startHeldReceiver } from '../../support/webhooks/held-receiver.ts';
-
-/** Organizations share the places for webhooks, whatever their receivers do. */
 
 const SECRETS = openSecrets(Buffer.alloc(32, 9).toString('base64'));
 const SLOW = Array.from({ length: PLACES }, (_, n) => `slow${n}`);

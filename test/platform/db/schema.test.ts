@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import test from 'node:test';
-import { describeStatements } from '../../../src/imports/run/print-statements.ts';
+import { describeStatements } from '../../../src/imports/run/write-batch.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { describeSchema } from '../../../src/platform/db/print-schema.ts';

@@ -1,3 +1,4 @@
+/** A new address or number that users set themselves counts only once it is confirmed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { requestPasswordReset } from '../../../src/signin/credentials/password-reset.ts';
@@ -13,8 +14,6 @@ import {
 } from '../../directory/users/people.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** A new address or number that users set themselves counts only once it is confirmed. */
 
 let api: TestApi;
 let orgId: string;

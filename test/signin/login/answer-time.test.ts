@@ -1,3 +1,7 @@
+/**
+ * When a wrong password is answered. Only a fake clock counts, and checks take as long as it says: no machine is too
+ * slow.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -8,11 +12,10 @@ import { rememberSlow, slowMs } from '../../../src/directory/users/slow-hashes.t
 import { checkMs, type Hasher } from '../../../src/passwords/hasher.ts';
 import { markOf } from '../../../src/passwords/marks.ts';
 import { answerAfterMs } from '../../../src/signin/login/attempts.ts';
-import { checkLogin, type LoginDeps, verifyOwnPassword } from '../../../src/signin/login/check.ts';
+import { checkLogin, verifyOwnPassword } from '../../../src/signin/login/check.ts';
+import type { LoginDeps } from '../../../src/signin/login/origin.ts';
 import { findLogin } from '../../../src/signin/login/store.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
-
-/** When a wrong password is answered. Only a fake clock counts, and checks take as long as it says: no machine is too slow. */
 
 const DELAY_MS = 100;
 const STEP_MS = 5 * DELAY_MS;

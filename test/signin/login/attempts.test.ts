@@ -1,8 +1,7 @@
+/** Which requests count as attempts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isAttempt } from '../../../src/signin/login/attempts.ts';
-
-/** Which requests count as attempts. */
 
 test('attempts with passwords and codes are distinguished from other requests', () => {
   const is = (method: string, path: string) => isAttempt({ method, path } as never);

@@ -1,24 +1,23 @@
+/** Counts of failed attempts: delays, locks, and when they end. A transaction stops the clock of the database. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type pg from 'pg';
 import { transaction } from '../../../src/platform/db/pool.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
-import { settleLogin } from '../../../src/signin/login/attempts.ts';
+import { recordLogin } from '../../../src/signin/login/attempts.ts';
 import {
+  type AttemptCount,
   type AttemptKeys,
   attemptKeys,
+  countAttempt,
   isLocking,
-  type Place,
   sweepDelays,
   takeBack,
-  takePlace,
   type UserKeys,
   userKeys,
 } from '../../../src/signin/login/delays.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Counts of failed attempts: delays, locks, and when they end. A transaction stops the clock of the database. */
 
 /** Always the same, as two users of a random one may share a bucket. */
 const secrets = openSecrets(Buffer.alloc(32, 7).toString('base64'));
@@ -34,12 +33,18 @@ after(() => db.drop());
 const of = (id: string | undefined, network = 'home') => userKeys(secrets, id, { network });
 const keysOf = (loginName: string, network = 'home') => attemptKeys(secrets, { loginName }, { network });
 const take = (on: pg.ClientBase | pg.Pool, loginName: string, network?: string, config = CONFIG) =>
-  takePlace(on, config, keysOf(loginName, network), of(undefined, network));
+  countAttempt(on, config, keysOf(loginName, network), of(undefined, network));
 
 /** The attempt was right; `id` is that of an active user. */
-async function forgive(on: pg.ClientBase | pg.Pool, keys: AttemptKeys, place: Place, user: UserKeys, id = user.id) {
+async function forgive(
+  on: pg.ClientBase | pg.Pool,
+  keys: AttemptKeys,
+  count: AttemptCount,
+  user: UserKeys,
+  id = user.id,
+) {
   assert(id !== undefined);
-  assert.equal(await settleLogin(on, { id, passwordSetAt: null }, true, { keys, place, user }), 'active');
+  assert.equal(await recordLogin(on, { id, passwordSetAt: null }, true, { keys, count, user }), 'active');
 }
 
 /** Lets this much time pass for all counts. */
@@ -73,12 +78,12 @@ test('the fifth attempt waits, each further one twice as long, and ten failures 
   });
 });
 
-test('parallel attempts get one place, however many processes make them', async () => {
+test('parallel attempts get one count, however many processes make them', async () => {
   const name = unique('ann');
   const slow = { ...CONFIG, LOGIN_DELAY_MS: 2000 };
   await transaction(db.pool, async (on) => {
     await failing(on, name, 4, 'home', slow);
-    const places: Place[] = [];
+    const places: AttemptCount[] = [];
     for (let i = 0; i < 5; i++) places.push(await take(on, name, 'home', slow));
     assert.deepEqual(
       places.map((p) => p.waitMs),
@@ -107,11 +112,11 @@ test('an attempt that is taken back leaves count and delay as they were, unless 
     assert.equal((await on.query('select from login_delays where bucket = $1', [keys.here])).rowCount, 0);
     await failing(on, name, 9);
     await pass(on, '2 seconds');
-    const place = await take(on, name);
-    assert(isLocking(place, CONFIG));
-    await takeBack(on, keys, place);
-    assert.deepEqual(await take(on, name), { ...place, waitMs: 0 });
-    await takeBack(on, keys, { ...place, here: 9, everywhere: 9 });
+    const count = await take(on, name);
+    assert(isLocking(count, CONFIG));
+    await takeBack(on, keys, count);
+    assert.deepEqual(await take(on, name), { ...count, waitMs: 0 });
+    await takeBack(on, keys, { ...count, here: 9, everywhere: 9 });
     assert.equal((await take(on, name)).waitMs, MINUTE);
   });
 });
@@ -132,7 +137,7 @@ test('names that compare as equal are counted together; others and ids separatel
   const one = await take(db.pool, 'Zoë');
   assert.deepEqual([one.here, (await take(db.pool, 'ZOE\u0308')).here, (await take(db.pool, 'zoe')).here], [1, 2, 1]);
   assert.equal(
-    (await takePlace(db.pool, CONFIG, attemptKeys(secrets, { userId: 'Zoë' }, { network: 'home' }), of(undefined)))
+    (await countAttempt(db.pool, CONFIG, attemptKeys(secrets, { userId: 'Zoë' }, { network: 'home' }), of(undefined)))
       .here,
     1,
   );
@@ -154,7 +159,7 @@ test('nothing that was entered is stored, and the table is bounded', async () =>
 test('an attack from many networks locks all, except those from which the user has logged in lately', async () => {
   const id = await addUser();
   const keys = (network: string) => attemptKeys(secrets, { userId: id }, { network });
-  const from = (on: pg.ClientBase, network: string) => takePlace(on, CONFIG, keys(network), of(id, network));
+  const from = (on: pg.ClientBase, network: string) => countAttempt(on, CONFIG, keys(network), of(id, network));
   for (const network of ['home', 'long ago']) {
     await forgive(db.pool, keys(network), { waitMs: 0, here: null, everywhere: null }, of(id, network));
   }
@@ -171,7 +176,7 @@ test('an attack from many networks locks all, except those from which the user h
     for (const network of ['bot 11', 'long ago']) assert.equal((await from(on, network)).waitMs, MINUTE);
     assert.equal((await from(on, 'home')).waitMs, 0);
     const nobody = (network: string) =>
-      takePlace(on, CONFIG, attemptKeys(secrets, { userId: 'nobody' }, { network }), of(undefined, network));
+      countAttempt(on, CONFIG, attemptKeys(secrets, { userId: 'nobody' }, { network }), of(undefined, network));
     for (let n = 0; n < 100; n++) assert.equal((await nobody(`bot ${n}`)).waitMs, 0);
     assert.equal((await nobody('bot 100')).waitMs, MINUTE, 'unknown users alike');
   });
@@ -188,7 +193,7 @@ test('one network alone does not lock the others', async () => {
 test('only the user of the failures ends them early: not another one of the same name', async () => {
   const [ann, other] = [await addUser(), await addUser()];
   const name = unique('ann');
-  const attempt = (on: pg.ClientBase, id: string) => takePlace(on, CONFIG, keysOf(name), of(id));
+  const attempt = (on: pg.ClientBase, id: string) => countAttempt(on, CONFIG, keysOf(name), of(id));
   await transaction(db.pool, async (on) => {
     for (let i = 1; i < 4; i++) assert.equal((await attempt(on, ann)).here, i);
     const right = await attempt(on, other);
@@ -203,7 +208,7 @@ test('only the user of the failures ends them early: not another one of the same
 test('a new password or an unlock ends the failures and locks of its user', async () => {
   for (const column of ['password_changed_at', 'attempts_since']) {
     const id = await addUser();
-    const attempt = (on: pg.ClientBase) => takePlace(on, CONFIG, keysOf(id), of(id));
+    const attempt = (on: pg.ClientBase) => countAttempt(on, CONFIG, keysOf(id), of(id));
     await transaction(db.pool, async (on) => {
       await attempt(on);
       await on.query(`update login_delays set open_at = now() + interval '1 hour' where bucket = $1`, [

@@ -1,3 +1,4 @@
+/** When a failed login is answered: after a delay, which its failures lengthen, and without a connection meanwhile. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -7,8 +8,6 @@ import { checkLogin } from '../../../src/signin/login/check.ts';
 import { attemptKeys } from '../../../src/signin/login/delays.ts';
 import { startApi, type TestApi, unique } from '../../support/api.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** When a failed login is answered: after a delay, which its failures lengthen, and without a connection meanwhile. */
 
 const NETWORK = '203.0.113.7';
 

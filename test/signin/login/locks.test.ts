@@ -1,3 +1,4 @@
+/** Locks over HTTP: nobody locks a person out from another network, and a lock reveals nothing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
@@ -5,8 +6,6 @@ import { limitRepeats } from '../../../src/platform/logger.ts';
 import { attemptKeys } from '../../../src/signin/login/delays.ts';
 import { type Answer, badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import { addClient, hiddenOf, visitor } from '../pages/visitor.ts';
-
-/** Locks over HTTP: nobody locks a person out from another network, and a lock reveals nothing. */
 
 const RIGHT = 'correct horse';
 const LOCKED = [429, 8, 'SESSION-FAILURES'];

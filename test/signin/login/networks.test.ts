@@ -1,12 +1,11 @@
+/** The networks from which a user has logged in lately. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { deleteUser } from '../../../src/directory/users/store.ts';
-import { settleLogin } from '../../../src/signin/login/attempts.ts';
+import { recordLogin } from '../../../src/signin/login/attempts.ts';
 import { networkOf } from '../../../src/signin/login/origin.ts';
 import { unique } from '../../support/answers.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The networks from which a user has logged in lately. */
 
 let db: TestDatabase;
 before(async () => {
@@ -16,9 +15,9 @@ after(() => db.drop());
 
 /** A login that was not counted before. */
 async function rememberNetwork(id: string, network: string): Promise<void> {
-  const place = { waitMs: 0, here: null, everywhere: null };
-  const counted = { keys: { here: 1, everywhere: 2 }, place, user: { id, user: '1', network } };
-  await settleLogin(db.pool, { id, passwordSetAt: null }, true, counted);
+  const count = { waitMs: 0, here: null, everywhere: null };
+  const counted = { keys: { here: 1, everywhere: 2 }, count, user: { id, user: '1', network } };
+  await recordLogin(db.pool, { id, passwordSetAt: null }, true, counted);
 }
 
 async function addUser(): Promise<string> {

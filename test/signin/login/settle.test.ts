@@ -1,13 +1,12 @@
+/** The last step of a login: one statement, which forgets failures of active users only. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openHasher } from '../../../src/passwords/hasher.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
-import { settleLogin } from '../../../src/signin/login/attempts.ts';
+import { recordLogin } from '../../../src/signin/login/attempts.ts';
 import { checkLogin } from '../../../src/signin/login/check.ts';
-import { attemptKeys, takePlace, userKeys } from '../../../src/signin/login/delays.ts';
+import { attemptKeys, countAttempt, userKeys } from '../../../src/signin/login/delays.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
-
-/** The last step of a login: one statement, which forgets failures of active users only. */
 
 const NETWORK = '203.0.113.7';
 const CONFIG = { LOCK_AFTER_FAILURES: 10, LOGIN_DELAY_MS: 100 };
@@ -24,10 +23,10 @@ async function tried() {
   const { pool, secrets } = api.deps;
   const keys = attemptKeys(secrets, { userId }, { network: NETWORK });
   const user = userKeys(secrets, userId, { network: NETWORK });
-  for (let n = 0; n < 2; n++) await takePlace(pool, CONFIG, keys, user);
-  const place = await takePlace(pool, CONFIG, keys, user);
+  for (let n = 0; n < 2; n++) await countAttempt(pool, CONFIG, keys, user);
+  const count = await countAttempt(pool, CONFIG, keys, user);
   const { rows } = await pool.query('select password_changed_at::text as at from users where id = $1', [userId]);
-  return { login: { id: userId, passwordSetAt: rows[0].at as string | null }, counted: { keys, place, user } };
+  return { login: { id: userId, passwordSetAt: rows[0].at as string | null }, counted: { keys, count, user } };
 }
 
 /** Failures that count here and everywhere, the number of networks, and whether the login was recorded. */
@@ -43,7 +42,7 @@ async function left({ login, counted: { keys } }: Awaited<ReturnType<typeof trie
 
 test('an active user has no failures of the network any more, and the network is known', async () => {
   const one = await tried();
-  assert.equal(await settleLogin(api.deps.pool, one.login, false, one.counted), 'active');
+  assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), 'active');
   assert.deepEqual(await left(one), { counts: [2], networks: 1, seen: true });
 });
 
@@ -57,7 +56,7 @@ test('failures remain when the user is locked, or was given another password or 
   ] as const) {
     const one = await tried();
     await api.deps.pool.query(change, [one.login.id]);
-    assert.equal(await settleLogin(api.deps.pool, one.login, false, one.counted), expected);
+    assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), expected);
     assert.deepEqual(await left(one), UNCHANGED, change);
   }
 });
@@ -68,9 +67,9 @@ test('failures remain while the code of the second factor is missing', async () 
     `insert into user_totp (user_id, secret, confirmed_at, last_step) values ($1, 'sealed', now(), 0)`,
     [one.login.id],
   );
-  assert.equal(await settleLogin(api.deps.pool, one.login, false, one.counted), 'code_missing');
+  assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), 'code_missing');
   assert.deepEqual(await left(one), UNCHANGED);
-  assert.equal(await settleLogin(api.deps.pool, one.login, true, one.counted), 'active');
+  assert.equal(await recordLogin(api.deps.pool, one.login, true, one.counted), 'active');
 });
 
 test('the right password takes three statements: the user, the count, and the last step', async () => {

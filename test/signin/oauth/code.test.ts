@@ -173,12 +173,23 @@ test('an unknown client or redirect URI gives an error page, not a redirect', as
 test('a redirect URI that is almost a registered one is not one', async () => {
   const registered = client.redirectUri;
   for (const redirectUri of [
-    ...[`${registered}/`, `${registered}?a=b`, `${registered}#x`, `${registered}/../evil`, registered.toUpperCase()],
-    ...[registered.replace('app.example.com', 'app.example.com.evil.example'), registered.replace('https', 'http')],
-    ...[registered.replace('app.example.com', 'app.example.com@evil.example'), registered.replace('/callback', '')],
-    ...[registered.replace('app.example.com', 'APP.example.com'), registered.replace('/callback', '//callback')],
-    ...[registered.replace('app.example.com', 'app.example.com:443'), registered.replace('/callback', '/%63allback')],
-    ...['//evil.example', 'javascript:alert(1)', `${registered} https://evil.example`, `${registered}\r\nX: y`],
+    `${registered}/`,
+    `${registered}?a=b`,
+    `${registered}#x`,
+    `${registered}/../evil`,
+    registered.toUpperCase(),
+    registered.replace('app.example.com', 'app.example.com.evil.example'),
+    registered.replace('https', 'http'),
+    registered.replace('app.example.com', 'app.example.com@evil.example'),
+    registered.replace('/callback', ''),
+    registered.replace('app.example.com', 'APP.example.com'),
+    registered.replace('/callback', '//callback'),
+    registered.replace('app.example.com', 'app.example.com:443'),
+    registered.replace('/callback', '/%63allback'),
+    '//evil.example',
+    'javascript:alert(1)',
+    `${registered} https://evil.example`,
+    `${registered}\r\nX: y`,
   ]) {
     const response = await new Browser().fetch(authorizeUrl(api, { ...client, redirectUri }, 'v'.repeat(43)));
     assert.deepEqual([response.status, response.headers.get('location')], [400, null], redirectUri);

@@ -1,10 +1,9 @@
+/** The device flow (RFC 8628) over plain HTTP; with a browser in test/browser/device.test.ts. */
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { CLI_CLIENT, CLI_SCOPE, DEVICE_CODE } from '../../../src/contract/own-clients.ts';
 import { type Answer, type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { addClient, Browser, finishLogin, loginUid, post, statusWith, tokenCall } from '../../support/oauth.ts';
-
-/** The device flow (RFC 8628) over plain HTTP; with a browser in test/browser/device.test.ts. */
 
 const CLIENT = { clientId: CLI_CLIENT.client_id };
 

@@ -1,9 +1,8 @@
+/** How long a login in the browser lasts. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { LIFETIMES } from '../../../src/signin/oauth/tokens.ts';
-
-/** How long a login in the browser lasts. */
 
 const DAY = 24 * 3600;
 /** Seconds that are left when a session is used `days` after its sign-in. */

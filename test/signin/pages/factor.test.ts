@@ -167,8 +167,12 @@ describe('a login where a second factor is required', () => {
 
 function authorize(client: string, more: Record<string, string>): string {
   const parameters = {
-    ...{ response_type: 'code', client_id: client, redirect_uri: REDIRECT_URI, scope: 'openid' },
-    ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+    response_type: 'code',
+    client_id: client,
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
     ...more,
   };
   return `/oauth/v2/authorize?${new URLSearchParams(parameters)}`;

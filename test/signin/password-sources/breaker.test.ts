@@ -1,9 +1,8 @@
+/** The circuit breaker of a password source. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NO, type SourceAnswer, unavailable } from '../../../src/signin/password-sources/answer.ts';
 import { openBreaker } from '../../../src/signin/password-sources/verify.ts';
-
-/** The circuit breaker of a password source. */
 
 const DOWN = unavailable('ECONNREFUSED', true);
 

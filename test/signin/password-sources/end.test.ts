@@ -1,3 +1,4 @@
+/** The end of a password source: users who remain get the initialisation email. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -8,8 +9,6 @@ import { bulk } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, openWriterPool } from '../../support/imports/imports.ts';
 import { runMuster } from '../../support/processes/muster.ts';
-
-/** The end of a password source: users who remain get the initialisation email. */
 
 const PATH = '/management/v1/password_sources';
 

@@ -1,3 +1,4 @@
+/** The kinds of password sources that are asked over HTTP: what each of their answers means. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -10,8 +11,6 @@ import { checkHttp } from '../../../src/signin/password-sources/http.ts';
 import { checkOauthPassword } from '../../../src/signin/password-sources/oauth-password.ts';
 import { startCognito } from '../../support/cognito.ts';
 import { startPasswordGrant } from '../../support/password-grant.ts';
-
-/** The kinds of password sources that are asked over HTTP: what each of their answers means. */
 
 const PASSWORD = 'correct horse é &+%';
 const OPTIONS = { timeoutMs: 5000, allowPrivate: true };

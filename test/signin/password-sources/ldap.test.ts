@@ -1,3 +1,4 @@
+/** A directory as a password source, with a real OpenLDAP server. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -12,8 +13,6 @@ import {
 } from '../../../src/signin/password-sources/ldap.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startSlapd } from '../../support/slapd.ts';
-
-/** A directory as a password source, with a real OpenLDAP server. */
 
 const PASSWORD = 'correct horse é';
 const ODD = 'Ann, "the" +1 <a>;=#\\';

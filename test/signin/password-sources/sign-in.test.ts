@@ -1,23 +1,22 @@
+/** Password sources of an organization: their resource, imports that name them, and the first sign-in. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { rememberSlowSource, slowestMs } from '../../../src/directory/users/slow-hashes.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { checkLogin } from '../../../src/signin/login/check.ts';
 import { attemptKeys } from '../../../src/signin/login/delays.ts';
-import { allSettings, findSource, type Source } from '../../../src/signin/password-sources/store.ts';
+import { allSettings, findSource, type PasswordVerifier } from '../../../src/signin/password-sources/store.ts';
 import { sample, scrape } from '../../operate/served.ts';
 import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
 import { addClient, hiddenOf, visitor } from '../pages/visitor.ts';
-
-/** Password sources of an organization: their resource, imports that name them, and the first sign-in. */
 
 const PASSWORD = 'typed by Ann';
 const NEW_PASSWORD = 'a long enough one';
@@ -96,10 +95,16 @@ describe('password sources', () => {
     const { body } = await api.call('GET', `${PATH}/${id}`);
     const { details, ...shown } = body.passwordSource;
     assert.deepEqual(shown, {
-      ...{ sourceId: id, name: 'Old shop', kind: 'ldap', state: 'PASSWORD_SOURCE_STATE_ACTIVE' },
+      sourceId: id,
+      name: 'Old shop',
+      kind: 'ldap',
+      state: 'PASSWORD_SOURCE_STATE_ACTIVE',
       settings: { ...settings, bindDn: 'cn=b' },
-      ...{ userName: '{userName}', timeoutMs: 5000, checksPerSecond: 10 },
-      ...{ until: '2099-01-01T00:00:00.000Z', endDate: null },
+      userName: '{userName}',
+      timeoutMs: 5000,
+      checksPerSecond: 10,
+      until: '2099-01-01T00:00:00.000Z',
+      endDate: null,
     });
     assert.equal(details.resourceOwner, org.orgId);
     const { rows } = await api.deps.pool.query('select * from password_sources');
@@ -135,8 +140,12 @@ describe('password sources', () => {
     assert.deepEqual([changed.status, changed.body.secret], [200, undefined], JSON.stringify(changed.body));
     const { details, ...shown } = (await api.call('GET', `${PATH}/${sourceId}`)).body.passwordSource;
     assert.deepEqual(shown, {
-      ...{ sourceId, ...change, state: 'PASSWORD_SOURCE_STATE_ACTIVE' },
-      ...{ userName: '{userName}', timeoutMs: 5000, endDate: null },
+      sourceId,
+      ...change,
+      state: 'PASSWORD_SOURCE_STATE_ACTIVE',
+      userName: '{userName}',
+      timeoutMs: 5000,
+      endDate: null,
     });
     assert.equal(details.sequence, changed.body.details.sequence);
     assert.notEqual(details.sequence, first.passwordSource.details.sequence);
@@ -147,7 +156,8 @@ describe('password sources', () => {
       {
         type: 'organization.password_source.changed',
         payload: {
-          ...{ sourceId, name: 'New shop' },
+          sourceId,
+          name: 'New shop',
           fields: ['checksPerSecond', 'name', 'timeoutMs', 'until', 'url'],
         },
       },
@@ -156,7 +166,7 @@ describe('password sources', () => {
     // What the body leaves out gets its default, and the secret is replaced on request only.
     const again = await api.call('PUT', `${PATH}/${sourceId}`, { ...change, until: undefined, newSecret: true });
     assert.match(again.body.secret, /^whsec_/);
-    const stored = (await findSource(api.deps.pool, sourceId)) as Source;
+    const stored = (await findSource(api.deps.pool, sourceId)) as PasswordVerifier;
     assert.equal(stored.until, null);
     assert.equal(allSettings(api.deps.secrets, stored).secret, again.body.secret);
   });
@@ -172,7 +182,7 @@ describe('password sources', () => {
     const put = (change: object, more: object = {}) =>
       api.call('PUT', `${PATH}/${id}`, { name: 'x', kind: 'ldap', settings: { ...settings, ...change }, ...more });
     const password = async () =>
-      allSettings(api.deps.secrets, (await findSource(api.deps.pool, id)) as Source).bindPassword;
+      allSettings(api.deps.secrets, (await findSource(api.deps.pool, id)) as PasswordVerifier).bindPassword;
     assert.equal((await put({ searchBase: 'dc=b' })).status, 200);
     assert.equal(await password(), 'first');
     const moved = await put({ url: 'ldaps://evil.example' });

@@ -107,12 +107,15 @@ export interface AcceptOptions {
   env?: Record<string, string>;
   /** The number of bytes in each chunk. */
   chunk?: number;
+  /** Parses every entry. */
+  withoutFastPath?: boolean;
 }
 
 /** Receives a whole body, as text or value, as the bulk import does; returns the import's id. */
 export async function acceptBody(pool: Pool, body: unknown, options: AcceptOptions = {}): Promise<string> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const how = { parser: new DataOrgsParser(), strict: options.strict ?? false, special: options.special };
+  const { strict = false, special, withoutFastPath } = options;
+  const how = { parser: new DataOrgsParser(), strict, special, withoutFastPath };
   return receiveImport(
     importDeps(pool, options.env),
     options.caller ?? ADMIN,

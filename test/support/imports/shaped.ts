@@ -1,7 +1,7 @@
 /** Bodies of entries that are written alike, and their steps with and without unparsed entries. */
-import { marksAt, parseAt, type ShapedEntries } from '../../../src/imports/entries/alike-entries.ts';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
-import type { Step } from '../../../src/imports/entries/parser.ts';
+import type { ShapedEntries, Step } from '../../../src/imports/entries/parser.ts';
+import { EntryShapes, marksAt, parseAt } from '../../../src/imports/intake/fast/alike-entries.ts';
 import fc from '../fast-check.ts';
 import { HASH } from './imports.ts';
 
@@ -70,7 +70,7 @@ export const commonEntries = fc
 /** The steps of a body that comes in these pieces. */
 export function shapedSteps(pieces: Uint8Array[]): Step[] {
   const parser = new DataOrgsParser();
-  parser.findShaped();
+  parser.findShaped(new EntryShapes());
   return [...pieces.flatMap((piece) => parser.push(Buffer.from(piece))), ...parser.end()];
 }
 

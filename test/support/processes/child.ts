@@ -38,7 +38,7 @@ export interface Child {
   exited: Promise<Exit>;
 }
 
-/** The file of its bundle (bundle.ts), if this run made any. */
+/** The file of its bundle (../runner/bundle.ts), if this run made any. */
 function fileOf(program: string): string {
   const bundle = resolve(process.env.TEST_BUNDLES ?? '', program.replace(/\.ts$/, '.js'));
   return process.env.TEST_BUNDLES && existsSync(bundle) ? bundle : fileURLToPath(new URL(program, ROOT));

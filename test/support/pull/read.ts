@@ -1,5 +1,5 @@
 /** Reads all pages of an old system, as `muster pull` does. */
-import type { Page, PullSystem } from '../../../src/sources/pull/system.ts';
+import type { PullSystem, RecordPage } from '../../../src/sources/pull/system.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 
 export interface ReadOptions {
@@ -10,7 +10,7 @@ export interface ReadOptions {
 }
 
 export interface Read {
-  pages: Page[];
+  pages: RecordPage[];
   records: Fields[];
   identity: string;
   hashConfig: string | undefined;
@@ -31,7 +31,7 @@ export async function readAll(system: PullSystem, given: ReadOptions): Promise<R
     note: (text) => void notes.push(text),
   });
   try {
-    const pages: Page[] = [];
+    const pages: RecordPage[] = [];
     for await (const page of old.pages({ cursor: given.cursor, since: given.since })) pages.push(page);
     const { identity, hashConfig } = old;
     return { pages, records: pages.flatMap(({ records }) => records), identity, hashConfig, notes };

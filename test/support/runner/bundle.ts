@@ -47,7 +47,7 @@ export async function bundlePrograms(name = 'bundles'): Promise<string> {
 }
 
 /**
- * Lets this process start its children (child.ts) from bundles in a folder of its own.
+ * Lets this process start its children (../processes/child.ts) from bundles in a folder of its own.
  * @returns a function that removes them
  */
 export async function useOwnBundles(): Promise<() => Promise<void>> {

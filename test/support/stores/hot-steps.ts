@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict';
 import { undoRound } from '../../../src/imports/control/undo.ts';
 import { dispatchRound } from '../../../src/imports/run/dispatch.ts';
-import { specialStores } from '../../../src/imports/run/dry-run.ts';
+import { specialStores } from '../../../src/imports/run/stores.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { readItems } from '../../../src/imports/status/items.ts';
 import { listImports, readProgress } from '../../../src/imports/status/progress.ts';
 import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
 import { claimDue, loadMails, prepareReleased } from '../../../src/messages/mail/outbox.ts';
-import { settleMails } from '../../../src/messages/mail/relay.ts';
+import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
 import { claimWebhooks } from '../../../src/messages/webhooks/outbox.ts';
 import { OPEN_IMPORTS, OUTBOX_AGE } from '../../../src/operate/store-metrics.ts';
 import { callerOfToken } from '../../../src/signin/authenticate.ts';
@@ -99,7 +99,7 @@ function rounds({ writer, worker, observer }: Grown['pools'], { users, importUse
     await prepareReleased(worker, ids, CODES.codeTtlMs);
     await loadMails(worker, ids);
     const sent = { importId: '1', state: 'sent', error: null, delayMs: 0 } as const;
-    await settleMails(
+    await recordDeliveries(
       worker,
       claimed.map((mail) => ({ ...mail, ...sent })),
     );

@@ -3,14 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { ndjsonRecords } from '../../read/ndjson.ts';
 import type { Fields } from '../../source.ts';
+import { fieldNames } from '../../values.ts';
 import { clientToken, type Http, openHttp } from '../http.ts';
 import {
   baseUrl,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -29,9 +30,8 @@ const LONGEST_PAUSE_MS = 10_000;
 const LONGEST_JOB_MS = 60 * 60_000;
 /** The fields that the source reads; the usual set lacks some of them. */
 const FIELDS = [
-  ...['user_id', 'email', 'email_verified', 'username', 'phone_number', 'phone_verified', 'name', 'given_name'],
-  ...['family_name', 'nickname', 'picture', 'locale', 'gender', 'blocked', 'identities', 'user_metadata'],
-  ...['app_metadata', 'created_at', 'multifactor'],
+  ...fieldNames(`user_id email email_verified username phone_number phone_verified name given_name
+  family_name nickname picture locale gender blocked identities user_metadata app_metadata created_at multifactor`),
 ];
 
 export const auth0: PullSystem = {
@@ -77,7 +77,7 @@ async function* exported(
   base: string,
   token: () => Promise<string>,
   settings: PullSettings,
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const location = await locationOf(http, base, token, settings);
   // The file is on another host, which the address itself admits: the token stays here.
   const response = await http.open(location);

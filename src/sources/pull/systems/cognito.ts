@@ -5,10 +5,10 @@ import {
   baseUrl,
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -62,7 +62,7 @@ export const cognito: PullSystem = {
           });
           if (!Array.isArray(records)) throw new PullError('failed', 'Cognito did not answer with a list of users.');
           read += records.length;
-          if (records.length > 0) yield { records, cursor: String(read) } satisfies Page;
+          if (records.length > 0) yield { records, cursor: String(read) } satisfies RecordPage;
           if (next === undefined) return;
           token = next;
         }

@@ -1,13 +1,14 @@
 import type { Fields } from '../../source.ts';
+import { fieldNames } from '../../values.ts';
 import { clientToken, type Http, openHttp } from '../http.ts';
 import {
   baseUrl,
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSettings,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
@@ -24,8 +25,8 @@ import {
 
 /** The properties that the source reads. */
 const PROPERTIES = [
-  ...['id', 'accountEnabled', 'displayName', 'givenName', 'surname', 'userPrincipalName', 'mail', 'otherMails'],
-  ...['mobilePhone', 'businessPhones', 'preferredLanguage', 'identities'],
+  ...fieldNames(`id accountEnabled displayName givenName surname userPrincipalName mail otherMails
+  mobilePhone businessPhones preferredLanguage identities`),
 ];
 /** The state of a delta query is too old: everything must be read once more. */
 const GONE = 410;
@@ -105,7 +106,7 @@ async function* pages(
   base: string,
   from: string,
   settings: PullSettings,
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const prefer = `odata.maxpagesize=${requiredOption(settings, 'page-size')}`;
   for (let url = from, read = 0; ; ) {
     const headers = { authorization: `Bearer ${await token()}`, prefer };

@@ -6,60 +6,11 @@ import { clientToken, type Http, openHttp } from '../http.ts';
 import { baseUrl, numberOption, optionOf, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
 
 /**
- * The key of a Google service account, and the assertion that it signs for an access token.
- *
- * https://developers.google.com/identity/protocols/oauth2/service-account#httprest (RFC 7523)
- */
-
-const SCOPE = 'https://www.googleapis.com/auth/identitytoolkit';
-const VALID_S = 3600;
-
-export interface ServiceAccount {
-  email: string;
-  key: KeyObject;
-  keyId: string | undefined;
-  project: string | undefined;
-  tokenUrl: string;
-}
-
-/** @param text the JSON key file @throws UsageError, which does not repeat any of it */
-export function serviceAccountOf(text: string): ServiceAccount {
-  const file = parseJson(text);
-  const broken = new UsageError(
-    'PULL_SERVICE_ACCOUNT must be the JSON key of a service account: PULL_SERVICE_ACCOUNT="$(cat key.json)".',
-  );
-  if (!isFields(file)) throw broken;
-  const [email, pem] = [textAt(file, 'client_email'), textAt(file, 'private_key')];
-  if (email === undefined || pem === undefined) throw broken;
-  try {
-    return {
-      email,
-      key: createPrivateKey(pem),
-      keyId: textAt(file, 'private_key_id'),
-      project: textAt(file, 'project_id'),
-      tokenUrl: baseUrl('token_uri', textAt(file, 'token_uri') ?? 'https://oauth2.googleapis.com/token'),
-    };
-  } catch {
-    throw broken;
-  }
-}
-
-/** The form of a request for an access token. */
-export function assertionForm({ email, key, keyId, tokenUrl }: ServiceAccount, now: number): Record<string, string> {
-  const issued = Math.floor(now / 1000);
-  const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
-  const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: issued, exp: issued + VALID_S };
-  const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-  const signature = sign('sha256', Buffer.from(text), key).toString('base64url');
-  return { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: `${text}.${signature}` };
-}
-
-/**
  * Firebase Authentication and Identity Platform: the users of a project or tenant with their password hashes, and the
  * parameters of these hashes, as far as the service account may read them.
- *
  * https://cloud.google.com/identity-platform/docs/reference/rest/v1/projects.accounts/batchGet
  * https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config (signIn.hashConfig)
+ * https://developers.google.com/identity/protocols/oauth2/service-account#httprest (RFC 7523)
  */
 
 const NO_PARAMETERS =
@@ -129,4 +80,47 @@ async function parametersOf(http: Http, url: string, headers: Record<string, str
     if (error instanceof PullError && error.status === 403) return undefined;
     throw error;
   }
+}
+
+interface ServiceAccount {
+  email: string;
+  key: KeyObject;
+  keyId: string | undefined;
+  project: string | undefined;
+  tokenUrl: string;
+}
+
+/** @param text the JSON key file @throws UsageError, which does not repeat any of it */
+function serviceAccountOf(text: string): ServiceAccount {
+  const file = parseJson(text);
+  const broken = new UsageError(
+    'PULL_SERVICE_ACCOUNT must be the JSON key of a service account: PULL_SERVICE_ACCOUNT="$(cat key.json)".',
+  );
+  if (!isFields(file)) throw broken;
+  const [email, pem] = [textAt(file, 'client_email'), textAt(file, 'private_key')];
+  if (email === undefined || pem === undefined) throw broken;
+  try {
+    return {
+      email,
+      key: createPrivateKey(pem),
+      keyId: textAt(file, 'private_key_id'),
+      project: textAt(file, 'project_id'),
+      tokenUrl: baseUrl('token_uri', textAt(file, 'token_uri') ?? 'https://oauth2.googleapis.com/token'),
+    };
+  } catch {
+    throw broken;
+  }
+}
+
+const SCOPE = 'https://www.googleapis.com/auth/identitytoolkit';
+const VALID_S = 3600;
+
+/** The form of a request for an access token, with an assertion that the key of the service account signs. */
+function assertionForm({ email, key, keyId, tokenUrl }: ServiceAccount, now: number): Record<string, string> {
+  const issued = Math.floor(now / 1000);
+  const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };
+  const claims = { iss: email, scope: SCOPE, aud: tokenUrl, iat: issued, exp: issued + VALID_S };
+  const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const signature = sign('sha256', Buffer.from(text), key).toString('base64url');
+  return { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: `${text}.${signature}` };
 }

@@ -4,12 +4,13 @@ import {
   baseUrl,
   numberOption,
   optionOf,
-  type Page,
   PullError,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   secretOf,
 } from '../system.ts';
+
 /**
  * FusionAuth: User Search, in the order of the ids. FusionAuth returns no password hashes; they are in its database.
  *
@@ -62,7 +63,7 @@ async function* pages(
   headers: Record<string, string>,
   size: number,
   cursor = '0',
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const all = { queryString: '*', sortFields: [{ name: 'id', order: 'asc' }] };
   for (let place = cursor; ; ) {
     const isOffset = /^\d+$/.test(place);

@@ -1,6 +1,7 @@
 import type { Fields } from '../../source.ts';
 import { clientToken, openHttp } from '../http.ts';
 import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
+
 /**
  * Keycloak's admin API. It returns no password hashes: `keycloak-db` reads them from the database.
  *

@@ -3,13 +3,14 @@ import { type Http, nextLink, openHttp } from '../http.ts';
 import {
   baseUrl,
   numberOption,
-  type Page,
   PullError,
   type PullSystem,
+  type RecordPage,
   requiredOption,
   type Start,
   secretOf,
 } from '../system.ts';
+
 /**
  * Okta: List Users, page by page as the `Link` header says. Okta returns no password hashes.
  *
@@ -49,7 +50,7 @@ async function* pages(
   base: string,
   size: number,
   { cursor, since }: Start,
-): AsyncGenerator<Page> {
+): AsyncGenerator<RecordPage> {
   const query = new URLSearchParams({ limit: String(size) });
   // Without a search, deactivated users would be left out of changes; with it, all that changed are found.
   if (since !== undefined) query.set('search', `lastUpdated gt "${since}"`);

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { marksAt, parseAt } from '../../../src/imports/entries/alike-entries.ts';
-import { copyLine } from '../../../src/imports/entries/item.ts';
-import { judgedItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
-import { ShapedLines } from '../../../src/imports/intake/alike-lines.ts';
-import { CopyRows } from '../../../src/imports/intake/copy.ts';
-import { createDuplicateFilter, ID, NAME } from '../../../src/imports/intake/duplicates.ts';
-import fc from '../../support/fast-check.ts';
-import { SECRETS } from '../../support/imports/imports.ts';
-import { around, cutAt } from '../../support/imports/parse.ts';
-import { commonEntries, shapedSteps } from '../../support/imports/shaped.ts';
+import { CopyRows } from '../../../../src/imports/entries/copy-rows.ts';
+import { createDuplicateFilter, ID, NAME } from '../../../../src/imports/entries/duplicate-filter.ts';
+import { copyLine } from '../../../../src/imports/entries/item.ts';
+import { USUAL_RULES, validateEntry } from '../../../../src/imports/entries/validate.ts';
+import { marksAt, parseAt } from '../../../../src/imports/intake/fast/alike-entries.ts';
+import { ShapedLines } from '../../../../src/imports/intake/fast/alike-lines.ts';
+import fc from '../../../support/fast-check.ts';
+import { SECRETS } from '../../../support/imports/imports.ts';
+import { around, cutAt } from '../../../support/imports/parse.ts';
+import { commonEntries, shapedSteps } from '../../../support/imports/shaped.ts';
 
 /** The line of COPY that is written from an entry's bytes is the one that its validated item gives. */
 
@@ -34,7 +34,7 @@ it('a line from bytes is the line of the item that the schema returns, or no lin
             left++;
             continue;
           }
-          const item = judgedItem(parseAt(step.shaped, mark), SECRETS, nothing, strict);
+          const item = validateEntry(parseAt(step.shaped, mark), SECRETS, nothing, strict);
           assert.ok(item.state === 'pending', JSON.stringify(item));
           const id = expectedFilter.add(item.userId, ID);
           const duplicate = expectedFilter.add(item.userNameKey, NAME) || id;

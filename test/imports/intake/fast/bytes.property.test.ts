@@ -1,9 +1,9 @@
 /** The rules for bytes say yes only where those for strings do, and say it for what is usual. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { idProblem, isEmailAddress, isLanguageTag, textProblem } from '../../src/platform/fields.ts';
-import { isShortEmail, isShortId, isShortLanguage } from '../../src/platform/text/bytes.ts';
-import fc from '../support/fast-check.ts';
+import { isShortEmail, isShortId, isShortLanguage } from '../../../../src/imports/intake/fast/bytes.ts';
+import { idProblem, isEmailAddress, isLanguageTag, textProblem } from '../../../../src/platform/fields.ts';
+import fc from '../../../support/fast-check.ts';
 
 const pieces = fc.constantFrom(
   'a',

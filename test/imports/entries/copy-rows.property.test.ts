@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { CopyRows } from '../../../src/imports/entries/copy-rows.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/entries/item.ts';
-import { CopyRows, openCopyWriter } from '../../../src/imports/intake/copy.ts';
+import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { nameKey } from '../../../src/platform/fields.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, type Row } from '../../support/imports/imports.ts';

@@ -1,16 +1,18 @@
-import { hashProblem } from '../../passwords/registry.ts';
-import { GENDERS, nameKey } from '../../platform/fields.ts';
-import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from '../../platform/text/bytes.ts';
-import { EntryCursor, FIELD, type ShapedEntries } from '../entries/alike-entries.ts';
-import { STATES } from '../entries/fast-path.ts';
-import type { CopyRows } from './copy.ts';
-import { type DuplicateFilter, ID, NAME } from './duplicates.ts';
+import { hashProblem } from '../../../passwords/registry.ts';
+import { GENDERS, nameKey } from '../../../platform/fields.ts';
+import type { CopyRows } from '../../entries/copy-rows.ts';
+import { type DuplicateFilter, ID, NAME } from '../../entries/duplicate-filter.ts';
+import { userStateOf } from '../../entries/item.ts';
+import type { ShapedEntries } from '../../entries/parser.ts';
+import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
+import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
 
 /**
- * Writes the line of COPY of a common entry from the bytes of its values, without a string or an object for it.
+ * Writes the line of COPY of a common entry from the bytes of its values, without a string or an object for it. See
+ * README.md.
  *
- * Guarantee: writes exactly the line that `toItem` and `copyLine` make of the entry (a property test compares the two),
- * or none; then they have to. The values have no escape and no control character, so COPY takes them as they are.
+ * Guarantee: writes exactly the line that `toItem` and `copyLine` make of the entry, or none; then they have to. The
+ * values have no escape and no control character, so COPY takes them as they are.
  */
 
 /** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
@@ -21,12 +23,33 @@ const PENDING = Buffer.from('\tpending\t');
 const NULL = Buffer.from('\t\\N');
 const NO_ERROR = Buffer.from('\t\\N\t');
 
+const place = (path: (typeof FIELDS)[number]) => FIELDS.indexOf(path);
+
+/** The number of each field in FIELDS. */
+const FIELD = {
+  userId: place('userId'),
+  state: place('state'),
+  userName: place('user.userName'),
+  firstName: place('user.profile.firstName'),
+  lastName: place('user.profile.lastName'),
+  nickName: place('user.profile.nickName'),
+  displayName: place('user.profile.displayName'),
+  language: place('user.profile.preferredLanguage'),
+  gender: place('user.profile.gender'),
+  email: place('user.email.email'),
+  emailVerified: place('user.email.isEmailVerified'),
+  phone: place('user.phone.phone'),
+  phoneVerified: place('user.phone.isPhoneVerified'),
+  hash: place('user.hashedPassword.value'),
+  changeRequired: place('user.passwordChangeRequired'),
+};
+
 export class ShapedLines {
   private readonly rows: CopyRows;
   private readonly entry = new EntryCursor();
   private head = Buffer.alloc(0);
 
-  // Of the latest line, where in the bytes of the rows:
+  // Where parts of the latest line are in the bytes of the rows:
   private duplicateAt = 0;
   private idStart = 0;
   private idEnd = 0;
@@ -97,7 +120,7 @@ export class ShapedLines {
       return true;
     }
     const state = this.entry.text(FIELD.state);
-    const stored = Object.hasOwn(STATES, state) ? STATES[state] : undefined;
+    const stored = userStateOf(state);
     if (stored === undefined) return false;
     rows.add(stored);
     return true;
@@ -182,5 +205,40 @@ export class ShapedLines {
   private addFlag(field: number): void {
     this.rows.addByte(TAB);
     this.rows.addByte(this.entry.has(field) && this.entry.bytes[this.entry.from(field)] === T ? T : F);
+  }
+}
+
+/** Reads the values of one found entry, by field. */
+class EntryCursor {
+  bytes: Buffer = Buffer.alloc(0);
+  private places: readonly number[] = [];
+  private marks: readonly number[] = [];
+  private first = 0;
+
+  /** @param at where the marks of the entry begin */
+  moveTo({ bytes, layouts, marks }: ShapedEntries, at: number): void {
+    this.bytes = bytes;
+    this.marks = marks;
+    this.places = (layouts[marks[at] as number] as ShapedEntries['layouts'][number]).places;
+    this.first = at + MARKS_BEFORE_VALUES;
+  }
+
+  has(field: number): boolean {
+    return (this.places[field] as number) >= 0;
+  }
+
+  /** Where the value begins in `bytes`; 0, as is `to`, if the entry has none. */
+  from(field: number): number {
+    const at = this.places[field] as number;
+    return at < 0 ? 0 : (this.marks[this.first + 2 * at] as number);
+  }
+
+  to(field: number): number {
+    const at = this.places[field] as number;
+    return at < 0 ? 0 : (this.marks[this.first + 2 * at + 1] as number);
+  }
+
+  text(field: number): string {
+    return this.bytes.toString('utf8', this.from(field), this.to(field));
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The rules of fields.ts for text that is still bytes of valid UTF-8: each function says yes only if the rule for the
- * same text as a string does. A no means that the string has to be examined.
+ * The rules of src/platform/fields.ts for text that is still bytes of valid UTF-8: each function says yes only if the
+ * rule for the same text as a string does. A no means that the string has to be examined.
  */
 
-/** No limit of fields.ts refuses as many bytes, as each code point has at least one. */
+/** No limit of src/platform/fields.ts refuses as many bytes, as each code point has at least one. */
 export const SHORT_BYTES = 200;
 const MOST_LANGUAGE_BYTES = 10;
 const MOST_SUBTAG = 8;

@@ -1,0 +1,150 @@
+/**
+ * Detects user ids and user names that may appear twice in one body, in memory that does not grow with the body.
+ *
+ * The first keys are kept as they are; once there are more, a Bloom filter replaces them. It has 2^26 bits, as each
+ * page of memory that is touched costs time; when it has half a million keys, the others go to a filter of 2^28 bits.
+ * Before the import starts, SQL checks each suspected duplicate exactly (`settleDuplicates`), so that the first
+ * occurrence wins, whatever order the workers run in. At a million users about one in a million is a false positive.
+ * All bits of a key are in one cache line, because a Bloom filter spends its time waiting for memory (Putze, Sanders,
+ * Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007). The memory pages of a filter are zero and cost
+ * nothing until they are used.
+ */
+
+/**
+ * The keys of about 500 users. V8 counts the memory of a filter although hardly any of it is used, and collects all
+ * garbage after every other filter, which takes longer than a small import.
+ */
+const FEW = 1000;
+
+const FIRST_BITS = 2 ** 26;
+/** The keys of the first filter. */
+const FIRST_KEYS = 500_000;
+const BITS = 2 ** 28;
+/** Size of a cache line in 32-bit words. */
+const BLOCK_WORDS = 16;
+const BITS_OF_BLOCK = 9;
+
+/** Keys up to this size are encoded into one buffer. */
+const USUAL_KEY_BYTES = 1024;
+/** The most bytes of one UTF-16 code unit in UTF-8. */
+const MOST_BYTES = 3;
+
+/** The kinds of keys. */
+export const ID = 1;
+export const NAME = 2;
+
+export interface DuplicateFilter {
+  /**
+   * Adds the key; returns whether it may have been added before.
+   * @param kind separates keys of different kinds, such as an id and a name with the same text
+   */
+  add(key: string, kind: number): boolean;
+  /** Adds the key whose UTF-8 is in `bytes` from `start` to `end`. */
+  addBytes(bytes: Buffer, start: number, end: number, kind: number): boolean;
+}
+
+export function createDuplicateFilter(): DuplicateFilter {
+  const few = new Map<string, [key: string, kind: number]>();
+  let bloom: AddBytes | undefined;
+  const encoded = Buffer.alloc(USUAL_KEY_BYTES);
+
+  function addText(add: AddBytes, key: string, kind: number): boolean {
+    if (key.length * MOST_BYTES <= encoded.length) return add(encoded, 0, encoded.write(key), kind);
+    const bytes = Buffer.from(key);
+    return add(bytes, 0, bytes.length, kind);
+  }
+
+  function useBloom(): AddBytes {
+    const add = createFilters();
+    for (const [key, kind] of few.values()) addText(add, key, kind);
+    few.clear();
+    return add;
+  }
+
+  function addToFew(key: string, kind: number): boolean {
+    const name = `${kind} ${key}`;
+    if (few.has(name)) return true;
+    few.set(name, [key, kind]);
+    if (few.size > FEW) bloom = useBloom();
+    return false;
+  }
+
+  return {
+    add: (key, kind) => (bloom ? addText(bloom, key, kind) : addToFew(key, kind)),
+    addBytes: (bytes, start, end, kind) =>
+      bloom ? bloom(bytes, start, end, kind) : addToFew(bytes.toString('utf8', start, end), kind),
+  };
+}
+
+type AddBytes = DuplicateFilter['addBytes'];
+
+/** The small filter, and when it is full the large one. */
+function createFilters(): AddBytes {
+  const first = createBloomFilter(FIRST_BITS);
+  let second: BloomFilter | undefined;
+  let keys = 0;
+  return (bytes, start, end, kind) => {
+    const { low, high } = hash(bytes, start, end, kind);
+    if (second) return first.has(low, high) || second.add(low, high);
+    if (first.add(low, high)) return true;
+    if (++keys >= FIRST_KEYS) second = createBloomFilter(BITS);
+    return false;
+  };
+}
+
+interface BloomFilter {
+  has(low: number, high: number): boolean;
+  /** Adds the key; returns whether it may have been there before. */
+  add(low: number, high: number): boolean;
+}
+
+function createBloomFilter(bits: number): BloomFilter {
+  const words = new Uint32Array(bits / 32);
+  const lastBlock = bits / 32 / BLOCK_WORDS - 1;
+
+  /** Reads the bit that the lowest nine bits of `n` select, and sets it if asked to. */
+  function visit(block: number, n: number, set: boolean): number {
+    const at = block + ((n >>> 5) & (BLOCK_WORDS - 1));
+    const mask = 1 << (n & 31);
+    const old = words[at] as number;
+    if (old & mask) return 1;
+    if (set) words[at] = old | mask;
+    return 0;
+  }
+
+  function visitAll(low: number, high: number, set: boolean): boolean {
+    const block = (low & lastBlock) * BLOCK_WORDS;
+    const first = visit(block, high, set);
+    const second = visit(block, high >>> BITS_OF_BLOCK, set);
+    const third = visit(block, high >>> (2 * BITS_OF_BLOCK), set);
+    const fourth = visit(block, low >>> (32 - BITS_OF_BLOCK), set);
+    return (first & second & third & fourth) === 1;
+  }
+
+  return {
+    has: (low, high) => visitAll(low, high, false),
+    add: (low, high) => visitAll(low, high, true),
+  };
+}
+
+const result = { low: 0, high: 0 };
+
+/** Two independent 32-bit hashes (FNV-1a and a multiplicative one, each with the finaliser of MurmurHash3). */
+function hash(bytes: Buffer, start: number, end: number, kind: number): { low: number; high: number } {
+  let a = 0x811c9dc5 ^ kind;
+  let b = 0x9747b28c + kind;
+  for (let i = start; i < end; i++) {
+    const c = bytes[i] as number;
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b, 31) + c;
+  }
+  result.low = mix(a);
+  result.high = mix(b);
+  return result;
+}
+
+function mix(h: number): number {
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}

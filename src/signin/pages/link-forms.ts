@@ -1,0 +1,127 @@
+/**
+ * The pages that the links in emails open, and the page that requests such an email. They work without JavaScript; a
+ * GET shows a form and changes nothing. Forms are sent to a relative address, as BASE_URL may have a path.
+ */
+import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
+import { newPasswordFields } from './forms.ts';
+
+/** The parameters of the link, which the form sends too. */
+export interface Link {
+  userId: string;
+  code: string;
+}
+
+export function verifyForm(link: Link): HtmlPage {
+  return {
+    title: 'Confirm your email address',
+    body: html`<h1>Confirm your email address</h1>
+<p id="why">Select the button to confirm that this address is yours.</p>
+<form method="post" action="verify">
+${hidden({ ...link })}
+<button type="submit" aria-describedby="why" autofocus>Confirm email address</button>
+</form>`,
+  };
+}
+
+/** `init` sets the first password; `reset` replaces a forgotten one. */
+export type PasswordForm = 'init' | 'reset';
+
+const WORDS: Record<PasswordForm, { title: string; why: string }> = {
+  init: {
+    title: 'Choose your password',
+    why: 'This confirms your email address and activates your account.',
+  },
+  reset: {
+    title: 'Choose a new password',
+    why: 'It replaces your old password. You will be signed out on all your devices.',
+  },
+};
+
+/** @param rules for the new password */
+export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): HtmlPage {
+  const { title, why } = WORDS[action];
+  return {
+    title: titled(title, problem),
+    body: html`<h1>${title}</h1>
+<p>${why}</p>
+${alert(problem)}
+<form method="post" action="${action}">
+${hidden({ ...link })}${newPasswordFields(rules, problem)}
+<button type="submit">Set password</button>
+</form>`,
+  };
+}
+
+/**
+ * Instead of a form whose link is no longer good: one button asks for a new link.
+ * @param action the form that the link belonged to
+ */
+export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): HtmlPage {
+  const more = html`<form method="post" action="new-link">
+${hidden({ userId, action })}
+<button type="submit">Send a new one</button>
+</form>`;
+  return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
+}
+
+/** Shown for every user, known or not. */
+export function newLinkPage(): HtmlPage {
+  const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
+  return messagePage(
+    'Check your email',
+    'If there is something left to do, an email with a new link is on its way.',
+    more,
+  );
+}
+
+/** The login that led to the page; both values are empty without one. */
+export interface ForgotOrigin {
+  /** Id of the login to return to. */
+  login: string;
+  /** The organization that the application named. */
+  organization: string;
+}
+
+/** `label`: see `nameLabel`. */
+export interface ForgotNames {
+  label: string;
+  loginName: string;
+}
+
+export function forgotForm(
+  { login, organization }: ForgotOrigin,
+  { label, loginName }: ForgotNames,
+  problem?: Problem,
+): HtmlPage {
+  const names = { name: 'loginName', label, autocomplete: 'username' } as const;
+  return {
+    title: titled('Forgot password?', problem),
+    body: html`<h1>Forgot password?</h1>
+<p>Enter your ${label.toLowerCase()}. We will email you a link to choose a new password.</p>
+${alert(problem)}
+<form method="post" action="forgot">
+${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}
+<button type="submit">Send link</button>
+</form>
+${backToLogin(login)}`,
+  };
+}
+
+/** Shown for every login name, known or not. */
+export function forgotDonePage(login: string): HtmlPage {
+  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
+${backToLogin(login)}`;
+  return messagePage(
+    'Check your email',
+    'If an account with that login name exists, an email with a link is on its way.',
+    more,
+  );
+}
+
+function backToLogin(login: string): Html | undefined {
+  return login
+    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
+    : undefined;
+}
