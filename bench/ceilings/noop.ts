@@ -27,7 +27,7 @@ export interface NoopPoint {
   jobsPerSecond: number;
   /** Over all processes and stores. */
   cpuMicrosecondsPerJob?: number;
-  /** The same by process. */
+  /** Microseconds per job, by process. */
   cpu?: CpuTime;
 }
 

@@ -15,7 +15,7 @@ import { DEFAULT_SIZE, exportFile, MB, SLICE } from './upload.ts';
 const TARGET_KB = 60;
 const TARGET_MB = 150;
 const READ_EVERY_MS = 100;
-/** Of the whole upload. */
+/** How long the whole upload may take. */
 const MOST_MS = 20 * 60_000;
 const OF_POLICY = /Content Security Policy|Trusted(?:HTML|Script)/;
 

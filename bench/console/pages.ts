@@ -14,7 +14,7 @@ import { openSession, resultOf } from './session.ts';
 const DEFAULT_USERS = 100_000;
 /** As many as one person may have open. */
 const PAGES = 20;
-/** Of imports with the usual number of users or more; smaller ones get one pair. */
+/** Pairs of imports with the usual number of users or more; smaller imports get one pair. */
 const PAIRS = 3;
 const TARGET_PERCENT = 3;
 
@@ -22,7 +22,7 @@ interface Drained {
   usersPerSecond: number;
   /** Microseconds a user, over all processes. */
   cpu: number;
-  /** Those of the API, which serves the pages: steadier than the sum. */
+  /** Microseconds a user in the API, which serves the pages: steadier than the sum. */
   apiCpu: number;
 }
 

@@ -111,7 +111,7 @@ interface Step {
  * @returns a function that ends that, and returns the ages in ms
  */
 async function watchLag({ stores, importId }: Running, session: Session): Promise<() => Promise<number[]>> {
-  /** Of the database, since the page was right. */
+  /** What the database said since the page was right. */
   let newer: Step[] = [];
   let shown = -1;
   const ages: number[] = [];

@@ -11,7 +11,7 @@ import type { Scope } from '../scope.ts';
 import type { Service, Stores } from '../testbed/testbed.ts';
 
 export interface Session {
-  /** Of a browser without https. */
+  /** The cookie that a browser without https has. */
   cookie: { name: string; value: string };
   /** Loads a page. @throws Error unless the answer is 200 */
   page(path: string): Promise<string>;

@@ -18,7 +18,7 @@ export interface RunningLoad {
   imports: Imports;
   calls: Record<CallName, Meter>;
   streams: Streams;
-  /** Of every kind of call. */
+  /** One for every kind of call. */
   meters: Meter[];
 }
 

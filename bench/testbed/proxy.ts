@@ -50,7 +50,7 @@ function redisAddress(url: string): NetConnectOpts {
   return { host: hostname, port: Number(port) };
 }
 
-/** The same database on another port of this machine, over TCP. */
+/** The URL of a database through another port of this machine, over TCP. */
 export function throughPort(url: string, port: number): string {
   const through = new URL(url);
   through.hostname = '127.0.0.1';

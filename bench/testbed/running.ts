@@ -3,8 +3,6 @@
  *
  * Guarantee: the measurement begins when the workers are at full speed; its figures are discarded when the import ends
  * first.
- *
- * On crash: everything ends with the scope, however much of the import is left.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Context, perSecond, Skipped } from '../bench.ts';

@@ -1,3 +1,4 @@
+/** The stores of queues, each with BullMQ's own backend and Muster's, for tests that compare the two. */
 import type { JobsOptions, Queue } from 'bullmq';
 import { type BackendFactory, createPostgresBackend, createRedisBackend, type IQueueBackend } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -9,8 +10,6 @@ import { withDatabaseClock } from '../../../src/imports/queue/postgres-clock.ts'
 import { withBatchedFetches } from '../../../src/imports/queue/postgres-fetch.ts';
 import { testDatabase } from './postgres.ts';
 import { redisUrl } from './redis.ts';
-
-/** The stores of queues, each with BullMQ's own backend and Muster's, for tests that compare the two. */
 
 type Factory = BackendFactory<IQueueBackend, unknown>;
 export type Side = 'BullMQ' | 'Muster';
