@@ -1,7 +1,7 @@
 /**
  * The outbox: mails that are due, written in the transaction that makes them due. Relays claim them (relay.ts). Mails
  * outside imports come first, as somebody waits for them; then imports are served in turn, so that a large one never
- * blocks the others. Imports whose mails are held are skipped.
+ * blocks the others. Imports whose mails are held are skipped. SQL takes the turns, because all relays share the rows.
  *
  * Guarantee: no mail without its user, no user without the mail that is due. No two relays claim the same row, and none
  * waits for another. With a rate per import, all relays together exceed it by at most one mail plus the mails of a

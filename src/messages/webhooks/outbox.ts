@@ -1,5 +1,6 @@
 /**
- * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration).
+ * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration). SQL takes the
+ * turns of organizations, because all senders share the rows.
  *
  * Guarantee: no two senders hold the same message at a time. Each message settles once.
  *
