@@ -87,6 +87,7 @@ export function openFairQueue({
     held.set(key, (held.get(key) ?? 0) + 1);
   }
 
+  /** Ends the use of a slot, and begins all work that may begin now. */
   function free(key: string): void {
     running--;
     const count = (held.get(key) ?? 0) - 1;
@@ -105,20 +106,16 @@ export function openFairQueue({
   function wait(key: string, { cost = 1, signal }: WaitOptions, why: Refusal): Promise<void> {
     if (lines.count(key) >= mostWaitingPerKey) throw refuse('key');
     if (lines.cost() / limit >= longestWait) throw refuse(why);
-    return new Promise((resolve, reject) => {
-      const abort = () => {
-        lines.leave(key, waiter);
-        reject(signal?.reason);
-      };
-      const end = (then: () => void) => {
-        signal?.removeEventListener('abort', abort);
-        then();
-      };
-      const waiter: Waiter = { cost, start: () => end(resolve), drop: (reason) => end(() => reject(reason)) };
-      signal?.addEventListener('abort', abort, { once: true });
-      lines.join(key, waiter);
-      if (why !== 'key') lines.addTurn(key);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = { cost, start: resolve, drop: reject };
+    const abort = () => {
+      lines.leave(key, waiter);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', abort);
+    lines.join(key, waiter);
+    if (why !== 'key') lines.addTurn(key);
+    return promise.finally(() => signal?.removeEventListener('abort', abort));
   }
 
   return {
