@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { ItemPointer } from '../src/imports/entries/item.ts';
 import type { Queues } from '../src/imports/queue/queues.ts';
+import { HandBack } from '../src/imports/queue/worker.ts';
 import {
   BatchFault,
   type BatchStore,
   type BatchWriterSettings,
   createBatchWriter,
 } from '../src/imports/run/batch-writer.ts';
-import { createFairSlots } from '../src/imports/run/fair-slots.ts';
 import { processItem } from '../src/imports/run/process-job.ts';
 import { batchStore, specialStores } from '../src/imports/run/stores.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
@@ -16,6 +16,7 @@ import type { Config } from '../src/platform/config.ts';
 import { POOL_SIZES } from '../src/platform/db/connections.ts';
 import { openPool, type Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
+import { openFairQueue } from '../src/platform/fair-queue.ts';
 import { inImport, publish } from '../src/platform/telemetry.ts';
 import { startLoop } from './loop.ts';
 
@@ -72,7 +73,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   });
   const share = openConcurrencyShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
   const { writer, special } = openWriters(writerPool, config, share, logger);
-  const slots = createFairSlots(2 * config.HASH_THREADS); // for each thread, one in progress and one ready
+  const slots = openFairQueue({ limit: 2 * config.HASH_THREADS }); // for each thread, one in progress and one ready
   const onFault = reporter(logger, 'a password was not hashed');
   const deps = { writerPool, secrets, hasher, slots, writer, special, onFault };
   const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
@@ -85,7 +86,8 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     return SHARE_MS;
   });
   async function stop(): Promise<void> {
-    for (const one of [slots, writer, ...Object.values(special)]) one.stop();
+    slots.stop(new HandBack());
+    for (const one of [writer, ...Object.values(special)]) one.stop();
     await Promise.all([sharing.stop(), worker.stop()]);
     await writerPool.end();
   }

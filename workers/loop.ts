@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import { holdLease, releaseLease } from '../src/platform/db/lease.ts';
+import { holdLease, isFree, releaseLease } from '../src/platform/db/lease.ts';
 import { type Db, type Pool, prepared } from '../src/platform/db/pool.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { withTimeout } from '../src/platform/timeouts.ts';
@@ -36,7 +36,7 @@ select exists (select from imports where state = 'running') as dispatch,
   exists (
     select from import_drafts
     where (state = 'converting' or state = 'checking' and check_id is null) and expires_at > clock_timestamp()
-      and (held_until is null or held_until < clock_timestamp())) as convert,
+      and ${isFree('held_until')}) as convert,
   exists (select from webhook_deliveries where state = 'pending' and next_attempt_at <= now()) as webhook`;
 
 export interface Loop {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Piscina } from 'piscina';
 import { ApiError } from '../platform/errors.ts';
+import { type FairQueue, openFairQueue } from '../platform/fair-queue.ts';
 import { inSpan } from '../platform/telemetry.ts';
 import { workOf } from './registry.ts';
 import { warnWithoutBinary } from './schemes/bcrypt.ts';
@@ -83,14 +84,14 @@ export function openHasher(options: HasherOptions): Hasher {
     started?: () => void,
   ): Promise<T> {
     if (closed) return Promise.reject(new Error('The password hasher is closed.'));
-    const { pool, lane } = ms > EXPENSIVE_MS ? expensive : common;
+    const { pool, queue } = ms > EXPENSIVE_MS ? expensive : common;
     const work = async (): Promise<T> => {
       started?.();
       const timed: Timed<T> = await pool.run({ ...task, cost: bcryptCost }, { name });
       slowness.took(ms, timed.ms);
       return timed.result;
     };
-    const result = lane.run(work, { ms, signal });
+    const result = queue.run('passwords', work, { cost: ms, signal });
     const forget = () => {
       underWay.delete(result);
     };
@@ -124,7 +125,7 @@ function openThreads(atOnce: number, idleMs: number, longestWaitMs: number) {
     // Without this option, each finished task moves the head of the queue to its tail.
     stricterFIFO: true,
   });
-  return { pool, lane: openLane({ atOnce, longestWaitMs }) };
+  return { pool, queue: openThreadQueue({ atOnce, longestWaitMs }) };
 }
 
 /** About how many milliseconds the check of a wrong password takes; without a hash, the check for an unknown user. */
@@ -132,87 +133,13 @@ export function checkMs(encoded?: string): number {
   return USUAL_MS + MS_OF_WORK * (encoded === undefined ? 0 : workOf(encoded));
 }
 
-export interface LaneOptions {
-  atOnce: number;
-  /** The longest time that the tasks in front may take, in milliseconds of one thread. */
-  longestWaitMs: number;
-}
-
-export interface LaneTask {
-  /** How long it takes, about. */
-  ms: number;
-  /** Aborted when the caller has gone. A task that runs is not interrupted: a new thread costs more than most tasks. */
-  signal?: AbortSignal | undefined;
-}
-
-export interface Lane {
-  /** @throws ApiError 503 PASSWORDS-BUSY; the signal's reason */
-  run<T>(work: () => Promise<T>, task: LaneTask): Promise<T>;
-}
-
-interface Waiting {
-  ms: number;
-  start(): void;
-}
-
 /**
- * The line of tasks before threads. It runs a number of them at once, refuses a task that would wait too long, and
- * drops one that waits when its caller has gone.
+ * The queue of tasks that check passwords, before the threads or another system: the cost of a task is its duration in
+ * milliseconds, about. A task that runs is not interrupted: a new thread costs more than most tasks.
+ * @param longestWaitMs a task that would wait longer is refused with ApiError 503 PASSWORDS-BUSY
  */
-export function openLane({ atOnce, longestWaitMs }: LaneOptions): Lane {
-  const waiting = new Set<Waiting>();
-  let running = 0;
-  let waitingMs = 0;
-
-  function leave(one: Waiting): void {
-    if (waiting.delete(one)) waitingMs -= one.ms;
-  }
-
-  function next(): void {
-    const [first] = waiting;
-    if (!first) return;
-    leave(first);
-    running++;
-    first.start();
-  }
-
-  /** Returns when the task has one of the places. */
-  function place({ ms, signal }: LaneTask): Promise<void> | undefined {
-    if (signal?.aborted) throw signal.reason;
-    if (running < atOnce) {
-      running++;
-      return undefined;
-    }
-    if (waitingMs / atOnce >= longestWaitMs) throw busy();
-    return new Promise((resolve, reject) => {
-      const drop = () => {
-        leave(one);
-        reject(signal?.reason);
-      };
-      const one: Waiting = {
-        ms,
-        start() {
-          signal?.removeEventListener('abort', drop);
-          resolve();
-        },
-      };
-      signal?.addEventListener('abort', drop, { once: true });
-      waiting.add(one);
-      waitingMs += ms;
-    });
-  }
-
-  return {
-    async run(work, task) {
-      await place(task);
-      try {
-        return await work();
-      } finally {
-        running--;
-        next();
-      }
-    },
-  };
+export function openThreadQueue({ atOnce, longestWaitMs }: { atOnce: number; longestWaitMs: number }): FairQueue {
+  return openFairQueue({ limit: atOnce, longestWait: longestWaitMs, refuse: busy });
 }
 
 function busy(): ApiError {

@@ -1,3 +1,4 @@
+import { heldFor, isFree } from '../../platform/db/lease.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 
 /**
@@ -33,14 +34,13 @@ export async function claimJob(pool: Pool, holder: string, onlyIdle = false): Pr
     // One claim at a time, or two of them would not count each other's job.
     await db.query("select pg_advisory_xact_lock(hashtextextended('draft jobs', 0))");
     const { rows } = await db.query<Omit<Job, 'holder'>>(
-      `update import_drafts set holder = $1, held_until = clock_timestamp() + $2 * interval '1 millisecond',
-         attempts = attempts + 1
+      `update import_drafts set holder = $1, held_until = ${heldFor(2)}, attempts = attempts + 1
        where import_id = (
          select d.import_id from import_drafts d join imports i on i.id = d.import_id, lateral (
            select count(*) from import_drafts held join imports h on h.id = held.import_id
            where held.held_until > clock_timestamp() and h.resource_owner = i.resource_owner) at_work (jobs)
          where (d.state = 'converting' or d.state = 'checking' and d.check_id is null)
-           and d.expires_at > clock_timestamp() and (d.held_until is null or d.held_until < clock_timestamp())
+           and d.expires_at > clock_timestamp() and ${isFree('d.held_until')}
            and (at_work.jobs = 0 or not $3)
          order by at_work.jobs, d.requested_at limit 1 for update of d skip locked)
        returning import_id as "importId", state, run, attempts`,
@@ -57,8 +57,7 @@ function keyOf({ importId, state, run, holder }: Job): unknown[] {
 /** Renews the lease; returns whether the job is still this worker's. @param progress is shown to those who wait */
 export async function renewJob(db: Db, job: Job, progress?: unknown): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update import_drafts set held_until = clock_timestamp() + $5 * interval '1 millisecond',
-       progress = coalesce($6, progress)
+    `update import_drafts set held_until = ${heldFor(5)}, progress = coalesce($6, progress)
      where ${IS_OURS} and expires_at > clock_timestamp()`,
     [...keyOf(job), LEASE_MS, progress === undefined ? null : JSON.stringify(progress)],
   );

@@ -1,3 +1,4 @@
+import { isFree } from '../../platform/db/lease.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 
 /**
@@ -18,7 +19,7 @@ const NEXT = `select d.import_id as id, d.state = 'started' as started, d.expire
   where (d.expires_at <= clock_timestamp()
       or d.state in ('discarded', 'started') and exists (select from import_files f where f.import_id = d.import_id)
       or d.state = 'discarded' and exists (select from import_items t where t.import_id = d.import_id))
-    and (d.held_until is null or d.held_until < clock_timestamp())
+    and ${isFree('d.held_until')}
   order by d.expires_at limit 1 for update of d skip locked`;
 
 /** Erases one batch of one draft. @returns whether there may be more */

@@ -4,7 +4,8 @@
  * A batch starts as soon as a slot is free; jobs that arrive meanwhile form the next batch, so a lone job never waits.
  * After a batch of several jobs the next one waits a few milliseconds for more jobs, as these arrive in small groups
  * and a statement costs the same for one item as for fifty. The worker's concurrency limits the size of batches and
- * provides back-pressure.
+ * provides back-pressure. It is not a fair queue (src/platform/fair-queue.ts), because a batch takes all waiting items of
+ * an import at once, and waits for more of them though a slot is free.
  * Guarantee: a job's promise settles after the commit that decided its outcome; an item that two jobs bring is written
  * once. Connection errors are retried until they pass. A row that PostgreSQL refuses fails alone, found by halving the
  * batch. So does a row that fails for an unknown reason, after a few attempts: a bug of ours cannot block an import.

@@ -8,7 +8,8 @@ import type { Queues } from '../queue/queues.ts';
  *
  * Guarantee: the size of the queue does not depend on the size of an import. Scheduling is fair: the import with the
  * fewest queued jobs comes first, and an import's first 100 jobs jump the queue, so small imports are not stuck behind
- * large ones.
+ * large ones. SQL decides the order, not a fair queue in memory: the counts are in the database, and another process
+ * may take over as the dispatcher.
  * On crash between adding jobs and moving the cursor: the same slice is added again, under the same job ids, and an
  * item settles only once.
  */

@@ -1,11 +1,11 @@
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
+import type { FairQueue } from '../../platform/fair-queue.ts';
 import { inImport } from '../../platform/telemetry.ts';
 import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
 import { HandBack } from '../queue/worker.ts';
 import { BatchFault, type BatchWriter } from './batch-writer.ts';
-import type { FairSlots } from './fair-slots.ts';
 import { BROKEN, failItem, faultOf } from './stores.ts';
 
 /**
@@ -21,7 +21,8 @@ export interface ProcessDeps {
   writerPool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  slots: FairSlots;
+  /** Slots to hash a password, with imports as keys; stopped with HandBack. */
+  slots: FairQueue;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
   /** Called with the reason when a password could not be hashed. */

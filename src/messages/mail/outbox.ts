@@ -1,7 +1,7 @@
 /**
  * The outbox: mails that are due, written in the transaction that makes them due. Relays claim them (relay.ts). Mails
  * outside imports come first, as somebody waits for them; then imports are served in turn, so that a large one never
- * blocks the others. Imports whose mails are held are skipped.
+ * blocks the others. Imports whose mails are held are skipped. SQL takes the turns, because all relays share the rows.
  *
  * Guarantee: no mail without its user, no user without the mail that is due. No two relays claim the same row, and none
  * waits for another. With a rate per import, all relays together exceed it by at most one mail plus the mails of a
@@ -10,6 +10,7 @@
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
 import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
+import { claimDueRows, releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
 import { oldest } from '../../platform/db/sweep.ts';
 
@@ -117,9 +118,8 @@ async function claim(db: Db, name: string, text: string, values: unknown[]): Pro
   }));
 }
 
-// The array makes the planner look up each id; without it, a planner that expects few mails reads the whole index.
-const HAND_OVER = `update mail_outbox m set next_attempt_at = now() + $2 * interval '1 millisecond'
-  from due where m.id = any(array(select id from due)) and m.id = due.id returning m.id, m.attempts, m.next_attempt_at::text as until, due.import_id is null as alone, due.released`;
+const HAND_OVER = `${claimDueRows('mail_outbox m')}
+  returning m.id, m.attempts, m.next_attempt_at::text as until, due.import_id is null as alone, due.released`;
 
 const ALONE = `
 with due as (
@@ -195,9 +195,7 @@ ${HAND_OVER}`;
 
 /** Makes claimed rows due at once, after they could not be handed to the queue. */
 export async function releaseClaim(db: Db, ids: string[]): Promise<void> {
-  await db.query(`update mail_outbox m set next_attempt_at = now() where m.id = any($1::bigint[]) and ${IS_UNSENT}`, [
-    ids,
-  ]);
+  await db.query(releaseRows('mail_outbox m', `m.id = any($1::bigint[]) and ${IS_UNSENT}`), [ids]);
 }
 
 /**

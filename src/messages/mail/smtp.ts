@@ -8,6 +8,7 @@
  */
 import { Readable } from 'node:stream';
 import SMTPPool from 'nodemailer/lib/smtp-pool';
+import { openFairQueue } from '../../platform/fair-queue.ts';
 import type { ComposedMail, SendResult, Transport } from './message.ts';
 
 /** Connections of one process; further deliveries wait for a free one. */
@@ -34,10 +35,10 @@ const LIMITS = {
 export function openSmtp(url: string): Transport {
   const pool = new SMTPPool({ url, ...LIMITS });
   // The pool has its own queue, but does not say when a mail leaves it.
-  const inSlot = openSlots(SMTP_CONNECTIONS);
+  const connections = openFairQueue({ limit: SMTP_CONNECTIONS });
   return {
     send: (mail, mayBegin = always) =>
-      inSlot(async (): Promise<SendResult> => {
+      connections.run('mails', async (): Promise<SendResult> => {
         if (!(await mayBegin())) return { sent: false, permanent: false, reason: 'withdrawn' };
         return sendBy(pool, mail);
       }),
@@ -103,21 +104,4 @@ function refusal(error: SmtpError): SendResult {
   const noEnvelope = error.code === 'EENVELOPE' && error.command === 'API';
   const permanent = noEnvelope || (ofThisMail && (error.responseCode ?? 0) >= 500);
   return { sent: false, permanent, reason: error.message };
-}
-
-/** Runs work in a number of slots; further work waits for a free one, in order. */
-function openSlots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  return async (work) => {
-    if (free > 0) free--;
-    else await new Promise<void>((start) => waiting.push(start));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free++;
-    }
-  };
 }

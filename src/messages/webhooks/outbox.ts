@@ -1,10 +1,12 @@
 /**
- * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration).
+ * Due webhook messages, written by the transaction that makes them due (announce_end, in the migration). SQL takes the
+ * turns of organizations, because all senders share the rows.
  *
  * Guarantee: no two senders hold the same message at a time. Each message settles once.
  *
  * On crash: a claim moves the next attempt into the future; after a crash, the message is due again at that time.
  */
+import { claimDueRows, releaseRows } from '../../platform/db/lease.ts';
 import type { Db } from '../../platform/db/pool.ts';
 
 export interface DueWebhook {
@@ -32,7 +34,7 @@ export interface WebhookClaim {
 
 // Skips from organization to organization over the index webhook_deliveries_turns, however many messages they have. Only
 // `settled_at` says here which messages are pending: see the migration of that index. The lateral subqueries force
-// index lookups, and lock no more messages than are claimed. The array makes the planner look up each id.
+// index lookups, and lock no more messages than are claimed.
 const CLAIM = `
 with recursive waiting as (
   (select org_id, next_attempt_at from webhook_deliveries
@@ -53,8 +55,7 @@ due as materialized (
     order by d.next_attempt_at limit 1 for update skip locked) d
   limit $1
 )
-update webhook_deliveries w set next_attempt_at = now() + $2 * interval '1 millisecond'
-from due where w.id = any(array(select id from due)) and w.id = due.id
+${claimDueRows('webhook_deliveries w')}
 returning w.id, w.message_id as "messageId", w.import_id as "importId", w.org_id as "orgId", w.url, w.body,
   w.attempts, w.created_at as "createdAt"`;
 
@@ -82,10 +83,8 @@ export async function isOutdated(db: Db, { id, importId }: Pick<DueWebhook, 'id'
 
 /** Releases a claim whose attempt did not complete. */
 export async function releaseWebhook(db: Db, { id, attempts }: Pick<DueWebhook, 'id' | 'attempts'>): Promise<void> {
-  await db.query(
-    `update webhook_deliveries set next_attempt_at = now() where id = $1 and attempts = $2 and state = 'pending'`,
-    [id, attempts],
-  );
+  const where = `w.id = $1 and w.attempts = $2 and w.state = 'pending'`;
+  await db.query(releaseRows('webhook_deliveries w', where), [id, attempts]);
 }
 
 /** Deletes a message that has nothing left to report. */

@@ -14,6 +14,7 @@
 import type { Logger } from 'pino';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
+import { openFairQueue } from '../../platform/fair-queue.ts';
 import { exchange, type Resolve } from '../../platform/http/outgoing.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
 import {
@@ -56,8 +57,7 @@ export interface WebhookPlaces {
 /** Opens the places in which this process sends. */
 export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
   const inProgress = new Set<Promise<void>>();
-  /** How many messages of each organization are in progress. */
-  const held = new Map<string, number>();
+  const places = openFairQueue({ limit: PLACES, limitPerKey: SHARE, reserve: RESERVED });
   /** The organizations that were served, the last one at the end. */
   const served = new Set<string>();
   const waiting = new Set<() => void>();
@@ -65,13 +65,18 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
   let fault: { error: unknown } | undefined;
 
   function begin(due: DueWebhook): void {
-    held.set(due.orgId, (held.get(due.orgId) ?? 0) + 1);
+    const leave = places.take(due.orgId);
     remember(due.orgId);
     const sending: Promise<void> = deliverWebhook(deps, due)
       .catch((error) => {
         fault ??= { error };
       })
-      .then(() => free(due.orgId, sending));
+      .then(() => {
+        leave();
+        inProgress.delete(sending);
+        hasFreed = true;
+        for (const wake of waiting) wake();
+      });
     inProgress.add(sending);
   }
 
@@ -80,15 +85,6 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
     served.add(orgId);
     const [first] = served;
     if (first !== undefined && served.size > REMEMBERED) served.delete(first);
-  }
-
-  function free(orgId: string, sending: Promise<void>): void {
-    inProgress.delete(sending);
-    const left = (held.get(orgId) ?? 0) - 1;
-    if (left > 0) held.set(orgId, left);
-    else held.delete(orgId);
-    hasFreed = true;
-    for (const wake of waiting) wake();
   }
 
   /** Claims up to `limit` due messages, one per organization, leaving out `except`. */
@@ -111,9 +107,9 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
       let begun = 0;
       let last: { claimed: number; except: string[] } | undefined;
       for (let most = 0; most < SHARE && !deps.post.signal?.aborted; most++) {
-        const room = PLACES - inProgress.size - (most > 0 ? RESERVED : 0);
+        const room = places.freeFor(most);
         if (room <= 0) break;
-        const except = [...held].filter(([, n]) => n > most).map(([orgId]) => orgId);
+        const except = [...places.held].filter(([, n]) => n > most).map(([orgId]) => orgId);
         // These organizations were asked just now, and had nothing.
         if (last?.claimed === 0 && last.except.length === except.length) continue;
         last = { claimed: await claim(room, except), except };
@@ -121,7 +117,7 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
       }
       return begun;
     },
-    areTaken: () => inProgress.size >= PLACES,
+    areTaken: () => places.freeFor(0) <= 0,
     untilFree(wake) {
       if (hasFreed) wake();
       waiting.add(wake);

@@ -1,16 +1,17 @@
 import type { Db } from './pool.ts';
 
 /**
- * One holder per duty at a time.
+ * What one process holds until a time: a duty of all processes, or a row that it works on.
  *
- * Guarantee: a holder that stops renewing, because it is dead or frozen, loses the duty when its lease expires. Each
- * duty must tolerate two holders for a moment; a lease only saves work.
+ * Guarantee: a holder that is dead or frozen loses what it holds when the time has come, and another process takes it.
+ * Each duty must tolerate two holders for a moment: its lease only saves work. Statements about a row that is held name
+ * what the claim found, so that a late holder changes nothing.
  */
 
 /** Takes or renews the lease. Returns whether `holder` has it for the next `ttlMs` milliseconds. */
 export async function holdLease(db: Db, name: string, holder: string, ttlMs: number): Promise<boolean> {
   const { rowCount } = await db.query(
-    `insert into leases as l (name, holder, expires_at) values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+    `insert into leases as l (name, holder, expires_at) values ($1, $2, ${heldFor(3)})
      on conflict (name) do update set holder = $2, expires_at = excluded.expires_at
      where l.holder = $2 or l.expires_at < clock_timestamp()`,
     [name, holder, ttlMs],
@@ -21,4 +22,37 @@ export async function holdLease(db: Db, name: string, holder: string, ttlMs: num
 /** Releases the lease, so that the next holder need not wait until it expires. */
 export async function releaseLease(db: Db, name: string, holder: string): Promise<void> {
   await db.query('delete from leases where name = $1 and holder = $2', [name, holder]);
+}
+
+/** SQL: when a lease ends that begins now. @param ms the number of the parameter with its milliseconds */
+export function heldFor(ms: number): string {
+  return `clock_timestamp() + $${ms} * interval '1 millisecond'`;
+}
+
+/** SQL: nobody holds the row. @param until the column with the end of its lease; null without one */
+export function isFree(until: string): string {
+  return `(${until} is null or ${until} < clock_timestamp())`;
+}
+
+/** A table whose rows are due at `next_attempt_at`, and its alias in the statement. */
+export type Outbox = 'mail_outbox m' | 'webhook_deliveries w';
+
+/**
+ * SQL: the last step of a statement that claims the rows `due (id)` of an outbox, which it locked, for $2 milliseconds.
+ * They are due again after that time, unless their sender settles them.
+ */
+export function claimDueRows(outbox: Outbox): string {
+  const id = `${aliasOf(outbox)}.id`;
+  // The array makes the planner look up each id; without it, a planner that expects few rows reads the whole index.
+  return `update ${outbox} set next_attempt_at = now() + $2 * interval '1 millisecond'
+  from due where ${id} = any(array(select id from due)) and ${id} = due.id`;
+}
+
+/** SQL: gives up claims; the rows are due at once. @param where which rows: those that are not settled */
+export function releaseRows(outbox: Outbox, where: string): string {
+  return `update ${outbox} set next_attempt_at = now() where ${where}`;
+}
+
+function aliasOf(outbox: Outbox): string {
+  return outbox.slice(outbox.indexOf(' ') + 1);
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts';
+import { openFairQueue } from '../fair-queue.ts';
 
 /**
  * Limits how many requests of one kind are under way in this process: for each caller, for the organization that the
@@ -6,7 +7,6 @@ import { ApiError } from '../errors.ts';
  *
  * Guarantee: the last quarter of all slots goes only to organizations that hold none, one slot each. So a few
  * organizations whose requests take long cannot keep out the others. Reserving ends no request of anybody.
- * On crash: the counts start at 0.
  */
 
 export interface SlotOptions {
@@ -39,42 +39,36 @@ const RESERVED = 1 / 4;
 
 /** Opens the slots of one kind of request, for this process. */
 export function openSlots({ perCaller, perOrg, total, id, what }: SlotOptions): Slots {
-  const [callers, orgs] = [countByKey(), countByKey()];
-  const reserved = Math.floor(total * RESERVED);
-  let all = 0;
-
-  return {
-    take({ userId, orgId }) {
-      if (callers.of(userId) >= perCaller) throw refuse(`You have ${perCaller} ${what} under way.`);
-      if (orgId && orgs.of(orgId) >= perOrg) throw refuse(`Your organization has ${perOrg} ${what} under way.`);
-      if (all >= total) throw refuse(`This server has ${total} ${what} under way.`);
-      const held = orgId ? orgs.of(orgId) : callers.of(userId);
-      if (held > 0 && total - all <= reserved)
-        throw refuse(`This server keeps its last ${reserved} places for organizations without ${what} under way.`);
-      const add = (change: 1 | -1) => {
-        all += change;
-        callers.add(userId, change);
-        if (orgId) orgs.add(orgId, change);
-      };
-      add(1);
-      return () => add(-1);
-    },
+  const reserve = Math.floor(total * RESERVED);
+  const callers = openFairQueue({
+    limit: Number.POSITIVE_INFINITY,
+    limitPerKey: perCaller,
+    refuse: () => refuse(`You have ${perCaller} ${what} under way.`),
+  });
+  const reasons = {
+    key: `Your organization has ${perOrg} ${what} under way.`,
+    limit: `This server has ${total} ${what} under way.`,
+    reserve: `This server keeps its last ${reserve} places for organizations without ${what} under way.`,
   };
+  const orgs = openFairQueue({ limit: total, limitPerKey: perOrg, reserve, refuse: (why) => refuse(reasons[why]) });
 
   function refuse(reason: string): ApiError {
     return new ApiError('RESOURCE_EXHAUSTED', id, `${reason} Try again later.`, { retryAfterS: RETRY_AFTER_S });
   }
-}
 
-function countByKey(): { of(key: string): number; add(key: string, change: 1 | -1): void } {
-  const counts = new Map<string, number>();
-  const of = (key: string) => counts.get(key) ?? 0;
   return {
-    of,
-    add(key, change) {
-      const count = of(key) + change;
-      if (count === 0) counts.delete(key);
-      else counts.set(key, count);
+    take({ userId, orgId }) {
+      const endOfCaller = callers.take(userId);
+      try {
+        const endOfOrg = orgs.take(orgId ? `org ${orgId}` : `caller ${userId}`);
+        return () => {
+          endOfCaller();
+          endOfOrg();
+        };
+      } catch (error) {
+        endOfCaller();
+        throw error;
+      }
     },
   };
 }

@@ -20,6 +20,7 @@ import { slowestMs } from '../../directory/users/slow-hashes.ts';
 import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { openFairQueue } from '../../platform/fair-queue.ts';
 import {
   type AttemptCount,
   type AttemptKeys,
@@ -36,6 +37,21 @@ import {
 } from './delays.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { findLogin, type Login } from './store.ts';
+
+/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
+const MOST_WAITING = 127;
+const RETRY_AFTER_S = 1;
+
+/**
+ * Work with the same key runs one after the other. Few pieces of it wait: many attempts at once take one place, not all
+ * of them.
+ */
+const queue = openFairQueue({
+  limit: Number.POSITIVE_INFINITY,
+  limitPerKey: 1,
+  mostWaitingPerKey: MOST_WAITING,
+  refuse: tooManyWaiting,
+});
 
 /** The user that somebody tries to log in as, and where the attempt comes from. */
 export interface Attempt extends Origin {
@@ -72,11 +88,11 @@ export async function countedAttempt<T>(
     const begun = await begin(deps, attempt, keys);
     const { login } = begun;
     const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
-    const alone: Counted['checkSingly'] = (work) => queueByKey(key, work, attempt.clientAborted);
+    const alone: Counted['checkSingly'] = (work) => queue.run(key, work, { signal: attempt.clientAborted });
     const passed: Counted['passed'] = (found, hasCode) => recordLogin(deps.pool, found, hasCode, begun);
     return finishAttempt(deps, attempt, begun, (failed) => check({ login, checkSingly: alone, failed, passed }));
   };
-  return queueByKey(`attempt ${keys.here}`, run, attempt.clientAborted);
+  return queue.run(`attempt ${keys.here}`, run, { signal: attempt.clientAborted });
 }
 
 interface Begun {
@@ -173,42 +189,7 @@ export function answerAfterMs(spentMs: number, { slowestMs, slowness }: CheckLoa
   return wholeMs * Math.max(1, Math.ceil(spentMs / wholeMs));
 }
 
-interface Line {
-  waiting: number;
-  last: Promise<unknown>;
-}
-
-/** More than the applications of one person make while one is checked; a hundred attempts at once have a place. */
-const MOST_WAITING = 127;
-const RETRY_AFTER_S = 1;
-
-const lines = new Map<string, Line>();
-
-/**
- * The result of `work`, which runs when all earlier work with the same key has ended. Few wait: many attempts at once
- * take one place, not all of them. Each process has its own lines.
- * @param gone aborted when the caller has gone; `work` then does not run
- * @throws ApiError 429 SESSION-ATTEMPTS; what `work` throws; the reason of `gone`
- */
-export async function queueByKey<T>(key: string, work: () => Promise<T>, clientAborted?: AbortSignal): Promise<T> {
-  const line = lines.get(key) ?? { waiting: 0, last: Promise.resolve() };
-  if (line.waiting > MOST_WAITING) throw tooMany();
-  lines.set(key, line);
-  line.waiting++;
-  const result = line.last.then(() => {
-    clientAborted?.throwIfAborted();
-    return work();
-  });
-  line.last = result.catch(() => {}); // its caller gets the error
-  try {
-    return await result;
-  } finally {
-    line.waiting--;
-    if (line.waiting === 0) lines.delete(key);
-  }
-}
-
-function tooMany(): ApiError {
+function tooManyWaiting(): ApiError {
   const message = 'Too many attempts to log in as this user are being checked. Try again later.';
   return new ApiError('RESOURCE_EXHAUSTED', 'SESSION-ATTEMPTS', message, { retryAfterS: RETRY_AFTER_S });
 }

@@ -14,12 +14,13 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { UserPlaceholder } from '../../contract/password-sources.ts';
 import { rememberSlowSource } from '../../directory/users/slow-hashes.ts';
-import { type Lane, openLane } from '../../passwords/hasher.ts';
+import { openThreadQueue } from '../../passwords/hasher.ts';
 import { markOf } from '../../passwords/marks.ts';
 import { appendEvent, SYSTEM } from '../../platform/db/events.ts';
 import { type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
+import type { FairQueue } from '../../platform/fair-queue.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { type Check, type CheckOptions, type SourceAnswer, unavailable } from './answer.ts';
 import { type CognitoSecrets, type CognitoSettings, checkCognito } from './cognito.ts';
@@ -152,7 +153,7 @@ const USUAL_MS = 500;
 const MOST_WAIT_MS = 2000;
 
 interface Gate {
-  lane: Lane;
+  queue: FairQueue;
   breaker: Breaker;
 }
 
@@ -163,7 +164,7 @@ function gateOf(pool: Pool, id: string): Gate {
   const ofPool = gates.get(pool) ?? new Map<string, Gate>();
   gates.set(pool, ofPool);
   const gate = ofPool.get(id) ?? {
-    lane: openLane({ atOnce: AT_ONCE, longestWaitMs: LONGEST_LINE_MS }),
+    queue: openThreadQueue({ atOnce: AT_ONCE, longestWaitMs: LONGEST_LINE_MS }),
     breaker: openBreaker(),
   };
   ofPool.set(id, gate);
@@ -182,14 +183,15 @@ export async function askSource(
   clientAborted?: AbortSignal,
   started: () => void = () => {},
 ): Promise<SourceAnswer> {
-  const { lane, breaker } = gateOf(deps.pool, source.id);
-  const answer = await lane.run(
+  const { queue, breaker } = gateOf(deps.pool, source.id);
+  const answer = await queue.run(
+    source.id,
     async () => {
       if (!(await takeTurn(deps.pool, source))) return unavailable('too many checks for its rate');
       started();
       return breaker.run(() => askKind(deps, source, check));
     },
-    { ms: USUAL_MS, signal: clientAborted },
+    { cost: USUAL_MS, signal: clientAborted },
   );
   publish('passwordSource', answer.result);
   return answer;

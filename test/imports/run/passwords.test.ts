@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PASSWORD_PURPOSE } from '../../../src/imports/entries/item.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { createFairSlots, type FairSlots } from '../../../src/imports/run/fair-slots.ts';
 import { processItem } from '../../../src/imports/run/process-job.ts';
 import { batchStore } from '../../../src/imports/run/stores.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { MissingKey, openSecrets, type Secrets } from '../../../src/platform/encryption.ts';
+import { type FairQueue, openFairQueue } from '../../../src/platform/fair-queue.ts';
 import {
   acceptImport,
   addOrgs,
@@ -46,7 +46,7 @@ describe('a plain password', () => {
     await db.drop();
   });
 
-  function startWorker(change: { hasher?: Hasher; secrets?: Secrets; slots?: FairSlots } = {}) {
+  function startWorker(change: { hasher?: Hasher; secrets?: Secrets; slots?: FairQueue } = {}) {
     const limits = {
       maxBatch: 100,
       maxFlushes: 2,
@@ -55,17 +55,17 @@ describe('a plain password', () => {
       retryMs: { first: 1, last: 2 },
     };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
-    const deps = { writerPool, secrets: SECRETS, hasher, slots: createFairSlots(1), writer, ...change };
+    const deps = { writerPool, secrets: SECRETS, hasher, slots: openFairQueue({ limit: 1 }), writer, ...change };
     return (importId: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
   }
   /** One slot, and how many have asked for it. */
   function countedSlots() {
-    const slots = createFairSlots(1);
+    const slots = openFairQueue({ limit: 1 });
     const counted = { ...slots, asked: 0 };
-    counted.run = (importId, work) => {
+    counted.run = (...args) => {
       counted.asked++;
-      return slots.run(importId, work);
+      return slots.run(...args);
     };
     return counted;
   }

@@ -1,24 +1,25 @@
-/** The line before the threads that hash: its order, its end, and tasks whose callers have gone. */
+/** The queue before the threads that hash: its order, its end, and tasks whose callers have gone. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type LaneTask, openLane } from '../../src/passwords/hasher.ts';
+import { openThreadQueue } from '../../src/passwords/hasher.ts';
+import type { WaitOptions } from '../../src/platform/fair-queue.ts';
 
-/** A lane whose tasks run until they are ended by name. */
+/** A queue whose tasks run until they are ended by name. */
 function stage(atOnce: number, longestWaitMs = Number.POSITIVE_INFINITY) {
-  const lane = openLane({ atOnce, longestWaitMs });
+  const queue = openThreadQueue({ atOnce, longestWaitMs });
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
   return {
     begun,
-    run(name: string, task: Partial<LaneTask> = {}): Promise<string> {
+    run(name: string, task: WaitOptions = {}): Promise<string> {
       const end = Promise.withResolvers<string>();
       ends.set(name, end);
       const work = () => {
         begun.push(name);
         return end.promise;
       };
-      return lane.run(work, { ms: 100, ...task });
+      return queue.run('passwords', work, { cost: 100, ...task });
     },
     async end(name: string, error?: Error): Promise<void> {
       if (error) ends.get(name)?.reject(error);
@@ -52,7 +53,7 @@ test('a task that fails makes room for the next one', async () => {
 
 test('a task is refused when those in front would take too long, by their own durations', async () => {
   const { run, end } = stage(2, 500);
-  const accepted = [run('a'), run('b'), run('expensive', { ms: 1000 })];
+  const accepted = [run('a'), run('b'), run('expensive', { cost: 1000 })];
   await assert.rejects(run('late'), { id: 'PASSWORDS-BUSY', http: 503, retryAfterS: 5 });
   await end('a');
   accepted.push(run('c'));
@@ -64,7 +65,7 @@ test('a task whose caller goes while it waits is never run, and takes no room', 
   const { run, end, begun } = stage(1, 500);
   const caller = new AbortController();
   const running = run('running', { signal: caller.signal });
-  const dropped = run('dropped', { ms: 1000, signal: caller.signal });
+  const dropped = run('dropped', { cost: 1000, signal: caller.signal });
   const gone = assert.rejects(dropped, /gone/);
   caller.abort(new Error('gone'));
   await gone;
