@@ -145,6 +145,7 @@ function openPostgres(scope: Scope, url: string): Promise<pg.Client> {
   return scope.start(
     async () => {
       const client = new pg.Client({ connectionString: url });
+      client.on('error', () => {}); // its calls fail; without a listener the process would
       await client.connect();
       return client;
     },
