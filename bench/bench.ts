@@ -5,9 +5,9 @@ export interface Context {
   /** Ends everything that the bench starts, whatever happens. */
   scope: Scope;
   /** `--users`; absent: the bench's own number. */
-  users?: number;
+  users?: number | undefined;
   /** `--size`, in megabytes; absent: the bench's own size. */
-  size?: number;
+  size?: number | undefined;
   /** Number of the service's worker processes, for benches that use any. */
   workers: number;
   /** Prints a progress line. */

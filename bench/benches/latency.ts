@@ -41,7 +41,7 @@ interface Measured {
   lostLocks: number;
   retriedBatches: number;
   /** Milliseconds that the proxy adds to a round trip. */
-  addedMs?: { redis: number; postgres: number };
+  addedMs?: { redis: number; postgres: number } | undefined;
 }
 
 export async function latency({ scope, say, users = DEFAULT_USERS }: Context): Promise<Result[]> {

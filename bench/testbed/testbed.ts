@@ -26,7 +26,7 @@ export interface Stores {
   databaseUrl: string;
   /** For the bench's own queries. */
   pool: Pool;
-  redis?: RunningRedis;
+  redis?: RunningRedis | undefined;
   /** Secrets of the instance that the first service creates in the database. */
   keys: { token: string; encryptionKey: string };
   roles(): Roles;

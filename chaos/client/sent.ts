@@ -9,7 +9,7 @@ export interface SentUser {
   /** Unique in the run, except for entries that repeat another one. */
   userName: string;
   /** Absent: the service chooses it. */
-  userId?: string;
+  userId?: string | undefined;
   email: string;
   /** Those that it may have: updates that run at the same time come in any order. */
   familyNames: readonly string[];

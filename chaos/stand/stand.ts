@@ -26,7 +26,7 @@ export interface Stand extends Processes {
   /** Where the stores' files are; absent where this process may not mount it. */
   disk?: SmallDisk;
   postgres: EmbeddedPostgres;
-  redis?: ChaosRedis;
+  redis?: ChaosRedis | undefined;
   smtp: ChaosSmtp;
   receiver: Receiver;
   troubles: Troubles;

@@ -30,7 +30,7 @@ export interface NewOrg {
   id: string;
   name: string;
   /** Generated from the name when empty or absent. */
-  domain?: string;
+  domain?: string | undefined;
 }
 
 /**

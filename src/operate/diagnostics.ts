@@ -113,13 +113,13 @@ export interface QueueFacts {
   /** Waiting and running jobs. */
   jobs?: Record<QueueName, number>;
   /** Worker processes of each queue. */
-  workers?: Record<QueueName, number>;
+  workers?: Record<QueueName, number> | undefined;
   /** Worker processes by role, as they report themselves. */
   roles: Record<Role, number>;
   /** Whether a worker dispatches the users of imports; without one, the queue stays empty. */
   dispatching: boolean;
   /** The first server that answers. */
-  redis?: RedisFacts;
+  redis?: RedisFacts | undefined;
   /** All servers, if there are several. */
   redisNodes?: { role: RedisNode['role']; answers: boolean; facts?: RedisFacts }[];
 }

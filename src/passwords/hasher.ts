@@ -57,7 +57,7 @@ export interface HasherOptions {
   /** Largest number of threads, in addition to the one for expensive hashes. */
   threads: number;
   /** Of new hashes, 4 to 16. */
-  bcryptCost?: number;
+  bcryptCost?: number | undefined;
   /** Milliseconds after which an idle thread ends. */
   idleMs?: number;
   /** How long a task may wait for a thread; default: no limit, for callers that submit few tasks at a time. */

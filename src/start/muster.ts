@@ -50,7 +50,7 @@ export interface Muster {
   /** Public URL of the API. */
   baseUrl: string;
   /** Token of the first administrator, if this start created it. */
-  token?: string;
+  token?: string | undefined;
   /** URL of the database, embedded or not. */
   databaseUrl: string;
   readonly pids: { api: number | undefined; workers: (number | undefined)[]; postgres: number | undefined };
@@ -65,7 +65,7 @@ export interface ChildOptions {
   /** Path of its entry file. */
   file: string;
   /** Options of its Node.js. */
-  execArgv?: readonly string[];
+  execArgv?: readonly string[] | undefined;
   env: Record<string, string | undefined>;
   logger: Logger;
   /** Milliseconds that it may take to drain. */

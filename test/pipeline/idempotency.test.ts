@@ -50,8 +50,8 @@ onOneBackend('a bulk import with a key', async (t, backend) => {
       [bulk(org.orgId, people('two', 3))],
       [`${JSON.stringify(one)} `],
       [one, { query: '?strict=true' }],
-      ['', undefined],
-      ['{', undefined],
+      [''],
+      ['{'],
       [lines(ofOrg(org.orgId, people('one', 3))), { query: '?timeout=5m', headers: NDJSON }],
     ];
     for (const [body, options] of others) {

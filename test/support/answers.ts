@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 
 export interface CallOptions {
   /** Default: the instance's administrator; `null` sends none. */
-  token?: string | null;
+  token?: string | null | undefined;
   /** Sent as `x-service-orgid`. */
-  orgId?: string;
-  headers?: Record<string, string>;
+  orgId?: string | undefined;
+  headers?: Record<string, string> | undefined;
 }
 
 export interface Answer {

@@ -34,8 +34,8 @@ export interface CreatedHuman {
   userId: string;
   details: Details;
   /** Set if the request asked to return the codes. */
-  emailCode?: string;
-  phoneCode?: string;
+  emailCode?: string | undefined;
+  phoneCode?: string | undefined;
 }
 
 /**

@@ -117,7 +117,9 @@ async function addHuman(deps: HumanDeps, req: Request, res: Response): Promise<v
   const caller = callerOf(res);
   orgsFor(caller, 'createHumanUser');
   const body = parseBody(newHuman, await readJson(req, res, LARGE_BODY), 'USER-INVALID');
-  const org = await targetOrg(deps.pool, caller, { orgId: selectedOrg(req, caller), ...body.organization });
+  const selected = selectedOrg(req, caller);
+  const { orgId = selected, orgDomain } = body.organization ?? {};
+  const org = await targetOrg(deps.pool, caller, orgId, orgDomain);
   await requireAllowedTemplate(deps, org.id, 'email.sendCode.urlTemplate', body.email.sendCode?.urlTemplate);
   res.json(await createHuman(deps, org, body, caller.userId));
 }
@@ -127,8 +129,7 @@ async function addHuman(deps: HumanDeps, req: Request, res: Response): Promise<v
  * none.
  * @throws ApiError 403; for an IAM_OWNER 404 if the organization does not exist
  */
-async function targetOrg(pool: Pool, caller: Caller, named: { orgId: string; orgDomain?: string }): Promise<Org> {
-  const { orgId, orgDomain } = named;
+async function targetOrg(pool: Pool, caller: Caller, orgId: string, orgDomain?: string): Promise<Org> {
   const org = orgDomain === undefined ? await findOrg(pool, orgId) : await findOrgByDomain(pool, orgDomain);
   if (org && may(caller, 'createHumanUser', org.id)) return org;
   throw caller.isIamOwner ? orgNotFound() : permissionDenied();

@@ -31,7 +31,7 @@ export interface UserSearch {
   queries: UserQuery[];
   page: TokenPage;
   /** Only users of these organizations are found and counted; absent: all. */
-  orgIds?: string[];
+  orgIds?: string[] | undefined;
 }
 
 export interface FoundUsers extends Total {

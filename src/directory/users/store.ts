@@ -96,19 +96,19 @@ export interface NewUser {
   human?: {
     givenName: string;
     familyName: string;
-    nickName?: string;
+    nickName?: string | undefined;
     displayName: string;
-    preferredLanguage?: string;
-    gender?: number;
+    preferredLanguage?: string | undefined;
+    gender?: number | undefined;
     email: string;
     emailVerified: boolean;
-    phone?: string;
-    phoneVerified?: boolean;
+    phone?: string | undefined;
+    phoneVerified?: boolean | undefined;
     /** Encoded, never plain. */
-    passwordHash?: string;
-    passwordChangeRequired?: boolean;
+    passwordHash?: string | undefined;
+    passwordChangeRequired?: boolean | undefined;
   };
-  machine?: { name: string; description?: string; accessTokenType?: number };
+  machine?: { name: string; description?: string | undefined; accessTokenType?: number | undefined };
 }
 
 /**

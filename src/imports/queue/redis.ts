@@ -1,4 +1,4 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { type RedisOptions as AllRedisOptions, Cluster, Redis } from 'ioredis';
 import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/config.ts';
 
 /**
@@ -18,6 +18,9 @@ const LIMITS = { connectTimeout: 10_000, keepAlive: 10_000, socketTimeout: SILEN
 const SENTINEL_MS = 3000;
 /** How long a node of a Cluster may take to say which node has which slots. */
 const SLOTS_MS = 5000;
+
+/** Without `replyMapping`, which ioredis declares in a way that its own constructors reject. */
+type RedisOptions = Omit<AllRedisOptions, 'replyMapping'>;
 
 /** @param maxRetriesPerRequest null: a command waits until the server is back */
 export function connectRedis(server: RedisServer, maxRetriesPerRequest: number | null): Redis | Cluster {

@@ -15,7 +15,7 @@ import type { Shard } from './shards.ts';
 
 /** The part of a job that a processor gets. */
 export interface JobPointer<T> {
-  id?: string;
+  id?: string | undefined;
   data: T;
   /** Another worker took it before and let its lock expire: it died, or it is frozen or slow and will go on. */
   isTakenOver?: boolean;

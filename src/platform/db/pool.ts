@@ -38,7 +38,7 @@ export interface PoolOptions {
   /** The name of the pool in `/metrics`, which several may share; default: `name` without `muster-`. */
   label?: string;
   /** Settings of each session; they override the settings and limits of client.ts. */
-  settings?: SessionSettings;
+  settings?: SessionSettings | undefined;
   /** How long a statement may take, in milliseconds; 30 seconds by default. */
   statementMs?: number;
   /** How long a caller waits for a free or a new connection, in milliseconds; 30 seconds by default. */

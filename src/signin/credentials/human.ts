@@ -38,8 +38,8 @@ export type ChangeDeps = HumanDeps & LoginDeps;
 export interface ChangedHuman {
   details: Details;
   /** Set if the request asked to return the codes. */
-  emailCode?: string;
-  phoneCode?: string;
+  emailCode?: string | undefined;
+  phoneCode?: string | undefined;
 }
 
 /** The route that changes a human user. */
@@ -135,7 +135,7 @@ export function isNewPhone(user: User, input: PhoneInput | undefined): input is 
 }
 
 function asksNothing(
-  { isVerified, sendCode, returnCode }: { isVerified?: boolean; sendCode?: unknown; returnCode?: unknown },
+  { isVerified, sendCode, returnCode }: { isVerified?: boolean | undefined; sendCode?: unknown; returnCode?: unknown },
   wasVerified: boolean,
 ): boolean {
   return sendCode === undefined && returnCode === undefined && (isVerified ?? wasVerified) === wasVerified;

@@ -21,7 +21,7 @@ export interface Pat {
 export async function addPat(
   db: Db,
   owner: TokenOwner,
-  pat: { token: string; expiresAt?: Date },
+  pat: { token: string; expiresAt?: Date | undefined },
   editor: string,
 ): Promise<Pat> {
   const id = newId();

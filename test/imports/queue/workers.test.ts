@@ -15,7 +15,7 @@ for (const kind of ['postgres', 'redis'] as const) {
     if (!queues) return;
     const inProgress = new Map<string, () => void>();
     let most = 0;
-    const take = ({ id }: { id?: string }) =>
+    const take = ({ id }: { id?: string | undefined }) =>
       new Promise<void>((done) => {
         inProgress.set(id as string, done);
         most = Math.max(most, inProgress.size);

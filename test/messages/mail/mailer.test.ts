@@ -45,7 +45,14 @@ for (const backend of ['postgres', 'redis'] as const) {
         await queues.close();
       });
       const start = () => {
-        const mailer = startMailer({ pool: db.pool, config, secrets, queues, logger, retryDelaysMs });
+        const mailer = startMailer({
+          pool: db.pool,
+          config,
+          secrets,
+          queues,
+          logger,
+          ...(retryDelaysMs ? { retryDelaysMs } : {}),
+        });
         mailers.push(mailer);
         return mailer;
       };

@@ -254,7 +254,7 @@ test('any process can serve any request', async (t) => {
 /** `api.call` to another address. */
 function callTo(url: string): TestApi['call'] {
   return async (method, path, body, { headers } = {}) => {
-    const response = await fetch(url + path, { method, headers, body: body as string });
+    const response = await fetch(url + path, { method, ...(headers ? { headers } : {}), body: body as string });
     return { status: response.status, body: await response.json(), headers: response.headers };
   };
 }

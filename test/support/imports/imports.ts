@@ -38,12 +38,16 @@ export async function wipe(pool: Pool): Promise<void> {
 
 export interface Entry {
   userId?: string;
-  state?: string;
+  state?: string | undefined;
   user: Record<string, unknown> & { email: Record<string, unknown> };
 }
 
 /** A valid entry with a verified address and a hash, so that no mail is due; `user` replaces fields. */
-export function entry(name: string, user: Record<string, unknown> = {}, outer: { state?: string } = {}): Entry {
+export function entry(
+  name: string,
+  user: Record<string, unknown> = {},
+  outer: { state?: string | undefined } = {},
+): Entry {
   return {
     userId: `id-${name}`,
     ...outer,
@@ -102,9 +106,9 @@ export interface AcceptOptions {
   timeout?: unknown;
   strict?: boolean;
   special?: ImportOptions;
-  caller?: Caller;
+  caller?: Caller | undefined;
   /** Settings that override the defaults, as environment variables. */
-  env?: Record<string, string>;
+  env?: Record<string, string> | undefined;
   /** The number of bytes in each chunk. */
   chunk?: number;
   /** Parses every entry. */

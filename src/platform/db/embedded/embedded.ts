@@ -43,16 +43,16 @@ export interface EmbeddedOptions {
   /** Called with one line for each event of the server. */
   log?: (line: string) => void;
   /** PostgreSQL settings that override ours. */
-  settings?: Record<string, string>;
+  settings?: Record<string, string> | undefined;
   /** The server does not keep our process alive, and stops soon after it. */
-  background?: boolean;
+  background?: boolean | undefined;
 }
 
 export interface EmbeddedPostgres {
   /** URL of the database `muster`, with its superuser. */
   url: string;
   /** Absent where the folder's path is too long for a Unix socket. */
-  socketDir?: string;
+  socketDir?: string | undefined;
   /** Process id of the postmaster; it changes when the server is restarted. */
   readonly pid: number;
   /** Fast shutdown; resolves when the process is gone and the folder is unlocked. */

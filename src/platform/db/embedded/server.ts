@@ -90,11 +90,11 @@ interface LaunchOptions {
   logFile: string;
   port: number;
   /** Absent: no Unix socket. */
-  socketDir?: string;
+  socketDir?: string | undefined;
   settings: Record<string, string>;
-  account?: Account;
+  account?: Account | undefined;
   /** The server does not keep our process alive; the watchdog stops it after our process ends. */
-  background?: boolean;
+  background?: boolean | undefined;
 }
 
 interface Running {
