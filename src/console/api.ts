@@ -78,9 +78,9 @@ function toError(answer: Response, body: unknown): ApiError {
 const LIMIT_MS = 30_000;
 
 export interface ChannelRequest {
-  method?: string | undefined;
+  method?: string;
   headers?: Record<string, string>;
-  body?: string | undefined;
+  body?: string;
 }
 
 /** Sends a request to a path of the handler; returns the response with its body. */

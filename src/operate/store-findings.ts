@@ -43,9 +43,9 @@ export interface CheckedNode {
   /** Names it among the others: `master 2`, or its address. */
   label: string;
   answers: boolean;
-  facts?: RedisFacts | undefined;
+  facts?: RedisFacts;
   /** Why it does not answer, if that is known. */
-  reason?: string | undefined;
+  reason?: string;
 }
 
 /** Findings about PostgreSQL itself. */

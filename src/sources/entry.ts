@@ -54,8 +54,8 @@ export interface Person {
   /** Secret of a second factor: base32 or an otpauth://totp/ address. */
   totp?: string | undefined;
   /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
-  metadata?: Record<string, unknown> | undefined;
-  links?: ProviderLink[] | undefined;
+  metadata?: Record<string, unknown>;
+  links?: ProviderLink[];
   /** What the person who converts should know about this user, in addition to the notes of `toEntry`. */
   notes?: Note[] | undefined;
 }

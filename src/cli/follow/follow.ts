@@ -21,7 +21,7 @@ import { exitCodeFor, type ImportResult, showResult } from './result.ts';
 export async function conclude(
   session: Session,
   result: ImportResult,
-  { watch = false, shell }: Pick<CommonOptions, 'shell'> & { watch?: boolean | undefined },
+  { watch = false, shell }: Pick<CommonOptions, 'shell'> & { watch?: boolean },
   asked?: string,
 ): Promise<void> {
   const last = watch ? await watchImport(session, result.importId) : result;
@@ -31,8 +31,8 @@ export async function conclude(
 
 export interface WatchOptions {
   /** In place of Ctrl-C, for callers that handle it themselves. */
-  signal?: AbortSignal | undefined;
-  patience?: Patience | undefined;
+  signal?: AbortSignal;
+  patience?: Patience;
 }
 
 /**

@@ -120,7 +120,7 @@ export interface SourceChoice {
   /** The users' files, as named on the command line; files named by `--hashes` may look like anything. */
   files: readonly string[];
   trustFrom: boolean;
-  yes?: boolean | undefined;
+  yes?: boolean;
 }
 
 /**

@@ -14,7 +14,7 @@ import { summaryLines } from './summary.ts';
 
 export type WriteOptions = SourceOptions & {
   /** `-` or nothing is standard output. */
-  output?: string | undefined;
+  output?: string;
 };
 
 /** @throws Failure @throws UsageError */

@@ -18,7 +18,7 @@ export interface PullState {
   /** The run that has not ended; undefined between runs. */
   run?: PullRun | undefined;
   /** The last run that ended. */
-  last?: { startedAt: string; mark?: string | undefined } | undefined;
+  last?: { startedAt: string; mark?: string | undefined };
 }
 
 export interface PullRun {
@@ -34,7 +34,7 @@ export interface PullRun {
   /** The import whose users are stored by the service but that had not ended. */
   open?: string | undefined;
   /** Bytes of the saved file up to the cursor. */
-  bytes?: number | undefined;
+  bytes?: number;
 }
 
 /** The path of the fingerprints that belong to a state file. */

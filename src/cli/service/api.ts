@@ -8,14 +8,14 @@ import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
  */
 
 export interface Call {
-  query?: Record<string, string | number | undefined> | undefined;
+  query?: Record<string, string | number | undefined>;
   /** Sent as JSON. */
   body?: unknown;
   /** Sent as `x-service-orgid`. */
   org?: string | undefined;
-  headers?: Record<string, string> | undefined;
+  headers?: Record<string, string>;
   /** Sent unchanged, in place of `body`. */
-  stream?: ReadableStream<Uint8Array> | undefined;
+  stream?: ReadableStream<Uint8Array>;
   signal?: AbortSignal | undefined;
 }
 

@@ -15,7 +15,7 @@ import { type GlobalOptions, keepLogin, type Login, readKept, readSettings, type
 
 /** Options of all commands. */
 export interface CommonOptions extends GlobalOptions {
-  json?: boolean | undefined;
+  json?: boolean;
 }
 
 export interface Session {

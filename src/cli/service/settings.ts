@@ -29,8 +29,8 @@ export interface Kept {
 }
 
 export interface GlobalOptions {
-  url?: string | undefined;
-  tokenFile?: string | undefined;
+  url?: string;
+  tokenFile?: string;
   shell: Shell;
 }
 

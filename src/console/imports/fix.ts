@@ -215,7 +215,7 @@ interface Cell {
   userId: string;
   value: string;
   /** What is wrong with the value that was typed. */
-  problem?: string | undefined;
+  problem?: string;
   isGood?: boolean;
 }
 

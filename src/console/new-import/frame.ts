@@ -26,7 +26,7 @@ export interface Frame {
   isOpen: boolean;
   /** What was chosen and is not kept yet, with a question mark. */
   query: string;
-  expiresAt?: string | undefined;
+  expiresAt?: string;
   /** Steps with nothing to do: the way back passes them, and they can be visited. */
   skips?: readonly StepName[];
 }

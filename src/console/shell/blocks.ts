@@ -26,7 +26,7 @@ export interface Message {
   heading: string;
   message: string;
   more?: Html | undefined;
-  link?: Link | undefined;
+  link?: Link;
 }
 
 /** A page that says one thing. */

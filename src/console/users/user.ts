@@ -118,7 +118,7 @@ export interface Confirmation {
   /** The person would do it to themselves. */
   isSelf: boolean;
   /** Why the action was refused. */
-  problem?: string | undefined;
+  problem?: string;
   /** What was typed as the user name. */
   typed?: string | undefined;
 }

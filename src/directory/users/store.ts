@@ -96,10 +96,10 @@ export interface NewUser {
   human?: {
     givenName: string;
     familyName: string;
-    nickName?: string | undefined;
+    nickName?: string;
     displayName: string;
-    preferredLanguage?: string | undefined;
-    gender?: number | undefined;
+    preferredLanguage?: string;
+    gender?: number;
     email: string;
     emailVerified: boolean;
     phone?: string | undefined;
@@ -108,7 +108,7 @@ export interface NewUser {
     passwordHash?: string | undefined;
     passwordChangeRequired?: boolean | undefined;
   };
-  machine?: { name: string; description?: string | undefined; accessTokenType?: number | undefined };
+  machine?: { name: string; description?: string; accessTokenType?: number };
 }
 
 /**

@@ -56,15 +56,15 @@ export interface DraftFile {
 
 /** How the files become entries: the body of `_convert`. */
 export interface ConversionOptions {
-  source?: string | undefined;
-  mapping?: Record<string, string> | undefined;
-  orgId?: string | undefined;
-  idPrefix?: string | undefined;
-  format?: string | undefined;
-  encoding?: string | undefined;
-  strict?: boolean | undefined;
-  withoutEmail?: boolean | undefined;
-  passwordSource?: string | undefined;
+  source?: string;
+  mapping?: Record<string, string>;
+  orgId?: string;
+  idPrefix?: string;
+  format?: string;
+  encoding?: string;
+  strict?: boolean;
+  withoutEmail?: boolean;
+  passwordSource?: string;
 }
 
 /** What a check or a start asks for. */

@@ -64,11 +64,11 @@ export interface BackendSettings {
   DATABASE_URL: string;
   /** The address of the database without a pooler: BullMQ keeps sessions. */
   DATABASE_DIRECT_URL?: string | undefined;
-  DATABASE_TIMEOUT_MS?: number | undefined;
+  DATABASE_TIMEOUT_MS?: number;
   /** `off`: each call of BullMQ is sent separately and unchanged. */
-  QUEUE_BATCHING?: 'on' | 'off' | undefined;
+  QUEUE_BATCHING?: 'on' | 'off';
   /** Called with the reason when calls are not batched. */
-  onWarning?: ((reason: string) => void) | undefined;
+  onWarning?: (reason: string) => void;
 }
 
 /** How long the key that a check writes stays, in milliseconds. */

@@ -51,9 +51,9 @@ export interface AuditEvent {
   object?: { type: string; id: string } | undefined;
   payload?: object | undefined;
   /** Equal keys share one row, which counts them. */
-  repeatKey?: Buffer | undefined;
+  repeatKey?: Buffer;
   /** Absent: the origin of the request in progress. */
-  origin?: Partial<Pick<RequestContext, 'address' | 'userAgent' | 'requestId'>> | undefined;
+  origin?: Partial<Pick<RequestContext, 'address' | 'userAgent' | 'requestId'>>;
 }
 
 const COLUMNS = `type, actor_kind, actor_id, user_id, org_id, client_id, object_type, object_id, address, user_agent,

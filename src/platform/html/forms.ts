@@ -45,7 +45,7 @@ export interface Field {
   /** Default: `off`. */
   autocomplete?: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
   value?: string | undefined;
-  hint?: string | undefined;
+  hint?: string;
   /** What is wrong with the form; it is shown under the id `problem`. */
   problem?: Problem | undefined;
   /** What is wrong with this field, to be shown below it. */

@@ -14,7 +14,7 @@ interface Routed {
   stack?: Layer[];
 }
 interface Layer {
-  route?: Route | undefined;
+  route?: Route;
   handle: unknown;
   match(path: string): unknown;
 }

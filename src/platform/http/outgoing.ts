@@ -51,9 +51,9 @@ export interface ExchangeOptions {
   timeoutMs: number;
   mostBytes: number;
   /** Aborts the exchange. */
-  signal?: AbortSignal | undefined;
+  signal?: AbortSignal;
   /** For tests: another resolver. */
-  resolve?: Resolve | undefined;
+  resolve?: Resolve;
 }
 
 /** The answer, or why there is none: a code such as `ECONNREFUSED`. A longer body is cut off. */

@@ -15,9 +15,9 @@ export interface Origin {
   /** Attempts are counted by it; see `networkOf`. */
   network: string;
   /** User id of the program that sends it for the person; undefined if people send it themselves. Counted apart. */
-  through?: string | undefined;
+  through?: string;
   /** Aborted when the caller has gone: an attempt that has not begun is dropped. */
-  clientAborted?: AbortSignal | undefined;
+  clientAborted?: AbortSignal;
 }
 
 /** The origin of a form that people send themselves. */

@@ -153,7 +153,7 @@ function frameOf(ctx: KoaContextWithOIDC): DeviceFrame {
   return { action: ctx.oidc.urlFor('code_verification'), xsrf: state?.secret ?? '' };
 }
 
-function show(ctx: KoaContextWithOIDC, page: HtmlPage, status?: number | undefined): void {
+function show(ctx: KoaContextWithOIDC, page: HtmlPage, status?: number): void {
   const { headers, markup } = renderPage(page);
   if (status) ctx.status = status;
   ctx.set(headers);

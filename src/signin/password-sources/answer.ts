@@ -37,7 +37,7 @@ export interface Check {
   /** Never empty: directories take an empty password for an anonymous login. */
   password: string;
   /** Absent in a test by the owner of the source. */
-  user?: { id: string; email: string | undefined } | undefined;
+  user?: { id: string; email: string | undefined };
 }
 
 export interface CheckOptions {

@@ -23,10 +23,10 @@ export interface CognitoSettings {
   region: string;
   clientId: string;
   /** For a VPC endpoint or FIPS; absent: that of the region. */
-  endpoint?: string | undefined;
+  endpoint?: string;
 }
 export interface CognitoSecrets {
-  clientSecret?: string | undefined;
+  clientSecret?: string;
 }
 
 /** Challenges that follow the right password. */

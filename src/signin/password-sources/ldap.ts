@@ -22,17 +22,17 @@ export interface LdapSettings {
   /** `ldaps://`, or `ldap://`, where StartTLS comes first. */
   url: string;
   /** `uid={name},ou=people,dc=acme`; absent: the entry is searched. */
-  userDn?: string | undefined;
-  searchBase?: string | undefined;
+  userDn?: string;
+  searchBase?: string;
   /** `(uid={name})` */
-  searchFilter?: string | undefined;
+  searchFilter?: string;
   /** The DN that searches; absent: anonymously. */
-  bindDn?: string | undefined;
+  bindDn?: string;
   /** PEM; absent: the certificate authorities of Node.js. */
   caCertificate?: string | undefined;
 }
 export interface LdapSecrets {
-  bindPassword?: string | undefined;
+  bindPassword?: string;
 }
 
 /** Asks a directory about a password. */

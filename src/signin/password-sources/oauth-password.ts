@@ -22,13 +22,13 @@ export interface OauthPasswordSettings {
   tokenUrl: string;
   clientId: string;
   clientAuth: 'post' | 'basic';
-  scope?: string | undefined;
-  audience?: string | undefined;
+  scope?: string;
+  audience?: string;
   /** A connection of Auth0; the grant is then Auth0's `password-realm`. */
-  realm?: string | undefined;
+  realm?: string;
 }
 export interface OauthPasswordSecrets {
-  clientSecret?: string | undefined;
+  clientSecret?: string;
 }
 
 const PASSWORD_REALM = 'http://auth0.com/oauth/grant-type/password-realm';

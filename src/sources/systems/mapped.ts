@@ -238,7 +238,7 @@ function stateOf(values: Fields, notes: Note[]): Person['state'] {
 }
 
 interface MappedHash {
-  hash?: string | undefined;
+  hash?: string;
   /** Where it was found, if not in a mapped column: `password.value`. */
   place?: string;
   /** There is a password, but no clear hash of it. */

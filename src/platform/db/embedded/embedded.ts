@@ -45,7 +45,7 @@ export interface EmbeddedOptions {
   /** PostgreSQL settings that override ours. */
   settings?: Record<string, string> | undefined;
   /** The server does not keep our process alive, and stops soon after it. */
-  background?: boolean | undefined;
+  background?: boolean;
 }
 
 export interface EmbeddedPostgres {
