@@ -1,9 +1,9 @@
 /** The screen of the service's state: what `muster doctor` and `muster workers` report, for an IAM_OWNER. */
 import { Router } from 'express';
+import type { Diagnostics, WorkerView } from '../contract/diagnostics.ts';
+import { type Finding, number, size } from '../contract/finding.ts';
+import { checkService } from '../contract/findings.ts';
 import { requirePermission } from '../contract/permissions.ts';
-import type { Diagnostics, WorkerView } from '../operate/diagnostics.ts';
-import { type Finding, number, size } from '../operate/finding.ts';
-import { checkService } from '../operate/findings.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import { type WebhookFacts, webhookFacts } from './database.ts';
 import type { ScreenDeps } from './deps.ts';

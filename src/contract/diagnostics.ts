@@ -4,6 +4,8 @@ import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import type { Operations } from './operation.ts';
 import { exampleSearch, searchAnswer } from './shapes.ts';
 
+type Role = (typeof WORKER_ROLE_NAMES)[number];
+
 const count = () => z.int().meta({ minimum: 0 });
 const perQueue = z.object({ imports: count(), mails: count() });
 
@@ -58,7 +60,7 @@ const queue = z.object({
   jobs: perQueue.optional().meta({ description: 'Waiting and running jobs, by queue.' }),
   workers: perQueue.optional().meta({ description: 'Worker processes, by queue.' }),
   roles: z
-    .object(Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count()])))
+    .object(Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count()])) as Record<Role, z.ZodInt>)
     .meta({ description: 'Worker processes by role, as they report themselves.' }),
   dispatching: z.boolean().meta({ description: 'Whether a worker dispatches the users of imports.' }),
   redis: redis.optional().meta({ description: 'The first Redis server that answers.' }),
@@ -116,6 +118,15 @@ const worker = z
     seenAt: time(),
   })
   .meta({ id: 'Worker' });
+
+export type Diagnostics = z.output<typeof diagnostics>;
+export type PostgresFacts = z.output<typeof postgres>;
+export type ServerFacts = z.output<typeof server>;
+export type TimeLimit = keyof ServerFacts['timeouts'];
+export type QueueFacts = z.output<typeof queue>;
+export type ReplicaFacts = z.output<typeof replica>;
+export type MailFacts = z.output<typeof mail>;
+export type WorkerView = z.output<typeof worker>;
 
 const example: z.input<typeof diagnostics> = {
   version: '1.0.0',

@@ -1,11 +1,20 @@
 import { Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
+import type {
+  Diagnostics,
+  MailFacts,
+  PostgresFacts,
+  QueueFacts,
+  ReplicaFacts,
+  ServerFacts,
+  WorkerView,
+} from '../contract/diagnostics.ts';
 import { callerOf, requirePermission } from '../contract/permissions.ts';
 import { backlog } from '../imports/intake/requirements.ts';
 import type { QueueName, Queues } from '../imports/queue/queues.ts';
-import { type RedisFacts, type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
+import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { type LiveWorker, listWorkers } from '../imports/status/workers.ts';
-import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
+import { verifySmtp } from '../messages/mail/verify-smtp.ts';
 import { type Config, WORKER_ROLE_NAMES } from '../platform/config.ts';
 import { EVERY_SESSION } from '../platform/db/client.ts';
 import { migrationState } from '../platform/db/migrate.ts';
@@ -18,7 +27,7 @@ import { canOpenKeys } from '../signin/oauth/keys.ts';
 
 /**
  * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
- * findings.ts evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
+ * src/contract/findings.ts evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
  *
  * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
  * server that is down is reported as such, and delays the response for a few seconds at most. Nothing is changed.
@@ -68,87 +77,10 @@ export interface DiagnosticsDeps {
   reads: Reads;
 }
 
-export type Diagnostics = Awaited<ReturnType<typeof diagnostics>>;
-
-export type WorkerView = ReturnType<typeof workerView>;
-
-/** Facts about the database that matter to the service: its capacity, and whether "committed" means durable. */
-export interface PostgresFacts {
-  /** `18.4` */
-  version: string;
-  /** `max` excludes connections that are reserved for superusers. */
-  connections: { used: number; max: number };
-  settings: { fsync: boolean; fullPageWrites: boolean; synchronousCommit: string };
-  databaseBytes: number;
-  migrations: { applied: number; known: number };
-  server: ServerFacts;
-}
-
-/**
- * Settings of a PostgreSQL server, role or database that harm an import service, as a session of the service sees them.
- */
-export interface ServerFacts {
-  /** `UTF8` */
-  encoding: string;
-  /** Session settings of the service that the options of DATABASE_URL or a pooler override, such as `jit=on`. */
-  overridden: string[];
-  /** Timeouts that a role, the database or the server sets, but the service does not, in milliseconds; 0: none. */
-  timeouts: Record<TimeLimit, number>;
-  autovacuum: boolean;
-  sharedBuffersBytes: number;
-  maxWalBytes: number;
-  /**
-   * Whether a pooler gives the sessions that the service needs for itself to other clients between two transactions.
-   */
-  sharesSessions: boolean;
-}
-
-export type TimeLimit = (typeof TIME_LIMITS)[number];
-
-/** The current state of the queue: its jobs, its workers, and whether its store is reliable. */
-export interface QueueFacts {
-  backend: Queues['kind'];
-  /** Whether the store of the queue responds. */
-  answers: boolean;
-  /** Waiting and running jobs. */
-  jobs?: Record<QueueName, number>;
-  /** Worker processes of each queue. */
-  workers?: Record<QueueName, number> | undefined;
-  /** Worker processes by role, as they report themselves. */
-  roles: Record<Role, number>;
-  /** Whether a worker dispatches the users of imports; without one, the queue stays empty. */
-  dispatching: boolean;
-  /** The first server that answers. */
-  redis?: RedisFacts | undefined;
-  /** All servers, if there are several. */
-  redisNodes?: { role: RedisNode['role']; answers: boolean; facts?: RedisFacts }[];
-}
-
 export interface QueueFactsDeps {
   pool: Db;
   queues: Pick<Queues, 'kind' | 'depth' | 'workers'>;
   config: { REDIS_URL?: string | undefined };
-}
-
-/** The replica of DATABASE_REPLICA_URL: whether it answers, and how far it is behind. */
-export interface ReplicaFacts {
-  answers: boolean;
-  /** Whether the server replays the log of a primary. After a promotion it does not. */
-  isReplica?: boolean;
-  /** The part of the primary's log that it has not replayed yet. */
-  lagBytes?: number;
-  /** Age of the last replayed transaction; 0 if it has replayed everything. */
-  lagSeconds?: number;
-}
-
-/** How this process sends mails, and how many are pending or failed. */
-export interface MailFacts {
-  transport: 'smtp' | 'files';
-  /** Absent when mails are kept as files. */
-  smtp?: SmtpAnswer;
-  /** Pending and failed mails are each counted up to MOST_COUNTED. */
-  pending: number;
-  failedLastWeek: number;
 }
 
 export type Duty = (typeof DUTIES)[number];
@@ -177,9 +109,18 @@ export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
     });
 }
 
-function workerView({ isStopping, backend, shards, importJobs, mailJobs, usersPerSecond, ...worker }: LiveWorker) {
+function workerView({
+  isStopping,
+  backend,
+  shards,
+  importJobs,
+  mailJobs,
+  usersPerSecond,
+  ...worker
+}: LiveWorker): WorkerView {
   return {
     ...worker,
+    failing: [...worker.failing],
     state: isStopping ? 'WORKER_STATE_STOPPING' : 'WORKER_STATE_RUNNING',
     queue: { backend, shards },
     jobs: { imports: importJobs, mails: mailJobs },
@@ -189,7 +130,7 @@ function workerView({ isStopping, backend, shards, importJobs, mailJobs, usersPe
   };
 }
 
-async function diagnostics(deps: DiagnosticsDeps) {
+async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
   const { pool, config, secrets, reads } = deps;
   const [postgres, queue, mail, opensKeys, waiting, replica] = await Promise.all([
     postgresFacts(pool),

@@ -1,5 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
 import type { Config } from '../platform/config.ts';
@@ -8,7 +9,7 @@ import { openPool, type Pool } from '../platform/db/pool.ts';
 import { openSecrets } from '../platform/encryption.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
-import { type PostgresFacts, postgresFacts, type ReplicaFacts, readReplica } from './diagnostics.ts';
+import { postgresFacts, readReplica } from './diagnostics.ts';
 import { keptKey, missingKeyIds } from './known-keys.ts';
 
 /**

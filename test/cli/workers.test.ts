@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { WorkerView } from '../../src/operate/diagnostics.ts';
+import type { WorkerView } from '../../src/contract/diagnostics.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
 import { holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { runMuster } from '../support/processes/muster.ts';

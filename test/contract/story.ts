@@ -1,7 +1,7 @@
 /** All operations of the document, in an order in which their examples succeed. */
 import type { FailedItem } from '../../src/imports/entries/item.ts';
 import { USUAL_RULES, validateEntry } from '../../src/imports/entries/validate.ts';
-import { reportWorker } from '../../src/imports/status/workers.ts';
+import { reportWorker, type WorkerIdentity } from '../../src/imports/status/workers.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { Json } from './judge.ts';
@@ -219,7 +219,15 @@ async function asFile({ world, known }: Context): Promise<void> {
 
 /** A real one would need the queue. */
 function aWorker({ world }: Context): Promise<void> {
-  const own = { id: 'w', host: 'worker-1', pid: 7, version: '0.1.0', roles: ['import'], backend: 'redis', shards: 1 };
+  const own: WorkerIdentity = {
+    id: 'w',
+    host: 'worker-1',
+    pid: 7,
+    version: '0.1.0',
+    roles: ['import'],
+    backend: 'redis',
+    shards: 1,
+  };
   const state = { isStopping: false, importJobs: 3, mailJobs: 0, usersPerSecond: 0.5, failing: ['mail relay'] };
   return reportWorker(world.api.deps.pool, own, state, 10);
 }

@@ -1,7 +1,8 @@
 /** Harmful settings are found wherever they are set: by a role, the database, DATABASE_URL or a pooler. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type ServerFacts, serverFacts } from '../../src/operate/diagnostics.ts';
+import type { ServerFacts } from '../../src/contract/diagnostics.ts';
+import { serverFacts } from '../../src/operate/diagnostics.ts';
 import { openPool, type Pool } from '../../src/platform/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 

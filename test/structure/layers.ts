@@ -34,21 +34,9 @@ export const CLIENT_EXCEPTIONS = [
   // Development only: operations for the mailbox of `npm start`.
   'src/console/mailbox.ts src/messages/mail/mailbox.ts',
   'src/console/mailbox.ts src/messages/mail/read-mailbox.ts',
-  // Findings have no store and no terminal: they can move to `contract` with the types of diagnostics.
-  'src/console/system.ts src/operate/diagnostics.ts',
-  'src/console/system.ts src/operate/finding.ts',
-  'src/console/system.ts src/operate/findings.ts',
-  'src/cli/doctor/doctor.ts src/operate/diagnostics.ts',
-  'src/cli/doctor/doctor.ts src/operate/finding.ts',
-  'src/cli/doctor/doctor.ts src/operate/findings.ts',
-  'src/cli/commands/doctor.ts src/operate/finding.ts',
-  'src/cli/commands/workers.ts src/operate/diagnostics.ts',
   // Stays: `muster keys` and `muster doctor --local` run beside the server, with its settings.
   'src/cli/commands/keys.ts src/operate/key-rotation.ts',
   'src/cli/doctor/local.ts src/operate/local-diagnostics.ts',
-  'src/cli/doctor/local.ts src/operate/finding.ts',
-  'src/cli/doctor/local.ts src/operate/findings.ts',
-  'src/cli/doctor/local.ts src/operate/store-findings.ts',
 ];
 
 /** What a part names of a later one: `<file> <target>`. */

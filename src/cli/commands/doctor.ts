@@ -1,4 +1,4 @@
-import { type Finding, ok, problem } from '../../operate/finding.ts';
+import { type Finding, ok, problem } from '../../contract/finding.ts';
 import { command } from '../command.ts';
 import { checkService, conclude, show } from '../doctor/doctor.ts';
 import { ofTheServer } from '../service/server-part.ts';

@@ -1,4 +1,4 @@
-import type { WorkerView } from '../../operate/diagnostics.ts';
+import type { WorkerView } from '../../contract/diagnostics.ts';
 import { command } from '../command.ts';
 import { number } from '../follow/progress.ts';
 

@@ -1,7 +1,7 @@
 import { connect, type PeerCertificate } from 'node:tls';
-import type { Diagnostics } from '../../operate/diagnostics.ts';
-import { type Finding, many, ok, problem, type State, skipped, warning } from '../../operate/finding.ts';
-import { checkVersions, checkService as judgeOfRemote } from '../../operate/findings.ts';
+import type { Diagnostics } from '../../contract/diagnostics.ts';
+import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
+import { checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
 import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';

@@ -1,7 +1,7 @@
-import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../operate/finding.ts';
-import { checkReplica, checkSmtp, encryptionKeyFinding, keptAsFiles } from '../../operate/findings.ts';
+import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../contract/finding.ts';
+import { checkReplica, checkSmtp, encryptionKeyFinding, keptAsFiles } from '../../contract/findings.ts';
+import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../contract/store-findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
-import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../operate/store-findings.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
 

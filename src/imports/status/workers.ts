@@ -1,4 +1,5 @@
 import type { ImportResult } from '../../contract/import-types.ts';
+import type { WORKER_ROLE_NAMES } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 
 /**
@@ -28,8 +29,8 @@ export interface WorkerIdentity {
   host: string;
   pid: number;
   version: string;
-  roles: readonly string[];
-  backend: string;
+  roles: (typeof WORKER_ROLE_NAMES)[number][];
+  backend: 'redis' | 'postgres';
   /** The number of shards that get new jobs. */
   shards: number;
 }

@@ -1,7 +1,7 @@
 /** The processes of a service whose API reads from a real streaming replica. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Finding } from '../../../src/operate/finding.ts';
+import type { Finding } from '../../../src/contract/finding.ts';
 import { openPool } from '../../../src/platform/db/pool.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Redis } from 'ioredis';
-import type { Finding } from '../../../src/operate/finding.ts';
+import type { Finding } from '../../../src/contract/finding.ts';
 import { postgresAccount } from '../../../src/platform/db/embedded/cluster.ts';
 import { openPool } from '../../../src/platform/db/pool.ts';
 import { makeCertificate } from '../../support/certificate.ts';

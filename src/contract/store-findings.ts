@@ -43,7 +43,7 @@ export interface CheckedNode {
   /** Names it among the others: `master 2`, or its address. */
   label: string;
   answers: boolean;
-  facts?: RedisFacts;
+  facts?: RedisFacts | undefined;
   /** Why it does not answer, if that is known. */
   reason?: string;
 }
