@@ -20,7 +20,7 @@ test('pages that connect at the same time share one reading', async (t) => {
   let connected = 0;
   const all = Promise.withResolvers<void>();
   app.get('/live', (_req, res) => {
-    res.locals.visit = { caller: { userId: 'ann', orgId: 'acme' }, tokens: { accessToken: 'a' } };
+    res.locals.session = { caller: { userId: 'ann', orgId: 'acme' }, tokens: { accessToken: 'a' } };
     const stream = live.stream(res, 'imports/1', read);
     if (++connected === 5) all.resolve();
     return stream;
