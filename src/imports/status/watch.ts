@@ -124,6 +124,17 @@ function fingerprintOf({ usersPerSecond: _rate, eta: _eta, deadline: _deadline, 
   return JSON.stringify(rest);
 }
 
+/** Closes the connection if it cannot listen, as another one is opened then. */
+async function listenWith(client: pg.Client): Promise<void> {
+  try {
+    await prepareSession(SERVER_KEEP_ALIVE)(client);
+    await client.query(`listen ${CHANNEL}`);
+  } catch (error) {
+    client.end().catch(() => {}); // 'end' follows
+    throw error;
+  }
+}
+
 export interface ImportSignal {
   /** Resolves at the next notification about the import, or after `ms` or POLL_MS, whichever is first. */
   next(importId: string, ms: number): Promise<void>;
@@ -152,8 +163,7 @@ export function openImportSignal(databaseUrl: string): ImportSignal {
     c.on('end', reconnectLater);
     client = c;
     await c.connect();
-    await prepareSession(SERVER_KEEP_ALIVE)(c);
-    await c.query(`listen ${CHANNEL}`);
+    await listenWith(c);
     const heartbeat = setInterval(() => c.query('select 1').catch(() => {}), HEARTBEAT_MS); // 'end' follows
     heartbeat.unref();
     c.once('end', () => clearInterval(heartbeat));

@@ -16,6 +16,7 @@ import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../co
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
+import { loggable } from '../../platform/logger.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
 import { type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
@@ -88,14 +89,14 @@ async function deliver(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
   return delivery;
 }
 
-async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<SendResult | 'gone'> {
+async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<Attempt | 'gone'> {
   const code = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
   let send: Send;
   let isGone = false;
   try {
     send = prepare(deps, mail, code);
   } catch (error) {
-    return { sent: false, permanent: true, reason: `cannot be composed: ${(error as Error).message}` };
+    return notComposed(deps.logger, mail, error as Error);
   }
   const result = await send(async () => {
     isGone = !(await isStillOurs(deps, mail, held));
@@ -103,6 +104,22 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
   });
   if (isGone) return 'gone';
   return result.sent ? result : { ...result, reason: tidy(result.reason, code) };
+}
+
+/** A mail that lacks something will never have it. */
+class Incomplete extends Error {}
+
+type Attempt = SendResult & { keeps?: boolean };
+
+/**
+ * Anything but a mail that lacks something is a fault of the service, its settings or its stores: it is reported, and
+ * the mail is kept until somebody has corrected it. The message may contain words of users.
+ */
+function notComposed(logger: Logger, mail: LoadedMail, error: Error): Attempt {
+  if (error instanceof Incomplete) return { sent: false, permanent: true, reason: error.message };
+  logger.error({ mail: mail.id, attempt: mail.attempts + 1, err: loggable(error) }, 'mail cannot be composed');
+  const reason = tidy(`cannot be composed: ${error.message}`, '');
+  return { sent: false, permanent: false, keeps: true, reason };
 }
 
 type Send = (mayBegin: () => Promise<boolean>) => Promise<SendResult>;
@@ -134,6 +151,7 @@ function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
 
 function textMessage(mail: LoadedMail, code: string): TextMessage {
   const { id, created_at: createdAt, address: to } = mail;
+  if (to === null) throw new Incomplete('The user has no phone number.');
   return composeText({ id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code });
 }
 
@@ -152,7 +170,7 @@ function contentOf(
 }
 
 function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): ComposedMail {
-  if (mail.address === null) throw new Error('The user has no email address.');
+  if (mail.address === null) throw new Incomplete('The user has no email address.');
   const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
   return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
 }
@@ -166,14 +184,14 @@ function nameFor(mail: LoadedMail): string {
 }
 
 function expiryOf(mail: LoadedMail): Date {
-  if (mail.expires_at === null) throw new Error('The mail has no code.');
+  if (mail.expires_at === null) throw new Incomplete('The mail has no code.');
   return mail.expires_at;
 }
 
-/** A mail is not retried if its code would have expired by then. */
-function outcomeOf(result: SendResult, mail: LoadedMail, delays: readonly number[]) {
+/** A mail is not retried if its code would have expired by then. One that could not be composed is kept until then. */
+function outcomeOf(result: Attempt, mail: LoadedMail, delays: readonly number[]) {
   if (result.sent) return { state: 'sent' as const, error: null, delayMs: 0 };
-  const delayMs = result.permanent ? undefined : delays[mail.attempts];
+  const delayMs = result.permanent ? undefined : (delays[mail.attempts] ?? (result.keeps ? delays.at(-1) : undefined));
   if (delayMs === undefined || Date.now() + delayMs >= (mail.expires_at?.getTime() ?? Infinity)) {
     return { state: 'failed' as const, error: result.reason, delayMs: 0 };
   }

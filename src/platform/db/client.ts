@@ -15,7 +15,7 @@ import { noteStatement } from '../telemetry.ts';
  * transaction loses its locks before the sessions that wait for them time out.
  *
  * Guarantee: a pool hands out no connection before its settings apply. What the operator passes as `-c` options in
- * DATABASE_URL or PGOPTIONS overrides ours, except for the settings that our statements cannot run without.
+ * DATABASE_URL or PGOPTIONS overrides ours, except for what our code assumes (ASSUMED), which nothing overrides.
  * On crash: the server ends statements and transactions in progress by its own limits.
  */
 
@@ -52,12 +52,54 @@ export const EVERY_SESSION: Readonly<SessionSettings> = {
   random_page_cost: '1.1',
 };
 
-/** The settings that always apply: with another search_path, names would refer to other tables. */
-const REQUIRED = ['search_path'];
+/**
+ * What the statements, and the code that reads their answers, assume. A server, database or role may have other values
+ * for its other programs, so every session sets all of them, and nothing overrides them. Each has its reason.
+ */
+export const ASSUMED: Readonly<SessionSettings> = {
+  // Names of tables have no schema, and refer to other tables, or to none, with another path.
+  search_path: 'public',
+  // `pg` reads times in this form only: in any other one, a time is a text, or no valid time.
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  // `pg` sends and reads UTF-8, whatever the server says.
+  client_encoding: 'UTF8',
+  // `pg` reads both forms of bytes, but casts to text and dumps have the one that is set.
+  bytea_output: 'hex',
+  // Fewer digits would round numbers such as times in seconds.
+  extra_float_digits: '1',
+  // Otherwise a backslash in a text of a statement escapes what follows it.
+  standard_conforming_strings: 'on',
+  // Otherwise a NULL in an array that we send is the text "NULL": `pg` sends arrays as texts.
+  array_nulls: 'on',
+  // Otherwise `x = $1` finds rows without a value, if the parameter is NULL in the text.
+  transform_null_equals: 'off',
+  // Higher levels fail statements that wait for a row of another transaction, instead of continuing with its result.
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+  // A database or role may be read-only by default; READ_ONLY_SERVER says when that is not overridden.
+  default_transaction_read_only: 'off',
+  // A policy of somebody else would hide rows, such as a user's lock; without policies nothing changes.
+  row_security: 'off',
+  // Without triggers, rows of deleted users would stay. Only a superuser may change it: a role without that right cannot
+  // use such a database, which is better than to use it without its triggers.
+  session_replication_role: 'origin',
+  // An error that we expect, such as a duplicate, would end the session.
+  exit_on_error: 'off',
+  // Would leave out results of searches at random.
+  gin_fuzzy_search_limit: '0',
+  // Our own limits end statements, locks and idle transactions (`sessionLimits`). These would end an upload, or the
+  // connection that listens for progress.
+  transaction_timeout: '0',
+  idle_session_timeout: '0',
+};
 
-const SET = `select set_config(wanted.name, wanted.value, false)
-  from unnest($1::text[], $2::text[]) as wanted (name, value) left join pg_settings now using (name)
-  where now.source is distinct from 'client' or wanted.name = any($3::text[])`;
+/**
+ * Where an operator or a provider makes a whole server read-only: in its configuration, before its disk is full, say.
+ * This is respected, and `/readyz` tells it.
+ */
+const READ_ONLY_SERVER = "('configuration file', 'command line', 'environment variable')";
 
 export interface TimedOptions extends pg.ClientConfig {
   /** How long the server may take for a statement, in milliseconds; the client waits a little longer. */
@@ -102,18 +144,46 @@ export class TimedClient extends pg.Client {
  * @param settings of this pool; they override the settings of every session
  */
 export function prepareSession(settings: SessionSettings = {}): (client: pg.ClientBase) => Promise<void> {
-  const wanted = { ...EVERY_SESSION, ...settings };
-  const values = [Object.keys(wanted), Object.values(wanted), REQUIRED];
+  const text = sessionWith({ ...EVERY_SESSION, ...ASSUMED, ...settings });
   return async (client) => {
-    await client.query(SET, values);
+    await client.query(text);
   };
 }
 
+/**
+ * SQL that makes the settings, in one message. Settings that this version of PostgreSQL does not have are left out. The
+ * transaction says its level, as a replica refuses each query of a serializable one.
+ */
+function sessionWith(settings: SessionSettings): string {
+  const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
+  const required = Object.keys(ASSUMED).map((name) => `'${name}'`);
+  return `${BEGIN};
+    select set_config(now.name, wanted.value, false)
+    from (values ${wanted.join(', ')}) as wanted (name, value) join pg_catalog.pg_settings now using (name)
+    where now.setting <> wanted.value and (now.source <> 'client' or now.name in (${required.join(', ')}))
+      and not (now.name = 'default_transaction_read_only' and now.source in ${READ_ONLY_SERVER});
+    commit`;
+}
+
+const BEGIN = 'begin isolation level read committed';
+/**
+ * Settings that `set` refuses in some versions of PostgreSQL or from some roles, and one that has no effect on a
+ * transaction in progress: behind a pooler, a read-only default is respected, and `/readyz` tells it.
+ */
+const ONLY_IF = ['transaction_timeout', 'session_replication_role', 'default_transaction_read_only'];
+
 /** SQL that begins a transaction with the settings, for sessions that other clients use as well. */
 export function beginWith(settings: SessionSettings = {}): string {
-  const wanted = Object.entries({ ...EVERY_SESSION, ...settings });
-  return ['begin', ...wanted.map(([name, value]) => `set local ${name} = '${value}'`)].join('; ');
+  const wanted = Object.entries({ ...EVERY_SESSION, ...ASSUMED, ...settings }).filter(([n]) => !ONLY_IF.includes(n));
+  return [BEGIN, ...wanted.map(([name, value]) => `set local ${name} = '${value}'`), ...IF_NEEDED].join('; ');
 }
+
+const IF_NEEDED = [
+  `select pg_catalog.set_config('transaction_timeout', '0', true)
+    where pg_catalog.current_setting('transaction_timeout', true) <> '0'`,
+  `select pg_catalog.set_config('session_replication_role', 'origin', true)
+    where pg_catalog.current_setting('session_replication_role') <> 'origin'`,
+];
 
 /** The session settings that limit statements, locks and idle transactions; values without a unit are milliseconds. */
 export function sessionLimits(statementMs: number): SessionSettings {

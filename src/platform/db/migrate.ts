@@ -121,6 +121,7 @@ async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
     await db.query(`set local lock_timeout = ${LOCK_MS}`);
     await db.query('select pg_advisory_xact_lock($1)', [MIGRATING]);
     await requireUtf8(db);
+    await refuseOtherSchema(db);
     await db.query(
       `create table if not exists migrations
        (id integer primary key, applied_at timestamptz not null default now(), checksum text)`,
@@ -179,6 +180,20 @@ async function requireUtf8(db: Db): Promise<void> {
   );
   if (rows[0]?.encoding !== 'UTF8')
     throw new StartError(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
+}
+
+/** Instead of a second, empty instance: a build before 1.0.0 used the search_path of its role. */
+async function refuseOtherSchema(db: Db): Promise<void> {
+  const { rows } = await db.query<{ schema: string }>(
+    `select relnamespace::regnamespace::text as schema from pg_class
+     where relname in ('migrations', 'import_items', 'mail_outbox') and to_regclass('public.migrations') is null
+     group by relnamespace having count(*) = 3 limit 1`,
+  );
+  const schema = rows[0]?.schema;
+  if (schema === undefined) return;
+  throw new StartError(
+    `The tables of Muster are in the schema ${schema} of this database, and must be in the schema public: rename it ("alter schema ${schema} rename to public", after you have renamed the empty schema public).`,
+  );
 }
 
 /** The name of the index that a migration builds or drops concurrently; undefined for any other migration. */

@@ -64,6 +64,11 @@ interface WithStream {
   connection: { stream: { destroy(): void } };
 }
 
+/** The forms that `pg` reads, and all digits; the old system's database or role may have others. */
+const AS_READ = `set local DateStyle = 'ISO, MDY'; set local IntervalStyle = 'postgres'; set local TimeZone = 'UTC';
+  set local bytea_output = 'hex'; set local extra_float_digits = 1; set local client_encoding = 'UTF8';
+  set local standard_conforming_strings = on; set local array_nulls = on`;
+
 /** Each page has a transaction of its own, so that the old system's dead rows can be removed meanwhile. */
 async function readOnly(
   client: ClientBase,
@@ -73,7 +78,7 @@ async function readOnly(
 ): Promise<Fields[]> {
   signal.throwIfAborted();
   await client.query('begin transaction isolation level repeatable read read only');
-  await client.query(`set local statement_timeout = ${QUERY_MS}`);
+  await client.query(`set local statement_timeout = ${QUERY_MS}; ${AS_READ}`);
   if (schema !== undefined) await client.query("select set_config('search_path', $1, true)", [schema]);
   try {
     // One statement only, as a second one could end the transaction.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Logger } from 'pino';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
 import { enqueueNotice } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
@@ -101,6 +102,26 @@ describe('delivery over SMTP', () => {
     assert.equal(await at.deliver(outboxId, RETRY_DELAYS_MS.length), 'failed');
     assert.equal((await outboxRow(at.db.pool, outboxId)).state, 'failed');
     assert.deepEqual(await importCounts(at.db.pool, importId), { mails_sent: 0, mails_failed: 1 });
+  });
+
+  it('keeps and reports a mail that cannot be composed, and sends it once it can be', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const importId = await addImport(at.db.pool, 1);
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', importId });
+    const lines: unknown[] = [];
+    const logger = { error: (...line: unknown[]) => lines.push(line), warn() {} } as unknown as Logger;
+    const broken = { logger, config: { baseUrl: 'https://id.example.org', MAIL_FROM: '' } };
+    const last = RETRY_DELAYS_MS.length;
+    for (let attempt = 0; attempt <= last; attempt++) {
+      assert.equal(await at.deliver(outboxId, attempt, broken), 'retry');
+      assert.equal(lines.length, attempt + 1);
+    }
+    assert.match(JSON.stringify(lines[0]), /mail cannot be composed/);
+    const row = await outboxRow(at.db.pool, outboxId);
+    assert.equal(row.state, 'pending');
+    assert.match(row.last_error ?? '', /^cannot be composed: /);
+    assert.deepEqual(await importCounts(at.db.pool, importId), { mails_sent: 0, mails_failed: 0 });
+    assert.equal(await at.deliver(outboxId, last + 1), 'sent');
   });
 
   it('gives up if the code would expire before the next attempt', async () => {

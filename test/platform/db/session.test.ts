@@ -5,7 +5,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { chooseBackend } from '../../../src/imports/queue/backend.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
+import { ASSUMED } from '../../../src/platform/db/client.ts';
 import { openPool, type PoolOptions } from '../../../src/platform/db/pool.ts';
+import { AGAINST, opposed } from '../../support/stores/opposed.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 describe('a session', () => {
@@ -54,6 +56,27 @@ describe('a session', () => {
   it('lets DATABASE_URL override its settings', async () => {
     assert.equal(await shown('jit', openPool(withOptions('-c jit=on'))), 'on');
     assert.equal(await shown('enable_nestloop', writer(withOptions('-c enable_nestloop=on'))), 'on');
+  });
+
+  it('has what the code assumes, whatever database, role and DATABASE_URL say', async () => {
+    const against = await opposed(db);
+    const options = Object.entries(AGAINST).map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`);
+    const urls = [against.url, withOptions(options.join(' '))];
+    for (const url of urls) {
+      for (const isShared of [false, true]) {
+        const pool = openPool(url, { max: 1, isShared });
+        const names = Object.keys(ASSUMED).filter((name) => !isShared || name !== 'default_transaction_read_only');
+        const { rows } = await pool.query('select name, setting from pg_settings where name = any($1)', [names]);
+        for (const { name, setting } of rows) assert.equal(setting, ASSUMED[name], name);
+        assert.ok(rows.length > 12);
+        const { rows: of } = await pool.query(
+          `select current_setting('transaction_isolation') as level, current_setting('transaction_read_only') as ro`,
+        );
+        assert.deepEqual(of[0], { level: 'read committed', ro: isShared ? 'on' : 'off' });
+        await pool.end();
+      }
+    }
+    await against.drop();
   });
 
   it("of the queue finds BullMQ's tables, whatever search_path DATABASE_URL sets", async () => {
