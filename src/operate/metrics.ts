@@ -4,7 +4,7 @@ import { SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
 import type { Queues } from '../imports/queue/queues.ts';
 import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
 import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
-import { END_STATES, subscribe } from '../platform/telemetry.ts';
+import { END_STATES, lostRecords, subscribe } from '../platform/telemetry.ts';
 import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
 
 /**
@@ -70,6 +70,11 @@ function processMeasures(db: Db): Measure[] {
       name: 'muster_clock_skew_seconds',
       help: 'How far the clock of this process is ahead of that of PostgreSQL; negative: behind.',
       read: () => clockSkew(db),
+    },
+    {
+      name: 'muster_lost_records',
+      help: 'Observations, spans and lines of the log that this process lost, as what takes them failed.',
+      read: async () => lostRecords(),
     },
     ofPools('muster_db_pool_connections', 'Open connections to PostgreSQL, by pool.', 'connections'),
     ofPools('muster_db_pool_idle_connections', 'Open connections that no statement uses, by pool.', 'idle'),

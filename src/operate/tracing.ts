@@ -39,6 +39,7 @@ import {
   type Recorder,
   recordWith,
   type SpanName,
+  safely,
   subscribe,
   type TraceIds,
 } from '../platform/telemetry.ts';
@@ -180,11 +181,15 @@ function rootSampler(name: string, ratio: number): Sampler {
 function traceRequests(tracer: Tracer): RequestHandler {
   return (req, res, next) => {
     if (isProbe(req)) return next();
-    const parent = propagation.extract(ROOT_CONTEXT, req.headers);
-    const span = tracer.startSpan(req.method, { kind: SpanKind.SERVER }, parent);
-    res.locals.traceIds = idsOf(span);
-    res.on('close', () => finish(span, req, res));
-    context.with(trace.setSpan(parent, span), next);
+    const active = safely(() => {
+      const parent = propagation.extract(ROOT_CONTEXT, req.headers);
+      const span = tracer.startSpan(req.method, { kind: SpanKind.SERVER }, parent);
+      res.locals.traceIds = idsOf(span);
+      res.on('close', () => safely(() => finish(span, req, res)));
+      return trace.setSpan(parent, span);
+    });
+    if (active) context.with(active, next);
+    else next();
   };
 }
 

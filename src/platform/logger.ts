@@ -1,19 +1,21 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
-import { traceIds } from './telemetry.ts';
+import { safely, traceIds } from './telemetry.ts';
 
 /**
  * The log: JSON lines on stdout.
  *
  * Guarantee: the log contains only the type, message, SQLSTATE and stack of an error. The objects that drivers attach
- * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A
- * repeated warning is logged once in several seconds, with the number of repeats. A line that is written in a span
- * names it (`trace_id`, `span_id`).
+ * to their errors (connections, parameters, rows) may contain passwords and personal data; they are never logged. A line
+ * that cannot be made or written is lost, and nothing else with it. A repeated warning is logged once in several
+ * seconds, with the number of repeats. A line that is written in a span names it (`trace_id`, `span_id`).
  */
 
 /** The group of warnings for which there is no group of their own. */
 const OTHERS = 'others';
 /** Characters of an error that tell it from others; a store may quote whole values. */
 const MOST_SAID = 2000;
+/** Bytes of lines that are kept while they cannot be written; further ones are dropped. */
+const MOST_KEPT = 1_000_000;
 const ID = /[\da-f-]+/gi;
 
 export function openLogger(options: { level: string; name: string }, destination?: DestinationStream): Logger {
@@ -26,8 +28,15 @@ export function openLogger(options: { level: string; name: string }, destination
       mixin: () => traceIds() ?? {},
       hooks: { logMethod: limitRepeats() },
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    destination ?? stdout(),
   );
+}
+
+/** A disk that is full, or a reader that is gone, costs lines of the log; without a listener it would end the process. */
+function stdout(): DestinationStream {
+  const lines = pino.destination({ fd: 1, sync: true, maxLength: MOST_KEPT });
+  lines.on('error', () => {});
+  return lines;
 }
 
 /** The part of `error` that may be logged. */
@@ -83,7 +92,10 @@ export function limitRepeats({
     }, everyMs).unref();
   }
 
-  return function write(this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+  return function write(this: Logger, args: Parameters<LogFn>, all: LogFn, level: number): void {
+    const method: LogFn = function (this: Logger, ...line: unknown[]) {
+      safely(() => all.apply(this, line as Parameters<LogFn>));
+    };
     const fault = level === this.levels.values.warn ? faultOf(args) : undefined;
     const own = fault && keyOf(fault, args[1]);
     const key = !own || left.has(own) || left.size < most ? own : OTHERS;

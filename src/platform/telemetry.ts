@@ -1,15 +1,13 @@
-import { type Channel, channel } from 'node:diagnostics_channel';
-
 /**
  * What this process does, told to those who count it (`/metrics`) and who record it (traces); both are in src/operate/.
  *
- * Observations use `node:diagnostics_channel`, so publishing costs next to nothing while nobody subscribes, and the
- * parts that publish need not know who does. Spans go to the recorder that is set when OpenTelemetry is configured.
+ * Publishing costs next to nothing while nobody subscribes, and the parts that publish need not know who does.
+ * (`node:diagnostics_channel` would end the process when a subscriber throws.) Spans go to the recorder that is set when OpenTelemetry is configured.
  * Without one, each call costs one comparison, and no package of OpenTelemetry is loaded.
  *
  * Guarantee: an observation contains numbers and names of ours; a span contains names, numbers and ids of imports only,
  * as `Attributes` allows nothing else. Neither has data of users. Recording never waits for a collector, and never
- * changes the outcome of the work.
+ * changes the outcome of the work: whatever a subscriber or the recorder throws is counted (`lostRecords`), not passed on.
  * On crash: a count may lack what was done last, and spans that were not sent are lost; the database has the truth.
  */
 
@@ -51,22 +49,34 @@ export interface Ran {
 
 type Name = keyof Observations;
 
+type Subscriber = (observation: never) => void;
+
+const subscribers = new Map<Name, Subscriber[]>();
+
 export function publish<K extends Name>(name: K, observation: Observations[K]): void {
-  channelOf(name).publish(observation);
+  for (const count of subscribers.get(name) ?? []) safely(() => count(observation as never));
 }
 
-/** Calls `count` with each later observation of this process. */
+/** Calls `count` with each later observation of this process. What it throws costs this observation only. */
 export function subscribe<K extends Name>(name: K, count: (observation: Observations[K]) => void): void {
-  channelOf(name).subscribe((message) => count(message as Observations[K]));
+  subscribers.set(name, [...(subscribers.get(name) ?? []), count]);
 }
 
-/** Kept here, as Node.js drops a channel that nobody refers to, with its subscribers. */
-const channels = new Map<Name, Channel>();
+let lost = 0;
 
-function channelOf(name: Name): Channel {
-  const found = channels.get(name) ?? channel(`muster:${name}`);
-  channels.set(name, found);
-  return found;
+/** How many observations, spans and lines of the log this process lost, as what takes them failed. */
+export function lostRecords(): number {
+  return lost;
+}
+
+/** Runs what only counts, records or logs: what it throws changes nothing but `lostRecords`. */
+export function safely<T>(record: () => T): T | undefined {
+  try {
+    return record();
+  } catch {
+    lost++;
+    return undefined;
+  }
 }
 
 export type SpanName =
@@ -122,7 +132,8 @@ export function recordWith(next: Recorder | undefined): void {
 
 /** Runs `work` in a span, as a part of the active one. */
 export function inSpan<T>(name: SpanName, attributes: Attributes, work: () => Promise<T>): Promise<T> {
-  return recorder ? recorder.inSpan(name, attributes, work) : work();
+  const to = recorder;
+  return to ? recorded((once) => to.inSpan(name, attributes, once), work) : work();
 }
 
 /**
@@ -136,38 +147,58 @@ export function inImport<T>(
   attributes: Attributes,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (!recorder) return work();
-  return importId === null
-    ? recorder.inSpan(name, attributes, work)
-    : recorder.inImport(importId, name, attributes, work);
+  if (importId === null) return inSpan(name, attributes, work);
+  const to = recorder;
+  return to ? recorded((once) => to.inImport(importId, name, attributes, once), work) : work();
+}
+
+/** Runs `work` once, and settles as it does, whatever the recorder throws before or after it. */
+async function recorded<T>(record: (once: () => Promise<T>) => Promise<T>, work: () => Promise<T>): Promise<T> {
+  let running: Promise<T> | undefined;
+  const once = () => {
+    running ??= work();
+    return running;
+  };
+  try {
+    return await record(once);
+  } catch (error) {
+    const result = once();
+    await result.then(
+      () => lost++,
+      (own) => own !== error && lost++,
+    );
+    return result;
+  }
 }
 
 /** Opens a span, as a part of the active one, for work that is no function. */
 export function openSpan(name: SpanName): OpenSpan | undefined {
-  return recorder?.open(name);
+  const span = safely(() => recorder?.open(name));
+  return span && { end: (attributes, error) => safely(() => span.end(attributes, error)) };
 }
 
 /** Adds to the active span. */
 export function annotate(attributes: Attributes): void {
-  recorder?.annotate(attributes);
+  safely(() => recorder?.annotate(attributes));
 }
 
 /** Records the run of an import that has just ended, as a span of its trace that began `seconds` ago. */
 export function noteEnd(importId: string, state: string, seconds: number): void {
-  void recorder?.ended(importId, state, seconds);
+  safely(() => recorder?.ended(importId, state, seconds))?.catch(() => lost++);
 }
 
 /** The active span as the header `traceparent` of W3C Trace Context: what continues in another process. */
 export function traceContext(): string | undefined {
-  return recorder?.context();
+  return safely(() => recorder?.context());
 }
 
 /** The ids of the active span. */
 export function traceIds(): TraceIds | undefined {
-  return recorder?.ids();
+  return safely(() => recorder?.ids());
 }
 
 /** Call it when a statement is sent to PostgreSQL, and what it returns when the statement has settled. */
 export function noteStatement(statement: unknown): (() => void) | undefined {
-  return recorder?.statement(statement);
+  const note = safely(() => recorder?.statement(statement));
+  return note && (() => safely(note));
 }

@@ -108,6 +108,8 @@ function sampleWaits(queue: string): (job: { timestamp: number }) => void {
     setImmediate(() => {
       isTaken = false;
     });
+    // A Redis that evicts keys may have lost the job's time.
+    if (!Number.isFinite(timestamp)) return;
     // The clock of the process that added the job may be ahead.
     publish('jobStarted', { queue, waited: Math.max(0, Date.now() - timestamp) / 1000 });
   };

@@ -3,6 +3,7 @@ import express, { type Request, type RequestHandler, type Response, Router } fro
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ApiError } from '../errors.ts';
+import { safely } from '../telemetry.ts';
 import { withTimeout } from '../timeouts.ts';
 import { noSuchOperation, renderErrors } from './errors.ts';
 import { routePattern } from './methods.ts';
@@ -114,9 +115,11 @@ export function requestMetrics(registry: Registry): RequestHandler {
   return (req, res, next) => {
     const started = performance.now();
     res.on('close', () => {
-      const labels = { method: req.method, route: routeOf(req), status: statusClass(res) };
-      total.inc(labels);
-      duration.observe(labels, (performance.now() - started) / 1000);
+      safely(() => {
+        const labels = { method: req.method, route: routeOf(req), status: statusClass(res) };
+        total.inc(labels);
+        duration.observe(labels, (performance.now() - started) / 1000);
+      });
     });
     next();
   };

@@ -46,7 +46,7 @@ test('jobs are on all shards, and every worker takes all of them, whatever numbe
     openQueues({ DATABASE_URL: '', REDIS_URL: redisUrl(), QUEUE_PREFIX, QUEUE_SHARDS });
   const [one, three] = [open(1), open(3)];
   t.after(() => Promise.all([one.close(), three.close()]));
-  const jobs = Array.from({ length: 300 }, (_, lane) => ({ id: `j${lane}`, data: {}, lane: lane + 7 }));
+  const jobs = Array.from({ length: 300 }, (_, n) => ({ id: `j${n}`, data: {}, shardNumber: n + 7 }));
   for (const [adding, taking] of [
     [one, three],
     [three, one],
