@@ -47,8 +47,19 @@ async function requireServer(pool: Pool): Promise<void> {
   const version = await serverVersion(pool).catch((error: NodeJS.ErrnoException) => {
     throw new StartError(`The database of DATABASE_URL does not respond (${error.message || error.code}).`);
   });
-  if (version >= OLDEST) return;
-  throw new StartError(`The database of DATABASE_URL is PostgreSQL ${version}; it must be ${OLDEST} or newer.`);
+  if (version < OLDEST) {
+    throw new StartError(`The database of DATABASE_URL is PostgreSQL ${version}; it must be ${OLDEST} or newer.`);
+  }
+  if (await isReadOnly(pool)) {
+    throw new StartError(
+      'The database of DATABASE_URL takes no writes: it is a replica that was not promoted, or it was made read-only.',
+    );
+  }
+}
+
+async function isReadOnly(pool: Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ is: boolean }>(`select current_setting('transaction_read_only') = 'on' as is`);
+  return rows[0]?.is ?? false;
 }
 
 async function serverVersion(pool: Pool): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
+import { isStoreFault } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
-import { isUnavailable } from '../../platform/http/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { startCheck } from './check.ts';
@@ -34,7 +34,7 @@ export async function convertRound(
     await doJob(deps, job, stopping);
   } catch (error) {
     if (error instanceof Lost) return true;
-    if (isUnavailable(error)) throw error;
+    if (isStoreFault(error)) throw error;
     await giveUp(deps, job, error);
   } finally {
     await releaseJob(deps.pool, job).catch(() => {}); // then the lease expires

@@ -4,10 +4,9 @@ import type { Caller } from '../../contract/permissions.ts';
 import { rememberSlow, slowMs } from '../../directory/users/slow-hashes.ts';
 import type { Pepper } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
-import { retryWhileUnavailable } from '../../platform/db/faults.ts';
+import { isStoreFault, retryWhileUnavailable } from '../../platform/db/faults.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
-import { isUnavailable } from '../../platform/http/errors.ts';
 import { annotate, inSpan } from '../../platform/telemetry.ts';
 import { bounded, foreignFormat, HEAD_BYTES } from '../entries/body.ts';
 import { CopyRows } from '../entries/copy-rows.ts';
@@ -118,7 +117,7 @@ async function receive(
     for (const step of options.parser.end()) await intake.take(step);
     return await intake.accept();
   } catch (error) {
-    if (isUnavailable(error) && (await intake.isAccepted())) return intake.importId;
+    if (isStoreFault(error) && (await intake.isAccepted())) return intake.importId;
     await intake.abandon();
     if (error instanceof AlreadyAccepted) return error.recorded.importId;
     throw foreignBody(error, head) ?? error;
@@ -386,7 +385,7 @@ class BodyIntake {
     const isOver = await this.copy.flush().then(
       () => true,
       // A COPY that lost its connection may still commit after a delete here; the sweep removes its rows later.
-      (error) => !isUnavailable(error),
+      (error) => !isStoreFault(error),
     );
     if (isOver && this.importId !== '') await discard(this.deps.pool, this.importId).catch(() => {});
   }

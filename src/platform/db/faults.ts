@@ -7,6 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * The decision is a table of codes rather than a match on messages, so that you can read here what is retried.
  */
 
+/**
+ * States that mean the store, not the statement: it is away, starts, stops or has no resources left (08, 53, 57, 58), it
+ * is a replica or read-only (25006, 55000), it gave up a transaction that may be repeated (40, 25P03, 25P04, 55P03,
+ * 55006), it does not let us in or withholds a right (28, 3D000, 42501), its settings or files are broken (F0, XX001,
+ * XX002).
+ */
+const STORE = /^(?:(?:08|28|40|53|57|58|F0)...|25006|25P0[34]|3D000|42501|55000|55006|55P03|XX00[12])$/;
 /** Classes (first two characters) for which a retry may succeed: connection, resources, shutdown, rollback, lock. */
 const RETRYABLE_CLASSES = new Set(['08', '53', '57', '40', '55', '25', '58']);
 /** Classes that mean an error in the data: the same rows would fail again. */
@@ -52,7 +59,7 @@ export function faultKind(error: unknown): FaultKind {
   const code = sqlState(error);
   if (code === undefined) return isConnectionFault(error) ? 'retry' : 'other';
   const group = code.slice(0, 2);
-  if (RETRYABLE_CLASSES.has(group)) return 'retry';
+  if (STORE.test(code) || RETRYABLE_CLASSES.has(group)) return 'retry';
   return DATA_CLASSES.has(group) ? 'data' : 'other';
 }
 
@@ -68,6 +75,12 @@ export async function retryWhileUnavailable<T>(work: () => Promise<T>, patience:
     }
     await sleep(wait);
   }
+}
+
+/** Whether the cause is the database, which is unreachable or cannot serve now, as opposed to a bug or the data. */
+export function isStoreFault(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionFault(error) : STORE.test(state);
 }
 
 /** Whether the server could not be reached, or was lost. */

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
-import { isConnectionFault, sqlState } from '../db/faults.ts';
+import { isStoreFault } from '../db/faults.ts';
 import { ApiError } from '../errors.ts';
 import { loggable } from '../logger.ts';
 import { allowedMethods, methodsOfConcrete } from './methods.ts';
@@ -14,13 +14,6 @@ import { pathOf, requestIdOf } from './requests.ts';
  * contents are never logged: a PostgreSQL error's `detail` can contain them. A store that is unavailable fails every
  * request: the log names it once in some seconds (src/platform/logger.ts), and the access log has each request.
  */
-
-/**
- * States of a database that is down or overloaded: SQLSTATE classes 08 (connection), 40 (deadlock), 53 (out of
- * resources) and 57P (shutting down, starting up); and timeouts: of a lock (55P03), a statement (57014), an idle
- * transaction (25P03).
- */
-const SQLSTATE = /^(?:08...|40...|53...|57P..|55P03|57014|25P03)$/;
 
 /** Renders every error; mount it last. */
 export function renderErrors(logger: Logger): ErrorRequestHandler {
@@ -42,7 +35,7 @@ export function publicError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const ofBody = bodyError(error ?? {});
   if (ofBody) return ofBody;
-  if (isUnavailable(error)) {
+  if (isStoreFault(error)) {
     return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is temporarily unavailable. Try again.');
   }
   // Express throws these for a path with an invalid percent-encoding.
@@ -94,12 +87,6 @@ export function goneSignal(res: Response): AbortSignal {
       clientAborted.abort(new ApiError('ABORTED', 'REQUEST-ABORTED', 'The connection was closed.'));
   });
   return clientAborted.signal;
-}
-
-/** Whether the cause of `error` is a database that is unreachable or cannot serve right now, as opposed to a bug. */
-export function isUnavailable(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === undefined ? isConnectionFault(error) : SQLSTATE.test(state);
 }
 
 /** The public form of an error of Express's body parsers (http-errors, invalid gzip too); undefined for any other. */

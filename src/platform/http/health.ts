@@ -14,6 +14,7 @@ import { withTimeout } from '../timeouts.ts';
 
 const ANSWER_MS = 2000;
 
+const READ_ONLY = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
 const FRESH_MS = 5000;
 const DISK_FULL = '53100';
 /** The rows need more than 64 kB, and `much` depends on `little`, so that the setting counts. */
@@ -51,7 +52,7 @@ export function healthRoutes(deps: HealthDeps): Router {
   }
 
   async function checkDatabase(): Promise<void> {
-    await check('database', pool.query('select 1'));
+    await check('database', requireWritable(pool));
     if (!isFailing('database')) await check('disk', disk(), isDiskFull);
   }
 
@@ -72,6 +73,14 @@ export function healthRoutes(deps: HealthDeps): Router {
     else res.json({ status: 'ok', ...(failing.length > 0 ? { failing } : {}) });
   });
   return router;
+}
+
+/** @throws Error when the database does not answer, or takes no writes: a replica, or a server that was made read-only */
+async function requireWritable(pool: HealthDeps['pool']): Promise<void> {
+  const { rows } = (await pool.query(READ_ONLY)) as { rows?: { isReadOnly?: boolean }[] };
+  if (rows?.[0]?.isReadOnly) {
+    throw new Error('The database takes no writes: it is a replica that was not promoted, or it was made read-only.');
+  }
 }
 
 /** Whether a key is missing; a database that did not answer is no proof of that. */

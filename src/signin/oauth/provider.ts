@@ -20,9 +20,10 @@ import type { Logger } from 'pino';
 import { CLAIMS_BY_SCOPE, CLIENT_SCOPES, MACHINE_SCOPES, SCOPES } from '../../contract/clients.ts';
 import { CLI_LOGIN_METADATA, OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
+import { isStoreFault } from '../../platform/db/faults.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { isUnavailable, levelOf } from '../../platform/http/errors.ts';
+import { levelOf } from '../../platform/http/errors.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
 import { FAULT, findAccount, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
@@ -280,7 +281,7 @@ interface CallersError {
 type Context = Pick<KoaContextWithOIDC, 'method' | 'path' | 'res' | 'state' | 'status' | 'body' | 'set'>;
 
 function tell(ctx: Context, error: unknown, logger: Logger): void {
-  ctx.state.isUnavailable = isUnavailable(error);
+  ctx.state.isUnavailable = isStoreFault(error);
   const line = { requestId: idOf(ctx), method: ctx.method, path: ctx.path, err: loggable(error) };
   logger[levelOf(ctx.state.isUnavailable ? 503 : 500)](line, 'request failed');
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
+import { isStoreFault } from '../../../src/platform/db/faults.ts';
 import { transaction } from '../../../src/platform/db/pool.ts';
-import { isUnavailable } from '../../../src/platform/http/errors.ts';
 import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
@@ -44,7 +44,7 @@ describe('an idempotency key', () => {
 
   it('that this version recorded is refused to the previous version, which answers 503', async () => {
     await claim('7');
-    await assert.rejects(claimRaw('8'), (error) => isUnavailable(error));
+    await assert.rejects(claimRaw('8'), (error) => isStoreFault(error));
     assert.equal(await found(), '7');
   });
 

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { allowLong, TimedClient } from '../../../src/platform/db/client.ts';
-import { faultKind, sqlState } from '../../../src/platform/db/faults.ts';
+import { faultKind, isStoreFault, sqlState } from '../../../src/platform/db/faults.ts';
 import { openPool, type Pool, transaction } from '../../../src/platform/db/pool.ts';
-import { isUnavailable } from '../../../src/platform/http/errors.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { type SilentProxy, startSilentProxy } from '../../support/stores/silent-proxy.ts';
 
@@ -134,8 +133,16 @@ it('distinguishes transient errors from errors in the data and in the program', 
   assert.deepEqual(kinds([{ code: 'ENOENT', syscall: 'open' }, new AggregateError([])]), ['other']);
 });
 
+it('knows every state that means the store', () => {
+  const store = ['25006', '25P04', '28000', '28P01', '3D000', '42501', '55000', '57P05', '58030', 'F0000', 'XX001'];
+  for (const code of store) assertPassing({ code });
+  for (const code of ['23505', '22P02', '42601', '42P01', '25P02', 'XX000']) {
+    assert.ok(!isStoreFault({ code }), code);
+  }
+});
+
 /** Transient: retried where possible, otherwise answered with 503. */
 function assertPassing(fault: unknown): void {
   assert.equal(faultKind(fault), 'retry', String(fault));
-  assert.ok(isUnavailable(fault), String(fault));
+  assert.ok(isStoreFault(fault), String(fault));
 }
