@@ -24,12 +24,10 @@ import { prepareInstance } from './database.ts';
  * progress. On crash: callers can repeat their requests, as no state lives in this process only.
  */
 
-/** Event streams and slow uploads do not end in time on their own; clients can start both again on another process. */
-const CUT_AFTER_MS = 5000;
 /** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
 const LONGEST_WAIT_MS = 5000;
-/** The part of the stop time that remains for closing after requests were cut. */
-const CLOSING_MS = 2000;
+/** The part of STOP_AFTER_MS that remains for answering and closing after it: at most this, and at most half of it. */
+const CLOSING_MS = 2500;
 
 /** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
@@ -63,7 +61,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   return {
     ready: { url: config.baseUrl, port: server.port },
     async stop() {
-      await server.stop(Math.max(0, Math.min(CUT_AFTER_MS, config.STOP_AFTER_MS - CLOSING_MS)));
+      await server.stop(Math.max(config.STOP_AFTER_MS / 2, config.STOP_AFTER_MS - CLOSING_MS));
       await scraped?.stop(0);
       await Promise.all([signal.close(), hasher.close(), queues.close()]);
       await Promise.all([pool.end(), uploadPool.end(), reads.close(), tracing?.stop()]);

@@ -4,7 +4,7 @@ import { isStoreFault } from '../db/faults.ts';
 import { ApiError } from '../errors.ts';
 import { loggable } from '../logger.ts';
 import { allowedMethods, methodsOfConcrete } from './methods.ts';
-import { pathOf, requestIdOf } from './requests.ts';
+import { CutRequest, pathOf, requestIdOf } from './requests.ts';
 
 /**
  * The one place where an error becomes a response.
@@ -33,6 +33,9 @@ export function renderErrors(logger: Logger): ErrorRequestHandler {
 /** The part of `error` that a caller may see. */
 export function publicError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof CutRequest) {
+    return new ApiError('UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service was stopped. Try again.');
+  }
   const ofBody = bodyError(error ?? {});
   if (ofBody) return ofBody;
   if (isStoreFault(error)) {

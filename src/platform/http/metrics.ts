@@ -8,7 +8,7 @@ import { withTimeout } from '../timeouts.ts';
 import { noSuchOperation, renderErrors } from './errors.ts';
 import { routePattern } from './methods.ts';
 import { responseHeaders } from './origins.ts';
-import { pathOf, requestId } from './requests.ts';
+import { pathOf, requestId, wasCut } from './requests.ts';
 import { type Listening, listen } from './server.ts';
 
 /**
@@ -130,8 +130,9 @@ export function routeOf(req: Request): string {
   return req.route ? routePattern(req.route.path, pathOf(req)) : 'none';
 }
 
-/** `2xx` and so on; `aborted` if the caller disconnected before the response was sent. */
+/** `2xx` and so on, `5xx` for a request that was cut at the end of its process; `aborted` if the caller disconnected before the response was sent. */
 function statusClass(res: Response): string {
+  if (wasCut(res)) return '5xx';
   return res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : 'aborted';
 }
 

@@ -167,6 +167,7 @@ async function readBytes(req: Request, res: Response, limit: number): Promise<Bu
   const tooSlow = setTimeout(() => req.destroy(), MAX_MS);
   try {
     await new Promise<void>((resolve, reject) => {
+      req.once('error', reject); // what collects waits for the rest of the body before it tells an error
       collector(limit)(req, res, (error?: unknown) => (error ? reject(error) : resolve()));
     });
   } finally {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { newId } from '../ids.ts';
@@ -67,19 +68,40 @@ export function accessLog(logger: Logger): RequestHandler {
           requestId,
           method: req.method,
           path,
-          status: res.statusCode,
+          status: statusOf(res),
           ms: Math.round(performance.now() - started),
           ...(userId === undefined ? {} : { userId }),
           ...(clientId === undefined ? {} : { clientId }),
           ...(res.locals.errorId === undefined ? {} : { errorId: res.locals.errorId }),
           ...res.locals.traceIds,
-          ...(res.writableFinished ? {} : { aborted: true }),
+          ...(res.writableFinished || wasCut(res) ? {} : { aborted: true }),
+          ...(wasCut(res) ? { cut: true } : {}),
         },
         'request',
       );
     });
     next();
   };
+}
+
+/** What a request fails with that was not finished when its process stopped. */
+export class CutRequest extends Error {}
+
+const cut = new WeakSet<ServerResponse>();
+
+/** Call it for a request that is not finished when its process stops. */
+export function noteCut(res: ServerResponse): void {
+  cut.add(res);
+}
+
+export function wasCut(res: ServerResponse): boolean {
+  return cut.has(res);
+}
+
+/** 499, as proxies log it, for a caller who was gone before anything was sent. */
+function statusOf(res: ServerResponse): number {
+  if (res.headersSent) return res.statusCode;
+  return wasCut(res) ? 503 : 499;
 }
 
 /** Whether it is a frequent request of a machine. */

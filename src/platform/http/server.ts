@@ -13,8 +13,10 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ApiError, invalidArgument } from '../errors.ts';
 import { newId } from '../ids.ts';
+import { publicError } from './errors.ts';
 import { type BodyRate, requireBodyRate } from './limits.ts';
 import { headersOfAll } from './origins.ts';
+import { CutRequest, noteCut } from './requests.ts';
 
 /**
  * The listening socket, its timeouts, and the answers to what Node's HTTP server would refuse with an empty response:
@@ -22,8 +24,8 @@ import { headersOfAll } from './origins.ts';
  * `CONNECT`, and a head or body that does not arrive in time.
  *
  * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
- * hardly arrives (limits.ts); a client that waits for the service is not. `stop` lets requests in progress finish
- * within its grace period, then closes connections. A refusal has the error body and an `x-request-id`, like every
+ * hardly arrives (limits.ts); a client that waits for the service is not. `stop` ends event streams, lets other requests in
+ * progress finish within its grace period, then answers 503 to the rest and closes connections. A refusal has the error body and an `x-request-id`, like every
  * other response. Nothing is written into a response that has begun: then the connection is closed.
  */
 
@@ -33,6 +35,8 @@ const KEEP_ALIVE_MS = 65_000;
 /** Time without a byte in either direction, while the service waits for the client. */
 const SILENCE_MS = 120_000;
 const SWEEP_MS = 50;
+/** Time to read the answer to a request that is cut, before its connection is closed. */
+const CUT_MS = 1000;
 /**
  * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
  * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
@@ -71,7 +75,10 @@ export interface ListenOptions {
 
 export interface Listening {
   port: number;
-  /** Accepts no new connections, finishes requests in progress, closes the remaining connections after `graceMs`. */
+  /**
+   * Accepts no new connections, and finishes requests in progress. Those that are not finished after `graceMs` are
+   * answered 503, and CUT_MS later their connections are closed; at once, without an answer, if `graceMs` is 0.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -102,10 +109,11 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   server.requestTimeout = 0;
   cutSilence(server, options.silenceMs ?? SILENCE_MS);
   requireBodyRate(server, options.bodyRate);
+  const exchanges = noteExchanges(server);
   server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { port, stop: (graceMs) => stop(server, graceMs) };
+  return { port, stop: (graceMs) => stop(server, exchanges, graceMs, refusal) };
 }
 
 /** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
@@ -119,15 +127,59 @@ function cutSilence(server: Server, silenceMs: number): void {
   });
 }
 
-async function stop(server: Server, graceMs: number): Promise<void> {
+interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
+}
+
+/** The requests that have no complete response yet. */
+function noteExchanges(server: Server): Set<Exchange> {
+  const exchanges = new Set<Exchange>();
+  server.prependListener('request', (req, res) => {
+    const exchange = { req, res };
+    exchanges.add(exchange);
+    res.once('close', () => exchanges.delete(exchange));
+  });
+  return exchanges;
+}
+
+async function stop(server: Server, exchanges: Set<Exchange>, graceMs: number, options: RefusalOptions): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   // A connection that was busy stays open for the next request of its client, which would not be answered.
-  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    for (const { res } of exchanges) finishSoon(res);
+  }, SWEEP_MS);
+  const cut = setTimeout(() => {
+    for (const exchange of exchanges) cutOff(exchange, options);
+  }, graceMs);
+  const end = setTimeout(() => server.closeAllConnections(), graceMs + (graceMs > 0 ? CUT_MS : 0));
   await closed;
   clearInterval(sweep);
-  clearTimeout(cut);
+  for (const timer of [cut, end]) clearTimeout(timer);
+}
+
+/** An event stream has no end of its own: its client opens it again, on another process. */
+function finishSoon(res: ServerResponse): void {
+  if (!res.headersSent) res.shouldKeepAlive = false;
+  else if (!res.writableEnded && /^text\/event-stream/.test(String(res.getHeader('content-type')))) {
+    res.on('error', () => {}); // it was about to write
+    res.end();
+  }
+}
+
+/** Answers 503, if nothing was sent: by the handler if it still reads the body, which it then gives up. */
+function cutOff({ req, res }: Exchange, options: RefusalOptions): void {
+  if (res.headersSent || !res.socket) return;
+  noteCut(res);
+  if (!req.complete && req.listenerCount('error') > 0) {
+    // A connection that is closed now would be reset, as the client still sends, and the client would not see the answer.
+    res.shouldKeepAlive = true;
+    req.emit('error', new CutRequest());
+  } else {
+    refuse(res.socket, stopping(), options);
+  }
 }
 
 /** Answers what the parser of the server refuses, and what has no handler. */
@@ -168,6 +220,10 @@ function badExpect(): ApiError {
   return new ApiError('INVALID_ARGUMENT', 'REQUEST-EXPECT', 'Expect must be 100-continue or absent.', { http: 417 });
 }
 
+function stopping(): ApiError {
+  return publicError(new CutRequest());
+}
+
 function noHost(): ApiError {
   return invalidArgument('REQUEST-MALFORMED', 'Host is required.');
 }
@@ -204,6 +260,7 @@ function responseTo(error: ApiError, { logger, headers: ofAll }: RefusalOptions)
     ...(error.http === 405 ? { Allow: 'DELETE, GET, HEAD, OPTIONS, POST, PUT' } : {}),
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
+    ...(error.retryAfterS === undefined ? {} : { 'Retry-After': String(error.retryAfterS) }),
     Connection: 'close',
   };
   return { headers, body };

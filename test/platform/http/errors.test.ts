@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { PassThrough } from 'node:stream';
 import test from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { pino } from 'pino';
 import { openPool } from '../../../src/platform/db/pool.ts';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { noSuchOperation, renderErrors } from '../../../src/platform/http/errors.ts';
 import { healthRoutes } from '../../../src/platform/http/health.ts';
+import { readJson } from '../../../src/platform/http/request-body.ts';
 import { accessLog, requestId } from '../../../src/platform/http/requests.ts';
 import { listen } from '../../../src/platform/http/server.ts';
 import { openLogger } from '../../../src/platform/logger.ts';
@@ -147,6 +151,38 @@ test('the access log has method, path, status and id, and no query', async (t) =
   assert.equal(line?.path, '/verify');
   assert.deepEqual([line?.method, line?.status, line?.requestId], ['GET', 404, 'r1']);
   assert(!JSON.stringify(line).includes('SECRETCODE'));
+});
+
+test('a body that a stopping process cannot wait for is answered 503, and logged as a cut', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const logger = openLogger({ level: 'info', name: 'test' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const app = express().use(requestId(), accessLog(logger));
+  app.post('/json', async (req, res) => void res.json(await readJson(req, res)));
+  app.post('/stream', async (req, res) => {
+    for await (const chunk of req) assert.ok(chunk);
+    res.json({});
+  });
+  app.use(renderErrors(logger));
+  const server = await listen(app, { host: '127.0.0.1', port: 0 });
+  const open = async (path: string) => {
+    const sent = request({ port: server.port, path, method: 'POST', headers: { 'content-type': 'application/json' } });
+    sent.on('error', () => {}); // the connection is closed after the answer
+    sent.write('{');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    return [answer.statusCode, answer.headers['retry-after']];
+  };
+  const answers = Promise.all([open('/json'), open('/stream')]);
+  await sleep(100);
+  await server.stop(100);
+  assert.deepEqual(await answers, [
+    [503, '1'],
+    [503, '1'],
+  ]);
+  const told = lines.filter(({ msg }) => msg === 'request').map(({ status, cut }) => [status, cut]);
+  assert.deepEqual(told, [
+    [503, true],
+    [503, true],
+  ]);
 });
 
 test('/readyz is 503 within its time limit when the database is down, /healthz stays 200', async (t) => {

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import test, { type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../support/free-port.ts';
+import { bulk, people } from '../../support/imports/bodies.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -51,6 +54,27 @@ test('the API creates the instance, shows its token once, responds, and ends wit
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
   }
+});
+
+test('an upload that takes longer than five seconds is finished after SIGTERM, within STOP_AFTER_MS', async (t) => {
+  const database = await testDatabase(t);
+  t.after(() => database.drop());
+  const BOOTSTRAP_TOKEN = randomBytes(24).toString('base64url');
+  const { child, url, log } = await startProcess(t, { DATABASE_URL: database.url, BOOTSTRAP_TOKEN });
+  const headers = { authorization: `Bearer ${BOOTSTRAP_TOKEN}`, 'content-type': 'application/json' };
+  const me = await fetch(`${url}/management/v1/orgs/me`, { headers });
+  const { org } = (await me.json()) as { org: { id: string } };
+  const body = JSON.stringify(bulk(org.id, people('slow', 9)));
+  const sent = request(`${url}/admin/v1/import`, { method: 'POST', headers });
+  sent.write(body.slice(0, 200));
+  await sleep(500);
+  child.kill('SIGTERM');
+  await sleep(6000);
+  sent.end(body.slice(200));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  assert.equal(answer.statusCode, 202, log());
+  answer.resume();
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
 test('without its stores it prints one sentence and ends', async (t) => {

@@ -63,14 +63,26 @@ test('a client that goes silent during a request is disconnected, one that waits
   assert.match(await waiting, /at last/);
 });
 
-test('a stopping server closes connections that do not finish in time', async () => {
+test('a stopping server answers 503 to what does not finish in time, and closes the connection', async () => {
   const started = Promise.withResolvers<void>();
   const server = await listen(() => started.resolve(), here);
   const running = fetch(`http://127.0.0.1:${server.port}`);
-  const failed = assert.rejects(running);
   await started.promise;
   await server.stop(20);
-  await failed;
+  const answer = await running;
+  assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
+});
+
+test('a stopping server ends event streams at once', async () => {
+  const server = await listen((_req, res) => {
+    res.setHeader('content-type', 'text/event-stream');
+    res.write('data: 1\n\n');
+  }, here);
+  const answer = await fetch(`http://127.0.0.1:${server.port}`);
+  const begun = performance.now();
+  await server.stop(60_000);
+  assert.equal(await answer.text(), 'data: 1\n\n');
+  assert.ok(performance.now() - begun < 30_000);
 });
 
 const AUTHORITY = 'Host: a\r\n';
