@@ -251,7 +251,7 @@ export function isHttpsLoopback(uri: string): boolean {
  */
 export function applicationType(redirectUris: string[], postLogoutRedirectUris: string[]): 'web' | 'native' {
   if ([...redirectUris, ...postLogoutRedirectUris].some(isPrivateUse)) return 'native';
-  const http = redirectUris.filter((uri) => uri.toLowerCase().startsWith('http://'));
+  const http = redirectUris.filter((uri) => URL.parse(uri)?.protocol === 'http:');
   const https = [...redirectUris, ...postLogoutRedirectUris].some(isHttpsLoopback);
   return redirectUris.length > 0 && http.length === redirectUris.length && !https ? 'native' : 'web';
 }

@@ -58,7 +58,7 @@ function openClient(
   { timeoutMs, allowPrivate }: CheckOptions,
   opened: (socket: Socket) => void,
 ): Client {
-  const { hostname, protocol } = new URL(url);
+  const { hostname, protocol, host: authority } = new URL(url);
   const host = literalAddress(hostname) ?? hostname;
   const lookup = lookupFor(allowPrivate);
   const trust = {
@@ -73,7 +73,7 @@ function openClient(
     return passMessages(socket);
   }
   return new Client({
-    url,
+    url: `${protocol}//${authority}`,
     timeout: timeoutMs,
     connectTimeout: timeoutMs,
     strictDN: false,
@@ -92,7 +92,8 @@ async function bindAs(
   settings: LdapSettings & LdapSecrets,
   { name, password }: Check,
 ): Promise<SourceAnswer> {
-  if (settings.url.startsWith('ldap:')) await client.startTLS({});
+  // The text of the URL may begin with a blank, or be in capitals.
+  if (new URL(settings.url).protocol !== 'ldaps:') await client.startTLS({});
   const dn = settings.userDn
     ? settings.userDn.replaceAll('{name}', () => escapeDn(name))
     : await findDn(client, settings, name);

@@ -112,7 +112,9 @@ async function replace({ pool, secrets, config }: AskDeps, req: Request, res: Re
 function requireTarget({ settings }: Pick<NewSource, 'settings'>, allowPrivate: boolean): void {
   const violations = Object.entries(settings).flatMap(([field, value]) => {
     if (!['url', 'tokenUrl', 'endpoint'].includes(field) || typeof value !== 'string') return [];
-    const description = targetProblem(value.replace(/^ldaps?:/, 'https:'), allowPrivate);
+    const { protocol, host } = new URL(value);
+    const target = /^ldaps?:$/.test(protocol) ? `https://${host}` : value;
+    const description = targetProblem(target, allowPrivate);
     return description === undefined ? [] : [{ field: `settings.${field}`, description }];
   });
   if (violations.length > 0) throw badFields('PASSWORD-SOURCE-INVALID', violations);

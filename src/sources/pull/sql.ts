@@ -47,7 +47,14 @@ export function addressOf(text: string): Address {
       'The URL of --database contains a password, which every user of this machine can read. Leave it out: set PULL_PASSWORD, or type it when asked.',
     );
   }
+  // An option that is not understood may have asked for TLS.
+  const [unknown] = dialect === 'mysql' ? [...url.searchParams].filter(([name, value]) => !isSsl(name, value)) : [];
+  if (unknown) throw new UsageError('The URL of --database can have the option ssl=true or ssl=false, and no other.');
   return { url, dialect };
+}
+
+function isSsl(name: string, value: string): boolean {
+  return name === 'ssl' && /^(?:true|false)$/.test(value);
 }
 
 export function identityOf({ url, dialect }: Address): string {

@@ -54,6 +54,26 @@ describe('a hostile directory', () => {
     }
   });
 
+  it('gets no password in clear, however the scheme of its URL is written', async (t) => {
+    for (const scheme of ['LDAP', 'Ldap', ' ldap', '\tldap', 'ld\nap', 'LDAPS', ' ldaps']) {
+      const received: Buffer[] = [];
+      // Says yes to everything: to StartTLS, after which no handshake follows, and to a bind.
+      const port = await listening(t, (socket) => {
+        socket.on('data', (data: Buffer) => {
+          received.push(data);
+          const [type, id] = [data[5] === 0x60 ? '61' : '78', data.subarray(4, 5).toString('hex')];
+          if (received.length > 1) socket.destroy();
+          else socket.write(Buffer.from(`300c0201${id}${type}070a010004000400`, 'hex'));
+        });
+      });
+      const url = `${scheme}://127.0.0.1:${port}`;
+      const answer = await checkLdap({ url, userDn: 'uid={name}' }, check, options);
+      assert.equal(answer.result, 'unavailable', JSON.stringify(url));
+      assert.ok(received.length > 0, JSON.stringify(url));
+      assert.ok(!Buffer.concat(received).includes('correct horse'), JSON.stringify(url));
+    }
+  });
+
   it('counts messages by their length', () => {
     const lengthOf = (hex: string) => messageLength(Buffer.from(hex, 'hex'));
     assert.deepEqual(['', '30', '3081', '308200'].map(lengthOf), Array(4).fill(undefined));

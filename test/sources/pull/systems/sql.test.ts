@@ -88,6 +88,10 @@ test('a query that cannot be read page by page, or that would write, is refused'
       assert.match(error.message, /contains a password|must be a URL/);
       return !error.message.includes('secret');
     });
+  for (const tls of ['ssl=1', 'ssl=TRUE', 'sslmode=require', 'ssl-mode=REQUIRED', 'ssl=true&ssl=yes']) {
+    const url = `mysql://reader@127.0.0.1:1/shop?${tls}`;
+    await assert.rejects(read('select 1', { database: url }), /ssl=true or ssl=false/, tls);
+  }
 });
 
 test('MariaDB', async (t) => {
