@@ -257,8 +257,11 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
   return `u.id = coalesce(${[...named, ...full, first].join(', ')})`;
 }
 
-/** Users of the instance who may have verified the same address; one with more signs nobody in. */
-export const MOST_SHARED = 100;
+/**
+ * Organizations in which the same address may be verified; with more, it signs in where the organization is named. One
+ * organization counts once, however many of its users have the address.
+ */
+const MOST_SHARED = 100;
 /** Since when addresses sign in: since the first migration with `addressed_at`, which was 65 before version 1.0.0. */
 const RULE_SINCE = `(select min(applied_at) from migrations where id >= 65)`;
 
@@ -266,31 +269,46 @@ function allows(user: string, name: 'userName' | 'loginName' | 'email'): string 
   return `exists (select from organizations a where a.id = ${user}.org_id and '${name}' = any(a.sign_in_names))`;
 }
 
-/** Users `h` with this verified address, and whether they are few enough to be compared. */
+/** Users `h` with this verified address. */
 function withAddress(key: string, within: string): string {
-  return `h.email_key = ${key} and h.email_verified ${within} and ${allows('h', 'email')}
-    and (select count(*) from (select from users x where x.email_key = ${key} and x.email_verified
-      limit ${MOST_SHARED + 1}) shared) <= ${MOST_SHARED}`;
+  return `h.email_key = ${key} and h.email_verified ${within}`;
+}
+
+/** Two users of an organization with this verified address: two are as ambiguous as many. */
+function twoOfOrg(key: string, org: string): string {
+  return `(select h.id, h.org_id, h.addressed_at, h.created_at from users h
+    where ${withAddress(key, `and h.org_id = ${org}`)} and ${allows('h', 'email')} limit 2)`;
 }
 
 /**
  * The id of the only user of the organization with this verified address, unless the text is an older name elsewhere.
  */
 function addressOfOrg(key: string, within: string, org: string): string {
-  return `(select min(h.id) from users h where ${withAddress(key, within)} and h.org_id = ${org}
-      and not exists (select from users n
-        where n.user_name_key = ${key} and coalesce(n.named_at, n.created_at) < ${RULE_SINCE})
+  return `(select min(h.id) from ${twoOfOrg(key, org)} h where not exists (select from users n
+        where n.user_name_key = ${key} and coalesce(n.named_at, n.created_at) < ${RULE_SINCE}) ${within}
     having count(*) = 1)`;
 }
 
-/** The id of the user who had the text first, as a bare name or as a verified address that is unique there. */
+/**
+ * The id of the user who had the text first, as a bare name or as a verified address that is unique there. Goes from
+ * organization to organization by the index, so one with many users of the address costs as much as one with two.
+ */
 function firstHolder(key: string, ofName: string, within: string): string {
-  return `(select c.id from (
+  const nextOrg = (after: string) =>
+    `select h.org_id from users h where ${withAddress(key, `${within} ${after}`)} order by h.org_id limit 1`;
+  return `(with recursive holding (org_id, n) as (
+      (select org_id, 1 from (${nextOrg('')}) first)
+      union all
+      select next.org_id, p.n + 1 from holding p, lateral (${nextOrg('and h.org_id > p.org_id')}) next
+      where p.n <= ${MOST_SHARED})
+    select c.id from (
       select h.id, h.org_id, coalesce(h.named_at, h.created_at) as since from users h
       where h.user_name_key = ${key} ${ofName}
       union all
-      select min(h.id), h.org_id, min(coalesce(h.addressed_at, greatest(h.created_at, ${RULE_SINCE}))) from users h
-      where ${withAddress(key, within)} group by h.org_id having count(*) = 1) c
+      select min(h.id), h.org_id, min(coalesce(h.addressed_at, greatest(h.created_at, ${RULE_SINCE})))
+      from holding p, lateral ${twoOfOrg(key, 'p.org_id')} h
+      where (select count(*) from holding) <= ${MOST_SHARED}
+      group by h.org_id having count(*) = 1) c
     order by c.since, c.org_id limit 1)`;
 }
 

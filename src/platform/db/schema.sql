@@ -733,7 +733,7 @@ CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
 
 CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHERE (password_hash ~~ '$source$%'::text);
 
-CREATE INDEX users_email ON public.users USING btree (email_key) WHERE (email_key IS NOT NULL);
+CREATE INDEX users_by_address ON public.users USING btree (email_key, email_verified, org_id) WHERE (email_key IS NOT NULL);
 
 CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, user_name_key) INCLUDE (org_id) WHERE (sequence >= 0);
 

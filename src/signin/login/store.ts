@@ -2,7 +2,7 @@
 import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
-import { LOGIN_NAME, MOST_SHARED, signsInWith } from '../../directory/users/store.ts';
+import { LOGIN_NAME, signsInWith } from '../../directory/users/store.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
@@ -49,13 +49,14 @@ export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginNam
   if ('userId' in tried || tried.orgId === orgId) return false;
   const key = nameKey(tried.loginName);
   if (key === nameKey(loginName)) return false;
-  const isElsewhere = 'org_id <> $2 and ($3::text[] is null or org_id = any($3))';
+  const inScope = '($3::text[] is null or org_id = any($3))';
+  // Two ranges of an index, so that many users of the organization itself are not read.
+  const hasAddress = (compare: '<' | '>') =>
+    `exists (select from users where email_key = $1 and email_verified and org_id ${compare} $2 and ${inScope})`;
   const { rows } = await db.query<{ is: boolean }>(
     prepared(
-      `select exists (select from users where user_name_key = $1 and ${isElsewhere})
-         or exists (select from (
-           select org_id from users where email_key = $1 and email_verified limit ${MOST_SHARED + 1}) shared
-           where ${isElsewhere}) as is`,
+      `select exists (select from users where user_name_key = $1 and org_id <> $2 and ${inScope})
+         or ${hasAddress('<')} or ${hasAddress('>')} as is`,
       [key, orgId, tried.orgIds ?? null],
     ),
   );

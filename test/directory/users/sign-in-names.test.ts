@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { signsInWith } from '../../../src/directory/users/store.ts';
+import { type Login, mayMeanAnother } from '../../../src/signin/login/store.ts';
 import { addClient, hiddenOf, visitor } from '../../signin/pages/visitor.ts';
 import { badFieldsOf, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 
@@ -151,6 +152,26 @@ describe('a verified address', () => {
     assert.equal((await by.post(path, { ...fields, loginName: email, password: PASSWORD })).status, 303);
   });
 
+  it('is not taken by many users of another organization who have it too', async () => {
+    const email = address();
+    const { pool } = api.deps;
+    const [mine, flooding] = [await owner(email), await owner(address())];
+    await pool.query(
+      `insert into users (id, org_id, kind, state, user_name, user_name_key, email, email_key, email_verified, sequence)
+       select $2 || n, $1, 'human', 'active', 'f' || n, 'f' || n, $3::text, lower($3::text), true, 1
+       from generate_series(1, 101) n`,
+      [flooding.orgId, unique('flood'), email],
+    );
+    assert.equal(await signedIn(email, { orgId: mine.orgId }), mine.userId);
+    assert.equal(await signedIn(email), mine.userId);
+    assert.equal(await signedIn(email, { orgId: flooding.orgId }), mine.userId, 'ambiguous there, and so nobody there');
+    // A password source of the flooding organization must not get the password of the user elsewhere.
+    const theirs = { orgId: flooding.orgId, loginName: 'f1@flood.example' } as Login;
+    assert.equal(await mayMeanAnother(pool, { loginName: email }, theirs), true);
+    await api.call('DELETE', `/v2beta/users/${mine.userId}`);
+    assert.equal(await mayMeanAnother(pool, { loginName: email }, theirs), false);
+  });
+
   it('is found by an index in a large table', async () => {
     const { pool } = api.deps;
     const { orgId } = await owner(address());
@@ -167,9 +188,18 @@ describe('a verified address', () => {
       const { rows } = await pool.query(`explain (analyze, format json) select u.id from users u where ${is}`, values);
       const plan = JSON.stringify(rows[0]);
       assert.doesNotMatch(plan, /"Seq Scan","Parent[^}]*"Relation Name":"users"/);
-      assert.match(plan, /"Index Name":"users_email"/);
+      assert.match(plan, /"Index Name":"users_by_address"/);
     }
     await pool.query(`update users set email_key = 'shared@a.example' where org_id = $1`, [orgId]);
     assert.equal(await signedIn('shared@a.example'), undefined);
+    assert.equal(await signedIn('shared@a.example', { orgId }), undefined);
+    const other = await owner('shared@a.example');
+    assert.equal(await signedIn('shared@a.example'), other.userId, 'ambiguous in the other organization alone');
+    const values: unknown[] = [];
+    const is = signsInWith('shared@a.example', (value) => `$${values.push(value)}`);
+    const text = `explain (analyze, buffers, format json) select u.id from users u where ${is}`;
+    const { rows } = await pool.query(text, values);
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+    assert.ok(plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] < 200, JSON.stringify(plan));
   });
 });

@@ -7,9 +7,9 @@ import { testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const INDEXES = {
-  '151_users_nick.sql': 'create index concurrently if not exists users_nick on users (nick_name);',
-  '152_users_gender.sql': 'create index concurrently if not exists users_gender on users (gender);',
-  '153_no_users_state.sql': 'drop index concurrently if exists users_state;',
+  '901_users_nick.sql': 'create index concurrently if not exists users_nick on users (nick_name);',
+  '902_users_gender.sql': 'create index concurrently if not exists users_gender on users (gender);',
+  '903_no_users_state.sql': 'drop index concurrently if exists users_state;',
 };
 
 test('two processes build missing indexes at once while users are written, and neither blocks the other', async (t) => {
@@ -25,7 +25,7 @@ test('two processes build missing indexes at once while users are written, and n
   const { rows } = await pool.query(`select indexname as name from pg_indexes
     where indexname in ('users_nick', 'users_gender', 'users_state') order by name`);
   assert.deepEqual(rows, [{ name: 'users_gender' }, { name: 'users_nick' }]);
-  assert.equal((await pool.query('select from migrations where id > 150 and checksum is not null')).rowCount, 3);
+  assert.equal((await pool.query('select from migrations where id > 900 and checksum is not null')).rowCount, 3);
 });
 
 const BUILDING = `select from pg_stat_activity
@@ -34,7 +34,7 @@ const BUILDING = `select from pg_stat_activity
 test('an index that a crash left incomplete is built again', async (t) => {
   const { pool } = await testDatabase();
   const text = 'create index concurrently if not exists users_listed on users (nick_name);';
-  const folder = await withMigrations(t, { '151_users_listed.sql': text });
+  const folder = await withMigrations(t, { '901_users_listed.sql': text });
   await pool.query(`update pg_index set indisvalid = false where indexrelid = 'users_listed'::regclass`);
   const oid = async () => (await pool.query(`select 'users_listed'::regclass::oid as oid`)).rows[0].oid;
   const broken = await oid();
