@@ -3,9 +3,9 @@
  * messages, or returned to the caller. A daily limit counts what a user gets without a manager, so that a user cannot
  * flood the addresses of others, and nobody can flood the user.
  *
- * Guarantee: a code is used at most once, before it expires, and each attempt is counted before the check, so parallel
- * guesses never exceed MAX_TRIES. A user has one open code per purpose, the newest; a mail whose code has ended is not
- * sent. All processes count mails together, with the user's row locked; a request that fails counts nothing.
+ * Guarantee: a code is used at most once, before it expires. It has 60 bits, so nobody guesses it, and wrong codes do not
+ * end it. A user has one open code per purpose, the newest; a mail whose code has ended is not sent. All processes count
+ * mails together, with the user's row locked; a request that fails counts nothing.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
@@ -18,9 +18,6 @@ import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox
 
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
-
-/** Attempts, right or wrong, after which a code is void. */
-const MAX_TRIES = 5;
 
 export interface Code {
   id: string;
@@ -47,18 +44,20 @@ interface Entered {
 }
 
 const IS_OPEN = `user_id = $1 and purpose = any($2::mail_kind[])
-  and used_at is null and expires_at > clock_timestamp() and tries < $3`;
+  and used_at is null and expires_at > clock_timestamp()`;
+const IS_MAILED = 'exists (select from mail_outbox m where m.user_id = c.user_id and m.code_id = c.id)';
 
-/** The user's open code that equals `entered`; every open code of these purposes loses one attempt. */
-export async function tryCode(
+/**
+ * The user's open code that equals `entered`. A wrong one ends no code, or anybody could end anybody's link: the caller
+ * counts wrong ones by where they come from.
+ */
+export async function findOpenCode(
   { db, secrets }: CodeDeps,
   { userId, entered, purposes }: Entered,
 ): Promise<Code | undefined> {
   const { rows } = await db.query<CodeRow>(
-    `update codes c set tries = tries + 1 where ${IS_OPEN}
-     returning id, purpose, generation, address,
-       exists (select from mail_outbox m where m.user_id = c.user_id and m.code_id = c.id) as mailed`,
-    [userId, purposes, MAX_TRIES],
+    `select id, purpose, generation, address, ${IS_MAILED} as mailed from codes c where ${IS_OPEN}`,
+    [userId, purposes],
   );
   const found = equalTo(entered, rows, secrets);
   if (!found) return undefined;
@@ -66,16 +65,27 @@ export async function tryCode(
   return { id, purpose, mailed, address };
 }
 
+/** How often one link leads to another. */
+const MOST_RENEWALS = 3;
+/** Ended codes of a user that are compared, the newest ones. */
+const MOST_ENDED = 500;
+
 /**
- * Whether `entered` equals an open code of the user. Costs no attempt: a page that only shows
- * something must not use up the code. Nobody guesses the 60 bits of a code by such requests.
+ * Whether `entered` was mailed to the user, however long ago: the proof that somebody reads the user's mailbox, or did.
+ * True a few times for each code, so that an old link in strange hands does not flood the user. Call it in a
+ * transaction, with the user's row locked.
  */
-export async function isOpenCode({ db, secrets }: CodeDeps, { userId, entered, purposes }: Entered): Promise<boolean> {
+export async function renewsLink({ db, secrets }: CodeDeps, { userId, entered, purposes }: Entered): Promise<boolean> {
   const { rows } = await db.query<Pick<CodeRow, 'id' | 'generation'>>(
-    `select id, generation from codes where ${IS_OPEN}`,
-    [userId, purposes, MAX_TRIES],
+    `select id, generation from codes c
+     where user_id = $1 and purpose = any($2::mail_kind[]) and tries < $3 and ${IS_MAILED}
+     order by id desc limit ${MOST_ENDED}`,
+    [userId, purposes, MOST_RENEWALS],
   );
-  return equalTo(entered, rows, secrets) !== undefined;
+  const found = equalTo(entered, rows, secrets);
+  // The column counted wrong codes once.
+  if (found) await db.query('update codes set tries = tries + 1 where id = $1', [found.id]);
+  return found !== undefined;
 }
 
 function equalTo<R extends Pick<CodeRow, 'id' | 'generation'>>(

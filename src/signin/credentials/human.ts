@@ -4,7 +4,7 @@
  * Guarantee: absent fields keep their values, and an unchanged value causes no event and no email, so a call can be
  * repeated safely.
  *
- * On crash: before the commit nothing has changed, except that a code in the request has lost one attempt.
+ * On crash: before the commit nothing has changed.
  */
 import { type Request, type Response, Router } from 'express';
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
@@ -168,7 +168,7 @@ async function prepareWriter(
   if (!next) throw required('password.password');
   const editor = caller.userId;
   if (relation === 'self' && hashedPassword) throw permissionDenied();
-  if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor }, next);
+  if (code !== undefined) return preparePasswordByCode(deps, { userId, code, editor, origin }, next);
   if (relation === 'self' && currentPassword === undefined) throw required('password.currentPassword');
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
   return preparePassword(deps, { userId, editor, current }, next);

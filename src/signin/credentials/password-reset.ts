@@ -19,7 +19,14 @@ import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
-import { ANYBODY, issueCode, MAIL_LIMIT, mailRequested } from '../../messages/mail/codes.ts';
+import {
+  ANYBODY,
+  issueCode,
+  MAIL_LIMIT,
+  mailRequested,
+  PASSWORD_CODES,
+  renewsLink,
+} from '../../messages/mail/codes.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -28,7 +35,7 @@ import { idProblem, textProblem } from '../../platform/fields.ts';
 import { type BodyLimits, badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { loggable } from '../../platform/logger.ts';
 import { authenticateIfPresent, unauthenticated } from '../authenticate.ts';
-import { type LoginDeps, originOfCall } from '../login/origin.ts';
+import { type LoginDeps, originOfCall, originOfForm } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { findLogin } from '../login/store.ts';
 import { type Changed, changedAnswer, recordRequest, requireHuman, requireVouching } from './change.ts';
@@ -72,8 +79,10 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
 async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: unknown): Promise<void> {
   const userId = pathId(req, 'userId');
   const { newPassword, verificationCode = '' } = parseBody(passwordBody, body, 'PASSWORD-INVALID');
-  const editor = callerIfAny(res)?.userId ?? userId;
-  res.json({ details: await setPasswordByCode(deps, { userId, code: verificationCode, editor }, newPassword) });
+  const caller = callerIfAny(res);
+  const origin = caller ? originOfCall(req, res) : originOfForm(req, res);
+  const holder = { userId, code: verificationCode, editor: caller?.userId ?? userId, origin };
+  res.json({ details: await setPasswordByCode(deps, holder, newPassword) });
 }
 
 async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
@@ -178,7 +187,8 @@ export async function requestPasswordReset(
   { loginName, orgId }: { loginName: string; orgId?: string | undefined },
 ): Promise<void> {
   await answerInTime(deps, async () => {
-    return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, { loginName, orgId }))?.id;
+    const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
+    return login && { userId: login.id };
   });
 }
 
@@ -186,32 +196,38 @@ export async function requestPasswordReset(
  * For the page of a link that is no longer good: emails the user a new link, if there is something left to do. Does not
  * tell the caller what happened.
  * @param ask.isToVerify the link was to verify the address, which may be verified by now
+ * @param ask.code of the link: strangers do not have it, so their requests do not count against whoever has
  */
 export async function requestNewLink(
   deps: ForgottenDeps,
-  { userId, isToVerify }: { userId: string; isToVerify: boolean },
+  ask: { userId: string; code: string; isToVerify: boolean },
 ): Promise<void> {
-  await answerInTime(deps, async () => (idProblem(userId) ? undefined : userId), isToVerify);
+  await answerInTime(deps, async () => (idProblem(ask.userId) ? undefined : ask));
 }
 
-async function answerInTime(
-  deps: ForgottenDeps,
-  find: () => Promise<string | undefined>,
-  isToVerify = false,
-): Promise<void> {
+/** A user who may get a link, and why. */
+interface LinkRequest {
+  userId: string;
+  code?: string;
+  isToVerify?: boolean;
+}
+
+async function answerInTime(deps: ForgottenDeps, find: () => Promise<LinkRequest | undefined>): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
-  const userId = await find();
-  if (userId !== undefined) {
-    void sendOnce(deps, userId, isToVerify).catch((error: unknown) => {
+  const ask = await find();
+  if (ask !== undefined) {
+    void sendOnce(deps, ask).catch((error: unknown) => {
       // The answer must not tell that the user exists and got many mails.
       if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
-      deps.logger.error({ userId, err: loggable(error) }, 'reset of a forgotten password failed');
+      deps.logger.error({ userId: ask.userId, err: loggable(error) }, 'reset of a forgotten password failed');
     });
   }
   await time;
 }
 
-function sendOnce(deps: ForgottenDeps, userId: string, isToVerify: boolean): Promise<void> {
+const LINK_CODES = ['verify_email', ...PASSWORD_CODES] as const;
+
+function sendOnce(deps: ForgottenDeps, { userId, code = '', isToVerify = false }: LinkRequest): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
     if (
@@ -223,7 +239,10 @@ function sendOnce(deps: ForgottenDeps, userId: string, isToVerify: boolean): Pro
       return;
     if (await wasMailed(db, userId, mailFor(user))) return;
     const { secrets, config } = deps;
-    await resetPassword({ db, secrets, config }, user, {}, ANYBODY);
+    const isHolder =
+      code !== '' && (await renewsLink({ db, secrets }, { userId, entered: code, purposes: LINK_CODES }));
+    const limits = isHolder ? { ...config, RATE_LIMIT_MAILS: 0 } : config;
+    await resetPassword({ db, secrets, config: limits }, user, {}, ANYBODY);
   });
 }
 

@@ -3,11 +3,9 @@
  * which set, resend the code and verify. Each route checks the caller's access to the user before it reads the body,
  * and again with the user's row locked.
  *
- * Guarantee: a code that is wrong, expired, used or out of attempts, and an unknown user, all give the same 400. A
- * change, its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL
- * user.
- *
- * On crash: before the commit, the code has lost one attempt.
+ * Guarantee: a code that is wrong, expired or used, and an unknown user, all give the same 400. Wrong codes are counted
+ * by where they come from, before the check, so that parallel guesses do not exceed the limit; they end no code. A change,
+ * its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL user.
  */
 import { type Request, type Response, Router } from 'express';
 import type { z } from 'zod';
@@ -19,17 +17,18 @@ import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
-import { type Code, isOpen, isOpenCode, PASSWORD_CODES, tryCode, useCode } from '../../messages/mail/codes.ts';
+import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type ApiError, invalidArgument } from '../../platform/errors.ts';
+import { countWithin, discount } from '../../platform/http/attempt-counts.ts';
 import { countTry } from '../../platform/http/limits.ts';
 import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { isAttempt } from '../login/attempts.ts';
-import { type LoginDeps, originOfCall } from '../login/origin.ts';
+import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { type Changed, changedAnswer, changeUser, type Delivery, requireHuman, requireVouching } from './change.ts';
 import {
@@ -121,7 +120,7 @@ function verify(
     const userId = pathId(req, 'userId');
     await accessForChange(deps.pool, caller, operation, userId);
     const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
-    res.json({ details: await work(deps, { userId, code, editor: caller.userId }) });
+    res.json({ details: await work(deps, { userId, code, editor: caller.userId, origin: originOfCall(req, res) }) });
   };
 }
 
@@ -131,6 +130,8 @@ export interface CodeHolder {
   code: string;
   /** User id of the caller; the user's own id if nobody is logged in. */
   editor: string;
+  /** Where it was entered. */
+  origin: Origin;
 }
 
 interface CodeDeps {
@@ -184,7 +185,7 @@ export async function setPasswordByCode(
 
 /**
  * The slow part of `setPasswordByCode`: checks the code and hashes. The rules for passwords are named only to holders
- * of the code, and a password that breaks them costs no attempt.
+ * of the code.
  * @throws ApiError 400 PASSWORD-POLICY, CODE-INVALID, as does the writer
  */
 export async function preparePasswordByCode(
@@ -205,22 +206,41 @@ export async function preparePasswordByCode(
   };
 }
 
-/** Whether the code can set a password; costs no attempt. */
-export function holdsPasswordCode(
+/** Whether the code can set a password. */
+export async function holdsPasswordCode(
   { pool, secrets }: CodeDeps,
   { userId, code }: Pick<CodeHolder, 'userId' | 'code'>,
 ): Promise<boolean> {
-  return isOpenCode({ db: pool, secrets }, { userId, entered: code, purposes: PASSWORD_CODES });
+  return (await findOpenCode({ db: pool, secrets }, { userId, entered: code, purposes: PASSWORD_CODES })) !== undefined;
 }
 
 /** The error id of every invalid code. */
 export const CODE_INVALID = 'CODE-INVALID';
 
-async function requireValidCode(deps: CodeDeps, holder: CodeHolder, purposes: readonly MailKind[]): Promise<Code> {
-  const { userId, code: entered } = holder;
-  const code = await tryCode({ db: deps.pool, secrets: deps.secrets }, { userId, entered, purposes });
+/** @throws ApiError 400 CODE-INVALID, 429 RATE-LIMIT */
+async function requireValidCode(
+  { pool: db, secrets }: CodeDeps,
+  { userId, code: entered, origin }: CodeHolder,
+  purposes: readonly MailKind[],
+): Promise<Code> {
+  const key = wrongCodesKey(userId, origin);
+  await countWithin(db, key, WRONG_CODES);
+  const code = await findOpenCode({ db, secrets }, { userId, entered, purposes });
   if (!code) throw codeInvalid();
+  await discount(db, key);
   return code;
+}
+
+/** Wrong codes in an hour: far from a guess at 60 bits, and more than the people of one network mistype. */
+const WRONG_CODES = {
+  limit: 100,
+  windowMs: 60 * 60_000,
+  message: 'Too many wrong codes from this network. The code is still valid; try again later.',
+};
+
+/** A program enters the codes of many users from one network, so it has a count for each of them. */
+function wrongCodesKey(userId: string, { network, through }: Origin): string {
+  return through === undefined ? `wrong codes ${network}` : `wrong codes ${through} ${userId}`;
 }
 
 function changeLocked(

@@ -55,12 +55,13 @@ ${hidden({ ...link })}${newPasswordFields(rules, problem)}
 }
 
 /**
- * Instead of a form whose link is no longer good: one button asks for a new link.
+ * Instead of a form whose link is no longer good: one button asks for a new link. The code of the old one shows that
+ * whoever asks got it by email.
  * @param action the form that the link belonged to
  */
-export function expiredPage(action: 'verify' | PasswordForm, { userId }: Pick<Link, 'userId'>): HtmlPage {
+export function expiredPage(action: 'verify' | PasswordForm, link: Link): HtmlPage {
   const more = html`<form method="post" action="new-link">
-${hidden({ userId, action })}
+${hidden({ ...link, action })}
 <button type="submit">Send a new one</button>
 </form>`;
   return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
@@ -68,7 +69,7 @@ ${hidden({ userId, action })}
 
 /** Shown for every user, known or not. */
 export function newLinkPage(): HtmlPage {
-  const more = html`<p>No email after a few minutes? Check your spam folder, or ask your administrator.</p>`;
+  const more = html`<p>No email after a few minutes? Check your spam folder, open the link of the latest email that you have, or ask your administrator.</p>`;
   return messagePage(
     'Check your email',
     'If there is something left to do, an email with a new link is on its way.',
@@ -111,7 +112,7 @@ ${backToLogin(login)}`,
 
 /** Shown for every login name, known or not. */
 export function forgotDonePage(login: string): HtmlPage {
-  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name, or ask your administrator.</p>
+  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name. There are only a few emails a day; if you have an earlier one, its link leads to a new one. Otherwise ask your administrator.</p>
 ${backToLogin(login)}`;
   return messagePage(
     'Check your email',

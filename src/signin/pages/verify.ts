@@ -5,8 +5,6 @@
  * Guarantee: a GET consumes nothing, as mail scanners follow links; a problem shows the form again with status 400 and
  * does not reveal whether the user exists. The response of `/ui/forgot` is the same, in the same time, whether or not
  * the user exists and whatever is sent. Its form needs no authorization, so it carries no token.
- *
- * On crash: a code stays valid, with one attempt less.
  */
 import { type Request, type Response, Router } from 'express';
 import { PAGE_PATHS } from '../../contract/link-templates.ts';
@@ -19,7 +17,14 @@ import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
-import { CODE_INVALID, holdsPasswordCode, setPasswordByCode, verifyEmail } from '../credentials/verification.ts';
+import {
+  CODE_INVALID,
+  type CodeHolder,
+  holdsPasswordCode,
+  setPasswordByCode,
+  verifyEmail,
+} from '../credentials/verification.ts';
+import { originOfForm } from '../login/origin.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import { nameLabel, repetitionProblem } from './forms.ts';
 import {
@@ -59,7 +64,7 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
-  const good = await accepted(link, (holder) => verifyEmail(deps, holder));
+  const good = await accepted(req, res, (holder) => verifyEmail(deps, holder));
   if (!good) return sendPage(res, 400, expiredPage('verify', link));
   sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
 }
@@ -71,7 +76,7 @@ async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Reque
   if (problem) return showForm(deps, form, link, res, problem);
   try {
     const choice = { password, changeRequired: false };
-    const good = await accepted(link, (holder) => setPasswordByCode(deps, holder, choice));
+    const good = await accepted(req, res, (holder) => setPasswordByCode(deps, holder, choice));
     sendPage(res, good ? 200 : 400, good ? DONE[form] : expiredPage(form, link));
   } catch (error) {
     if (!(error instanceof ApiError && error.id === PASSWORD_POLICY)) throw error;
@@ -81,8 +86,7 @@ async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Reque
 
 /** Answers the same for every user, as does the page for forgotten passwords. */
 async function postNewLink(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
-  const userId = text(req.body, 'userId');
-  await requestNewLink(deps, { userId, isToVerify: text(req.body, 'action') === 'verify' });
+  await requestNewLink(deps, { ...linkOf(req.body), isToVerify: text(req.body, 'action') === 'verify' });
   sendPage(res, 200, newLinkPage());
 }
 
@@ -95,10 +99,11 @@ async function showForm(deps: VerifyPageDeps, form: PasswordForm, link: Link, re
 }
 
 /** Whether the code was accepted; other errors are rethrown. */
-async function accepted(link: Link, use: (holder: Link & { editor: string }) => Promise<unknown>): Promise<boolean> {
+async function accepted(req: Request, res: Response, use: (holder: CodeHolder) => Promise<unknown>): Promise<boolean> {
+  const link = linkOf(req.body);
   if (idProblem(link.userId)) return false;
   try {
-    await use({ ...link, editor: link.userId });
+    await use({ ...link, editor: link.userId, origin: originOfForm(req, res) });
     return true;
   } catch (error) {
     if (error instanceof ApiError && error.id === CODE_INVALID) return false;

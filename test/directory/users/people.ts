@@ -125,9 +125,3 @@ export async function unsentMails(api: TestApi, userId: string): Promise<string[
   );
   return rows.map((row) => row.kind);
 }
-
-/** How many attempts were counted for a code. */
-export async function triesOf(api: TestApi, codeId: string): Promise<number> {
-  const { rows } = await api.deps.pool.query<{ tries: number }>('select tries from codes where id = $1', [codeId]);
-  return rows[0]?.tries ?? 0;
-}

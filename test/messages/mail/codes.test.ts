@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { MailKind } from '../../../src/contract/link-templates.ts';
-import { issueCode, mailCode, revokeCodes, tryCode, useCode } from '../../../src/messages/mail/codes.ts';
+import { findOpenCode, issueCode, mailCode, revokeCodes, useCode } from '../../../src/messages/mail/codes.ts';
 import { dropUnsentMails } from '../../../src/messages/mail/outbox.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
@@ -28,7 +28,7 @@ describe('codes', () => {
 
   const issue = (purpose: MailKind) => issueCode(db.pool, secrets, { userId: 'u1', purpose, codeTtlMs: HOUR });
   const look = (entered: string, purposes = ALL) =>
-    tryCode({ db: db.pool, secrets }, { userId: 'u1', entered, purposes });
+    findOpenCode({ db: db.pool, secrets }, { userId: 'u1', entered, purposes });
   async function kindsOfMails(): Promise<string[]> {
     const { rows } = await db.pool.query<{ kind: string }>('select kind from mail_outbox order by id');
     return rows.map((row) => row.kind);

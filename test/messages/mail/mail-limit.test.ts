@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { sweepMailCounts } from '../../../src/messages/mail/codes.ts';
 import { requestPasswordReset } from '../../../src/signin/credentials/password-reset.ts';
-import { addHuman, addVerified, lastMail, tokenOf, unsentMails } from '../../directory/users/people.ts';
+import { addHuman, addVerified, lastMail, mailCode, tokenOf, unsentMails } from '../../directory/users/people.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { waitFor } from '../../support/wait.ts';
 
@@ -76,6 +76,39 @@ it('strangers get a user a few resets a day, and the user may still act', async 
   assert.equal((await lastMail(api, userId)).kind, 'reset_password');
   const token = await tokenOf(api, userId);
   assert.equal((await call(userId, 'email', { email: 'b@example.com' }, token)).status, 200);
+});
+
+it('the holder of an earlier link gets a new one, however many strangers have asked for', async () => {
+  const userId = await addVerified(api, orgId, 'old horse');
+  const { pool } = api.deps;
+  const ask = async (code: string) => {
+    const body = new URLSearchParams({ userId, code, action: 'reset' });
+    const answer = await fetch(`${api.url}/ui/new-link`, { method: 'POST', body });
+    assert.equal(answer.status, 200);
+    await new Promise((done) => setTimeout(done, 100));
+    const age = `update mail_outbox set created_at = created_at - interval '2 minutes', state = 'sent' where user_id = $1`;
+    await pool.query(age, [userId]);
+    return mailsOf(userId);
+  };
+  await requestPasswordReset(api.deps, { loginName: userId });
+  await waitFor(async () => (await mailsOf(userId)) === 1, { what: 'the mail' });
+  const { code } = await lastMail(api, userId);
+  for (let i = 0; i < LIMIT + 2; i++) await ask(i % 2 === 0 ? '' : 'AAAAAAAAAAAA');
+  assert.equal(await mailsOf(userId), LIMIT);
+  await pool.query(`update codes set expires_at = now() - interval '1 day' where user_id = $1`, [userId]);
+  assert.equal(await ask(code), LIMIT + 1);
+  const newest = await lastMail(api, userId);
+  assert.notEqual(newest.code, code);
+  // An old link that somebody else has found gets few mails sent; each newer one leads on.
+  for (const expected of [2, 3, 3, 3]) assert.equal(await ask(code), LIMIT + expected);
+  assert.equal(await ask(newest.code), LIMIT + 4);
+  const { rows } = await pool.query('select requester, mails from mail_counts where user_id = $1', [userId]);
+  assert.deepEqual(rows, [{ requester: 'anybody', mails: LIMIT }]);
+  // A code that was handed out, not mailed, proves nothing; nor does the code of somebody else.
+  const handedOut = await call(userId, 'password_reset', { returnCode: {} });
+  assert.equal(await ask(handedOut.body.verificationCode), LIMIT + 4);
+  const other = await addVerified(api, orgId, 'old horse');
+  assert.equal(await ask((await mailCode(api, other, 'reset_password')).code), LIMIT + 4);
 });
 
 it('the count restarts after a day, and old counts are removed', async () => {

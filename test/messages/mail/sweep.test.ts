@@ -5,7 +5,13 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { changeState } from '../../../src/directory/users/states.ts';
 import { findUser } from '../../../src/directory/users/store.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
-import { issueCode, sweepUnusedCodes, sweepUsedCodes, tryCode, useCode } from '../../../src/messages/mail/codes.ts';
+import {
+  findOpenCode,
+  issueCode,
+  sweepUnusedCodes,
+  sweepUsedCodes,
+  useCode,
+} from '../../../src/messages/mail/codes.ts';
 import { sweepMails } from '../../../src/messages/mail/outbox.ts';
 import { recordDeliveries } from '../../../src/messages/mail/relay.ts';
 import { transaction } from '../../../src/platform/db/pool.ts';
@@ -77,7 +83,7 @@ describe('the sweep of mails and codes', () => {
     await issue('verify_email'); // revoked by the next one
     const entered = await issue('verify_email');
     await issue('reset_password');
-    const code = await tryCode({ db: db.pool, secrets }, { userId: 'u1', entered, purposes: ['verify_email'] });
+    const code = await findOpenCode({ db: db.pool, secrets }, { userId: 'u1', entered, purposes: ['verify_email'] });
     assert.ok(code && (await useCode(db.pool, code)));
     await afterDays(30);
     assert.equal(await count('codes'), 3);

@@ -12,11 +12,10 @@ import {
   lastMail,
   mailCode,
   tokenOf,
-  triesOf,
   unsentMails,
 } from '../../directory/users/people.ts';
 import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../../support/api.ts';
-import { waitFor } from '../../support/wait.ts';
+import { waiters } from '../../support/stores/locks.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -125,11 +124,11 @@ describe('setting an email address', () => {
   for (const kind of ['verify_email', 'initialise'] as const) {
     it(`never lets a code of the old address verify the new one, even one checked before the change (${kind})`, async () => {
       const userId = await addHuman(api, orgId, kind === 'initialise' ? undefined : 'old');
-      const { code, codeId } = await mailCode(api, userId, kind);
+      const { code } = await mailCode(api, userId, kind);
       const verifying = await transaction(api.deps.pool, async (db) => {
         const user = (await findUser(db, userId, 'for update')) as User;
         const answer = verify(userId, code);
-        await waitFor(async () => (await triesOf(api, codeId)) === 1, { what: 'the attempt to be counted' });
+        await waiters(api.deps.pool, 1); // for the user, after the code was found
         await changeEmail({ ...api.deps, db }, user, { email: NEW, returnCode: {} }, 'editor');
         return { answer };
       });
