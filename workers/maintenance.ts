@@ -8,9 +8,9 @@ import { eraseRound, removeRound, sweepPeppers } from '../src/imports/upkeep/ret
 import { sweepMailCounts, sweepUnusedCodes, sweepUsedCodes } from '../src/messages/mail/codes.ts';
 import { sweepMails } from '../src/messages/mail/outbox.ts';
 import type { Config } from '../src/platform/config.ts';
+import { sweepAttempts } from '../src/platform/db/counts.ts';
 import type { Db, Pool } from '../src/platform/db/pool.ts';
 import { SWEEP_ROWS } from '../src/platform/db/sweep.ts';
-import { sweepAttempts } from '../src/platform/http/attempt-counts.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { sweepDelays, sweepNetworks } from '../src/signin/login/delays.ts';
 import { sweepMachineKeys } from '../src/signin/machines/keys.ts';

@@ -172,6 +172,11 @@ const schema = z.object({
   RATE_LIMIT_LOGINS: int(0, 1_000_000).default(600),
   /** Emails and text messages that a user gets in 24 hours without a manager; 0: no limit. */
   RATE_LIMIT_MAILS: int(0, 1_000_000).default(10),
+  /**
+   * Kilobytes that one IP address may have stored in an hour while nobody has signed in: sign-ins in progress and device
+   * codes; all addresses together a hundred times as much. 0: no limit.
+   */
+  RATE_LIMIT_UNKNOWN_KB: int(0, 10_000_000).default(5000),
 
   /** Days from the check of a password until its session ends. */
   SESSION_TTL_DAYS: int(1, 3650).default(30),

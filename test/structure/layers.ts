@@ -57,6 +57,7 @@ export const SHORT: Record<string, string> = {
   'src/imports/queue/redis-add.ts': 'beside its Lua, one operation of the backend a file',
   'src/passwords/schemes/django-digest.ts': 'one hash scheme a file',
   'src/passwords/thread.ts': 'the code of a thread',
+  'src/platform/http/attempt-counts.ts': 'the store of a package, with a guarantee of its own',
   'src/signin/password-sources/http.ts': 'one protocol a file',
   'src/start/api.ts': 'the code of a process',
   'src/start/v8-options.ts': 'read by tests that compare it with package.json',

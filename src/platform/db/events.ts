@@ -1,4 +1,5 @@
 import { type RequestContext, requestContext } from '../request-context.ts';
+import { countWithin } from './counts.ts';
 import type { Db } from './pool.ts';
 
 /**
@@ -71,8 +72,22 @@ const RECORD = {
     do update set count = a.count + 1, last_at = clock_timestamp()`,
 };
 
-/** Appends one event and its audit event. Call it in the transaction that makes the change. */
+/** Changes of the own account, which need no role; the history of changes is kept for ever. */
+const OWN_CHANGES = {
+  limit: 200,
+  windowMs: 24 * 60 * 60_000,
+  message: 'Too many changes of your own account. Try again later, or ask a manager.',
+};
+
+/**
+ * Appends one event and its audit event. Call it in the transaction that makes the change.
+ * @throws ApiError 429 RATE-LIMIT for a user who changes themselves very often
+ */
 export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEvent> {
+  const { aggregateType, aggregateId, editor } = event;
+  if (aggregateType === 'user' && editor === aggregateId) {
+    await countWithin(db, `own changes ${aggregateId}`, OWN_CHANGES);
+  }
   const values = eventValues(event);
   const { rows } = await db.query<{ sequence: string; created_at: Date }>({ ...APPEND, values });
   const row = rows[0] as { sequence: string; created_at: Date };

@@ -20,11 +20,11 @@ import { accessForChange, findUser, type User } from '../../directory/users/stor
 import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
+import { countWithin, discount } from '../../platform/db/counts.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type ApiError, invalidArgument } from '../../platform/errors.ts';
-import { countWithin, discount } from '../../platform/http/attempt-counts.ts';
 import { countTry } from '../../platform/http/limits.ts';
 import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
 import { isAttempt } from '../login/attempts.ts';

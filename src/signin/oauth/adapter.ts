@@ -6,12 +6,19 @@
  * added while they are being revoked. A code is redeemed once; a second attempt revokes the grant and with it the
  * tokens of the first (RFC 6749 section 4.1.2), as does the reuse of a refresh token after its grace period.
  *
+ * What is stored while nobody has signed in is counted by network and in all (RATE_LIMIT_UNKNOWN_KB), before it is
+ * stored.
+ *
  * On crash: between two statements, the incomplete part expires unused and the client requests it again.
  */
-import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Config } from '../../platform/config.ts';
+import { countWithin } from '../../platform/db/counts.ts';
 import { sqlState } from '../../platform/db/faults.ts';
 import { type Pool, prepared } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
 import { requestContext } from '../../platform/request-context.ts';
+import { networkOf } from '../login/origin.ts';
 import { findPatToken } from './machine-tokens.ts';
 import { modelKey, rowHandle, userCodeHash } from './tokens.ts';
 
@@ -49,12 +56,18 @@ const UPSERT = `with owner as materialized (select from users where id = $4 and 
 
 const END_GRANT = `delete from oauth_models g using oauth_models m where m.id_hash = $1 and g.id_hash = m.grant_hash`;
 
+export interface AdapterDeps {
+  pool: Pool;
+  config: Pick<Config, 'RATE_LIMIT_UNKNOWN_KB'>;
+}
+
 /** @param kind the library's name of the model, such as `Session` */
-export function openAdapter(pool: Pool, kind: string): Adapter {
+export function openAdapter(deps: AdapterDeps, kind: string): Adapter {
+  const { pool } = deps;
   const read = async (condition: string, value: string | Buffer): Promise<StoredModel | undefined> =>
     (await pool.query<StoredModel>(prepared(`${FIND} and ${condition}`, [kind, value]))).rows[0];
   return {
-    upsert: (id, payload, expiresIn) => upsert(pool, kind, id, payload, expiresIn),
+    upsert: (id, payload, expiresIn) => upsert(deps, kind, id, payload, expiresIn),
     async find(id) {
       const found = await read('m.id_hash = $2', modelKey(kind, id));
       if (found) return { ...found.payload, ...(found.consumed ? { consumed: found.consumed } : {}), jti: id };
@@ -81,7 +94,7 @@ export function openAdapter(pool: Pool, kind: string): Adapter {
 }
 
 async function upsert(
-  pool: Pool,
+  { pool, config }: AdapterDeps,
   kind: string,
   id: string,
   payload: AdapterPayload,
@@ -89,13 +102,48 @@ async function upsert(
 ): Promise<undefined> {
   const { grantHash, userId, clientId, sessionUid, scope, userCodeHash } = columnsOf(kind, payload);
   const values = [modelKey(kind, id), kind, grantHash, userId, clientId, sessionUid, scope, userCodeHash];
+  const text = JSON.stringify(storable(payload));
+  if (isOfUnknown(kind, payload)) await countUnknown(pool, config.RATE_LIMIT_UNKNOWN_KB, text);
   try {
-    const all = [...values, JSON.stringify(storable(payload)), expiresIn, ...placeOf(kind)];
+    const all = [...values, text, expiresIn, ...placeOf(kind)];
     const { rowCount } = await pool.query(prepared(UPSERT, all));
     if (rowCount === 0) throw gone(kind, 'the user is not active');
   } catch (error) {
     throw sqlState(error) === '23503' ? gone(kind, 'the grant has ended') : error;
   }
+}
+
+/** Whether anybody can have the model stored, without a secret; a login in progress also by who signed in before. */
+function isOfUnknown(kind: string, payload: AdapterPayload): boolean {
+  if (kind === 'Interaction') return payload.result === undefined;
+  return (kind === 'Session' || kind === 'DeviceCode') && userOf(payload) === undefined;
+}
+
+/** What a row takes beside its payload: its columns, and its entries in the indexes. */
+const ROW_BYTES = 300;
+const HOUR_MS = 60 * 60_000;
+/** All networks together may have stored this many times as much as one. */
+const NETWORKS = 100;
+
+/** @throws OIDCProviderError 429 `temporarily_unavailable` */
+async function countUnknown(pool: Pool, limit: number, payload: string): Promise<void> {
+  if (limit === 0) return;
+  const units = Math.ceil((Buffer.byteLength(payload) + ROW_BYTES) / 1000);
+  const message = 'Too many sign-ins have been begun. Try again later.';
+  const network = networkOf(requestContext()?.address);
+  try {
+    await countWithin(pool, `unknown ${network}`, { limit, windowMs: HOUR_MS, message }, units);
+    await countWithin(pool, 'unknown everywhere', { limit: NETWORKS * limit, windowMs: HOUR_MS, message }, units);
+  } catch (error) {
+    throw error instanceof ApiError ? tooMuch(error) : error;
+  }
+}
+
+/** Not redirected to the application, which would begin again. */
+function tooMuch({ message, retryAfterS }: ApiError): Error {
+  Provider.ctx?.set('Retry-After', String(retryAfterS));
+  const error = new errors.CustomOIDCProviderError('temporarily_unavailable', message);
+  return Object.assign(error, { status: 429, statusCode: 429, allow_redirect: false });
 }
 
 /** From where, and with which program, a person uses a browser or an application. */

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
-import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { requireKnownScope, withoutAlias } from '../../contract/clients.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { keepNamedOrganization } from './account.ts';
@@ -87,6 +87,7 @@ interface Token {
  * - The library drops scopes that it does not know. A scope that names an organization is kept as a parameter.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  * - Applications written for ZITADEL request the scope of its API: it gets our name.
+ * - The library stores what a request says, of whatever length, until the user has signed in: it may say MOST_BYTES.
  * - The library refuses a device request without a known scope only when the device fetches its token, after the user
  *   has approved it. Once its client is known, we refuse it.
  *
@@ -115,7 +116,23 @@ interface Context {
   client?: object;
 }
 
+/** Of all parameters of a request together that are stored for callers whom nobody knows. */
+const MOST_BYTES = 4096;
+/** Routes at which parameters are stored. */
+const STORING: ReadonlySet<string> = new Set(['authorization', 'device_authorization', 'end_session']);
+
+/** @throws OIDCProviderError `invalid_request`, which is not redirected, as the application has made an error */
+function requireShort({ id_token_hint: hint, ...params }: Params, route: string): void {
+  // The hint of a sign-out is not stored.
+  const values = [...Object.values(params), route === 'end_session' ? undefined : hint].flat();
+  const bytes = values.reduce((sum, value) => sum + Buffer.byteLength(String(value ?? '')), 0);
+  if (bytes <= MOST_BYTES) return;
+  const error = new errors.InvalidRequest(`the parameters must have at most ${MOST_BYTES} bytes together`);
+  throw Object.assign(error, { allow_redirect: false });
+}
+
 function adapt({ ctx, route, client }: Context, params: Params): void {
+  if (STORING.has(route)) requireShort(params, route);
   if (typeof params.scope === 'string') params.scope = withoutAlias(params.scope);
   if (route === 'token') adaptGrant(ctx, params);
   else if (route === 'introspection' || route === 'revocation') hideJwt(params);

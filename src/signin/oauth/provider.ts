@@ -45,7 +45,7 @@ import { ACCESS_TOKEN, LIFETIMES, rotateRefreshToken } from './tokens.ts';
 export interface ConfigurationDeps {
   pool: Pool;
   secrets: Secrets;
-  config: Pick<Config, 'baseUrl' | 'CLI_LOGIN'>;
+  config: Pick<Config, 'baseUrl' | 'CLI_LOGIN' | 'RATE_LIMIT_UNKNOWN_KB'>;
 }
 
 /** How long the signing keys are cached before a request reads them again. */
@@ -130,7 +130,7 @@ const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'none'
  */
 export function configuration({ pool, secrets, config }: ConfigurationDeps, keys: JWK[]): Configuration {
   return {
-    adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter(pool, kind)),
+    adapter: (kind: string) => (kind === 'Client' ? openClientAdapter(pool) : openAdapter({ pool, config }, kind)),
     clients: staticClients(config, secrets),
     jwks: { keys: keys as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
@@ -255,9 +255,8 @@ export function answerFaults(provider: Provider, logger: Logger): void {
       await next();
     } catch (error) {
       // Errors outside the library's own handling, such as those of storing the session at the end.
-      tell(ctx, error, logger);
-      ctx.body = FAULT;
-      ctx.status = 500;
+      if (error instanceof errors.OIDCProviderError) refuse(ctx, error);
+      else fail(ctx, error, logger);
     }
     if (ctx.state.isUnavailable) retryLater(ctx);
   });
@@ -271,6 +270,19 @@ export function answerFaults(provider: Provider, logger: Logger): void {
       logger.debug({ requestId: idOf(ctx), error, detail }, event);
     });
   }
+}
+
+function refuse(ctx: Context, { error, error_description, statusCode }: errors.OIDCProviderError): void {
+  const out = { error, ...(error_description === undefined ? {} : { error_description }) };
+  ctx.status = statusCode;
+  ctx.body = out;
+  (ctx.res as Response).locals.errorId = error;
+}
+
+function fail(ctx: Context, error: unknown, logger: Logger): void {
+  tell(ctx, error, logger);
+  ctx.body = FAULT;
+  ctx.status = 500;
 }
 
 interface CallersError {

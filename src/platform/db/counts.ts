@@ -1,0 +1,76 @@
+/**
+ * Counts of what may happen a number of times within a window, for all processes together: attempts of an address, wrong
+ * codes, what strangers have stored, changes of the own account.
+ *
+ * Guarantee: what is counted is stored as a hash, for little longer than its window. In a transaction, a count that is
+ * rolled back has not happened.
+ * On crash: the counts remain; after a crash of the database they start at 0, as the table is not in its log.
+ */
+import { createHash } from 'node:crypto';
+import { ApiError } from '../errors.ts';
+import { type Db, prepared } from './pool.ts';
+import { sweepRows } from './sweep.ts';
+
+export interface Limit {
+  /** Units within a window. */
+  limit: number;
+  windowMs: number;
+  /** What the caller is told. */
+  message: string;
+}
+
+/**
+ * Counts, and refuses what goes beyond the limit.
+ * @param key says what is counted, and of whom
+ * @param units what this one counts for
+ * @throws ApiError 429 RATE-LIMIT
+ */
+export async function countWithin(
+  db: Db,
+  key: string,
+  { limit, windowMs, message }: Limit,
+  units: number = 1,
+): Promise<void> {
+  const { attempts, ms } = await addAttempt(db, key, windowMs, units);
+  if (attempts <= limit) return;
+  const retryAfterS = Math.max(1, Math.ceil(ms / 1000));
+  throw new ApiError('RESOURCE_EXHAUSTED', 'RATE-LIMIT', message, { retryAfterS });
+}
+
+/** Takes back one unit that `countWithin` has counted. */
+export async function discount(db: Db, key: string): Promise<void> {
+  const text = 'update attempt_counts set attempts = attempts - 1 where address = $1 and attempts > 0';
+  await db.query(prepared(text, [hashOf(key)]));
+}
+
+export interface Counted {
+  attempts: number;
+  /** Until the count starts again. */
+  ms: number;
+}
+
+const IS_OVER = 'a.ends_at <= clock_timestamp()';
+/** Far from the end of an integer, so that a flood never overflows it. */
+const MOST = 1_000_000_000;
+
+/** Adds to the count of a key. @param windowMs from the first one on */
+export async function addAttempt(db: Db, key: string, windowMs: number, units: number = 1): Promise<Counted> {
+  const text = `insert into attempt_counts as a (address, attempts, ends_at)
+    values ($1, $3, clock_timestamp() + $2 * interval '1 millisecond')
+    on conflict (address) do update set
+      attempts = case when ${IS_OVER} then excluded.attempts else least(a.attempts, ${MOST}) + excluded.attempts end,
+      ends_at = case when ${IS_OVER} then excluded.ends_at else a.ends_at end
+    returning attempts, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ms`;
+  const { rows } = await db.query<Counted>(prepared(text, [hashOf(key), windowMs, units]));
+  return rows[0] as Counted;
+}
+
+/** 64 bits, so that nobody finds an address that shares its count with another one. */
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest().readBigInt64BE().toString();
+}
+
+/** Removes one batch of counts whose window is over; returns how many. */
+export function sweepAttempts(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'attempt_counts', where: 'ends_at < now()', order: 'ends_at' });
+}
