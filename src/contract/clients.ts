@@ -23,18 +23,9 @@ export type GrantType = (typeof GRANT_TYPES)[number];
 
 /** Claims by the scope that includes them; `acr`, `iss` and so on are the library's own. */
 export const CLAIMS_BY_SCOPE = {
-  openid: ['sub', 'auth_time', 'amr'],
-  profile: [
-    'name',
-    'given_name',
-    'family_name',
-    'nickname',
-    'preferred_username',
-    'locale',
-    'gender',
-    'updated_at',
-    'urn:service:iam:user:resourceowner:id',
-  ],
+  // The organization is named without any other scope: all other claims of two users may be equal.
+  openid: ['sub', 'auth_time', 'amr', 'urn:service:iam:user:resourceowner:id'],
+  profile: ['name', 'given_name', 'family_name', 'nickname', 'preferred_username', 'locale', 'gender', 'updated_at'],
   email: ['email', 'email_verified'],
   phone: ['phone_number', 'phone_number_verified'],
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test, { after, before } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
 import {
   API_SCOPE,
   addClient,
@@ -69,13 +69,34 @@ test('userinfo returns the claims of the scopes', async () => {
     const { access_token: token } = await tokensOf(api, client, { userId: org.userId, scope });
     return (await api.call('GET', '/oidc/v1/userinfo', undefined, { token })).body;
   };
-  assert.deepEqual(await info('openid'), { sub: org.userId });
+  const always = { sub: org.userId, 'urn:service:iam:user:resourceowner:id': org.orgId };
+  assert.deepEqual(await info('openid'), always);
   assert.deepEqual(await info('openid email'), {
-    sub: org.userId,
+    ...always,
     email: 'ann@example.com',
     email_verified: true,
   });
   assert.equal((await info(`openid profile ${API_SCOPE}`)).name, 'Ann Arbor');
+});
+
+test('two users who are equal but for their organization are told apart by the claim that names it', async () => {
+  const human = {
+    userName: `${unique('twin')}@example.com`,
+    email: { email: 'twin@example.com', isEmailVerified: true },
+  };
+  const twins = [await api.setupOrg({ human }), await api.setupOrg({ human })];
+  for (const scope of ['openid email', 'openid profile email phone']) {
+    const [one, other] = await Promise.all(
+      twins.map(async ({ userId }) => {
+        const { id_token: token } = await tokensOf(api, client, { userId, scope });
+        const { iat, exp, auth_time, updated_at, at_hash, sub, ...claims } = decodeJwt(token);
+        return claims;
+      }),
+    );
+    const CLAIM = 'urn:service:iam:user:resourceowner:id';
+    assert.deepEqual({ ...one, [CLAIM]: null }, { ...other, [CLAIM]: null });
+    assert.deepEqual([one?.[CLAIM], other?.[CLAIM]], [twins[0]?.orgId, twins[1]?.orgId]);
+  }
 });
 
 test('without the API scope an access token is 401 on the API', async () => {
