@@ -1,7 +1,18 @@
 /** Human users: the fields of a new or changed person, and the operations that create and change one. */
 import { z } from 'zod';
 import { HASH_MAX, hashProblem, longestHash } from '../passwords/registry.ts';
-import { bool, eachOnce, gender, id, language, notWith, requiredText, text, textProblem } from '../platform/fields.ts';
+import {
+  bool,
+  eachOnce,
+  gender,
+  id,
+  language,
+  newUserId,
+  notWith,
+  requiredText,
+  text,
+  textProblem,
+} from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import type { Operations } from './operation.ts';
@@ -88,7 +99,7 @@ const organization = z
 
 export const newHuman = z
   .object({
-    userId: id().optional(),
+    userId: newUserId().optional(),
     username: requiredText(200).optional(),
     organization: organization.optional(),
     profile: z.object({

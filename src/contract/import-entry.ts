@@ -3,7 +3,7 @@
  * and is the source of their documentation.
  */
 import { z } from 'zod';
-import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
+import { bool, emailAddress, gender, id, language, newUserId, requiredText, text } from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { importedTotpSecret } from './credentials.ts';
 import { hashText, metadataValue } from './humans.ts';
@@ -87,7 +87,7 @@ const STATES = IMPORTED_STATES.map((state) => stateName(state));
 /** One entry of `humanUsers`. */
 export const importEntry = z.object(
   {
-    userId: id().optional(),
+    userId: newUserId().optional(),
     state: z.enum(STATES, `must be one of ${STATES.join(', ')}`).optional(),
     user: importUser,
   },

@@ -76,6 +76,18 @@ export function id() {
     .meta({ minLength: 1, maxLength: 200, ...PRINTABLE, examples: ['01930c2f-4e5b', 'auth0|60425dc4'] });
 }
 
+/** `idProblem` of a new user: the history of changes calls the service itself `system`. */
+export function userIdProblem(s: string): string | undefined {
+  return /^\s*system\s*$/i.test(s.normalize('NFKC')) ? 'must not be "system"' : idProblem(s);
+}
+
+/** The id that a caller chooses for a new user. */
+export function newUserId() {
+  return id().superRefine((s, ctx) => {
+    if (userIdProblem(s) !== idProblem(s)) ctx.addIssue({ code: 'custom', message: 'must not be "system"' });
+  });
+}
+
 // RFC 2822 section 3.4.1 addr-spec with the UTF-8 of RFC 6532: dot-atom or quoted local part, dot-atom or literal
 // domain; no comments, no folding, no obsolete forms.
 const ATEXT = "[A-Za-z0-9!#$%&'*+\\-/=?^_`{|}~\\u0080-\\u{10ffff}]+";

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { pino } from 'pino';
+import { fastPathItem } from '../../src/imports/entries/fast-path.ts';
 import { plainAddress } from '../../src/platform/text/names.ts';
-import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
+import { badFieldsOf, type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 
 let api: TestApi;
 let org: SetUp;
@@ -87,10 +88,36 @@ test('the import of one user is recorded when it is accepted', async () => {
   assert.deepEqual([event?.type, event?.org_id], ['import.single.accepted', org.orgId]);
 });
 
-test('a user whose id is "system" is not shown as the system', async () => {
+test('a new user cannot have the id of the system', async () => {
+  for (const userId of ['system', 'System', ' SYSTEM ', 'ｓystem']) {
+    const machine = { userName: unique('bot'), name: 'Bot', userId };
+    const profile = { givenName: 'A', familyName: 'B' };
+    const human = {
+      userId,
+      username: unique('ann'),
+      organization: { orgId: org.orgId },
+      profile,
+      email: { email: 'a@b' },
+    };
+    for (const answer of [
+      await api.call('POST', '/management/v1/users/machine', machine, { orgId: org.orgId }),
+      await api.call('POST', '/v2beta/users/human', human),
+    ]) {
+      assert.deepEqual([answer.status, badFieldsOf(answer)], [400, ['userId']], userId);
+    }
+    const user = { userName: unique('ann'), profile: { firstName: 'A', lastName: 'B' }, email: { email: 'a@b' } };
+    assert.equal(fastPathItem({ userId, user }, true), undefined);
+  }
+});
+
+test('an older user whose id is "system" is not shown as the system', async () => {
   const { pool } = api.deps;
-  const made = { userName: 'system', name: 'System', userId: 'system' };
-  assert.equal((await api.call('POST', '/management/v1/users/machine', made, { orgId: org.orgId })).status, 200);
+  await pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, machine_name, access_token_type, sequence)
+     select 'system', org_id, kind, state, 'system', 'system', 'System', access_token_type, sequence
+     from users where kind = 'machine' and org_id = $1 limit 1`,
+    [(await api.machine(org.orgId)) && org.orgId],
+  );
   const { token } = (await api.call('POST', '/management/v1/users/system/pats', {})).body;
   const grant = { userId: 'system', roles: ['ORG_OWNER'] };
   await api.call('POST', '/management/v1/orgs/me/members', grant, { orgId: org.orgId });

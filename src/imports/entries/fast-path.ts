@@ -2,11 +2,11 @@ import { HASH_MAX, hashProblem } from '../../passwords/registry.ts';
 import {
   displayNameOf,
   GENDERS,
-  idProblem,
   isEmailAddress,
   isLanguageTag,
   nameKey,
   textProblem,
+  userIdProblem,
 } from '../../platform/fields.ts';
 import { type PendingItem, userStateOf } from './item.ts';
 
@@ -31,7 +31,7 @@ type WithEmail = PendingItem & { email: string };
 export function fastPathItem(entry: unknown, plain: boolean): PendingItem | undefined {
   if (!isObject(entry)) return undefined;
   const { userId, user } = entry;
-  if (typeof userId !== 'string' || idProblem(userId) || !isObject(user)) return undefined;
+  if (typeof userId !== 'string' || userIdProblem(userId) || !isObject(user)) return undefined;
   const item = blank();
   item.userId = userId;
   const count = fieldsOf(entry);
