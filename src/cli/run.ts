@@ -7,7 +7,7 @@ import { text } from './options.ts';
 import { isDebugging } from './service/settings.ts';
 import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure, wrongUsage } from './terminal/failure.ts';
-import { printableLines } from './terminal/output.ts';
+import { jsonText, printable, printableLines } from './terminal/output.ts';
 import { ownVersion } from './version.ts';
 
 /**
@@ -106,8 +106,8 @@ async function endWith(parser: Argv, shell: Shell, json: boolean): Promise<ExitC
   } catch (error) {
     exitOnClosedPipe(error as Error);
     const failure = asFailure(error);
-    shell.stderr.write(json ? `${JSON.stringify(asJson(failure))}\n` : asText(failure));
-    if (isDebugging(shell.env)) shell.stderr.write(`${(error as Error).stack}\n`);
+    shell.stderr.write(json ? `${jsonText(asJson(failure))}\n` : asText(failure));
+    if (isDebugging(shell.env)) shell.stderr.write(`${printableLines(String((error as Error).stack))}\n`);
     return failure.exitCode;
   }
 }
@@ -131,7 +131,7 @@ function asJson({ message, advice, id, exitCode }: Failure): unknown {
 
 function asText({ message, advice, id }: Failure): string {
   const [first = '', ...more] = printableLines(message).split('\n');
-  const lines = [`muster: ${first}${id ? ` (${id})` : ''}`, ...more];
+  const lines = [`muster: ${first}${id ? ` (${printable(id)})` : ''}`, ...more];
   if (advice) lines.push(`  ${printableLines(advice)}`);
   return `${lines.join('\n')}\n`;
 }

@@ -5,10 +5,12 @@
  * Guarantee: to end a sign-in, the person must have signed in within the last minutes, as for every change of what
  * protects an account; the API decides. A person whose sign-in is older signs in again, and then chooses.
  */
+
 import { type Request, type Response, Router } from 'express';
 import { ApiError } from '../platform/errors.ts';
 import { hidden, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
 import { headline, notice, state, table, time } from './shell/blocks.ts';
@@ -29,7 +31,7 @@ export function accountScreens({ show, consoleUrl, config }: ScreenDeps): Router
     const { result } = await sessionOf(res).api.get<{ result: Login[] }>(loginsOf(res));
     show(req, res, {
       title: ACCOUNT.title,
-      body: accountBody({ consoleUrl, baseUrl: config.baseUrl }, result, SAID[saidOnce(res)]),
+      body: accountBody({ consoleUrl, baseUrl: config.baseUrl }, result, ownValue(SAID, saidOnce(res))),
     });
   });
   router.post('/console/account/end', async (req, res) => {

@@ -1,8 +1,10 @@
 /** The screens of the administrators of the service (IAM_OWNER), who may do everything. Only they see it. */
+
 import { type Request, type Response, Router } from 'express';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
 import { type ResultPage, userPath } from './shapes.ts';
@@ -47,7 +49,7 @@ async function showAll(
     },
     refusal,
   );
-  const done = ADMINISTRATORS.done[saidOnce(res) as keyof typeof ADMINISTRATORS.done];
+  const done = ownValue(ADMINISTRATORS.done, saidOnce(res));
   show(req, res, {
     title: ADMINISTRATORS.title,
     status: refusal?.status ?? 200,

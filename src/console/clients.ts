@@ -54,7 +54,7 @@ function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, 
 
 async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const kind = text(req.body, 'kind');
-  const { grantTypes, authMethod } = KINDS[kind in KINDS ? (kind as Kind) : 'web'];
+  const { grantTypes, authMethod } = KINDS[Object.hasOwn(KINDS, kind) ? (kind as Kind) : 'web'];
   const lines = (name: string) =>
     text(req.body, name)
       .split(/\s+/)

@@ -1,9 +1,11 @@
 /** The screens of organizations: the list, one with its members, a new one, a new machine user. */
+
 import { type Request, type Response, Router } from 'express';
 import { may, ORG_ROLES, requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
 import { type ResultPage, userPath } from './shapes.ts';
@@ -130,7 +132,7 @@ async function showOne(
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
   const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal });
-  const done = ORGS.done[saidOnce(res) as keyof typeof ORGS.done];
+  const done = ownValue(ORGS.done, saidOnce(res));
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
 

@@ -40,6 +40,20 @@ describe('users in the console', () => {
     return userId;
   }
 
+  it('say nothing after a word that only every object has as a name', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/users');
+    for (const path of [
+      pathOf(await named('Ann')),
+      `/console/organizations/${encodeURIComponent(world.org.orgId)}`,
+      '/console/account',
+    ]) {
+      for (const word of ['constructor', '__proto__', 'toString']) {
+        assert.doesNotMatch(await read(page, `${path}?done=${word}`), /native code|\[object|class="notice/, path);
+      }
+    }
+  });
+
   it('finds a user by everything that is known of them', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const userId = await named(MARKUP);

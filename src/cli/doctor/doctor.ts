@@ -2,6 +2,7 @@ import { connect, type PeerCertificate } from 'node:tls';
 import type { Diagnostics } from '../../contract/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
 import { checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
 import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
@@ -83,7 +84,7 @@ function unreachable(url: string, error: unknown): Finding {
   const code = cause?.code ?? '';
   const known = UNTRUSTED.test(code)
     ? 'This machine does not trust the issuer of its certificate: set NODE_EXTRA_CA_CERTS to its CA certificate.'
-    : ADVICE[code];
+    : ownValue(ADVICE, code);
   const advice = known ?? 'Check the URL, and that the service is running.';
   return problem('service', `${url} cannot be reached (${code || cause?.message || message})`, advice);
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '../../platform/text/names.ts';
 import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
 
 /**
@@ -157,7 +158,7 @@ function adviceFor(response: Response, id: string | undefined): string | undefin
     return 'The token is valid, but its user has no role for this: ask an owner of the organization.';
   }
   if (response.status === 429) return `Try again in ${retryAfterOf(response) ?? 1} seconds.`;
-  return id === undefined ? undefined : ADVICE[id];
+  return ownValue(ADVICE, id);
 }
 
 function retryAfterOf({ headers }: Response): number | undefined {

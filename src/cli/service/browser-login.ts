@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import * as oidc from 'openid-client';
 import { CLI_REDIRECT_URI, CLI_SCOPE } from '../../contract/own-clients.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
@@ -109,7 +110,7 @@ const ENDED: Readonly<Record<string, string>> = {
 };
 
 function explained(url: string, error: unknown): Failure {
-  const ended = error instanceof oidc.ResponseBodyError ? ENDED[error.error] : undefined;
+  const ended = error instanceof oidc.ResponseBodyError ? ownValue(ENDED, error.error) : undefined;
   if (!ended) return oauthFailure(url, 'Login failed', error);
   return new Failure(ended, { exitCode: EXIT.denied, advice: 'Run `muster login --device` again.' });
 }

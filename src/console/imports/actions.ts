@@ -2,8 +2,10 @@
  * Actions on an import. Each has a page that says in numbers what it will do; its button does it. They work without
  * JavaScript. An undo also asks for the number of the import.
  */
+
 import { field, type Problem } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
@@ -95,7 +97,7 @@ function sentences({ name, progress, preview }: ActionView): string[] {
 
 function reasons(preview: UndoPreview | undefined): Html | undefined {
   if (!preview || preview.reasons.length === 0) return undefined;
-  return list(preview.reasons.map(({ reason, users }) => `${count(users)} ${KEPT[reason] ?? reason}`));
+  return list(preview.reasons.map(({ reason, users }) => `${count(users)} ${ownValue(KEPT, reason) ?? reason}`));
 }
 
 function timeoutField({ progress, typed, problem }: ActionView): Html {

@@ -1,5 +1,7 @@
 /** The search of users: what it asks the API for, and its page. */
+
 import { type Html, html } from '../../platform/html/html.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import type { Api } from '../api.ts';
 import { type FoundUser, nameOfUser, type ResultPage, userPath } from '../shapes.ts';
 import {
@@ -114,7 +116,7 @@ function row(consoleUrl: ConsoleUrl, user: FoundUser, orgName: OrgName): Html {
 
 /** The badge of a user's state. */
 export function stateBadge({ state: name }: { state: string }): Html | undefined {
-  const shown = USER_STATES[name.replace('USER_STATE_', '')];
+  const shown = ownValue(USER_STATES, name.replace('USER_STATE_', ''));
   return shown && state(shown);
 }
 

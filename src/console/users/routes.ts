@@ -1,9 +1,11 @@
 /** The screens of users: the search, one user, and a page for each action on them. */
+
 import { type Request, type Response, Router } from 'express';
 import { covers, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import { orgNames, userFacts } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
@@ -13,16 +15,7 @@ import { saidOnce } from '../shell/errors.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
 import { findUsers, KINDS, listBody, type UserFilter } from './list.ts';
-import {
-  ACTIONS,
-  type Action,
-  type ActionName,
-  actionsFor,
-  confirmBody,
-  isAllowed,
-  oneBody,
-  type Subject,
-} from './user.ts';
+import { ACTIONS, type Action, actionsFor, confirmBody, isAllowed, oneBody, type Subject } from './user.ts';
 
 const ONE = '/console/users/:userId';
 
@@ -94,7 +87,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
       ? html`<a href="${consoleUrl(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName}</a>`
       : html`${orgName}`,
   });
-  const done = USER_ACTIONS[saidOnce(res) as ActionName]?.done;
+  const done = ownValue<{ done?: string }>(USER_ACTIONS, saidOnce(res))?.done;
   show(req, res, { title: nameOfUser(user), body: html`${notice(done)}${body}` });
 }
 

@@ -193,10 +193,11 @@ function answerProtocolErrors(server: Server, options: RefusalOptions): void {
   server.on('checkExpectation', (_req: IncomingMessage, res: ServerResponse) => respond(res, badExpect(), options));
 }
 
-/** The handler for requests that have a `Host`. The server must be created with `requireHostHeader: false`. */
+/** The handler for requests that have one `Host` (RFC 9112 section 3.2). The server must be created with `requireHostHeader: false`. */
 function requireHost(handler: RequestListener, options: RefusalOptions): RequestListener {
   return (req, res) => {
-    if (req.headers.host === undefined && req.httpVersion === '1.1') respond(res, noHost(), options);
+    const hosts = req.headersDistinct.host?.length ?? 0;
+    if (hosts > 1 || (hosts === 0 && req.httpVersion === '1.1')) respond(res, badHost(hosts), options);
     else handler(req, res);
   };
 }
@@ -224,8 +225,8 @@ function stopping(): ApiError {
   return publicError(new CutRequest());
 }
 
-function noHost(): ApiError {
-  return invalidArgument('REQUEST-MALFORMED', 'Host is required.');
+function badHost(hosts: number): ApiError {
+  return invalidArgument('REQUEST-MALFORMED', hosts === 0 ? 'Host is required.' : 'Host must be sent once.');
 }
 
 /** Whether no byte of a response to the request in progress has been sent. */

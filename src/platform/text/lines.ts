@@ -10,6 +10,11 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const NEEDS_QUOTES = /[",\r\n]/;
 /** A spreadsheet would read such a cell as a formula (OWASP, "CSV Injection"); includes the full-width forms. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * The same after what ends a cell where a spreadsheet separates cells by something else than a comma, such as in
+ * countries that write a decimal comma: it then takes quotes inside a line for text.
+ */
+const FORMULA_INSIDE = /([;|\t\r\n]["'\s]*)(?=[=+\-@＝＋－＠])/g;
 
 /**
  * Splits a stream of bytes into lines, and skips blank lines and leading whitespace.
@@ -114,8 +119,8 @@ export class Joiner {
 }
 
 /**
- * One record of CSV (RFC 4180) with its line break, safe to open in a spreadsheet: a cell that would be computed there
- * gets a leading apostrophe.
+ * One record of CSV (RFC 4180) with its line break, safe to open in a spreadsheet: what would be computed there gets
+ * an apostrophe before it.
  */
 export function csvRecord(cells: readonly (string | number)[]): string {
   return `${cells.map(cell).join(',')}\r\n`;
@@ -123,6 +128,7 @@ export function csvRecord(cells: readonly (string | number)[]): string {
 
 function cell(value: string | number): string {
   if (typeof value === 'number') return String(value);
-  const safe = FORMULA.test(value) ? `'${value}` : value;
+  const inside = value.replace(FORMULA_INSIDE, "$1'");
+  const safe = FORMULA.test(inside) ? `'${inside}` : inside;
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

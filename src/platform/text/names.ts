@@ -1,6 +1,11 @@
 import { isIP } from 'node:net';
 
-/** Names of fields, in error messages and in the two spellings of input; and the plain form of IP addresses. */
+/** Names of fields, in error messages and in the two spellings of input; tables by name; plain IP addresses. */
+
+/** The value of a key of the table itself: `constructor` and other names that every object has are none. */
+export function ownValue<T>(table: Readonly<Record<string, T>>, key: string | undefined): T | undefined {
+  return key !== undefined && Object.hasOwn(table, key) ? table[key] : undefined;
+}
 
 /** `queries[0].inUserIdsQuery.userIds` */
 export function fieldPath(path: readonly PropertyKey[]): string {

@@ -2,9 +2,11 @@
  * The pages of a login: its forms, the form to set up a second factor that the organization requires, and the page for a
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
+
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
+import { ownValue } from '../../platform/text/names.ts';
 
 /** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
 export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
@@ -122,7 +124,7 @@ const STOPS: Record<string, { title: string; message: string }> = {
 
 /** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
 export function stopPage(frame: LoginFrame, errorId: string | undefined): HtmlPage | undefined {
-  const stop = STOPS[errorId ?? ''];
+  const stop = ownValue(STOPS, errorId);
   if (!stop) return undefined;
   return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
 }

@@ -102,6 +102,8 @@ const REFUSED: [request: string, status: number, id: string, words: RegExp][] = 
   ],
   [`${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`, 400, 'REQUEST-MALFORMED', /chunks/],
   ['GET / HTTP/1.1\r\n\r\n', 400, 'REQUEST-MALFORMED', /Host/],
+  [`GET / HTTP/1.1\r\n${AUTHORITY}host: b\r\n\r\n`, 400, 'REQUEST-MALFORMED', /Host must be sent once/],
+  [`GET / HTTP/1.1\r\n${AUTHORITY}${AUTHORITY}\r\n`, 400, 'REQUEST-MALFORMED', /Host must be sent once/],
   [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${AUTHORITY}\r\n`, 431, 'REQUEST-HEADERS', /16384 bytes/],
   [`GET / HTTP/1.1\r\n${AUTHORITY}X: ${'x'.repeat(200_000)}\r\n\r\n`, 431, 'REQUEST-HEADERS', /16384 bytes/],
   [`${POST}Expect: more\r\nContent-Length: 0\r\n\r\n`, 417, 'REQUEST-EXPECT', /100-continue/],
