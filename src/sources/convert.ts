@@ -55,11 +55,12 @@ export async function openConversion(
   job: ConvertJob,
   onRead?: (file: string, bytes: number) => void,
 ): Promise<Conversion> {
-  const convert = job.source.converter(job.options);
+  job.source.converter(job.options); // throws before a file is read
   const users = job.files.filter((file) => !file.isHashes);
   if (users.length === 0) {
     throw new UsageError('Only hashes are given. Add the file of the users, which holds their names and addresses.');
   }
+  const convert = await surveyed(job, users);
   const hashes = await readHashes(job, onRead);
   return {
     async *outcomes() {
@@ -70,6 +71,18 @@ export async function openConversion(
       await hashes?.close();
     },
   };
+}
+
+/** The converter, after a first reading of the users' files for the sources that need one. */
+async function surveyed({ source, options }: ConvertJob, users: readonly FileOfSource[]): Promise<Convert> {
+  const survey = source.survey?.(options);
+  if (!survey) return source.converter(options);
+  for (const { file, layout } of users) {
+    for await (const group of file.records(layout)) {
+      for (const { value } of group) if (isFields(value)) survey.see(value);
+    }
+  }
+  return survey.converter();
 }
 
 async function readHashes(

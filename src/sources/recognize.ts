@@ -1,8 +1,8 @@
+import { mappingFor } from './mapping.ts';
 import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { ExportFormat, Fields, Format, JsonPath } from './source.ts';
-import { mappingFor } from './systems/mapped.ts';
 import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
 
 /**

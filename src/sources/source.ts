@@ -38,6 +38,13 @@ export interface HashFile {
 /** Converts one record. Created for each run, so that options are parsed once. */
 export type Convert = (record: Fields) => Person | Skipped;
 
+/** A first reading of all records, before any is converted. */
+export interface Survey {
+  see(record: Fields): void;
+  /** Called when every record was seen. @throws UsageError when the records contradict the options */
+  converter(): Convert;
+}
+
 export interface ExportFormat {
   /** The value for `--from`: lower case. */
   readonly name: string;
@@ -57,6 +64,8 @@ export interface ExportFormat {
   readonly hashConfig?: string;
   /** Lines that explain how fields of a file like this one are mapped, shown before the conversion. */
   explain?(record: Fields, options: ConvertOptions): string[];
+  /** For files whose columns mean what all of their values say; `converter` is then for single records. */
+  survey?(options: ConvertOptions): Survey;
   /** @throws UsageError only when the options are wrong */
   converter(options: ConvertOptions): Convert;
 }

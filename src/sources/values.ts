@@ -19,6 +19,48 @@ export function objectAt(record: Fields, key: string): Fields {
   return isFields(value) ? value : {};
 }
 
+/** A step of a path: a name, the place in a list, or the element of a list with a value: `[primary=true]`. */
+type PathStep = string | { key: string; value: string };
+
+const PATHS = new Map<string, readonly PathStep[]>();
+const MOST_PATHS = 1000;
+const STEP = /\[([^\]=]+)=([^\]]*)\]|\[(\d+)\]|([^.[\]]+)/g;
+
+function stepsOf(path: string): readonly PathStep[] {
+  const known = PATHS.get(path);
+  if (known) return known;
+  const steps = [...path.matchAll(STEP)].map((found) => stepOf(found));
+  if (PATHS.size >= MOST_PATHS) PATHS.clear();
+  PATHS.set(path, steps);
+  return steps;
+}
+
+function stepOf([, key, value = '', place, name = '']: RegExpExecArray): PathStep {
+  return key === undefined ? (place ?? name) : { key, value };
+}
+
+/**
+ * The value at a name, or at a path through objects and lists: `profile.mail`, `emails.0.address`,
+ * `emails[primary=true].address`. A field that has the whole path as its name comes first.
+ */
+export function valueAt(record: Fields, path: string | undefined): unknown {
+  if (path === undefined) return undefined;
+  if (Object.hasOwn(record, path)) return record[path];
+  if (!/[.[]/.test(path)) return undefined;
+  let value: unknown = record;
+  for (const step of stepsOf(path)) value = stepInto(value, step);
+  return value;
+}
+
+function stepInto(value: unknown, step: PathStep): unknown {
+  if (typeof step !== 'string') {
+    const list: unknown[] = Array.isArray(value) ? value : [];
+    return list.find((one) => isFields(one) && Object.hasOwn(one, step.key) && String(one[step.key]) === step.value);
+  }
+  if (Array.isArray(value)) return /^\d{1,6}$/.test(step) ? value[Number(step)] : undefined;
+  return isFields(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
 /** The objects of the array at a key. */
 export function objectsAt(record: Fields, key: string): Fields[] {
   const value = Object.hasOwn(record, key) ? record[key] : undefined;
@@ -34,18 +76,54 @@ export function textAt(record: Fields, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Also as German and French spreadsheets write them. */
-const TRUE = ['true', 't', '1', 'yes', 'y', 'ja', 'j', 'oui', 'wahr', 'vrai'];
-const FALSE = ['false', 'f', '0', 'no', 'n', 'nein', 'non', 'falsch', 'faux'];
+/** Words for yes and no of spreadsheets in many languages, without accents; tools write MySQL's BIT in many forms. */
+const TRUE = new Set(
+  `true t 1 1.0 -1 yes y ja j oui wahr vrai si verdadero verdadeira verdadeiro sim vero on tak prawda evet dogru ano igaz
+    da kylla waar sand sann да истина ναι はい 是 真 ✓ ✔ \x01 \\x01 b'1' 0x01 0x1 aq==`.split(/\s+/),
+);
+const FALSE = new Set(
+  `false f 0 0.0 no n nein non falsch faux nao falso falsa off nie falsz hayir yanlis nej nei nee nem hamis ne onwaar falskt
+    ei нет ложь οχι いいえ 否 假 ✗ ✘ \x00 \\x00 \\0 b'0' 0x00 0x0 aa==`.split(/\s+/),
+);
 
-/** The boolean at a key, also in its CSV forms: `true`, `TRUE`, `t`, `1`, `yes` and their opposites. */
-export function boolAt(record: Fields, key: string): boolean | undefined {
-  const value = Object.hasOwn(record, key) ? record[key] : undefined;
+/**
+ * Whether a value means yes or no, in the forms of many tools: `true`, `TRUE`, `t`, `1`, `yes`, `WAHR`, `FALSO`, a byte
+ * of MySQL's BIT as itself, `b'0'`, `0x00` or base64. Undefined for no value.
+ */
+export function flagOf(value: unknown): boolean | 'unreadable' | undefined {
   if (typeof value === 'boolean') return value;
-  const text = textAt(record, key)?.toLowerCase();
-  if (text === undefined) return undefined;
-  if (TRUE.includes(text)) return true;
-  return FALSE.includes(text) ? false : undefined;
+  if (value === undefined || value === null) return undefined;
+  if (isFields(value)) return bitOf(value);
+  if (typeof value !== 'string' && typeof value !== 'number') return 'unreadable';
+  const text = String(value).replace(/^[ \t\r\n]+|[ \t\r\n.]+$/g, '');
+  if (text === '') return String(value).trim() === '' ? undefined : 'unreadable';
+  const word = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ı', 'i').replaceAll('ł', 'l');
+  if (TRUE.has(word)) return true;
+  return FALSE.has(word) ? false : 'unreadable';
+}
+
+/** A byte as Node.js writes it in JSON: `{"type":"Buffer","data":[1]}`. */
+function bitOf({ type, data }: Fields): boolean | 'unreadable' {
+  const [bit] = type === 'Buffer' && Array.isArray(data) && data.length === 1 ? data : [];
+  if (bit === 1) return true;
+  return bit === 0 ? false : 'unreadable';
+}
+
+/** The boolean at a key, in all forms of `flagOf`; a value that cannot be read counts as absent. */
+export function boolAt(record: Fields, key: string): boolean | undefined {
+  const flag = flagOf(Object.hasOwn(record, key) ? record[key] : undefined);
+  return flag === 'unreadable' ? undefined : flag;
+}
+
+/** Remarks that Google Workspace and others add to the names of columns. */
+const REMARK = /\s*\[(?:required|read only|upload only|optional)\]/gi;
+
+/** The name of a column without case and punctuation: `Email Address [Required]` becomes `emailaddress`. */
+export function plainName(column: string): string {
+  return column
+    .replace(REMARK, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '');
 }
 
 /** The integer at a key, also if written as text. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
+import { mappingFor } from '../../src/sources/mapping.ts';
 import { formattedBeginning } from '../../src/sources/read/beginning.ts';
 import { csvRecords } from '../../src/sources/read/csv.ts';
 import { type FileOptions, openExport } from '../../src/sources/read/file.ts';
@@ -14,7 +15,6 @@ import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
 import { FileError, MAX_RECORD_BYTES, MOST_CELLS, type Records } from '../../src/sources/read/records.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import { mappingFor } from '../../src/sources/systems/mapped.ts';
 import { cpuMs } from '../support/cpu.ts';
 
 /**

@@ -30,7 +30,12 @@ const SOURCE_OPTIONS = {
     type: 'string',
     describe: "file with the parameters of all hashes, such as Firebase's hash parameters",
   },
-  map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
+  map: {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    describe: 'field=column, for --from csv and ndjson; field= leaves the field out',
+  },
   'id-prefix': {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
@@ -102,7 +107,7 @@ export async function convertOptions({
 
 function pair(given: string): [field: string, column: string] {
   const at = given.indexOf('=');
-  if (at > 0 && at < given.length - 1) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
+  if (at > 0) return [given.slice(0, at).trim(), given.slice(at + 1).trim()];
   throw wrongUsage(
     `--map must be field=column; it is "${given}".`,
     "For example, use --map email=Mail or --map 'metadata.team=Team name'.",

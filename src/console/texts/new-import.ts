@@ -1,5 +1,5 @@
 /** The texts of a new import: its steps, its files, what would happen. */
-import type { MappedField } from '../../sources/systems/mapped.ts';
+import type { MappedField } from '../../sources/mapping.ts';
 
 export const STEPS = {
   title: 'New import',
@@ -115,6 +115,7 @@ export const FIELDS: Readonly<Record<MappedField, string>> = {
   enabled: 'Enabled',
   disabled: 'Disabled',
   locked: 'Locked',
+  deleted: 'Deleted',
   hash: 'Password hash',
   password: 'Plain password',
   passwordChangeRequired: 'Must change the password',

@@ -1,5 +1,6 @@
 import type { FileKind } from '../../contract/import-results.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
+import { givenMapping, mappingFor } from '../../sources/mapping.ts';
 import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
 import { type Encoding, FileError } from '../../sources/read/records.ts';
 import {
@@ -11,7 +12,6 @@ import {
   whyUnrecognized,
 } from '../../sources/recognize.ts';
 import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
-import { givenMapping, mappingFor } from '../../sources/systems/mapped.ts';
 import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
 

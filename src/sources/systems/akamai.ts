@@ -15,6 +15,7 @@ export const akamai = tableSource({
   formats: JSON_ONLY,
   jsonPaths: [['results', '*']],
   recognizes: ['uuid', 'emailVerified', 'primaryAddress', 'givenName'],
+  states: { inactive: ['deactivateAccount'] },
   columns: {
     userId: 'uuid',
     email: 'email',
@@ -26,7 +27,6 @@ export const akamai = tableSource({
     gender: (record) => genderOf(textAt(record, 'gender')),
     phone: ['mobileNumber', 'primaryAddress.mobile', 'primaryAddress.phone'],
     phoneVerified: (record) => (textAt(record, 'mobileNumberVerified') === undefined ? undefined : true),
-    state: (record) => (textAt(record, 'deactivateAccount') === undefined ? undefined : 'inactive'),
   },
   parts: [hashOf],
   links: { list: 'profiles', provider: ['domain'], id: ['identifier'] },

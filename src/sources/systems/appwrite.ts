@@ -1,7 +1,7 @@
 import { bytesOf, type HashText, scryptText, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { jsonAt, numberAt, textAt } from '../values.ts';
-import { factorLostIf, JSON_ONLY, stateIf, tableSource } from './table.ts';
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * Appwrite: users as its API answers `GET /v1/users`, with their hashes: `password` has the form that `hash` names,
@@ -15,6 +15,7 @@ export const appwrite = tableSource({
   title: 'Appwrite',
   formats: JSON_ONLY,
   recognizes: ['$id', 'emailVerification', 'registration'],
+  states: { active: ['status'] },
   columns: {
     userId: '$id',
     email: 'email',
@@ -22,7 +23,6 @@ export const appwrite = tableSource({
     displayName: 'name',
     phone: 'phone',
     phoneVerified: 'phoneVerification',
-    state: stateIf('inactive', 'status', false),
   },
   parts: [hashOf, factorLostIf('mfa')],
   spread: ['prefs'],

@@ -28,6 +28,7 @@ export const aspnet = tableSource({
         .filter((name) => TELLING.has(name)),
     ).size >= 3,
   row: columnsOf,
+  ownStates: 'lockoutend lockoutenddateutc',
   // Columns for people's names are the project's own; these are the common ones.
   columns: {
     userId: 'id',

@@ -11,6 +11,7 @@ import {
   unsupported,
 } from '../hashes.ts';
 import type { ExportFormat, Fields, HashFile } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, isEmptyObject, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -68,6 +69,7 @@ function convert(record: Fields): Person {
   const email = textAt(user, 'email');
   const name = textAt(user, 'name');
   const { hash, notes = [] } = auth0Hash(user);
+  const { state, notes: unread } = readState(user, { inactive: ['blocked'] });
   return {
     userId: textAt(user, 'user_id'),
     userName: textAt(user, 'username'),
@@ -82,9 +84,9 @@ function convert(record: Fields): Person {
     gender: genderOf(textAt(user, 'gender')),
     phone: textAt(user, 'phone_number'),
     phoneVerified: boolAt(user, 'phone_verified'),
-    state: boolAt(user, 'blocked') === true ? 'inactive' : undefined,
+    state,
     hash,
-    ...secondFactorOf(user, notes),
+    ...secondFactorOf(user, [...unread, ...notes]),
     metadata: metadataOf(user),
     links: linksOf(user),
   };

@@ -1,5 +1,5 @@
 import { fieldNames, jsonAt, restOf, textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * authentik: users as its API answers `GET /api/v3/core/users/` (without hashes), and rows of its table
@@ -22,13 +22,13 @@ export const authentik = tableSource({
     TYPES.includes(textAt(record, 'type') ?? ''),
   skip: (record) =>
     textAt(record, 'type')?.endsWith('service_account') ? 'A service account, not a person.' : undefined,
+  states: { active: ['is_active'] },
   columns: {
     userId: 'uuid',
     userName: 'username',
     email: 'email',
     displayName: 'name',
     language: 'attributes.settings.locale',
-    state: stateIf('inactive', 'is_active', false),
     hash(record) {
       const password = textAt(record, 'password');
       // Django's mark for an unusable password.

@@ -1,6 +1,6 @@
 import type { Fields } from '../source.ts';
 import { firstBool, firstText, listAt, textAt } from '../values.ts';
-import { factorLostIf, stateIf, tableSource } from './table.ts';
+import { factorLostIf, tableSource } from './table.ts';
 
 /**
  * better-auth: rows of its table `user`, each with its rows of `account`, as JSON or CSV. The account of the provider
@@ -17,6 +17,7 @@ export const betterAuth = tableSource({
   name: 'better-auth',
   title: 'better-auth',
   recognizes: (record) => firstBool(record, VERIFIED) !== undefined && listAt(record, 'accounts').some(isAccount),
+  states: { inactive: ['banned'] },
   columns: {
     userId: 'id',
     userName: ['displayUsername', 'display_username', 'username'],
@@ -25,7 +26,6 @@ export const betterAuth = tableSource({
     displayName: 'name',
     phone: ['phoneNumber', 'phone_number'],
     phoneVerified: ['phoneNumberVerified', 'phone_number_verified'],
-    state: stateIf('inactive', 'banned'),
     hash(record) {
       const accounts = listAt(record, 'accounts');
       const credential = accounts.find((account) => firstText(account, PROVIDER) === CREDENTIAL);

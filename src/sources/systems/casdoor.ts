@@ -1,8 +1,8 @@
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
-import { fieldNames, firstBool, firstText, jsonAt, textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { fieldNames, firstText, jsonAt, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Casdoor: users of its API (`GET /api/get-users`), of an init_data file, and rows of its table `user`, as JSON or CSV.
@@ -34,8 +34,7 @@ export const casdoor = tableSource({
     const isJson = has('isForbidden') && (has('passwordType') || has('signupApplication'));
     return has('owner') && has('name') && (isJson || (has('password_type') && has('is_forbidden')));
   },
-  skip: (record) =>
-    firstBool(record, ['isDeleted', 'is_deleted']) === true ? 'The user is deleted (isDeleted).' : undefined,
+  states: { inactive: ['isForbidden', 'is_forbidden'], deleted: ['isDeleted', 'is_deleted'] },
   columns: {
     userId: 'id',
     userName: 'name',
@@ -46,7 +45,6 @@ export const casdoor = tableSource({
     displayName: ['displayName', 'display_name'],
     language: 'language',
     phone: 'phone',
-    state: stateIf('inactive', ['isForbidden', 'is_forbidden']),
   },
   parts: [passwordOf, (record) => ({ notes: firstText(record, FACTORS) === undefined ? [] : [SECOND_FACTOR_LOST] })],
   links: (record) =>

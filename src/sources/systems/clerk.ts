@@ -1,6 +1,7 @@
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -39,6 +40,7 @@ function convert(record: Fields): Person {
   const email = primaryOf(emails);
   const phone = primaryOf(phones);
   const { hash, notes = [] } = clerkHash(record);
+  const read = readState(record, { inactive: ['banned'], locked: ['locked'] });
   const totp = textAt(record, 'totp_secret');
   return {
     userId: textAt(record, 'id'),
@@ -50,12 +52,13 @@ function convert(record: Fields): Person {
     language: textAt(record, 'locale'),
     phone: phone?.value,
     phoneVerified: phone?.isVerified,
-    state: stateOf(record),
+    state: read.state,
     hash,
     totp,
     metadata: metadataOf(record, emails, phones),
     links: linksOf(record),
     notes: [
+      ...read.notes,
       ...notes,
       ...(email?.isUnlisted === true ? [PRIMARY_UNLISTED] : []),
       ...(totp === undefined && hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : []),
@@ -75,11 +78,6 @@ interface Contact {
 /** The primary contact, else the first verified one, else the first. */
 function primaryOf(contacts: readonly Contact[]): Contact | undefined {
   return contacts.find(({ isPrimary }) => isPrimary) ?? contacts.find(({ isVerified }) => isVerified) ?? contacts[0];
-}
-
-function stateOf(record: Fields): Person['state'] {
-  if (boolAt(record, 'banned') === true) return 'inactive';
-  return boolAt(record, 'locked') === true ? 'locked' : undefined;
 }
 
 const KEPT = 'external_id public_metadata private_metadata unsafe_metadata legal_accepted_at'.split(' ');

@@ -1,6 +1,7 @@
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 /**
@@ -33,6 +34,7 @@ export const cognito: ExportFormat = {
 function convert(record: Fields): Person {
   const attributes = attributesOf(record);
   const status = textAt(record, 'UserStatus');
+  const { state, notes } = readState(record, STATES);
   const isFederated = status === 'EXTERNAL_PROVIDER';
   const userName = textAt(record, 'Username') ?? textAt(record, 'cognito:username');
   return {
@@ -49,10 +51,10 @@ function convert(record: Fields): Person {
     gender: genderOf(textAt(attributes, 'gender')),
     phone: textAt(attributes, 'phone_number'),
     phoneVerified: boolAt(attributes, 'phone_number_verified'),
-    state: isShutOut(record, status) ? 'inactive' : undefined,
+    state,
     metadata: metadataOf(attributes),
     links: linksOf(attributes, isFederated ? userName : undefined),
-    notes: [...(isFederated ? [FEDERATED] : []), ...(hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : [])],
+    notes: [...notes, ...(isFederated ? [FEDERATED] : []), ...(hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : [])],
   };
 }
 
@@ -81,10 +83,21 @@ function userNameOf(name: string | undefined, isFederated: boolean, attributes: 
   return isMade ? textAt(attributes, 'preferred_username') : name;
 }
 
-/** Cognito no longer sets ARCHIVED and COMPROMISED, but older users still have them. */
-function isShutOut(record: Fields, status: string | undefined): boolean {
-  return boolAt(record, 'Enabled') === false || status === 'ARCHIVED' || status === 'COMPROMISED';
-}
+/**
+ * Cognito no longer sets ARCHIVED and COMPROMISED, but older users still have them.
+ * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_UserType.html (UserStatus)
+ */
+const WORDS = {
+  active: 'confirmed unconfirmed external_provider reset_required force_change_password unknown',
+  inactive: 'archived compromised disabled',
+};
+const STATES = {
+  active: ['Enabled'],
+  words: [
+    { field: 'UserStatus', ...WORDS },
+    { field: 'cognito:user_status', ...WORDS },
+  ],
+};
 
 function hasSecondFactor(record: Fields): boolean {
   const lists = [record.MFAOptions, record.UserMFASettingList];

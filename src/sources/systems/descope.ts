@@ -13,6 +13,8 @@ export const descope = tableSource({
   formats: JSON_ONLY,
   recognizes: (record) =>
     Array.isArray(record.loginIds) && (Object.hasOwn(record, 'verifiedEmail') || Object.hasOwn(record, 'userTenants')),
+  // A user who was invited may sign in.
+  states: { words: [{ field: 'status', active: 'enabled invited', inactive: 'disabled' }] },
   columns: {
     userId: 'userId',
     userName: userNameOf,
@@ -23,7 +25,6 @@ export const descope = tableSource({
     displayName: 'name',
     phone: 'phone',
     phoneVerified: 'verifiedPhone',
-    state: (record) => (textAt(record, 'status') === 'disabled' ? 'inactive' : undefined),
   },
   parts: [factorLostIf('TOTP')],
   dropped: `loginIds middleName status picture test createdTime modifiedTime TOTP SAML SCIM OAuth webauthn password push

@@ -3,7 +3,7 @@ import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
 import type { Fields } from '../source.ts';
 import { boolAt, textAt } from '../values.ts';
-import { isDated, tableSource, verifiedOn } from './table.ts';
+import { tableSource, verifiedOn } from './table.ts';
 
 /**
  * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
@@ -35,13 +35,9 @@ export const devise = tableSource({
     if (!has('encrypted_password') || GOTRUE.some(has)) return 0;
     return DEVISE.some(has) ? 0.95 : 0.6;
   },
-  skip: (row) =>
-    isDated(row, 'deleted_at') || isDated(row, 'discarded_at')
-      ? 'The user is deleted (deleted_at, discarded_at).'
-      : undefined,
+  states: { locked: ['locked_at'], deleted: ['deleted_at', 'discarded_at'] },
   columns: {
     emailVerified: verifiedOn('confirmed_at'),
-    state: (row, { usual }) => usual.state ?? (isDated(row, 'locked_at') ? 'locked' : undefined),
   },
   parts({ hashConfig }) {
     const isPeppered = hasPepper(hashConfig);

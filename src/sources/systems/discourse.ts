@@ -1,7 +1,7 @@
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, firstText, textAt } from '../values.ts';
-import { isDated, tableSource } from './table.ts';
+import { firstText, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Discourse: rows of the tables `users`, `user_emails` and `user_passwords`, joined, as JSON or CSV.
@@ -23,6 +23,7 @@ export const discourse = tableSource({
   },
   // The system users have negative ids.
   skip: (row) => (firstText(row, ID)?.startsWith('-') ? 'A system user of Discourse.' : undefined),
+  states: { inactiveUntil: ['suspended_till'], active: ['approved'] },
   columns: {
     userId: ID,
     userName: 'username',
@@ -31,7 +32,6 @@ export const discourse = tableSource({
     emailVerified: 'active',
     displayName: 'name',
     language: 'locale',
-    state: (row) => (isSuspended(row) || boolAt(row, 'approved') === false ? 'inactive' : undefined),
   },
   parts: [hashOf],
   dropped: `username_lower password_hash password_salt salt password_algorithm password_expired_at approved approved_at
@@ -39,10 +39,6 @@ export const discourse = tableSource({
     last_emailed_at views flag_level ip_address registration_ip_address primary normalized_email date_of_birth
     uploaded_avatar_id silenced_till`,
 });
-
-function isSuspended(row: Fields): boolean {
-  return isDated(row, 'suspended_till') && Date.parse(textAt(row, 'suspended_till') ?? '') > Date.now();
-}
 
 function hashOf(row: Fields): HashText {
   const text = textAt(row, 'password_hash');

@@ -3,7 +3,7 @@ import type { Note } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { boolAt, CONTEXT, fieldNames, isFields, parseJson, textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Django: users of `auth.User` or a custom user model, as `manage.py dumpdata` writes them, and rows of such a table.
@@ -27,6 +27,8 @@ export const django = tableSource({
   row: (record) => (isDumped(record) ? record.fields : record),
   skip: (fields, { record }) =>
     isUser(fields, isDumped(record) ? record.model : undefined) ? undefined : 'An object of another model, not a user.',
+  states: { active: ['is_active'] },
+  stateRow: (record) => (isDumped(record) ? record.fields : record),
   columns: {
     userId: (fields, { record }) => textAt(record, 'pk') ?? textAt(fields, 'id'),
     userName: 'username',
@@ -37,7 +39,6 @@ export const django = tableSource({
     displayName: ['full_name', 'name'],
     phone: ['phone_number', 'phone'],
     language: ['language', 'locale'],
-    state: stateIf('inactive', 'is_active', false),
   },
   parts: [hashOf],
   metadata: metadataOf,

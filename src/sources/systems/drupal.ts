@@ -1,7 +1,7 @@
 import { type HashText, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Drupal: rows of the table `users_field_data` (Drupal 8 and newer) or `users` (Drupal 7), as JSON or CSV. No column
@@ -15,12 +15,12 @@ export const drupal = tableSource({
   isDatabase: true,
   recognizes: ['uid', 'pass', 'mail', 'init'],
   skip: (row) => (textAt(row, 'uid') === '0' ? 'The anonymous user (uid 0).' : undefined),
+  states: { active: ['status'] },
   columns: {
     userId: 'uid',
     userName: 'name',
     email: 'mail',
     language: ['preferred_langcode', 'language', 'langcode'],
-    state: stateIf('inactive', 'status', false),
   },
   parts: [hashOf],
   dropped: `uuid pass init status access preferred_admin_langcode created changed login default_langcode theme signature

@@ -1,6 +1,7 @@
 import type { Person } from '../entry.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
+import { readState } from '../states.ts';
+import { fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 /**
  * Microsoft Entra External ID and Azure AD B2C: users as Microsoft Graph answers `GET /users`, with the property
@@ -31,6 +32,9 @@ export const entra: ExportFormat = {
   converter: () => convert,
 };
 
+// https://learn.microsoft.com/graph/api/resources/user (accountEnabled)
+const STATES = { active: ['accountEnabled'] };
+
 interface Identity {
   type: string;
   issuer: string | undefined;
@@ -38,6 +42,7 @@ interface Identity {
 }
 
 function convert(record: Fields): Person {
+  const { state, notes } = readState(record, STATES);
   const identities = objectsAt(record, 'identities').flatMap(identityOf);
   const idOf = (type: RegExp) => identities.find((one) => type.test(one.type))?.id;
   const principal = textAt(record, 'userPrincipalName');
@@ -54,7 +59,8 @@ function convert(record: Fields): Person {
     displayName: textAt(record, 'displayName'),
     language: textAt(record, 'preferredLanguage'),
     phone: textAt(record, 'mobilePhone') ?? firstOf(record.businessPhones),
-    state: boolAt(record, 'accountEnabled') === false ? 'inactive' : undefined,
+    state,
+    notes,
     // No export has a password; the files from which Microsoft's tools create users have.
     password: textAt(objectAt(record, 'passwordProfile'), 'password') ?? textAt(record, 'password'),
     links: identities.flatMap(({ type, issuer, id }) =>

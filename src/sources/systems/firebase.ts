@@ -3,6 +3,7 @@ import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -96,7 +97,7 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
   const email = textAt(record, 'email');
   const providersEmail = providers.find((provider) => provider.email !== undefined)?.email;
   if (isAnonymous(record) && providers.length === 0) return { skip: 'An anonymous user.' };
-  const notes: Note[] = [];
+  const { state, notes } = readState(record, { inactive: ['disabled'] });
   if (email === undefined && providersEmail !== undefined) notes.push(PROVIDERS_ADDRESS);
   if (hasSecondFactor(record)) notes.push(SECOND_FACTOR_LOST);
   return {
@@ -107,7 +108,7 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
     phone,
     // A number is added only after the user enters the code sent to it.
     phoneVerified: phone !== undefined,
-    state: boolAt(record, 'disabled') === true ? 'inactive' : 'active',
+    state: state ?? 'active',
     hash: hashOf(record, config, notes),
     password: emulatorPassword(record),
     metadata: {

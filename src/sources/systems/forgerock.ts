@@ -18,6 +18,7 @@ export const forgerock = tableSource({
     // Queries that name their fields leave out `accountStatus`, but never the revision.
     return has('_id') && has('userName') && has('sn') && (has('accountStatus') || has('_rev'));
   },
+  states: { words: [{ field: 'accountStatus', active: 'active', inactive: 'inactive' }] },
   columns: {
     userId: '_id',
     userName: 'userName',
@@ -27,8 +28,6 @@ export const forgerock = tableSource({
     displayName: ['displayName', 'cn'],
     language: 'preferredLanguage',
     phone: 'telephoneNumber',
-    state: (record) =>
-      (textAt(record, 'accountStatus') ?? 'active').toLowerCase() === 'active' ? undefined : 'inactive',
   },
   parts: [hashOf],
   dropped: `_rev _meta _notifications accountStatus password effectiveAssignments effectiveRoles passwordLastChangedTime

@@ -1,4 +1,4 @@
-import { factorLostIf, JSON_ONLY, stateIf, tableSource } from './table.ts';
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 /**
  * Frontegg: users as its API answers `GET /identity/resources/users/v3`. Frontegg returns no password hashes.
@@ -11,6 +11,7 @@ export const frontegg = tableSource({
   formats: JSON_ONLY,
   jsonPaths: [['items', '*']],
   recognizes: ['mfaEnrolled', 'verified', 'email', 'provider'],
+  states: { locked: ['isLocked'] },
   columns: {
     userId: 'id',
     userName: 'username',
@@ -18,7 +19,6 @@ export const frontegg = tableSource({
     emailVerified: 'verified',
     displayName: 'name',
     phone: 'phoneNumber',
-    state: stateIf('locked', 'isLocked'),
   },
   parts: [factorLostIf('mfaEnrolled')],
   spread: ['metadata'],

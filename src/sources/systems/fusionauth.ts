@@ -4,6 +4,7 @@ import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -40,6 +41,7 @@ const EXPIRY: Note = {
 
 function convert(record: Fields): Person {
   const { hash, password, notes = [] } = passwordOf(record);
+  const read = readState(record, { active: ['active'] });
   const factors = factorsOf(record);
   const email = textAt(record, 'email');
   const phone = textAt(record, 'phoneNumber') ?? textAt(record, 'mobilePhone');
@@ -58,13 +60,13 @@ function convert(record: Fields): Person {
     language: firstText(record.preferredLanguages),
     phone,
     phoneVerified: Object.hasOwn(record, 'phoneNumber') ? isVerified(record, 'phoneNumber') : undefined,
-    state: boolAt(record, 'active') === false || isExpired ? 'inactive' : undefined,
+    state: isExpired ? 'inactive' : read.state,
     hash,
     password,
     passwordChangeRequired: boolAt(record, 'passwordChangeRequired'),
     totp: factors.totp,
     metadata: metadataOf(record, phone),
-    notes: [...notes, ...factors.notes, ...(expiry !== undefined && !isExpired ? [EXPIRY] : [])],
+    notes: [...read.notes, ...notes, ...factors.notes, ...(expiry !== undefined && !isExpired ? [EXPIRY] : [])],
   };
 }
 

@@ -1,6 +1,6 @@
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Joomla: rows of the table `#__users`, as JSON or CSV.
@@ -12,6 +12,7 @@ export const joomla = tableSource({
   title: 'Joomla',
   isDatabase: true,
   recognizes: ['registerDate', 'lastvisitDate', 'block', 'password'],
+  states: { inactive: ['block'] },
   columns: {
     userId: 'id',
     userName: 'username',
@@ -20,7 +21,6 @@ export const joomla = tableSource({
     emailVerified: (row) => (['', '0', undefined].includes(textAt(row, 'activation')) ? undefined : false),
     displayName: 'name',
     language: 'params.language',
-    state: stateIf('inactive', 'block'),
     hash: 'password',
     passwordChangeRequired: 'requireReset',
   },

@@ -3,6 +3,7 @@ import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -66,6 +67,8 @@ function convert(record: Fields): Person | Skipped {
   if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
   if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: REALM_ONLY };
   const { notes, ...credentials } = credentialsOf(record);
+  const read = readState(record, { active: ['enabled'], required: ['enabled'] });
+  notes.push(...read.notes);
   const actions = actionsOf(record);
   if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);
   const attributes = objectAt(record, 'attributes');
@@ -81,7 +84,7 @@ function convert(record: Fields): Person | Skipped {
     language: firstOf(attributes, 'locale'),
     phone: firstOf(attributes, 'phoneNumber'),
     phoneVerified: firstOf(attributes, 'phoneNumberVerified')?.toLowerCase() === 'true',
-    state: boolAt(record, 'enabled') === true ? 'active' : 'inactive',
+    state: read.state ?? 'active',
     ...credentials,
     passwordChangeRequired: credentials.passwordChangeRequired || actions.includes(UPDATE_PASSWORD),
     metadata: metadataOf(record),

@@ -11,6 +11,7 @@ import {
   unsupported,
 } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -33,9 +34,14 @@ export const kratos: ExportFormat = {
   converter: () => convert,
 };
 
+// https://www.ory.com/docs/reference/api#tag/identity (Identity, state)
+const STATES = { words: [{ field: 'state', active: 'active', inactive: 'inactive' }] };
+
 function convert(record: Fields): Person {
   const traits = jsonAt(record, 'traits');
   const { notes, ...credentials } = credentialsOf(record);
+  const read = readState(record, STATES);
+  notes.push(...read.notes);
   const names = namesOf(record, traits, notes);
   const profile = profileOf(traits);
   const schema = textAt(record, 'schema_id');
@@ -43,7 +49,7 @@ function convert(record: Fields): Person {
     userId: textAt(record, 'id'),
     ...names,
     ...profile,
-    state: textAt(record, 'state') === 'inactive' ? 'inactive' : 'active',
+    state: read.state ?? 'active',
     ...credentials,
     metadata: {
       traits: traitsLeft(traits, [...Object.values(names), ...Object.values(profile)]),

@@ -16,7 +16,6 @@ export const laravel = tableSource({
   title: 'Laravel',
   hasUsualColumns: true,
   recognizes,
-  skip: (row) => (isDated(row, 'deleted_at') ? 'The user is deleted (deleted_at).' : undefined),
   columns: { emailVerified: verifiedOn('email_verified_at'), hash: 'password' },
   parts: [factorOf],
   dropped: 'email_verified_at remember_token two_factor_secret two_factor_recovery_codes two_factor_confirmed_at',

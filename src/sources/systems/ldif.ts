@@ -2,6 +2,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
+import { readState, type StateRead, type StateRules } from '../states.ts';
 import { fieldNames, numberAt, textAt } from '../values.ts';
 
 /**
@@ -37,7 +38,8 @@ function convert(entry: Fields, now: number): Person | Skipped {
   if (!isPerson(entry)) return NO_PERSON;
   if (PRESERVED.test(dn) || isTrue(entry, 'isdeleted')) return DELETED;
   const { password, hash, isLocked, notes } = passwordOf(entry);
-  const state = STAGED.test(dn) ? 'inactive' : stateOf(entry, now);
+  const read = stateOf(entry, now);
+  const state = STAGED.test(dn) ? 'inactive' : read.state;
   const hasPassword = hash !== undefined || password !== undefined;
   const userName = firstOf(entry, 'uid', 'userid', 'samaccountname');
   return {
@@ -54,7 +56,7 @@ function convert(entry: Fields, now: number): Person | Skipped {
     hash,
     passwordChangeRequired: hasPassword && mustChange(entry) ? true : undefined,
     metadata: metadataOf(withoutTaken(entry)),
-    notes,
+    notes: read.notes.length === 0 ? notes : [...read.notes, ...(notes ?? [])],
   };
 }
 
@@ -228,6 +230,12 @@ function unfold(value: string): string {
 }
 
 const DISABLED = ['nsaccountlock', 'ds-pwp-account-disabled', 'logindisabled'];
+const STATES: StateRules = {
+  inactive: [...DISABLED, 'useraccountcontrol', 'bit ACCOUNTDISABLE, or an end'],
+  locked: ['lockedbyintruder', 'bit LOCKOUT'],
+  words: [{ field: 'inetuserstatus', active: 'active', inactive: 'inactive deleted' }],
+};
+const STATE_ATTRIBUTES = [...DISABLED, 'lockedbyintruder', 'inetuserstatus'];
 // https://learn.microsoft.com/windows/win32/adschema/a-useraccountcontrol
 const UAC_DISABLED = 0x2;
 const UAC_LOCKED = 0x10;
@@ -238,15 +246,23 @@ const UAC_LOCKED = 0x10;
  * inactive: a user who cannot sign in there must not be able to sign in here.
  * @param now milliseconds since 1970
  */
-function stateOf(entry: Fields, now: number): Person['state'] {
-  const control = integerOf(entry, 'useraccountcontrol') ?? 0;
-  if (DISABLED.some((attribute) => isTrue(entry, attribute))) return 'inactive';
-  if ((control & UAC_DISABLED) !== 0 || /^(inactive|deleted)$/i.test(firstOf(entry, 'inetuserstatus') ?? '')) {
-    return 'inactive';
-  }
-  if (endOf(entry).some((end) => end <= now)) return 'inactive';
-  const isLocked = firstOf(entry, 'pwdaccountlockedtime') !== undefined || isTrue(entry, 'lockedbyintruder');
-  return isLocked || (control & UAC_LOCKED) !== 0 ? 'locked' : undefined;
+function stateOf(entry: Fields, now: number): StateRead {
+  const control = firstOf(entry, 'useraccountcontrol');
+  const bits = integerOf(entry, 'useraccountcontrol') ?? 0;
+  const values = STATE_ATTRIBUTES.map((name) => [name, firstOf(entry, name)] as const);
+  const present = Object.fromEntries(values.filter(([, value]) => value !== undefined));
+  const isUnread = control !== undefined && !/^-?\d+$/.test(control.trim());
+  const isOff = (bits & UAC_DISABLED) !== 0 || endOf(entry).some((end) => end <= now);
+  const isLocked = firstOf(entry, 'pwdaccountlockedtime') !== undefined || (bits & UAC_LOCKED) !== 0;
+  return readState(
+    {
+      ...present,
+      ...(isUnread ? { useraccountcontrol: control } : {}),
+      'bit ACCOUNTDISABLE, or an end': isOff,
+      'bit LOCKOUT': isLocked,
+    },
+    STATES,
+  );
 }
 
 const DAY_MS = 86_400_000;

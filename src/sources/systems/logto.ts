@@ -2,7 +2,7 @@ import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { firstText, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
@@ -26,6 +26,7 @@ export const logto = tableSource({
     const isOfTable = has('primary_email') && has('password_encryption_method');
     return isOfTable || (has('primaryEmail') && has('isSuspended') && has('identities'));
   },
+  states: { inactive: ['isSuspended', 'is_suspended'] },
   columns: {
     userId: 'id',
     userName: 'username',
@@ -38,7 +39,6 @@ export const logto = tableSource({
     // Logto stores numbers without the plus sign.
     phone: (record) => firstText(record, PHONE)?.replace(/^(?=[1-9])/, '+'),
     phoneVerified: (record) => (firstText(record, PHONE) === undefined ? undefined : true),
-    state: stateIf('inactive', ['isSuspended', 'is_suspended']),
     passwordChangeRequired: ['isPasswordExpired', 'is_password_expired'],
   },
   parts: [

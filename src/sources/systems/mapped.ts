@@ -1,9 +1,11 @@
 import { hashProblem } from '../../passwords/registry.ts';
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
 import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
-import { UsageError } from '../read/records.ts';
-import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
-import { boolAt, CONTEXT, isFields, objectAt, textAt } from '../values.ts';
+import { type GivenMapping, givenMapping, type MappedField, type Mapping, METADATA, mappingFor } from '../mapping.ts';
+import { openRegionCheck, type RegionCheck } from '../regions.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format, Survey } from '../source.ts';
+import { fieldsIn, looksLikeState, readState } from '../states.ts';
+import { boolAt, CONTEXT, objectAt, plainName, textAt, valueAt } from '../values.ts';
 
 /**
  * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
@@ -31,64 +33,17 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
         : mappedHash(record, mappingFor(record, given), { isGiven: isHashGiven(given) });
       return explainMapping(record, given, place);
     },
-    converter,
+    survey,
+    converter: (options) => converterOf(givenMapping(options)),
   };
 }
 
-/**
- * Common names, in lower case and without punctuation. `enabled` and similar names are not fields; they give the state.
- */
-const USUAL = {
-  userId: ['userid', 'id', 'uid', 'uuid', 'guid', 'sub', 'externalid'],
-  userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
-  email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
-  emailVerified: [
-    'emailverified',
-    'isemailverified',
-    'verifiedemail',
-    'emailaddressverified',
-    'emailverifiedat',
-    'emailconfirmed',
-    'isemailconfirmed',
-    'emailconfirmedat',
-    'verified',
-    'isverified',
-    'confirmed',
-  ],
-  firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
-  lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
-  displayName: ['displayname', 'name', 'fullname', 'cn', 'commonname'],
-  nickName: ['nickname', 'nick'],
-  language: ['language', 'preferredlanguage', 'locale', 'lang', 'langkey'],
-  gender: ['gender', 'sex'],
-  phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
-  phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
-  state: ['state', 'status', 'userstate', 'accountstatus'],
-  enabled: ['enabled', 'active', 'isactive', 'isenabled', 'activated'],
-  disabled: ['disabled', 'blocked', 'suspended', 'banned', 'isdisabled', 'isblocked', 'deactivated'],
-  locked: ['locked', 'islocked', 'lockedout'],
-  hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
-  password: ['password', 'passwd', 'pwd', 'userpassword'],
-  passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
-  totp: ['totp', 'totpsecret', 'otpsecret'],
-  orgId: ['orgid', 'organizationid', 'organisationid'],
-} as const satisfies Record<string, readonly string[]>;
-
-export type MappedField = keyof typeof USUAL;
-
-interface Mapping {
-  /** Column, or path of NDJSON such as `profile.mail`, by field. */
-  columns: Partial<Record<MappedField, string>>;
-  /** Column, or path, by metadata key. */
-  metadata: Record<string, string>;
-}
-
 /** Whether the caller named a column of plain passwords. */
-function isPlain({ columns }: Mapping): boolean {
+function isPlain({ columns }: GivenMapping): boolean {
   return columns.password !== undefined;
 }
 
-function isHashGiven({ columns }: Mapping): boolean {
+function isHashGiven({ columns }: GivenMapping): boolean {
   return columns.hash !== undefined;
 }
 
@@ -98,23 +53,9 @@ const PASSWORD_UNSAID: Note = {
     'The password column holds no known hash. Use --map password=COLUMN for plain passwords, --map hash=COLUMN for other hashes.',
 };
 
-const LOCKED = ['locked', 'lockedout', 'userstatelocked'];
-const ACTIVE = ['active', 'enabled', 'confirmed', 'initial', 'userstateactive'];
-
-const INACTIVE = [
-  'inactive',
-  'disabled',
-  'blocked',
-  'suspended',
-  'banned',
-  'deactivated',
-  'deleted',
-  'userstateinactive',
-];
-
-const STATE_UNKNOWN: Note = {
-  id: 'STATE-UNKNOWN',
-  message: 'The state is not active, inactive or locked; the user is imported as inactive.',
+const STATE_OF_ADDRESS: Note = {
+  id: 'STATE-OF-ADDRESS',
+  message: 'The column of states holds regions of addresses, and is not read as the state of the user.',
 };
 
 const GENDERS: Readonly<Record<string, Person['gender']>> = {
@@ -132,35 +73,61 @@ const GENDER_UNKNOWN: Note = {
   message: 'The gender is not female, male or diverse; it is dropped.',
 };
 
-const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
-const METADATA = 'metadata.';
-
 export const csv = mapped('csv', 'CSV of your own', ['csv']);
 
 export const ndjson = mapped('ndjson', 'NDJSON of your own', ['ndjson', 'json']);
 
-function converter(options: ConvertOptions): Convert {
+/** Finds out from the whole column whether a `state` that the caller did not map is a part of the address. */
+function survey(options: ConvertOptions): Survey {
   const given = givenMapping(options);
+  const checks = new Map<string, RegionCheck>();
+  return {
+    see(record) {
+      const guessed = given.columns.state === undefined ? Object.keys(record).filter(mayBeOfAddress) : [];
+      for (const column of guessed) {
+        const check = checks.get(column) ?? openRegionCheck(column);
+        checks.set(column, check);
+        check.see(record);
+      }
+    },
+    converter() {
+      const regions = [...checks].filter(([, check]) => check.isOfAddress()).map(([column]) => column);
+      return converterOf(given, regions);
+    },
+  };
+}
+
+function mayBeOfAddress(column: string): boolean {
+  return ['state', 'estado', 'stato'].includes(plainName(column));
+}
+
+/** @param regions columns that hold the states of addresses, although they are called like one of the user */
+function converterOf(given: GivenMapping, regions: readonly string[] = []): Convert {
   let shape = '';
-  let mapping: Mapping = given;
+  let mapping: Mapping = { ...given, states: {} };
   return (record) => {
     // Rows of one file have the same columns; lines of NDJSON may omit some.
     const next = Object.keys(record).join('\n');
-    if (next !== shape) mapping = mappingFor(record, given);
+    if (next !== shape) mapping = mappingFor(record, given, regions);
     shape = next;
-    return toPerson(record, mapping, given);
+    const person = toPerson(record, mapping, given);
+    if (!('skip' in person) && regions.some((column) => textAt(record, column) !== undefined)) {
+      person.notes = [...(person.notes ?? []), STATE_OF_ADDRESS];
+    }
+    return person;
   };
 }
 
 type Secret = Pick<Person, 'password' | 'hash'>;
 
 /** @param given the part of the mapping that the caller named */
-function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
+function toPerson(record: Fields, mapping: Mapping, given: GivenMapping): Person | Skipped {
   const { columns, metadata } = mapping;
   // Collected by field, for the functions that read values.
   const values: Fields = {};
   for (const [field, column] of Object.entries(columns)) values[field] = valueAt(record, column);
-  const notes: Note[] = [];
+  const { state, skip, notes } = readState(record, mapping.states);
+  if (skip !== undefined) return { skip };
   const text = (field: MappedField) => textAt(values, field);
   const { password, hash } = isPlain(given) ? plainPassword(values) : hashAlone();
   return {
@@ -178,7 +145,7 @@ function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
     gender: genderOf(text('gender'), notes),
     phone: text('phone'),
     phoneVerified: isVerified(values, 'phoneVerified'),
-    state: stateOf(values, notes),
+    state,
     password,
     hash,
     passwordChangeRequired: boolAt(values, 'passwordChangeRequired'),
@@ -192,15 +159,6 @@ function toPerson(record: Fields, mapping: Mapping, given: Mapping): Person {
     if (found.isUnsaid) notes.push(PASSWORD_UNSAID);
     return { hash: found.hash };
   }
-}
-
-/** The value at a column, or at a path: `profile.mail`. */
-function valueAt(record: Fields, column: string | undefined): unknown {
-  if (column === undefined) return undefined;
-  if (Object.hasOwn(record, column)) return record[column];
-  let value: unknown = record;
-  for (const name of column.split('.')) value = isFields(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return value;
 }
 
 /** A password may begin or end with a space; a hash does not. */
@@ -226,17 +184,6 @@ function genderOf(text: string | undefined, notes: Note[]): Person['gender'] {
   return gender;
 }
 
-function stateOf(values: Fields, notes: Note[]): Person['state'] {
-  const state = textAt(values, 'state')
-    ?.toLowerCase()
-    .replace(/[^a-z]/g, '');
-  if (boolAt(values, 'locked') === true || LOCKED.includes(state ?? '')) return 'locked';
-  if (boolAt(values, 'enabled') === false || boolAt(values, 'disabled') === true) return 'inactive';
-  if (state === undefined || ACTIVE.includes(state)) return undefined;
-  if (!INACTIVE.includes(state)) notes.push(STATE_UNKNOWN);
-  return 'inactive';
-}
-
 interface MappedHash {
   hash?: string;
   /** Where it was found, if not in a mapped column: `password.value`. */
@@ -250,7 +197,7 @@ interface MappedHash {
  * clearly the password's.
  * @param options isGiven: the caller named the column of hashes, so no other place is searched
  */
-function mappedHash(record: Fields, { columns }: Mapping, { isGiven }: { isGiven: boolean }): MappedHash {
+function mappedHash(record: Fields, { columns }: GivenMapping, { isGiven }: { isGiven: boolean }): MappedHash {
   const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
   const hash = textAt(values, 'hash');
   const password = textAt(values, 'password');
@@ -267,63 +214,30 @@ function isWholeHash(text: string): boolean {
   return namedHash(text) !== undefined && hashProblem(text) === undefined;
 }
 
-/** Parses `--map`. @throws UsageError when it names an unknown field */
-export function givenMapping({ map = {} }: ConvertOptions): Mapping {
-  const mapping: Mapping = { columns: {}, metadata: {} };
-  for (const [field, column] of Object.entries(map)) {
-    if (field.startsWith(METADATA) && field.length > METADATA.length) {
-      mapping.metadata[field.slice(METADATA.length)] = column;
-    } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
-    else
-      throw new UsageError(
-        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
-      );
-  }
-  return mapping;
-}
-
-/** The given mapping, completed by columns with common names. */
-export function mappingFor(record: Fields, given: Mapping): Mapping {
-  const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata)]);
-  // The first column of each plain name, as a record may have very many columns.
-  const free = new Map<string, string>();
-  for (const column of Object.keys(record)) {
-    if (taken.has(column)) continue;
-    const name = plain(column);
-    if (!free.has(name)) free.set(name, column);
-  }
-  const columns = { ...given.columns };
-  for (const field of MAPPED_FIELDS) {
-    if (columns[field] !== undefined) continue;
-    const names: readonly string[] = USUAL[field];
-    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
-    if (found !== undefined) columns[field] = found;
-  }
-  return { columns, metadata: given.metadata };
-}
-
-function plain(column: string): string {
-  return column.toLowerCase().replace(/[^a-z0-9]/g, '');
-}
-
 /**
  * Lines that list the mapped and the unmapped columns.
  * @param hashPlace where a hash was found outside mapped columns
  */
-function explainMapping(record: Fields, given: Mapping, hashPlace?: string): string[] {
-  const { columns: named, metadata } = mappingFor(record, given);
+function explainMapping(record: Fields, given: GivenMapping, hashPlace?: string): string[] {
+  const { columns: named, metadata, states } = mappingFor(record, given);
   const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
   const fields = [
     ...Object.entries(columns),
     ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),
-  ];
+  ].filter(([, column]) => column !== '');
   const pairs = fields.map(([field, column]) => `${field}=${column}`);
-  const used = fields.map(([, column]) => column?.split('.')[0]);
+  const used = fields.flatMap(([, column = '']) => [column, column.split(/[.[]/, 1)[0] as string]);
+  const moreStates = fieldsIn(states).filter((column) => !used.includes(column));
   const unused = Object.keys(record).filter(
-    (column) => column !== CONTEXT && !Object.values(columns).includes(column) && !used.includes(column),
+    (column) => column !== CONTEXT && !used.includes(column) && !moreStates.includes(column),
   );
+  const alike = unused.filter(looksLikeState);
   return [
     `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,
+    ...(moreStates.length === 0 ? [] : [`  also read for the state: ${moreStates.join(', ')}`]),
     ...(unused.length === 0 ? [] : [`  not taken: ${unused.join(', ')} (--map field=column takes them)`]),
+    ...alike.map((column) => `  warning: ${column} looks like a state of the user, and is not used (${USE_STATE})`),
   ];
 }
+
+const USE_STATE = '--map state=, enabled=, disabled=, locked= or deleted= takes it';

@@ -1,6 +1,7 @@
 import type { Note, Person } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -56,6 +57,7 @@ function convert(record: Fields): Person {
   const password = objectAt(credentials, 'password');
   const { hash, notes = [] } = oktaHash(objectAt(password, 'hash'));
   const status = textAt(user, 'status');
+  const { state, notes: unread } = readState(user, Object.hasOwn(user, 'id') ? STATES_OF_API : STATES);
   const provider = providerOf(credentials);
   const phone = keyOf(profile, 'mobilePhone', 'primaryPhone');
   const language = keyOf(profile, 'preferredLanguage', 'locale');
@@ -70,12 +72,12 @@ function convert(record: Fields): Person {
     nickName: textAt(profile, 'nickName'),
     language: textAt(profile, language),
     phone: textAt(profile, phone),
-    state: stateOf(status),
+    state,
     hash,
     password: hash === undefined ? textAt(password, 'value') : undefined,
     passwordChangeRequired: status === 'PASSWORD_EXPIRED' || status === 'RECOVERY' ? true : undefined,
     metadata: { ...rest(profile, [phone, language]), 'credentials.provider': provider },
-    notes: [...notes, ...(status === 'STAGED' ? [STAGED] : []), ...(provider ? [PASSWORD_ELSEWHERE] : [])],
+    notes: [...unread, ...notes, ...(status === 'STAGED' ? [STAGED] : []), ...(provider ? [PASSWORD_ELSEWHERE] : [])],
   };
 }
 
@@ -99,11 +101,22 @@ function isUnverified(profile: Fields, credentials: Fields): boolean {
   return primary?.status === 'UNVERIFIED';
 }
 
-/** A user is active only if they could have signed in to Okta, at least with the last mail it sent. */
-function stateOf(status: string | undefined): Person['state'] {
-  if (status === 'LOCKED_OUT') return 'locked';
-  return ['STAGED', 'SUSPENDED', 'DEPROVISIONED'].includes(status ?? '') ? 'inactive' : undefined;
-}
+/**
+ * A user is active only if they could have signed in to Okta, at least with the last mail it sent.
+ * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/ (status)
+ */
+const STATES = {
+  words: [
+    {
+      field: 'status',
+      active: 'active provisioned password_expired recovery',
+      inactive: 'staged suspended deprovisioned quarantined',
+      locked: 'locked_out',
+    },
+  ],
+};
+/** Files to create users from have neither id nor status. */
+const STATES_OF_API = { ...STATES, required: ['status'] };
 
 const TAKEN = ['login', 'email', 'firstName', 'lastName', 'displayName', 'nickName'];
 

@@ -7,8 +7,8 @@ import { tableSource } from './table.ts';
  * https://area51.phpbb.com/docs/dev/master/db/ (users)
  */
 
-/** USER_INACTIVE, and USER_IGNORE for bots and the guest. */
-const [INACTIVE, IGNORED] = ['1', '2'];
+/** USER_IGNORE, for bots and the guest. Others are USER_NORMAL (0), USER_INACTIVE (1) and USER_FOUNDER (3). */
+const IGNORED = '2';
 /** The columns that describe a person; the table has some seventy. */
 const KEPT = fieldNames(
   'user_timezone user_birthday user_jabber user_website user_from user_occ user_interests group_id',
@@ -20,12 +20,12 @@ export const phpbb = tableSource({
   isDatabase: true,
   recognizes: ['username_clean', 'user_password', 'user_email'],
   skip: (row) => (textAt(row, 'user_type') === IGNORED ? 'A bot or the guest account of phpBB.' : undefined),
+  states: { words: [{ field: 'user_type', active: '0 3', inactive: '1' }] },
   columns: {
     userId: 'user_id',
     userName: 'username',
     email: 'user_email',
     language: 'user_lang',
-    state: (row) => (textAt(row, 'user_type') === INACTIVE ? 'inactive' : undefined),
     hash: 'user_password',
   },
   metadata: (row) =>

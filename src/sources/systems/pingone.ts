@@ -1,6 +1,4 @@
-import type { Person } from '../entry.ts';
-import type { Fields } from '../source.ts';
-import { boolAt, objectAt, textAt } from '../values.ts';
+import { objectAt, textAt } from '../values.ts';
 import { JSON_ONLY, tableSource } from './table.ts';
 
 /**
@@ -17,6 +15,10 @@ export const pingone = tableSource({
     textAt(objectAt(record, 'environment'), 'id') !== undefined &&
     Object.hasOwn(record, 'username') &&
     Object.hasOwn(record, 'population'),
+  states: {
+    active: ['enabled', 'account.canAuthenticate'],
+    words: [{ field: 'account.status', active: 'ok', locked: 'locked' }],
+  },
   columns: {
     userId: 'id',
     userName: 'username',
@@ -28,16 +30,8 @@ export const pingone = tableSource({
     nickName: 'nickname',
     language: ['preferredLanguage', 'locale'],
     phone: ['mobilePhone', 'primaryPhone'],
-    state: stateOf,
   },
   dropped: `_links environment account createdAt updatedAt enabled identityProvider lastSignOn lifecycle mfaEnabled
     population verifyStatus password`,
   metadata: (record, rest) => ({ population: textAt(objectAt(record, 'population'), 'id'), ...rest }),
 });
-
-function stateOf(record: Fields): Person['state'] {
-  const account = objectAt(record, 'account');
-  if (textAt(account, 'status') === 'LOCKED') return 'locked';
-  const isOff = boolAt(record, 'enabled') === false || boolAt(account, 'canAuthenticate') === false;
-  return isOff ? 'inactive' : undefined;
-}

@@ -1,5 +1,6 @@
 import type { Note, Person } from '../entry.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 /**
@@ -27,6 +28,7 @@ export const scim: ExportFormat = {
 };
 
 function convert(record: Fields): Person {
+  const { state, notes } = readState(record, { active: ['active'] });
   const name = objectAt(record, 'name');
   const [email, phone] = [primaryOf(record, 'emails'), primaryOf(record, 'phoneNumbers')];
   return {
@@ -39,9 +41,9 @@ function convert(record: Fields): Person {
     nickName: textAt(record, 'nickName'),
     language: NEITHER_LANGUAGE.map((key) => textAt(record, key)).find((text) => text !== undefined),
     phone: phone.value,
-    state: boolAt(record, 'active') === false ? 'inactive' : undefined,
+    state,
     metadata: { externalId: textAt(record, 'externalId'), ...restOf(record, KNOWN) },
-    notes: email.count > 1 || phone.count > 1 ? [OTHER_ADDRESSES] : [],
+    notes: [...notes, ...(email.count > 1 || phone.count > 1 ? [OTHER_ADDRESSES] : [])],
   };
 }
 

@@ -2,7 +2,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Person } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, textAt } from '../values.ts';
+import { textAt } from '../values.ts';
 import { emailOrName, tableSource } from './table.ts';
 
 /**
@@ -25,10 +25,10 @@ export const spring = tableSource({
     PASSWORD.test(textAt(record, 'password') ?? '')
       ? 0.9
       : 0,
+  states: { active: ['enabled', 'account_non_expired'], unlocked: ['account_non_locked'] },
   columns: {
     // The schema of the framework has no address; many applications use it as the user name.
     email: emailOrName,
-    state: (row, { usual }) => usual.state ?? (boolAt(row, 'account_non_locked') === false ? 'locked' : undefined),
   },
   parts: [passwordOf],
   dropped: 'password enabled account_non_locked account_non_expired credentials_non_expired',

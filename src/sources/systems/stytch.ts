@@ -2,7 +2,7 @@ import type { Person } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { Fields, HashFile } from '../source.ts';
 import { boolAt, firstText, objectAt, objectsAt, textAt } from '../values.ts';
-import { stateIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 /**
  * Stytch Consumer: users as its API answers `POST /v1/users/search`, and the file of hashes from its support: a CSV with
@@ -48,6 +48,10 @@ export const stytch = tableSource({
     emails: bestOf(record, 'emails'),
     phone_numbers: bestOf(record, 'phone_numbers'),
   }),
+  states: {
+    locked: ['is_locked'],
+    words: [{ field: 'status', active: 'active pending', inactive: 'inactive', deleted: 'deleted' }],
+  },
   columns: {
     userId: 'user_id',
     email: 'emails.email',
@@ -56,7 +60,6 @@ export const stytch = tableSource({
     lastName: 'name.last_name',
     phone: 'phone_numbers.phone_number',
     phoneVerified: 'phone_numbers.verified',
-    state: stateIf('locked', 'is_locked'),
   },
   parts: [stytchHash, factorOf],
   links: { list: 'providers', provider: ['provider_type'], id: ['provider_subject'] },

@@ -2,6 +2,7 @@ import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 
 /**
@@ -64,14 +65,15 @@ interface Export {
 function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
   if (textAt(record, 'deleted_at') !== undefined) return { skip: 'A deleted user.' };
   if (boolAt(record, 'is_anonymous') === true) return { skip: 'An anonymous user.' };
-  const notes: Note[] = [];
+  const read = readState(record, { inactiveUntil: ['banned_until'] }, now);
+  const { notes } = read;
   return {
     userId: textAt(record, 'id'),
     email: textAt(record, 'email'),
     emailVerified: isEmailVerified(record),
     ...profileOf(record),
     ...phoneOf(record),
-    state: isBanned(record, now) ? 'inactive' : 'active',
+    state: read.state ?? 'active',
     hash: hashOf(record, hasHashes, notes),
     totp: totpOf(record, notes),
     metadata: {
@@ -93,15 +95,6 @@ function isEmailVerified(record: Fields): boolean | undefined {
   if ('confirmed_at' in record && textAt(record, 'phone') === undefined)
     return textAt(record, 'confirmed_at') !== undefined;
   return 'app_metadata' in record ? false : undefined;
-}
-
-/** A time that cannot be parsed may be `infinity`. A word such as `none`, or a shifted cell, is not a time. */
-function isBanned(record: Fields, now: number): boolean {
-  const until = textAt(record, 'banned_until');
-  if (until === undefined || !/^(?:[0-9]|infinity$)/i.test(until)) return false;
-  // PostgreSQL writes `2030-01-15 10:30:00.5+00`.
-  const moment = Date.parse(until.replace(' ', 'T').replace(/([+-][0-9]{2})$/, '$1:00'));
-  return Number.isNaN(moment) || moment > now;
 }
 
 const NO_HASHES: Note = {

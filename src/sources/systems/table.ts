@@ -2,6 +2,15 @@ import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import {
+  COMMON_WORDS,
+  commonRules,
+  fieldsIn,
+  joinRules,
+  looksLikeState,
+  readState,
+  type StateRules,
+} from '../states.ts';
+import {
   boolAt,
   CONTEXT,
   fieldNames,
@@ -10,6 +19,7 @@ import {
   isSecretName,
   jsonAt,
   listAt,
+  plainName,
   restOf,
   textAt,
 } from '../values.ts';
@@ -36,7 +46,7 @@ export interface Around {
 type Read<T> = (row: Fields, around: Around) => T;
 /** A column, or a path of JSON such as `name.given`; of several, the first that has a value; or a function. */
 type Column<T> = string | readonly string[] | Read<T>;
-type Columns = { [Field in Exclude<keyof Person, 'metadata' | 'links' | 'notes'>]?: Column<Person[Field]> };
+type Columns = { [Field in Exclude<keyof Person, 'metadata' | 'links' | 'notes' | 'state'>]?: Column<Person[Field]> };
 
 /** A column that lists the user's accounts at providers, and the columns of each account. */
 interface Accounts {
@@ -57,8 +67,14 @@ export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'ex
   readonly hasUsualColumns?: boolean;
   /** Prepares a record, for tables whose columns have no fixed names. */
   readonly row?: (record: Fields) => Fields;
+  /** Where the states are, if not in the record itself. */
+  readonly stateRow?: (record: Fields) => Fields;
   /** The reason why a record is no user to import. */
   readonly skip?: Read<string | undefined>;
+  /** Fields of the record that say whether the user may sign in; fields with common names are read besides. */
+  readonly states?: StateRules;
+  /** Fields with common names of a state that `parts` reads, in plain spelling, separated by blanks. */
+  readonly ownStates?: string;
   readonly columns: Columns;
   /** What needs several columns, such as a hash with its salt; notes of all parts are collected. */
   readonly parts?: readonly Read<Partial<Person>>[] | ((options: ConvertOptions) => readonly Read<Partial<Person>>[]);
@@ -88,20 +104,25 @@ export function tableSource(table: Table): ExportFormat {
           ? recognizes(record, format)
           : recognizes.every((column) => Object.hasOwn(record, column)),
       ),
+    explain: (record) => unreadStates(table, record),
     converter: (options) => converterOf(table, options),
   };
 }
 
 function converterOf(table: Table, options: ConvertOptions): Convert {
   const { hasUsualColumns = false, isDatabase = hasUsualColumns, links, spread = [] } = table;
+  const { stateRow = (record: Fields) => record } = table;
   const { row: rowOf = isDatabase ? filledCells : (record: Fields) => record } = table;
   const parts = typeof table.parts === 'function' ? table.parts(options) : (table.parts ?? []);
   const known = knownColumns(table);
   const readers = readersOf(table.columns);
+  const rulesFor = rulesOf(table, known);
+  const now = Date.now();
   return (record) => {
     const row = rowOf(record);
     const around = { record, usual: hasUsualColumns ? usualColumns(row) : {} };
-    const skip = table.skip?.(row, around);
+    const read = readState(stateRow(record), rulesFor(stateRow(record)), now);
+    const skip = table.skip?.(row, around) ?? read.skip;
     if (skip !== undefined) return { skip };
     const made = parts.map((part) => part(row, around));
     const rest = isDatabase ? otherColumns(row, known) : restOf(row, known);
@@ -109,9 +130,53 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     return Object.assign({}, around.usual, fieldsOf(row, readers, around), ...made, linked && { links: linked }, {
       metadata:
         table.metadata?.(row, rest, around) ?? Object.assign({}, ...spread.map((column) => jsonAt(row, column)), rest),
-      notes: made.flatMap(({ notes = [] }) => notes),
+      notes: [...read.notes, ...made.flatMap(({ notes = [] }) => notes)],
+      ...stateOf([read.state, ...made.map(({ state }) => state)]),
     });
   };
+}
+
+/**
+ * The fields of a record that say whether the user may sign in: the table's, those with common names that it does not
+ * read as something else, and for a table with the usual columns a state in words.
+ */
+function rulesOf(table: Table, known: ReadonlySet<string>): (row: Fields) => StateRules {
+  const { states = {}, ownStates = '', hasUsualColumns = false } = table;
+  const own = new Set(fieldsIn(states));
+  const read = fieldNames(ownStates);
+  let shape = '';
+  let rules = states;
+  return (row) => {
+    const names = Object.keys(row);
+    const next = names.join('\n');
+    if (next === shape) return rules;
+    shape = next;
+    const others = names.filter((name) => !known.has(name) && !own.has(name) && !read.has(plainName(name)));
+    const words = hasUsualColumns && !own.has('status') && names.includes('status') ? [USUAL_WORDS] : [];
+    rules = joinRules(states, { ...commonRules(others), words });
+    return rules;
+  };
+}
+
+/** Warns of fields that look like a state and are not read as one. */
+function unreadStates(table: Table, record: Fields): string[] {
+  const { stateRow = (row: Fields) => row } = table;
+  const row = stateRow(record);
+  const known = knownColumns(table);
+  const read = fieldsIn(rulesOf(table, known)(row)).map((field) => field.split('.', 1)[0]);
+  const own = fieldNames(table.ownStates ?? '');
+  const unread = Object.keys(row).filter(
+    (name) => looksLikeState(name) && !read.includes(name) && !known.has(name) && !own.has(plainName(name)),
+  );
+  return unread.map((name) => `  warning: ${name} looks like a state of the user, and is not used`);
+}
+
+const USUAL_WORDS = { field: 'status', ...COMMON_WORDS };
+
+/** The strictest of the states, if there is one: whoever is inactive stays so, whatever else is said of them. */
+function stateOf(states: readonly Person['state'][]): Pick<Person, 'state'> {
+  const state = (['inactive', 'locked'] as const).find((one) => states.includes(one));
+  return state === undefined ? {} : { state };
 }
 
 function knownColumns({ columns, links, spread = [], dropped = '' }: Table): ReadonlySet<string> {
@@ -165,12 +230,6 @@ function linksOf(row: Fields, { list, provider, id, own }: Accounts): ProviderLi
   });
 }
 
-/** A state that the user has if one of these columns is `value`. */
-export function stateIf(state: 'inactive' | 'locked', columns: string | readonly string[], value = true) {
-  const names = [columns].flat();
-  return (row: Fields): Person['state'] => (firstBool(row, names) === value ? state : undefined);
-}
-
 /** A user with `true` in one of these columns has a second factor that the export does not hold. */
 export function factorLostIf(...columns: string[]): Read<Partial<Person>> {
   return (row) => ({ notes: firstBool(row, columns) === true ? [SECOND_FACTOR_LOST] : [] });
@@ -213,8 +272,6 @@ const USUAL = {
   language: ['locale', 'language', 'preferred_language'],
   phone: ['phone', 'phone_number', 'mobile', 'mobile_number', 'telephone'],
 } as const;
-const ACTIVE = ['active', 'is_active', 'enabled', 'is_enabled'];
-const BLOCKED = ['blocked', 'banned', 'suspended', 'disabled', 'deactivated'];
 const PHONE_VERIFIED = ['phone_verified_at', 'phone_confirmed_at'];
 const PROVIDER_IDS = ['uid', 'provider_id', 'provider_user_id'];
 /** Columns such as `google_id`. */
@@ -241,18 +298,8 @@ function usualColumns(row: Fields): Person {
   return {
     ...fieldsOf(row, USUAL_READERS, { record: row, usual: {} }),
     phoneVerified: phoneDate === undefined ? undefined : isDated(row, phoneDate),
-    state: isBlocked(row) ? 'inactive' : undefined,
     links: usualLinks(row),
   };
-}
-
-/** Frameworks have no column for this state; applications have many. */
-function isBlocked(row: Fields): boolean {
-  return (
-    ACTIVE.some((column) => boolAt(row, column) === false) ||
-    BLOCKED.some((word) => boolAt(row, word) || boolAt(row, `is_${word}`) || isDated(row, `${word}_at`)) ||
-    ['inactive', ...BLOCKED].includes(textAt(row, 'status')?.toLowerCase() ?? '')
-  );
 }
 
 function usualLinks(row: Fields): ProviderLink[] {

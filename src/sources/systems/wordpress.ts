@@ -1,7 +1,7 @@
 import type { Person } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, isSecretName, numberAt, objectsAt, textAt } from '../values.ts';
+import { isSecretName, objectsAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 /**
@@ -12,15 +12,17 @@ import { tableSource } from './table.ts';
  * https://developer.wordpress.org/reference/functions/get_user_meta/
  */
 
-/** BuddyPress' states for spammers and accounts that are not activated; WordPress itself does not use the column. */
-const BUDDYPRESS_BLOCKED = [1, 2];
-
 export const wordpress = tableSource({
   name: 'wordpress',
   title: 'WordPress',
   recognizes,
   row: metaOf,
-  skip: (row) => (boolAt(row, 'deleted') === true ? 'The user is deleted (deleted = 1).' : undefined),
+  states: {
+    inactive: ['spam'],
+    deleted: ['deleted'],
+    // BuddyPress' states for spammers and accounts that are not activated; WordPress itself does not use the column.
+    words: [{ field: 'user_status', active: '0', inactive: '1 2' }],
+  },
   columns: {
     userId: 'ID',
     userName: 'user_login',
@@ -31,7 +33,6 @@ export const wordpress = tableSource({
     nickName: 'nickname',
     language: 'locale',
     phone: 'billing_phone',
-    state: (row) => (isBlocked(row) ? 'inactive' : undefined),
   },
   parts: [hashOf, factorOf],
   metadata: (row, _rest, { record }) => ({
@@ -52,10 +53,6 @@ function recognizes(record: Fields): number {
 function metaOf(record: Fields): Fields {
   const listed = objectsAt(record, 'meta').map((entry) => [textAt(entry, 'meta_key') ?? '', entry.meta_value]);
   return { ...Object.fromEntries(listed), ...record };
-}
-
-function isBlocked(record: Fields): boolean {
-  return boolAt(record, 'spam') === true || BUDDYPRESS_BLOCKED.includes(numberAt(record, 'user_status') ?? 0);
 }
 
 /** `$generic$` hashes are of keys and application passwords, not of a password that a user types. */

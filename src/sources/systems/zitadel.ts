@@ -2,6 +2,7 @@ import { decodeBase64 } from '../../passwords/scheme.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import type { ExportFormat, Fields, JsonPath } from '../source.ts';
+import { readState } from '../states.ts';
 import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -52,8 +53,8 @@ const PASSKEY: Note = {
 function convert(raw: Fields): Person | Skipped {
   const record = camelCased(raw);
   if (isFields(record.machine)) return { skip: 'A machine user; only people are imported.' };
-  const state = textAt(record, 'state');
-  if (state === 'USER_STATE_DELETED') return { skip: 'The user is deleted.' };
+  const { state, skip, notes } = readState(record, STATES);
+  if (skip !== undefined) return { skip };
   const user = userOf(record);
   const isPasskeyWanted = boolAt(user, 'requestPasswordlessRegistration') === true;
   return {
@@ -63,10 +64,10 @@ function convert(raw: Fields): Person | Skipped {
     ...profileOf(objectAt(user, 'profile')),
     ...contactsOf(user),
     ...credentialsOf(user),
-    state: stateOf(state),
+    state,
     metadata: metadataOf(user),
     links: [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf),
-    notes: isPasskeyWanted ? [PASSKEY] : [],
+    notes: [...notes, ...(isPasskeyWanted ? [PASSKEY] : [])],
   };
 }
 
@@ -86,10 +87,18 @@ function orgIdOf(record: Fields): string | undefined {
   );
 }
 
-function stateOf(state: string | undefined): Person['state'] {
-  if (state === 'USER_STATE_LOCKED') return 'locked';
-  return state === 'USER_STATE_INACTIVE' || state === 'USER_STATE_SUSPEND' ? 'inactive' : undefined;
-}
+// https://zitadel.com/docs/apis/resources/user_service_v2/user-service-list-users (state)
+const STATES = {
+  words: [
+    {
+      field: 'state',
+      active: 'user_state_active user_state_initial active initial',
+      inactive: 'user_state_inactive user_state_suspend inactive',
+      locked: 'user_state_locked locked',
+      deleted: 'user_state_deleted deleted',
+    },
+  ],
+};
 
 /**
  * Metadata values are base64. Decoded values that are not text stay bytes; a value that is not base64 is kept as text.

@@ -124,12 +124,8 @@ describe('a user of Cognito', () => {
 
   it('with wrong types does not throw', () => {
     const Attributes = [null, 7, { Name: {} }, { Name: 'email', Value: {} }, { Name: 'identities', Value: '{' }];
-    assert.deepEqual(convert({ Username: 7, Attributes, UserStatus: [] }), {
-      userName: '7',
-      metadata: {},
-      links: [],
-      notes: [],
-    });
+    assert.deepEqual(convert({ Username: 7, Attributes }), { userName: '7', metadata: {}, links: [], notes: [] });
+    assert.equal(convert({ Username: 7, Attributes, UserStatus: [] }).state, 'inactive');
   });
 });
 

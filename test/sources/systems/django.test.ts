@@ -34,7 +34,6 @@ const NOTHING = {
   displayName: undefined,
   phone: undefined,
   language: undefined,
-  state: undefined,
   hash: undefined,
   metadata: {},
   notes: [],

@@ -60,9 +60,16 @@ describe('a user of Laravel', () => {
   });
 
   it('is inactive if the application says so', () => {
-    const flags = [{ is_active: 0 }, { active: 'f' }, { banned_at: AT }, { is_blocked: 1 }, { status: 'Suspended' }];
+    const flags = [
+      { is_active: 0 },
+      { active: 'f' },
+      { banned_at: AT },
+      { is_blocked: 1 },
+      { status: 'Suspended' },
+      { status: 3 },
+    ];
     for (const flag of flags) assert.equal(convert({ ...ANN, ...flag }).state, 'inactive', JSON.stringify(flag));
-    const others = [{ is_active: 1 }, { banned_at: null }, { blocked: '0' }, { status: 'active' }, { status: 3 }];
+    const others = [{ is_active: 1 }, { banned_at: null }, { blocked: '0' }, { status: 'active' }, { status: 1 }];
     for (const flag of others) assert.equal(convert({ ...ANN, ...flag }).state, undefined, JSON.stringify(flag));
   });
 

@@ -111,7 +111,7 @@ describe('a user of Okta', () => {
       profile: 'none',
       credentials: { password: { hash: 'x' }, emails: {}, provider: [] },
     };
-    assert.deepEqual(convert(broken).notes, []);
+    assert.deepEqual(noteIds(convert(broken)), ['STATE-UNKNOWN']);
     assert.deepEqual(convert({ profile: ANN, credentials: { emails: [null, 7] } }).notes, []);
   });
 });

@@ -1,0 +1,145 @@
+import { UsageError } from './read/records.ts';
+import type { ConvertOptions, Fields } from './source.ts';
+import { COMMON_WORDS, commonRules, STATE_NAMES, type StateRules } from './states.ts';
+import { plainName } from './values.ts';
+
+/** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
+
+/** Fields that name a state; `state` may also be a part of an address. */
+const STATUS_NAMES = [
+  'state',
+  'status',
+  'userstate',
+  'userstatus',
+  'accountstatus',
+  'accountstate',
+  'statut',
+  'estado',
+  'stato',
+];
+
+function listOf(names: string): readonly string[] {
+  return names.split(/\s+/);
+}
+
+/**
+ * Common names, in lower case and without punctuation. `enabled` and similar names are not fields; they give the state.
+ */
+const USUAL = {
+  userId: ['userid', 'id', 'uid', 'uuid', 'guid', 'sub', 'externalid'],
+  userName: ['username', 'login', 'loginname', 'userlogin', 'userprincipalname', 'upn', 'account', 'accountname'],
+  email: ['email', 'mail', 'emailaddress', 'useremail', 'primaryemail'],
+  emailVerified: [
+    'emailverified',
+    'isemailverified',
+    'verifiedemail',
+    'emailaddressverified',
+    'emailverifiedat',
+    'emailconfirmed',
+    'isemailconfirmed',
+    'emailconfirmedat',
+    'verified',
+    'isverified',
+    'confirmed',
+  ],
+  firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
+  lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
+  displayName: ['displayname', 'name', 'fullname', 'cn', 'commonname'],
+  nickName: ['nickname', 'nick'],
+  language: ['language', 'preferredlanguage', 'locale', 'lang', 'langkey'],
+  gender: ['gender', 'sex'],
+  phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
+  phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
+  state: [...STATUS_NAMES],
+  enabled: listOf(STATE_NAMES.active),
+  disabled: [...listOf(STATE_NAMES.inactive), ...listOf(STATE_NAMES.inactiveUntil)],
+  locked: [...listOf(STATE_NAMES.locked), ...listOf(STATE_NAMES.lockedUntil), ...listOf(STATE_NAMES.unlocked)],
+  deleted: listOf(STATE_NAMES.deleted),
+  hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
+  password: ['password', 'passwd', 'pwd', 'userpassword'],
+  passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
+  totp: ['totp', 'totpsecret', 'otpsecret'],
+  orgId: ['orgid', 'organizationid', 'organisationid'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type MappedField = keyof typeof USUAL;
+
+/** What the caller named. */
+export type GivenMapping = Pick<Mapping, 'columns' | 'metadata'>;
+
+export interface Mapping {
+  /** Column, or path of NDJSON such as `profile.mail`, by field; empty for a field that is left out. */
+  columns: Partial<Record<MappedField, string>>;
+  /** Column, or path, by metadata key. */
+  metadata: Record<string, string>;
+  /** All columns that say whether the user may sign in. */
+  states: StateRules;
+}
+
+export const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
+export const METADATA = 'metadata.';
+
+/** Parses `--map`. @throws UsageError when it names an unknown field */
+export function givenMapping({ map = {} }: ConvertOptions): GivenMapping {
+  const mapping: GivenMapping = { columns: {}, metadata: {} };
+  for (const [field, column] of Object.entries(map)) {
+    if (field.startsWith(METADATA) && field.length > METADATA.length) {
+      mapping.metadata[field.slice(METADATA.length)] = column;
+    } else if (Object.hasOwn(USUAL, field)) mapping.columns[field as MappedField] = column;
+    else
+      throw new UsageError(
+        `--map: there is no field "${field}". Use one of ${MAPPED_FIELDS.join(', ')}, metadata.<key>.`,
+      );
+  }
+  return mapping;
+}
+
+/**
+ * The given mapping, completed by columns with common names.
+ * @param leftOut columns that mean something else than their names say
+ */
+export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonly string[] = []): Mapping {
+  const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata), ...leftOut]);
+  const untaken = Object.keys(record).filter((column) => !taken.has(column));
+  // The first column of each plain name, as a record may have very many columns.
+  const free = new Map<string, string>();
+  for (const column of untaken) {
+    const name = plainName(column);
+    if (!free.has(name)) free.set(name, column);
+  }
+  const columns = { ...given.columns };
+  for (const field of MAPPED_FIELDS) {
+    if (columns[field] !== undefined) continue;
+    const names: readonly string[] = USUAL[field];
+    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
+    if (found !== undefined) columns[field] = found;
+  }
+  return { columns, metadata: given.metadata, states: statesOf(given, untaken) };
+}
+
+/** The state fields of a mapping, by what `STATE_NAMES` calls them. */
+const STATE_FIELDS: Readonly<Record<keyof typeof STATE_NAMES, MappedField>> = {
+  active: 'enabled',
+  inactive: 'disabled',
+  inactiveUntil: 'disabled',
+  locked: 'locked',
+  lockedUntil: 'locked',
+  unlocked: 'locked',
+  deleted: 'deleted',
+};
+const OWN_RULES = { enabled: 'active', disabled: 'inactive', locked: 'locked', deleted: 'deleted' } as const;
+
+/** The columns that the caller named for a state, and those with common names; none of a field that is left out. */
+function statesOf({ columns }: GivenMapping, untaken: readonly string[]): StateRules {
+  const rules: Record<string, readonly string[]> = {};
+  for (const [meaning, names] of Object.entries(commonRules(untaken))) {
+    if (columns[STATE_FIELDS[meaning as keyof typeof STATE_NAMES]] !== '') rules[meaning] = names;
+  }
+  for (const [field, meaning] of Object.entries(OWN_RULES)) {
+    const column = columns[field as keyof typeof OWN_RULES];
+    if (column) rules[meaning] = [column, ...(rules[meaning] ?? [])];
+  }
+  const guessed = untaken.filter((column) => STATUS_NAMES.includes(plainName(column)));
+  const named = columns.state === '' ? [] : [...(columns.state === undefined ? [] : [columns.state]), ...guessed];
+  return { ...rules, words: named.map((field) => ({ field, ...COMMON_WORDS })) };
+}

@@ -1,0 +1,271 @@
+import type { Note, Person } from './entry.ts';
+import type { Fields } from './source.ts';
+import { flagOf, plainName, valueAt } from './values.ts';
+
+/**
+ * Reads whether a user may sign in, for every source: which fields of a record say so, and what their values mean, is
+ * data of the source.
+ *
+ * Guarantee: fails closed. A value that cannot be read makes the user inactive, with a note that shows the value, so
+ * that the summary counts every word; and so does an empty one where the field says who is active.
+ */
+
+/** Fields by what their values mean: names, or paths such as `account.enabled`. */
+export interface StateRules {
+  /** Yes: the user may sign in. Empty: not. */
+  active?: readonly string[];
+  /** Yes, a date, or any other mark: the user may not sign in. Empty: they may. */
+  inactive?: readonly string[];
+  locked?: readonly string[];
+  /** No: the user is locked. */
+  unlocked?: readonly string[];
+  /** Users with yes or a date are no users to import. */
+  deleted?: readonly string[];
+  /** The user may not sign in before this date. */
+  inactiveUntil?: readonly string[];
+  lockedUntil?: readonly string[];
+  words?: readonly StateWords[];
+  /** These must be there in every record, as the system always writes them. */
+  required?: readonly string[];
+}
+
+/** A field that names the state, with the words of the system, separated by blanks. */
+export interface StateWords {
+  field: string;
+  active: string;
+  inactive?: string;
+  locked?: string;
+  deleted?: string;
+}
+
+export interface StateRead {
+  state: Person['state'];
+  /** Why the record is no user to import. */
+  skip?: string;
+  notes: Note[];
+}
+
+type Meaning = 'active' | 'inactive' | 'locked' | 'deleted';
+
+/** @param now milliseconds since 1970 */
+export function readState(record: Fields, rules: StateRules, now = Date.now()): StateRead {
+  const notes: Note[] = [];
+  const found = new Set<Meaning>();
+  let because = '';
+  const see = (field: string, meaning: Meaning | Note) => {
+    if (typeof meaning !== 'string') notes.push(meaning);
+    if (meaning === 'deleted' && because === '') because = field;
+    found.add(typeof meaning === 'string' ? meaning : 'inactive');
+  };
+  for (const [field, meaning] of meaningsOf(record, rules, now)) see(field, meaning);
+  for (const field of rules.required ?? []) if (valueAt(record, field) === undefined) see(field, emptyNote(field));
+  if (found.has('deleted')) return { state: undefined, skip: `The user is deleted (${because}).`, notes: [] };
+  if (found.has('inactive')) return { state: 'inactive', notes };
+  return { state: found.has('locked') ? 'locked' : undefined, notes };
+}
+
+function* meaningsOf(record: Fields, rules: StateRules, now: number): Generator<[string, Meaning | Note]> {
+  for (const field of rules.active ?? []) {
+    const value = valueAt(record, field);
+    if (value !== undefined) yield [field, whenActive(field, value)];
+  }
+  for (const field of rules.unlocked ?? []) {
+    const meaning = whenActive(field, valueAt(record, field) ?? true);
+    yield [field, meaning === 'inactive' ? 'locked' : meaning];
+  }
+  for (const meaning of ['inactive', 'locked', 'deleted'] as const) {
+    for (const field of rules[meaning] ?? []) yield [field, whenMarked(field, valueAt(record, field), meaning)];
+  }
+  for (const field of rules.inactiveUntil ?? []) yield [field, until(field, valueAt(record, field), 'inactive', now)];
+  for (const field of rules.lockedUntil ?? []) yield [field, until(field, valueAt(record, field), 'locked', now)];
+  for (const words of rules.words ?? []) {
+    const value = valueAt(record, words.field);
+    if (value !== undefined) yield [words.field, meaningOf(value, words)];
+  }
+}
+
+function whenActive(field: string, value: unknown): Meaning | Note {
+  if (isEmpty(value)) return emptyNote(field);
+  const flag = flagOf(value);
+  if (typeof flag === 'boolean') return flag ? 'active' : 'inactive';
+  const meaning = commonMeaning(value);
+  return meaning === undefined || meaning === 'deleted' ? unreadNote(field, value) : meaning;
+}
+
+function whenMarked(field: string, value: unknown, marked: 'inactive' | 'locked' | 'deleted'): Meaning | Note {
+  if (isEmpty(value) || isNoDate(value)) return 'active';
+  const flag = flagOf(value);
+  if (typeof flag === 'boolean') return flag ? marked : 'active';
+  if (isMark(value)) return marked;
+  const meaning = commonMeaning(value);
+  if (meaning === 'deleted' || meaning === marked) return meaning;
+  return meaning === 'inactive' || meaning === 'locked' ? meaning : unreadNote(field, value);
+}
+
+/** Words for "no end". */
+const FOR_GOOD = /^(?:infinity|forever|never|permanent(?:ly)?)$/i;
+
+function until(field: string, value: unknown, marked: 'inactive' | 'locked', now: number): Meaning | Note {
+  if (isEmpty(value) || isNoDate(value) || flagOf(value) === false) return 'active';
+  if (flagOf(value) === true || FOR_GOOD.test(String(value).trim())) return marked;
+  const moment = momentOf(value);
+  if (Number.isNaN(moment)) return unreadNote(field, value);
+  return moment > now ? marked : 'active';
+}
+
+/** `2026-03-01T00:00:00Z`; `2030-01-15 10:30:00.5+00` of PostgreSQL; seconds or milliseconds since 1970. */
+function momentOf(value: unknown): number {
+  const text = String(value).trim();
+  if (/^\d{9,10}$/.test(text)) return Number(text) * 1000;
+  if (/^\d{11,14}$/.test(text)) return Number(text);
+  if (/^-infinity$/i.test(text)) return Number.NEGATIVE_INFINITY;
+  const iso = text.replace(/^(\d{4}-\d\d-\d\d) /, '$1T').replace(/(:\d.*?) ?([+-]\d\d)$/, '$1$2:00');
+  return Date.parse(iso);
+}
+
+function meaningOf(value: unknown, words: StateWords): Meaning | Note {
+  if (isEmpty(value)) return emptyNote(words.field);
+  const text = wordOf(value);
+  for (const meaning of ['deleted', 'inactive', 'locked', 'active'] as const) {
+    if (listed(words[meaning]).has(text)) return meaning;
+  }
+  return unreadNote(words.field, value);
+}
+
+const LISTS = new Map<string, ReadonlySet<string>>();
+
+function listed(words: string | undefined): ReadonlySet<string> {
+  if (words === undefined) return new Set();
+  const known = LISTS.get(words) ?? new Set(words.split(/\s+/).map(wordOf));
+  LISTS.set(words, known);
+  return known;
+}
+
+/** Without case, accents and punctuation: `USER_STATE_ACTIVE` and `userStateActive` are one word. */
+function wordOf(value: unknown): string {
+  if (!['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return '';
+  return String(value)
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** What the words of many systems mean, for fields that may come from any. */
+export const COMMON_WORDS: Omit<StateWords, 'field'> = {
+  active: `active enabled confirmed initial activated valid approved verified ok 1 yes true a aktiv aktiviert actif activo
+    activa attivo ativo ativa aktywny actief normal live validuser allowed userstateactive userstateinitial`,
+  inactive: `inactive disabled blocked suspended banned deactivated 0 no false i inaktiv deaktiviert inactif inactivo
+    inactiva inattivo inativo nieaktywny gesperrt blockiert bloque bloqueado sperrt pending invited unconfirmed
+    unverified unapproved closed archived expired draft terminated revoked rejected denied canceled cancelled quarantined
+    deprovisioned staged frozen forbidden userstateinactive userstatesuspend userstateblocked`,
+  locked: 'locked lockedout userstatelocked verrouille',
+  deleted: 'deleted removed erased userstatedeleted geloscht geloescht supprime eliminado',
+};
+
+function commonMeaning(value: unknown): Meaning | undefined {
+  const meaning = meaningOf(value, { field: '', ...COMMON_WORDS });
+  return typeof meaning === 'string' ? meaning : undefined;
+}
+
+/** Whether a value is a word for a state in many systems. One or two letters may be the code of a region. */
+export function isStateWord(value: unknown): boolean {
+  return wordOf(value).length > 2 && commonMeaning(value) !== undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    (typeof value === 'string' && /^[ \t\r\n]*(?:null|none|nil|\\N|\(null\)|<null>)?[ \t\r\n]*$/i.test(value))
+  );
+}
+
+/** The dates that programs write for none. */
+const NO_DATE = /^(?:0{4}-0{2}-0{2}|0001-01-01|1970-01-01)(?:[T ]00:00:00(?:\.0+)?)?(?: ?(?:Z|UTC|[+-]00(?::?00)?))?$/i;
+
+function isNoDate(value: unknown): boolean {
+  return typeof value === 'string' && NO_DATE.test(value.trim());
+}
+
+/** A date, a number other than 0, or the cross of a list: `2023-01-02 03:04:05`, `1650000000000`, `x`. */
+function isMark(value: unknown): boolean {
+  const text = String(value).trim();
+  return /^x$/i.test(text) || /^-?\d*[1-9]\d*$/.test(text) || DATE.test(text);
+}
+
+/** Numbers with the separators of a date, or a month in words. */
+const DATE =
+  /^(?:\w{3},? )?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[. -]+[A-Za-z]{3,9}[. -]+\d{4}|[A-Za-z]{3,9} \d{1,2},? \d{4})/;
+
+const LONGEST_SHOWN = 40;
+
+function unreadNote(field: string, value: unknown): Note {
+  const text = typeof value === 'object' ? 'an object' : JSON.stringify(String(value).trim().slice(0, LONGEST_SHOWN));
+  return {
+    id: 'STATE-UNKNOWN',
+    message: `The value ${text} of ${field} does not say whether the user is active; the user is imported as inactive.`,
+  };
+}
+
+function emptyNote(field: string): Note {
+  return {
+    id: 'STATE-UNKNOWN',
+    message: `${field} has no value, so nothing says that the user is active; the user is imported as inactive.`,
+  };
+}
+
+/** The rules of both. */
+export function joinRules(one: StateRules, other: StateRules): StateRules {
+  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])] as (keyof StateRules)[];
+  return Object.fromEntries(keys.map((key) => [key, [...(one[key] ?? []), ...(other[key] ?? [])]]));
+}
+
+/** The fields of the rules. */
+export function fieldsIn({ words = [], ...rules }: StateRules): string[] {
+  return [...Object.values(rules).flat(), ...words.map(({ field }) => field)];
+}
+
+/** The names of fields that mean a state in many systems, as `plainName` writes them. */
+export const STATE_NAMES = {
+  active: `enabled active isactive isenabled activated isactivated accountenabled userenabled isapproved approved
+    accountactive accountisactive useractive allowlogin loginallowed loginenabled canlogin cansignin canauthenticate
+    signinallowed accountnonexpired isaccountnonexpired aktiv aktiviert actif activo ativo attivo`,
+  inactive: `disabled isdisabled accountdisabled userdisabled blocked isblocked accountblocked userblocked blockcredential
+    blocksignin signinblocked suspended issuspended accountsuspended banned isbanned deactivated isdeactivated inactive
+    isinactive archived isarchived forbidden isforbidden revoked isrevoked frozen isfrozen terminated isterminated gesperrt
+    deaktiviert disabledat blockedat bannedat suspendedat deactivatedat archivedat terminatedat revokedat disabledon
+    suspendedon blockedon deactivatedon dateblocked datedisabled`,
+  locked: 'locked islocked lockedout islockedout accountlocked isaccountlocked userlocked lockedat',
+  unlocked: 'accountnonlocked isaccountnonlocked',
+  deleted: `deleted isdeleted deletedat deleteat deletedon deleteddate datedeleted softdeleted issoftdeleted removed
+    isremoved removedat discardedat erasedat userdeleted accountdeleted`,
+  inactiveUntil: 'banneduntil bannedtill suspendeduntil suspendedtill blockeduntil disableduntil banexpires',
+  lockedUntil: 'lockeduntil lockuntil lockoutend lockoutenddateutc lockoutuntil lockexpiresat',
+} as const;
+
+const MEANINGS = Object.entries(STATE_NAMES) as [keyof typeof STATE_NAMES, string][];
+const MEANING_BY_NAME = new Map(
+  MEANINGS.flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning])),
+);
+
+/** The rules of the fields whose names mean a state in many systems. @param fields names of a record's fields */
+export function commonRules(fields: Iterable<string>): StateRules {
+  const rules: Record<string, string[]> = {};
+  for (const field of fields) {
+    const meaning = MEANING_BY_NAME.get(plainName(field));
+    if (meaning !== undefined) rules[meaning] = [...(rules[meaning] ?? []), field];
+  }
+  return rules;
+}
+
+const LIKE_A_STATE =
+  /(?:^|[^a-z])(?:state|active|inactive)(?:$|[^a-z])|status|statut|enabled|disabled|deactivat|blocked|banned|suspend|deleted|locked|archived|revoked|terminated|gesperrt|aktiv|approved|quarantin/i;
+/** Times and states of something else than the account. */
+const OF_SOMETHING_ELSE =
+  /mfa|factor|2fa|email|mail|phone|sms|subscri|marketing|order|payment|marital|last_?active|(?:^|_)count|seen/i;
+
+/** Fields whose names look like a state of the account; a reader who does not use one of them says so. */
+export function looksLikeState(field: string): boolean {
+  const words = field.replace(/([a-z])([A-Z])/g, '$1_$2');
+  return LIKE_A_STATE.test(words) && !OF_SOMETHING_ELSE.test(words);
+}
