@@ -1,4 +1,5 @@
 import { e164 } from '../platform/phone.ts';
+import { isMask } from './masks.ts';
 
 /**
  * A person is one user in a form that is independent of the source system; an entry is the user in an import's body.
@@ -46,8 +47,10 @@ export interface Person {
   phoneVerified?: boolean | undefined;
   /** Absent: active. */
   state?: 'active' | 'inactive' | 'locked' | undefined;
-  /** A plain password. */
+  /** A plain password; a mask such as `****` is dropped, with a note. */
   password?: string | undefined;
+  /** A plain password that may be everybody's: its user must set another one at the first sign-in. */
+  initialPassword?: string | undefined;
   /** Modular Crypt Format, or any other text of a scheme that docs/passwords.md lists. */
   hash?: string | undefined;
   passwordChangeRequired?: boolean | undefined;
@@ -116,6 +119,10 @@ export const NOTES = {
     message:
       'The row has more or fewer cells than the others; missing cells at its end count as empty. Check that none is missing in the middle.',
   },
+  masked: {
+    id: 'PASSWORD-MASKED',
+    message: 'The password is a mask such as ****, which is nobody’s password; it is dropped.',
+  },
   language: {
     id: 'LANGUAGE-DROPPED',
     message: 'The language is not a language tag of at most 10 characters; it is dropped.',
@@ -132,7 +139,7 @@ export function toEntry(person: Person, orgId: string | undefined): { entry: Ent
       ...(person.email === undefined ? {} : { email: person.email }),
       isEmailVerified: person.emailVerified ?? false,
     },
-    ...secretsOf(person),
+    ...secretsOf(person, notes),
   };
   if (person.email !== undefined && person.emailVerified === undefined) notes.push(NOTES.emailUnsaid);
   if (person.phone !== undefined) user.phone = phoneOf(person.phone, person.phoneVerified ?? false, notes);
@@ -231,11 +238,18 @@ function userNameOf({ userName, email, phone }: Person, notes: Note[]): Pick<Ent
 
 function secretsOf(
   person: Person,
+  notes: Note[],
 ): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired' | 'otpCode'> {
+  const { initialPassword } = person;
+  const isMasked = person.password !== undefined && isMask(person.password);
+  if (isMasked) notes.push(NOTES.masked);
+  const password = initialPassword ?? (isMasked ? undefined : person.password);
   return {
-    ...(person.password === undefined ? {} : { password: person.password }),
+    ...(password === undefined ? {} : { password }),
     ...(person.hash === undefined ? {} : { hashedPassword: { value: person.hash } }),
-    ...(person.passwordChangeRequired === true ? { passwordChangeRequired: true } : {}),
+    ...(person.passwordChangeRequired === true || initialPassword !== undefined
+      ? { passwordChangeRequired: true }
+      : {}),
     ...(person.totp === undefined ? {} : { otpCode: person.totp }),
   };
 }

@@ -1,7 +1,7 @@
 import { UsageError } from './read/records.ts';
 import type { ConvertOptions, Fields } from './source.ts';
 import { COMMON_WORDS, commonRules, STATE_NAMES, type StateRules } from './states.ts';
-import { plainName } from './values.ts';
+import { plainName, valueAt } from './values.ts';
 
 /** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
 
@@ -57,6 +57,7 @@ const USUAL = {
   deleted: listOf(STATE_NAMES.deleted),
   hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
   password: ['password', 'passwd', 'pwd', 'userpassword'],
+  initialPassword: [],
   passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
   totp: ['totp', 'totpsecret', 'otpsecret'],
   orgId: ['orgid', 'organizationid', 'organisationid'],
@@ -112,9 +113,70 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
     if (columns[field] !== undefined) continue;
     const names: readonly string[] = USUAL[field];
     const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
-    if (found !== undefined) columns[field] = found;
+    const nested = isNested(record, found) ? nestedPath(record, field) : undefined;
+    if (nested !== undefined && !taken.has(nested)) columns[field] = nested;
+    else if (found !== undefined) columns[field] = found;
+  }
+  const list = listPath(columns.email);
+  if (columns.emailVerified === undefined && list !== undefined) {
+    const path = ['verified', 'isVerified', 'confirmed'].map((name) => `${list}.${name}`);
+    columns.emailVerified = path.find((one) => valueAt(record, one) !== undefined);
   }
   return { columns, metadata: given.metadata, states: statesOf(given, untaken) };
+}
+
+const FIRST = ['[primary=true]', '.0'];
+const ADDRESS = ['address', 'value', 'email'];
+const NUMBER = ['number', 'value', 'phone', 'phoneNumber'];
+
+/** Where many systems keep a field inside objects and lists, the best first. */
+const NESTED: Partial<Record<MappedField, readonly string[]>> = {
+  email: [...inLists(['emails', 'emailAddresses', 'email_addresses'], ADDRESS), ...inObject('email', ADDRESS)],
+  phone: [...inLists(['phones', 'phoneNumbers', 'phone_numbers'], NUMBER), ...inObject('phone', NUMBER)],
+  firstName: [
+    ...inObject('name', ['first', 'given', 'givenName', 'firstName', 'first_name']),
+    ...inObject('profile', ['firstName', 'first_name', 'givenName', 'given_name']),
+  ],
+  lastName: [
+    ...inObject('name', ['last', 'family', 'familyName', 'lastName', 'last_name']),
+    ...inObject('profile', ['lastName', 'last_name', 'familyName', 'family_name']),
+  ],
+  displayName: inObject('profile', ['name', 'displayName', 'display_name', 'fullName']),
+};
+const HEADS = new Set(
+  Object.values(NESTED).flatMap((paths) => paths.map((path) => path.split(/[.[]/, 1)[0] as string)),
+);
+
+function inLists(lists: readonly string[], names: readonly string[]): string[] {
+  return lists.flatMap((list) => [
+    ...FIRST.flatMap((first) => names.map((name) => `${list}${first}.${name}`)),
+    `${list}.0`,
+  ]);
+}
+
+function inObject(object: string, names: readonly string[]): string[] {
+  return names.map((name) => `${object}.${name}`);
+}
+
+/** Whether no column of that name has a value of its own: there is none, or it is an object or a list. */
+function isNested(record: Fields, column: string | undefined): boolean {
+  return column === undefined || typeof record[column] === 'object';
+}
+
+function nestedPath(record: Fields, field: MappedField): string | undefined {
+  return NESTED[field]?.find((path) => ['string', 'number'].includes(typeof valueAt(record, path)));
+}
+
+/** The element that holds the address, if it is one of a list or an object. */
+function listPath(path: string | undefined): string | undefined {
+  return path !== undefined && NESTED.email?.includes(path) && /\.[a-z]+$/.test(path)
+    ? path.slice(0, path.lastIndexOf('.'))
+    : undefined;
+}
+
+/** Whether the mapping depends on what is inside the record, and not on its columns alone. */
+export function hasNested(record: Fields): boolean {
+  return Object.keys(record).some((column) => HEADS.has(column) && typeof record[column] === 'object');
 }
 
 /** The state fields of a mapping, by what `STATE_NAMES` calls them. */

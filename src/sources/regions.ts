@@ -32,13 +32,36 @@ sachsen|sachsen-anhalt|schleswig-holstein|thüringen|england|scotland|wales|nort
 /** The part of the values that must be regions. */
 const MOST = 0.8;
 
-export interface RegionCheck {
+/** Columns that are called like a state of the user, and may be a part of the address. */
+const AMBIGUOUS = ['state', 'estado', 'stato'];
+
+/** Looks at all columns that may be either. */
+export function openRegionChecks(): {
+  see(record: Fields): void;
+  /** Those that hold the states of addresses. */
+  found(): string[];
+} {
+  const checks = new Map<string, RegionCheck>();
+  return {
+    see(record) {
+      for (const column of Object.keys(record)) {
+        if (!AMBIGUOUS.includes(plainName(column))) continue;
+        const check = checks.get(column) ?? openRegionCheck(column);
+        checks.set(column, check);
+        check.see(record);
+      }
+    },
+    found: () => [...checks].filter(([, check]) => check.isOfAddress()).map(([column]) => column),
+  };
+}
+
+interface RegionCheck {
   see(record: Fields): void;
   /** Whether the column holds the states of addresses. */
   isOfAddress(): boolean;
 }
 
-export function openRegionCheck(column: string): RegionCheck {
+function openRegionCheck(column: string): RegionCheck {
   let hasAddress = false;
   let filled = 0;
   let regions = 0;

@@ -118,6 +118,7 @@ export const FIELDS: Readonly<Record<MappedField, string>> = {
   deleted: 'Deleted',
   hash: 'Password hash',
   password: 'Plain password',
+  initialPassword: 'Plain first password, to be changed',
   passwordChangeRequired: 'Must change the password',
   totp: 'Secret of a second factor',
   orgId: 'Organization id',

@@ -1,11 +1,19 @@
 import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
-import { type GivenMapping, givenMapping, type MappedField, type Mapping, METADATA, mappingFor } from '../mapping.ts';
-import { openRegionCheck, type RegionCheck } from '../regions.ts';
-import type { Convert, ConvertOptions, ExportFormat, Fields, Format, Survey } from '../source.ts';
+import {
+  type GivenMapping,
+  givenMapping,
+  hasNested,
+  type MappedField,
+  type Mapping,
+  METADATA,
+  mappingFor,
+} from '../mapping.ts';
+import type { Convert, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, looksLikeState, readState } from '../states.ts';
-import { boolAt, CONTEXT, objectAt, plainName, textAt, valueAt } from '../values.ts';
+import { surveyOf } from '../survey.ts';
+import { boolAt, CONTEXT, objectAt, textAt, valueAt } from '../values.ts';
 
 /**
  * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
@@ -33,14 +41,14 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
         : mappedHash(record, mappingFor(record, given), { isGiven: isHashGiven(given) });
       return explainMapping(record, given, place);
     },
-    survey,
+    survey: (options) => surveyOf(givenMapping(options), converterOf),
     converter: (options) => converterOf(givenMapping(options)),
   };
 }
 
 /** Whether the caller named a column of plain passwords. */
 function isPlain({ columns }: GivenMapping): boolean {
-  return columns.password !== undefined;
+  return columns.password !== undefined && columns.password !== '';
 }
 
 function isHashGiven({ columns }: GivenMapping): boolean {
@@ -77,30 +85,6 @@ export const csv = mapped('csv', 'CSV of your own', ['csv']);
 
 export const ndjson = mapped('ndjson', 'NDJSON of your own', ['ndjson', 'json']);
 
-/** Finds out from the whole column whether a `state` that the caller did not map is a part of the address. */
-function survey(options: ConvertOptions): Survey {
-  const given = givenMapping(options);
-  const checks = new Map<string, RegionCheck>();
-  return {
-    see(record) {
-      const guessed = given.columns.state === undefined ? Object.keys(record).filter(mayBeOfAddress) : [];
-      for (const column of guessed) {
-        const check = checks.get(column) ?? openRegionCheck(column);
-        checks.set(column, check);
-        check.see(record);
-      }
-    },
-    converter() {
-      const regions = [...checks].filter(([, check]) => check.isOfAddress()).map(([column]) => column);
-      return converterOf(given, regions);
-    },
-  };
-}
-
-function mayBeOfAddress(column: string): boolean {
-  return ['state', 'estado', 'stato'].includes(plainName(column));
-}
-
 /** @param regions columns that hold the states of addresses, although they are called like one of the user */
 function converterOf(given: GivenMapping, regions: readonly string[] = []): Convert {
   let shape = '';
@@ -108,7 +92,7 @@ function converterOf(given: GivenMapping, regions: readonly string[] = []): Conv
   return (record) => {
     // Rows of one file have the same columns; lines of NDJSON may omit some.
     const next = Object.keys(record).join('\n');
-    if (next !== shape) mapping = mappingFor(record, given, regions);
+    if (next !== shape || hasNested(record)) mapping = mappingFor(record, given, regions);
     shape = next;
     const person = toPerson(record, mapping, given);
     if (!('skip' in person) && regions.some((column) => textAt(record, column) !== undefined)) {
@@ -129,6 +113,7 @@ function toPerson(record: Fields, mapping: Mapping, given: GivenMapping): Person
   const { state, skip, notes } = readState(record, mapping.states);
   if (skip !== undefined) return { skip };
   const text = (field: MappedField) => textAt(values, field);
+  const initialPassword = values.initialPassword;
   const { password, hash } = isPlain(given) ? plainPassword(values) : hashAlone();
   return {
     orgId: text('orgId'),
@@ -147,6 +132,7 @@ function toPerson(record: Fields, mapping: Mapping, given: GivenMapping): Person
     phoneVerified: isVerified(values, 'phoneVerified'),
     state,
     password,
+    ...(typeof initialPassword === 'string' && initialPassword !== '' ? { initialPassword } : {}),
     hash,
     passwordChangeRequired: boolAt(values, 'passwordChangeRequired'),
     totp: text('totp'),
