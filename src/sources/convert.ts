@@ -1,6 +1,7 @@
 import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
+import { openNullWords } from './null-words.ts';
 import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
@@ -73,16 +74,25 @@ export async function openConversion(
   };
 }
 
-/** The converter, after a first reading of the users' files for the sources that need one. */
+/**
+ * The converter, after a first reading of the users' files: CSV may have words for null, and some sources look at all
+ * values of a column.
+ */
 async function surveyed({ source, options }: ConvertJob, users: readonly FileOfSource[]): Promise<Convert> {
   const survey = source.survey?.(options);
-  if (!survey) return source.converter(options);
+  const nulls = users.some(({ file }) => file.format === 'csv') ? openNullWords() : undefined;
+  if (!survey && !nulls) return source.converter(options);
   for (const { file, layout } of users) {
     for await (const group of file.records(layout)) {
-      for (const { value } of group) if (isFields(value)) survey.see(value);
+      for (const { value } of group) {
+        if (!isFields(value)) continue;
+        nulls?.see(value);
+        survey?.see(value);
+      }
     }
   }
-  return survey.converter();
+  const convert = survey ? survey.converter() : source.converter(options);
+  return nulls ? (record) => convert(nulls.clean(record)) : convert;
 }
 
 async function readHashes(

@@ -1,5 +1,6 @@
 import type { GivenMapping } from './mapping.ts';
 import { isMask } from './masks.ts';
+import { withoutNullWords } from './null-words.ts';
 import { UsageError } from './read/records.ts';
 import { openRegionChecks } from './regions.ts';
 import type { Convert, Fields, Survey } from './source.ts';
@@ -28,8 +29,9 @@ export function surveyOf(
     see(record) {
       for (const column of missing.keys()) if (isThere(record, column)) missing.delete(column);
       if (missing.size > 0 && columns.size < MOST_NAMED) for (const name of Object.keys(record)) columns.add(name);
-      if (given.columns.state === undefined) regions.see(record);
-      passwords.see(record);
+      const valued = withoutNullWords(record);
+      if (given.columns.state === undefined) regions.see(valued);
+      passwords.see(valued);
     },
     converter() {
       const [first] = missing;
