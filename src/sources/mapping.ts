@@ -119,8 +119,9 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
   }
   const list = listPath(columns.email);
   if (columns.emailVerified === undefined && list !== undefined) {
-    const path = ['verified', 'isVerified', 'confirmed'].map((name) => `${list}.${name}`);
-    columns.emailVerified = path.find((one) => valueAt(record, one) !== undefined);
+    const paths = ['verified', 'isVerified', 'confirmed'].map((name) => `${list}.${name}`);
+    const verified = paths.find((path) => valueAt(record, path) !== undefined);
+    if (verified !== undefined) columns.emailVerified = verified;
   }
   return { columns, metadata: given.metadata, states: statesOf(given, untaken) };
 }

@@ -11,7 +11,7 @@ import { run } from '../../support/runner/installed.ts';
 import { findProgram, type ProgramName, requireOrSkip } from '../../support/runner/programs.ts';
 import { npmTools, pythonTools } from './tools.ts';
 
-const HERE = resolve('test/openapi/clients');
+const HERE = resolve('test/contract/clients');
 /** Of the password `password`. */
 const HASH = '$2b$04$df8qt2S7WWtqtsTsJkP3E.DwOYFNZ6b/5QqEvQ5BO321TbKhsQFXm';
 /** Code only: neither tests nor pages of documentation. */

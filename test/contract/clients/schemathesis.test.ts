@@ -9,7 +9,7 @@ import { run } from '../../support/runner/installed.ts';
 import { requireOrSkip } from '../../support/runner/programs.ts';
 import { pythonTools } from './tools.ts';
 
-const HERE = resolve('test/openapi/clients');
+const HERE = resolve('test/contract/clients');
 /** One address sends everything, and does not wait after wrong passwords. */
 const UNLIMITED = {
   RATE_LIMIT_REQUESTS: '0',

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { installed, run } from '../../support/runner/installed.ts';
 import { findProgram } from '../../support/runner/programs.ts';
 
-const PINS = resolve('test/openapi/clients/tools');
+const PINS = resolve('test/contract/clients/tools');
 const pinsOf = (file: string) => readFileSync(join(PINS, file));
 
 /** The folder of the npm packages; their programs are in `node_modules/.bin`. */
