@@ -119,6 +119,11 @@ export const NOTES = {
     message:
       'The row has more or fewer cells than the others; missing cells at its end count as empty. Check that none is missing in the middle.',
   },
+  invisible: {
+    id: 'INVISIBLE-REMOVED',
+    message:
+      'The address or the user name had characters that nobody sees or types, such as a zero width space; they are removed.',
+  },
   masked: {
     id: 'PASSWORD-MASKED',
     message: 'The password is a mask such as ****, which is nobody’s password; it is dropped.',
@@ -130,8 +135,9 @@ export const NOTES = {
 } as const satisfies Record<string, Note>;
 
 /** @param orgId the organization of all users; undefined: each user's own, as the export names it */
-export function toEntry(person: Person, orgId: string | undefined): { entry: Entry; notes: Note[] } {
-  const notes: Note[] = [...(person.notes ?? [])];
+export function toEntry(given: Person, orgId: string | undefined): { entry: Entry; notes: Note[] } {
+  const notes: Note[] = [...(given.notes ?? [])];
+  const person = visible(given, notes);
   const user: EntryUser = {
     ...userNameOf(person, notes),
     profile: profileOf(person, notes),
@@ -153,6 +159,24 @@ export function toEntry(person: Person, orgId: string | undefined): { entry: Ent
     user,
   };
   return { entry, notes };
+}
+
+/** Format and control characters, and fillers that have no width. */
+const INVISIBLE = /[\p{Cf}\p{Cc}\u115f\u1160\u3164\uffa0]/gu;
+/** Spaces other than the usual one: no-break, of other widths, ideographic. */
+const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g;
+/** Joiners behind letters of scripts that need them, and in emoji. */
+const JOINED = /(?<=[\u0600-\u{10ffff}])[\u200c\u200d]/u;
+
+/** The person without invisible characters in what they sign in with. An address has no spaces, so none is replaced. */
+function visible(person: Person, notes: Note[]): Person {
+  const email = person.email?.replace(INVISIBLE, '').replace(ODD_SPACE, '');
+  const { userName: name } = person;
+  const isPlain = name === undefined || JOINED.test(name);
+  const userName = isPlain ? name : name.replace(ODD_SPACE, ' ').replace(INVISIBLE, '').trim();
+  if (email === person.email && userName === name) return person;
+  notes.push(NOTES.invisible);
+  return { ...person, email: email === '' ? undefined : email, userName: userName === '' ? undefined : userName };
 }
 
 function profileOf(person: Person, notes: Note[]): EntryUser['profile'] {
