@@ -157,10 +157,34 @@ export function firstBool(record: Fields, keys: readonly string[]): boolean | un
   return keys.map((key) => boolAt(record, key)).find((value) => value !== undefined);
 }
 
+/** So many digits may be more than a number of JavaScript holds. */
+const MANY_DIGITS = /[\d.]{16,}/;
+
+/**
+ * As JSON.parse; a number that would lose digits becomes a text of its digits, such as an id above 2^53.
+ * @throws SyntaxError
+ */
+export function exactJson(text: string): unknown {
+  return MANY_DIGITS.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
+}
+
+function exactNumber(_key: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  if (typeof value !== 'number' || source === undefined || source.length < 16) return value;
+  return digitsOf(source) === digitsOf(String(value)) ? value : source;
+}
+
+/** The significant digits, whatever the exponent. */
+function digitsOf(number: string): string {
+  return number
+    .replace(/[eE].*$/, '')
+    .replace(/[-+.]/g, '')
+    .replace(/^0+|0+$/g, '');
+}
+
 /** The value of a JSON text; undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactJson(text);
   } catch {
     return undefined;
   }

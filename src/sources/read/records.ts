@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Invalid, JsonWindow } from '../../platform/text/json-stream.ts';
+import { exactJson } from '../values.ts';
 
 /**
  * What all readers of export files share: their records, their errors, their limits, and the encodings they accept.
@@ -43,9 +44,14 @@ export const MOST_CELLS = 16_384;
 
 /** The window over an export file, with the errors of the converter. */
 export class FileWindow extends JsonWindow {
-  /** The value between two positions. @throws FileError */
+  /** The value between two positions, with all digits of its numbers. @throws FileError */
   value(from: number, end: number): unknown {
-    return this.parse(this.text(from, end), from);
+    const text = this.text(from, end);
+    try {
+      return exactJson(text);
+    } catch {
+      throw this.invalid('syntax');
+    }
   }
 
   /**
