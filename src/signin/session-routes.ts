@@ -29,7 +29,7 @@ import {
   type PasswordProof,
   wrongCredentials,
 } from './login/check.ts';
-import { type LoginDeps, originOfCall } from './login/origin.ts';
+import { type LoginDeps, originOfCall, originOfProgram } from './login/origin.ts';
 import { requireOwnerProof } from './login/owner-proof.ts';
 import {
   addSession,
@@ -76,7 +76,10 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const caller = callerOf(res);
   const orgIds = orgsFor(caller, 'createSession');
   const { checks, userAgent } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
-  const attempt = { user: { ...checks.user, orgIds, orgId: namedOrg(req) }, ...originOfCall(req, res, userAgent?.ip) };
+  const attempt = {
+    user: { ...checks.user, orgIds, orgId: namedOrg(req) },
+    ...originOfProgram(req, res, userAgent?.ip),
+  };
   const login = await checked(deps, attempt, checks);
   if (login.mustChange === 'expired') {
     await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);

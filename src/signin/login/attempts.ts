@@ -28,6 +28,7 @@ import {
   countAttempt,
   countsOf,
   isLocking,
+  keysOfAll,
   LONGEST_DELAY_MS,
   lessWith,
   rememberWith,
@@ -108,12 +109,13 @@ interface Begun {
 async function begin(
   { pool, secrets, config, clock = CLOCK }: LoginDeps,
   attempt: Attempt,
-  keys: AttemptKeys,
+  entered: AttemptKeys,
 ): Promise<Begun> {
   for (;;) {
     const began = clock.now();
     const login = await findLogin(pool, attempt.user);
     const user = userKeys(secrets, login?.id, attempt);
+    const keys = keysOfAll(secrets, entered, attempt.user, attempt, login?.id);
     const count = await countAttempt(pool, config, keys, user);
     if (count.waitMs === 0) return { keys, login, user, count: count, began };
     if (count.waitMs > LONGEST_DELAY_MS) {

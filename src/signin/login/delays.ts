@@ -157,6 +157,10 @@ export async function sweepDelays(db: Db): Promise<number> {
   return sweepRows(db, { table: 'login_delays', where, order: 'last_failure_at' });
 }
 
+function enteredParts(user: LoginUser): string[] {
+  return 'userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)];
+}
+
 /** Keys of an attempt in `login_delays`. */
 export interface AttemptKeys {
   /** The key of what was entered and the network it came from. */
@@ -170,11 +174,23 @@ export interface AttemptKeys {
  * if they did, two names that are locked together would be known to be names of one user.
  */
 export function attemptKeys(secrets: Secrets, user: LoginUser, { network, through = '' }: Origin): AttemptKeys {
-  const entered = [through, ...('userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)])];
+  const entered = [through, ...enteredParts(user)];
   return {
     here: attemptHash(secrets, [...entered, network]).readUIntBE(0, BITS / 8),
     everywhere: EVERYWHERE + attemptHash(secrets, entered).readUIntBE(0, BITS / 8),
   };
+}
+
+/**
+ * The keys of an attempt of which the user is looked up. What programs send for a user has one count for all networks,
+ * whatever name of the user they enter: a manager can make any number of programs, and these can name any network. For
+ * an unknown user, the programs of one organization have that count, so that nobody learns whether the user exists.
+ * @param id undefined if no user was found
+ */
+export function keysOfAll(secrets: Secrets, keys: AttemptKeys, user: LoginUser, of: Origin, id?: string): AttemptKeys {
+  if (of.throughOrg === undefined) return keys;
+  const parts = id === undefined ? ['programs of', of.throughOrg, ...enteredParts(user)] : ['programs', id];
+  return { ...keys, everywhere: EVERYWHERE + attemptHash(secrets, parts).readUIntBE(0, BITS / 8) };
 }
 
 /** Keys of the user who was found for an attempt; bigints in text form. */

@@ -15,7 +15,9 @@ export interface Origin {
   /** Attempts are counted by it; see `networkOf`. */
   network: string;
   /** User id of the program that sends it for the person; undefined if people send it themselves. Counted apart. */
-  through?: string;
+  through?: string | undefined;
+  /** The organization of a program that logs in others; what the programs of all networks have tried counts together. */
+  throughOrg?: string | undefined;
   /** Aborted when the caller has gone: an attempt that has not begun is dropped. */
   clientAborted?: AbortSignal;
 }
@@ -31,6 +33,11 @@ export function originOfForm(req: Request, res: Response): Origin {
  */
 export function originOfCall(req: Request, res: Response, address?: string): Origin {
   return { network: networkOf(address ?? req.ip), through: callerOf(res).userId, clientAborted: goneSignal(res) };
+}
+
+/** The origin of a call that logs in another user. @param address as in `originOfCall` */
+export function originOfProgram(req: Request, res: Response, address: string | undefined): Origin {
+  return { ...originOfCall(req, res, address), throughOrg: callerOf(res).orgId };
 }
 
 /** An internet provider gives a customer a /56 or more of IPv6, so one address says little; see RFC 6177. */

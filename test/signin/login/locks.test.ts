@@ -100,6 +100,45 @@ describe('ten anonymous attempts', () => {
     assert.equal((await logIn({ userId }, RIGHT, { ...person, token })).status, 201);
   });
 
+  it('through many programs, with many addresses and names, count together, and leave open what is known', async () => {
+    const { userId, orgId, userName } = await api.setupOrg();
+    const { body } = await api.call('GET', `/v2beta/users/${userId}`);
+    const names = [{ userId }, { loginName: userName }, { loginName: body.user.preferredLoginName }];
+    const backEnd = (await api.machine(orgId, ['ORG_USER_MANAGER'])).token;
+    const at = (token: string, user: object, ip: string, password: string) =>
+      api.call('POST', '/v2beta/sessions', { checks: { user, password: { password } }, userAgent: { ip } }, { token });
+    assert.equal((await at(backEnd, { userId }, '203.0.113.7', RIGHT)).status, 201);
+    let guesses = 0;
+    for (let n = 0; n < 24; n++) {
+      const { token } = await api.machine(orgId, ['ORG_USER_MANAGER']);
+      for (let i = 0; i < 10; i++) {
+        const answer = await at(token, names[n % 3] as object, `192.0.2.${n}`, `wrong ${n} ${i}`);
+        if (answer.status === 400) guesses++;
+        else assert.deepEqual(problem(answer), LOCKED);
+      }
+    }
+    assert.equal(guesses, 100);
+    assert.deepEqual(problem(await at(backEnd, { userId }, '203.0.113.8', RIGHT)), LOCKED);
+    assert.equal((await at(backEnd, { userId }, '203.0.113.7', RIGHT)).status, 201);
+    // The login page has its own counts.
+    const page = visitor(api);
+    const path = await page.begin(clientId);
+    const fields = hiddenOf(await page.get(path), 'password');
+    const sent = await page.post(path, { ...fields, loginName: userName, password: RIGHT }, person.headers);
+    assert.equal(sent.status, 303);
+  });
+
+  it('through many programs count together for unknown users too', async () => {
+    const { orgId } = await api.setupOrg();
+    const user = { loginName: unique('nobody') };
+    let guesses = 0;
+    for (let n = 0; n < 12; n++) {
+      const { token } = await api.machine(orgId, ['ORG_USER_MANAGER']);
+      for (let i = 0; i < 10; i++) if (problem(await logIn(user, 'wrong', { token }))[0] === 400) guesses++;
+    }
+    assert.equal(guesses, 100);
+  });
+
   it('through each of many programs of another organization do not lock the user', async () => {
     const [victim, hostile] = [await api.setupOrg(), await api.setupOrg()];
     const { here, everywhere } = attemptKeys(api.deps.secrets, victim, { network: '198.51.100.66' });
