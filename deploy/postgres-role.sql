@@ -5,7 +5,8 @@
 \getenv password MUSTER_PASSWORD
 
 create role muster login password :'password' nosuperuser nocreatedb nocreaterole noreplication nobypassrls;
-create database muster owner muster;
+-- Of a cluster with another encoding, template1 would pass it on.
+create database muster owner muster encoding 'UTF8' template template0;
 
 -- By default every role may connect to every database, and create temporary tables there.
 revoke all on database muster, postgres, template1 from public;

@@ -2,6 +2,7 @@ import { migrateQueue } from '../imports/queue/schema.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import type { Config } from '../platform/config.ts';
 import { MIGRATION_MS } from '../platform/db/client.ts';
+import { sqlState } from '../platform/db/faults.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openPool, type Pool } from '../platform/db/pool.ts';
 import { StartError } from '../platform/errors.ts';
@@ -13,6 +14,7 @@ import { type Bootstrapped, bootstrap } from '../signin/bootstrap.ts';
  * Any number of processes may do this at once.
  */
 
+const NOT_ALLOWED = '42501';
 /** The oldest version of PostgreSQL that has what the statements need. */
 const OLDEST = 15;
 
@@ -25,8 +27,7 @@ export async function prepareDatabase(url: string, config: Config): Promise<Boot
   const hasher = openHasher({ threads: 1 });
   try {
     await requireServer(pool);
-    await migrate(pool);
-    await migrateQueue(pool);
+    await bringSchema(pool);
     return await bootstrap({ pool, config, hasher });
   } finally {
     await hasher.close();
@@ -53,6 +54,19 @@ async function requireServer(pool: Pool): Promise<void> {
   if (await isReadOnly(pool)) {
     throw new StartError(
       'The database of DATABASE_URL takes no writes: it is a replica that was not promoted, or it was made read-only.',
+    );
+  }
+}
+
+/** A role without the right to change the schema is enough for a database that has it. */
+async function bringSchema(pool: Pool): Promise<void> {
+  try {
+    await migrate(pool);
+    await migrateQueue(pool);
+  } catch (error) {
+    if (sqlState(error) !== NOT_ALLOWED) throw error;
+    throw new StartError(
+      `The role of DATABASE_URL may not bring the schema to this version (${(error as Error).message}): run "npm run migrate" with the role that owns the database.`,
     );
   }
 }

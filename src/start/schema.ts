@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { queueSchemaState } from '../imports/queue/schema.ts';
-import { migrationState, newerSchema } from '../platform/db/migrate.ts';
+import { migrationState, newerSchema, requireUtf8 } from '../platform/db/migrate.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import { StartError } from '../platform/errors.ts';
 import type { Condition } from '../platform/lifecycle.ts';
@@ -28,7 +28,8 @@ export interface SchemaWait {
   stopping: AbortSignal;
 }
 
-/** @throws StartError when it is asked to stop before the schema is ready, or the schema belongs to a newer program */
+/** @throws StartError when it is asked to stop before the schema is ready, the schema belongs to a newer program, or the
+ * database is not UTF8 */
 export async function waitForSchema({ pool, withQueue, logger, condition, stopping }: SchemaWait): Promise<void> {
   let logged: string | undefined;
   for (;;) {
@@ -56,6 +57,7 @@ async function lacking(pool: Pool, withQueue: boolean): Promise<Lack> {
 }
 
 async function schemaLack(pool: Pool, withQueue: boolean): Promise<Lack> {
+  await requireUtf8(pool);
   const { applied, known } = await migrationState(pool);
   const bring = 'Start the API of this version ("npm run api"); it updates the schema.';
   if (applied === 0) return { part: 'schema', text: `The database has no schema yet. ${bring}` };

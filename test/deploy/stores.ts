@@ -20,7 +20,7 @@ export interface RoleDatabase {
   url: string;
   role: string;
   /** Runs SQL as the superuser; returns the output of psql. */
-  asAdmin(sql: string): string;
+  asAdmin(sql: string, env?: Record<string, string>): string;
 }
 
 /** A server on which the role was set up as in the container. The name differs, as the superuser here is `muster`. */

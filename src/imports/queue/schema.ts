@@ -3,8 +3,10 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
 
 /** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`. BullMQ defines them; Muster applies them at start. */
 
-/** Idempotent, under BullMQ's own advisory lock. */
+/** Idempotent, under BullMQ's own advisory lock. Tables that are up to date are only read. */
 export async function migrateQueue(pool: Pool): Promise<void> {
+  const { applied, known } = await queueSchemaState(pool);
+  if (applied >= known) return;
   const client = await pool.connect();
   try {
     await runMigrations(client);

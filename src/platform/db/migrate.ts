@@ -8,6 +8,7 @@
  *
  * Guarantee: other processes wait for a migration for seconds at most. A statement that waits for a lock on a table
  * keeps all others waiting behind it; so it gives up soon, and the migration begins again.
+ * A database that has this schema is only read, so the right to change the schema is needed for migrating only.
  * On crash: nothing of the transaction is left, and an incomplete index is dropped and built again by the next process.
  */
 import { createHash } from 'node:crypto';
@@ -122,10 +123,7 @@ async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
     await db.query('select pg_advisory_xact_lock($1)', [MIGRATING]);
     await requireUtf8(db);
     await refuseOtherSchema(db);
-    await db.query(
-      `create table if not exists migrations
-       (id integer primary key, applied_at timestamptz not null default now(), checksum text)`,
-    );
+    await createLedger(db);
     // The first builds had no column `checksum`.
     const { rows } = await db.query<Applied>(
       `select id, to_jsonb(m) ->> 'checksum' as checksum from migrations m order by id`,
@@ -139,6 +137,15 @@ async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
       await noteApplied(db, file);
     }
   });
+}
+
+/** Even `create table if not exists` needs the right to create tables, which only migrating should need. */
+async function createLedger(db: Db): Promise<void> {
+  const { rows } = await db.query<{ oid: string | null }>(`select to_regclass('migrations') as oid`);
+  if (rows[0]?.oid) return;
+  await db.query(
+    `create table migrations (id integer primary key, applied_at timestamptz not null default now(), checksum text)`,
+  );
 }
 
 /** @returns the applied migrations, with FIRST instead of those of the build before it @throws StartError for older ones */
@@ -174,12 +181,18 @@ async function noteApplied(db: Db, { id, checksum }: Migration): Promise<void> {
   await db.query('insert into migrations (id, checksum) values ($1, $2)', [id, checksum]);
 }
 
-async function requireUtf8(db: Db): Promise<void> {
+/**
+ * For every process: another encoding stores other letters than were sent, or none.
+ * @throws StartError
+ */
+export async function requireUtf8(db: Db): Promise<void> {
   const { rows } = await db.query<{ encoding: string }>(
     'select pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()',
   );
   if (rows[0]?.encoding !== 'UTF8')
-    throw new StartError(`The database's encoding is ${rows[0]?.encoding}; it must be UTF8.`);
+    throw new StartError(
+      `The database's encoding is ${rows[0]?.encoding}; it must be UTF8: create it with "encoding 'UTF8' template template0".`,
+    );
 }
 
 /** Instead of a second, empty instance: a build before 1.0.0 used the search_path of its role. */
