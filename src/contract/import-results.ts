@@ -224,7 +224,9 @@ export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
 export const result = z
   .object({
     ...progressShape,
-    warnings: warnings.meta({ description: 'Unknown fields of the body, at most 100.' }),
+    warnings: warnings.meta({
+      description: 'Unknown fields of the body, at most 100; and why the import was stopped, with an empty path.',
+    }),
     errors: z
       .array(z.object({ type: z.literal('human_user'), id: z.string(), message: z.string() }))
       .meta({ description: 'The first 100 failed users.' }),

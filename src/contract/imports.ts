@@ -145,7 +145,7 @@ const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow
 /** The errors of actions without parameters. */
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
-const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. ${STATE_DOES_NOT_FIT}`;
+const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. IMPORT-RIGHTS: somebody who made a part of the import may no longer import into its organizations. ${STATE_DOES_NOT_FIT}`;
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),

@@ -75,17 +75,55 @@ export async function listMembers(
 
 /** All roles of a user, on all organizations. */
 export async function rightsOf(db: Db, userId: string): Promise<Rights> {
-  const instance = await db.query<{ roles: string[] }>('select roles from instance_members where user_id = $1', [
-    userId,
-  ]);
-  const orgs = await db.query<{ org_id: string; roles: string[] }>(
-    'select org_id, roles from org_members where user_id = $1',
-    [userId],
+  return (await rightsOfAll(db, [userId])).get(userId) ?? NO_RIGHTS;
+}
+
+export const NO_RIGHTS: Rights = { isIamOwner: false, orgRoles: new Map() };
+
+/**
+ * All roles of each of these users who is a member of anything, on all organizations.
+ * @param lock so that nobody takes one away until the transaction ends
+ */
+export async function rightsOfAll(
+  db: Db,
+  userIds: readonly string[],
+  lock: '' | 'for share' = '',
+): Promise<Map<string, Rights>> {
+  const instance = await db.query<{ user_id: string; roles: string[] }>(
+    `select user_id, roles from instance_members where user_id = any($1::text[]) order by user_id ${lock}`,
+    [userIds],
   );
-  return {
-    isIamOwner: instance.rows[0]?.roles.includes('IAM_OWNER') ?? false,
-    orgRoles: new Map(orgs.rows.map((row) => [row.org_id, row.roles])),
-  };
+  const orgs = await db.query<{ user_id: string; org_id: string; roles: string[] }>(
+    `select user_id, org_id, roles from org_members where user_id = any($1::text[]) order by org_id, user_id ${lock}`,
+    [userIds],
+  );
+  const iamOwners = new Set(instance.rows.filter(({ roles }) => roles.includes('IAM_OWNER')).map((row) => row.user_id));
+  const orgRoles = Map.groupBy(orgs.rows, (row) => row.user_id);
+  const members = new Set([...instance.rows, ...orgs.rows].map((row) => row.user_id));
+  return new Map(
+    [...members].map((userId) => [
+      userId,
+      {
+        isIamOwner: iamOwners.has(userId),
+        orgRoles: new Map(orgRoles.get(userId)?.map((row) => [row.org_id, row.roles])),
+      },
+    ]),
+  );
+}
+
+/** What users may do now: the rights of those who are active; nothing for all others. @param lock as for `rightsOfAll` */
+export async function activeRightsOf(
+  db: Db,
+  userIds: readonly string[],
+  lock: '' | 'for share' = '',
+): Promise<Map<string, Rights>> {
+  const { rows: stopped } = await db.query<{ id: string }>(
+    `select id from users where id = any($1::text[]) and state <> 'active'`,
+    [userIds],
+  );
+  const rights = await rightsOfAll(db, userIds, lock);
+  for (const { id } of stopped) rights.delete(id);
+  return rights;
 }
 
 /** SQL over `users u`: the user has a credential. A password that must be changed counts. */

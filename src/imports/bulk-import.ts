@@ -8,6 +8,7 @@ import { type Draft, draftProgress, mayOnDraft, readDraft } from './drafts/draft
 import { bounded, commonQuery, dropRest, formatOf, parserFor, readBody, refuseTooLarge } from './entries/body.ts';
 import { type ImportDeps, readQuery, unusual } from './entries/options.ts';
 import { isEnded } from './entries/states.ts';
+import { requireRights } from './intake/authority.ts';
 import {
   findKey,
   type KeyedRequest,
@@ -78,6 +79,7 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
     source,
     keyed,
     pepper,
+    stillAllowed: (db, orgIds) => requireRights(db, caller, orgIds),
     keepDraft: draft ? keepAsDraft(caller, parseDuration(deps.config.DRAFT_TTL) as number) : undefined,
     special: unusual({ ...options, webhook: await signedWebhook(deps, req, caller, options.webhook) }),
   });

@@ -51,6 +51,7 @@ import { importOne } from './single-import.ts';
 import { readItems } from './status/items.ts';
 import { countStates, listImports, readProgress } from './status/progress.ts';
 import { readRates } from './status/rates.ts';
+import { openStreamRights } from './status/stream-rights.ts';
 import { type ImportSignal, openProgressWatch, type ProgressWatch, type Seen } from './status/watch.ts';
 import { currentResult, fixes, previews, singles, streams, visibleImport, visibleResult } from './visible.ts';
 
@@ -102,6 +103,7 @@ export function importRoutes(
 function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger: Logger }): Router {
   const router = Router();
   const watch = openProgressWatch(pool, logger);
+  const rights = openStreamRights(pool);
   router.get('/admin/v1/imports', (req, res) => list(reads, req, res));
   router.get('/admin/v1/imports/:importId', async (req, res) => {
     res.json(await reads.run((db) => visibleResult(db, 'getImport', req, res)));
@@ -119,7 +121,12 @@ function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger:
   router.get('/admin/v1/imports/:importId/events', async (req, res) => {
     const current = await visibleImport(pool, 'streamImportEvents', req, res);
     const release = streams.take(callerOf(res));
-    await streamProgress(watch, req, res, current).finally(release);
+    const orgIds = current.orgs.map(({ orgId }) => orgId);
+    const unwatch = rights.watch(callerOf(res), orgIds, () => res.end());
+    await streamProgress(watch, req, res, current).finally(() => {
+      unwatch();
+      release();
+    });
   });
   return router;
 }

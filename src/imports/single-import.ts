@@ -1,4 +1,5 @@
-import type { Caller } from '../contract/permissions.ts';
+import { type Caller, permissionDenied } from '../contract/permissions.ts';
+import { requireOrg } from '../directory/organizations.ts';
 import { rememberSlowHash } from '../directory/users/slow-hashes.ts';
 import { sourceOf } from '../passwords/marks.ts';
 import type { Pepper } from '../passwords/pepper.ts';
@@ -37,7 +38,7 @@ const CREATE = `
 with imported as (
   insert into imports (kind, state, created_by, resource_owner, accepted_at, deadline, total, trace_context)
   select 'single', 'running', $1, o.id, clock_timestamp(), clock_timestamp() + $3 * interval '1 millisecond', 1, $4
-  from organizations o where o.id = $2
+  from organizations o where o.id = $2 and may_import_into($1, o.id)
   returning id, resource_owner
 ),
 org as (
@@ -106,7 +107,7 @@ export async function importOne(
     ...auditValues(audit),
   ];
   const isPeppered = item.passwordHash !== null && sourceId === undefined;
-  const create = (db: Db) => createSingle(db, values, deps.secrets, isPeppered ? pepper : undefined);
+  const create = (db: Db) => createSingle(db, { orgId, values }, deps.secrets, isPeppered ? pepper : undefined);
   const found = warnings.list();
   const withWarnings = found.length > 0 ? { warnings: found } : {};
   if (keyed) return importKeyed(deps, create, keyed, withWarnings);
@@ -151,12 +152,15 @@ async function createKeyed(
 /** @param db a transaction where there is a pepper, so that no worker sees the hash without its mark */
 async function createSingle(
   db: Db,
-  values: unknown[],
+  { orgId, values }: { orgId: string; values: unknown[] },
   secrets: ImportDeps['secrets'],
   pepper: Pepper | undefined,
 ): Promise<string> {
   const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
-  if (!rows[0]) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', 'The organization does not exist.');
+  if (!rows[0]) {
+    await requireOrg(db, orgId);
+    throw permissionDenied(); // the caller lost the role while the body arrived
+  }
   if (pepper) await addPepper(db, secrets, rows[0].id, pepper);
   return rows[0].id;
 }

@@ -8,6 +8,7 @@ import type { Ran } from '../../platform/telemetry.ts';
 import { badTimeout, requireTimeout } from '../entries/options.ts';
 import { forgetFailures, publishEnd, RAN } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
+import { requireAuthors } from '../intake/authority.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import { importNotFound } from '../status/progress.ts';
 
@@ -89,19 +90,20 @@ export async function pauseImport(pool: Pool, caller: Caller, importId: string):
 
 /**
  * Continues with exactly the items that are pending.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS
  */
 export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
   if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
-  await act(pool, caller, importId, 'import.resumed', async (db, import_) => {
+  const resume = async (db: Db, import_: LockedImport) => {
     if (import_.state === 'running') return false;
     requireState(import_, 'resume');
     requireData(import_);
     requireTimeLeft(import_, timeout);
-    await runAgain(db, importId, timeout, 'resume');
+    await runAgain(db, importId, timeout, { caller, isRetry: false });
     await resetCursor(db, importId, true);
     return true;
-  });
+  };
+  await act(pool, caller, importId, 'import.resumed', resume, requireRights);
 }
 
 /**
@@ -110,21 +112,22 @@ export async function resumeImport(pool: Pool, caller: Caller, importId: string,
  *
  * Only items that failed in the database are retried, such as conflicts and users that PostgreSQL refused. An invalid
  * entry stays failed, as retrying cannot fix it; the report returns it to be corrected.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS
  */
 export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
   if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
-  await act(pool, caller, importId, 'import.retried', async (db, import_) => {
+  const retry = async (db: Db, import_: LockedImport) => {
     // A repeated retry, before or after all items succeeded.
     if (import_.retried && ['running', 'succeeded'].includes(import_.state)) return false;
     requireState(import_, 'retry');
     requireData(import_);
     requireTimeLeft(import_, timeout);
     if ((await reopenFailed(db, importId)) === 0) return false;
-    await runAgain(db, importId, timeout, 'retry');
+    await runAgain(db, importId, timeout, { caller, isRetry: true });
     await resetCursor(db, importId, true);
     return true;
-  });
+  };
+  await act(pool, caller, importId, 'import.retried', retry, requireRights);
 }
 
 /** Returns how many items are pending again. */
@@ -172,6 +175,7 @@ export async function releaseMails(pool: Pool, caller: Caller, importId: string)
 /**
  * Runs `change` with the import's row locked; if it changed something, appends the event.
  * @param change returns whether it changed anything; the payload of the event, if it has one
+ * @param before called in the transaction, before the row is locked
  * @throws ApiError 404 when the import has been removed
  */
 export async function act(
@@ -180,8 +184,10 @@ export async function act(
   importId: string,
   type: string,
   change: (db: Db, import_: LockedImport) => Promise<boolean | Record<string, unknown>>,
+  before?: (db: Db, caller: Caller, importId: string) => Promise<void>,
 ): Promise<void> {
   await transaction(pool, async (db) => {
+    await before?.(db, caller, importId);
     await db.query('select from imports where id = $1 for update', [importId]);
     const { rows } = await db.query<LockedImport>(LOCKED, [importId]);
     const [import_] = rows;
@@ -201,20 +207,33 @@ export async function act(
   });
 }
 
+/** What makes an import run again needs the rights of its caller, and those of everybody who made a part of it. */
+async function requireRights(db: Db, caller: Caller, importId: string): Promise<void> {
+  const text = 'select org_id as "orgId" from import_orgs where import_id = $1';
+  const { rows } = await db.query<{ orgId: string }>(text, [importId]);
+  const orgIds = rows.map(({ orgId }) => orgId);
+  await requireAuthors(db, importId, orgIds, [caller.userId]);
+}
+
 /**
- * Makes the import run again, for `timeout` or for the time that was left. The time in which it did not run does not
+ * Makes the import run again, with the rights of the caller, for `timeout` or for the time that was left. The time in which it did not run does not
  * count in its rate, and the time in which it was paused does not count against its deadline.
  */
-async function runAgain(db: Db, importId: string, { timeout }: NewTimeout, by: 'resume' | 'retry'): Promise<void> {
+async function runAgain(
+  db: Db,
+  importId: string,
+  { timeout }: NewTimeout,
+  { caller, isRetry }: { caller: Caller; isRetry: boolean },
+): Promise<void> {
   await db.query(
     `update imports set state = 'running', changed_at = clock_timestamp(), finished_at = null, paused_at = null,
-       retried = $4,
+       retried = $4, run_by = $5,
        stood = stood + coalesce(clock_timestamp() - coalesce(paused_at, finished_at), '0'),
        timeout = coalesce($2, timeout),
        deadline = case when $3::float8 is null then ${MOVED_DEADLINE}
          else clock_timestamp() + $3 * interval '1 millisecond' end
      where id = $1`,
-    [importId, timeout ?? null, timeout === undefined ? null : parseDuration(timeout), by === 'retry'],
+    [importId, timeout ?? null, timeout === undefined ? null : parseDuration(timeout), isRetry, caller.userId],
   );
 }
 

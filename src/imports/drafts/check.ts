@@ -18,7 +18,8 @@ import {
 } from '../entries/options.ts';
 import { publishBatch } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
-import { type Acceptance, activate, createReceiving, touchReceiving } from '../intake/accept.ts';
+import { type Acceptance, activate, createReceiving, type OrgTally, touchReceiving } from '../intake/accept.ts';
+import { copyAuthors, requireAuthors } from '../intake/authority.ts';
 import { requireRoom, requireUsed } from '../intake/requirements.ts';
 import type { Run } from './convert.ts';
 import { endJob, type Job } from './convert-lease.ts';
@@ -52,7 +53,8 @@ export async function requestCheck(
   await transaction(deps.pool, async (db) => {
     const draft = await lockDraft(db, importId);
     requireState(draft, 'check');
-    await importable(db, caller, 'checkImport', draft);
+    const { orgs } = await importable(db, caller, 'checkImport', draft);
+    await requireAuthors(db, importId, orgIdsOf(orgs), [caller.userId]);
     await db.query(
       `update import_drafts set state = 'checking', settings = $2, check_id = null, error = null, attempts = 0,
          run = run + 1, requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
@@ -79,6 +81,8 @@ export async function startCheck(pool: Pool, job: Job, draft: Draft, run: Run): 
       payload: { total: result.total, ...auditOf(options), draft: draft.importId },
     });
     await keepOptions(db, checkId, options, result.hashes as HashCount[]);
+    await copyAuthors(db, draft.importId, checkId);
+    await requireAuthors(db, checkId, orgIdsOf(result.orgs));
     const batch = await activate(db, { importId: checkId, sequence, ...acceptanceOf(result, settings, true) });
     if (!(await endJob(db, job, { check_id: checkId }))) throw new Error('another worker checks the draft');
     return batch;
@@ -96,8 +100,8 @@ async function copyEntries(
   for (let ordinal = 0; ordinal < total; ordinal += BATCH) {
     run.check();
     await pool.query(
-      `insert into import_items (import_id, ordinal, org_index, ${ITEM_COLUMNS.join(', ')})
-       select $2, ordinal, org_index, ${COPIED.join(', ')} from import_items
+      `insert into import_items (import_id, ordinal, org_index, changed_by, ${ITEM_COLUMNS.join(', ')})
+       select $2, ordinal, org_index, changed_by, ${COPIED.join(', ')} from import_items
        where import_id = $1 and ordinal >= $3 and ordinal < $4 order by ordinal`,
       [from, to, ordinal, ordinal + BATCH],
     );
@@ -121,6 +125,7 @@ export async function startDraft(
     const draft = await lockDraft(db, importId);
     requireState(draft, 'start');
     const result = await importable(db, caller, 'startImport', draft);
+    await requireAuthors(db, importId, orgIdsOf(result.orgs), [caller.userId]);
     if (result.broken > 0 && !skipBroken) throw brokenRecords(result.broken);
     // Before the users exist, so that their first failed login takes as long as a login of an unknown user.
     await rememberSlow(deps.pool, result.slowestMs);
@@ -136,9 +141,11 @@ export async function startDraft(
     });
     if (options) await keepOptions(db, importId, options, []);
     await db.query('delete from import_orgs where import_id = $1', [importId]);
-    await db.query(`update import_drafts set state = 'started', changed_at = clock_timestamp() where import_id = $1`, [
-      importId,
-    ]);
+    await db.query(
+      `with draft as (update import_drafts set state = 'started', changed_at = clock_timestamp() where import_id = $1)
+       update imports set run_by = $2 where id = $1`,
+      [importId, caller.userId],
+    );
     return activate(db, { importId, sequence, ...acceptanceOf(result, body, false), source: draft.source });
   });
   publishBatch(settled);
@@ -171,13 +178,17 @@ function runOptions(settings: RunSettings, { withoutEmail, passwordSource }: Con
   };
 }
 
+function orgIdsOf(orgs: readonly OrgTally[]): string[] {
+  return orgs.map(({ orgId }) => orgId).filter((orgId) => orgId !== '');
+}
+
 /**
  * The result of the conversion, whose users may all be imported by the caller.
  * @throws ApiError 400 when users name no organization; 403; 404 when an organization does not exist
  */
 async function importable(db: Db, caller: Caller, operation: OperationId, draft: Draft): Promise<ConversionResult> {
   const result = draft.result as ConversionResult;
-  const orgIds = result.orgs.map(({ orgId }) => orgId).filter((orgId) => orgId !== '');
+  const orgIds = orgIdsOf(result.orgs);
   for (const orgId of orgIds) requirePermission(caller, operation, orgId);
   const unnamed = result.orgs.find(({ orgId }) => orgId === '');
   if (unnamed) {

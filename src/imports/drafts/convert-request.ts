@@ -11,6 +11,7 @@ import { UsageError } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ExportFormat } from '../../sources/source.ts';
 import { requireState } from '../entries/states.ts';
+import { addAuthor } from '../intake/authority.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
 import { requireKnown } from '../intake/requirements.ts';
 import { type Draft, lockDraft } from './draft.ts';
@@ -53,6 +54,7 @@ export async function requestConversion(
     }
     if (body.passwordSource !== undefined) await requireKnown(db, body.passwordSource);
     await requireGoodOptions(body, () => hashParameters(deps, draft));
+    await addAuthor(db, importId, caller.userId);
     if (pepper) {
       await dropPepper(db, importId);
       await keepPepper(db, deps.secrets, importId, pepper);

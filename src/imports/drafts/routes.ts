@@ -7,6 +7,7 @@ import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import { ACTIONS } from '../entries/states.ts';
+import { addAuthor } from '../intake/authority.ts';
 import { readPepper } from '../intake/pepper.ts';
 import { importNotFound } from '../status/progress.ts';
 import { readResult, readWithMore } from '../status/result.ts';
@@ -90,7 +91,8 @@ export function draftRoutes(deps: ImportDeps): Router {
 
   async function upload(operation: OperationId, req: Request, res: Response): Promise<void> {
     try {
-      await visibleDraft(pool, operation, 'given files', req, res);
+      const { draft } = await visibleDraft(pool, operation, 'given files', req, res);
+      if (req.method !== 'HEAD') await addAuthor(pool, draft.importId, callerOf(res).userId);
       const release = req.method === 'PATCH' || req.method === 'POST' ? pieces.take(callerOf(res)) : () => {};
       await tus.handle(req, res).finally(release);
     } catch (error) {

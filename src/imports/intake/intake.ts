@@ -44,6 +44,8 @@ export interface IntakeOptions {
   pepper?: Pepper | undefined;
   /** Absent when all options have their defaults. */
   special?: ImportOptions | undefined;
+  /** Called in the transaction that makes the users visible: the caller may still import into these organizations. */
+  stillAllowed?: ((db: Db, orgIds: readonly string[]) => Promise<void>) | undefined;
   /** Keeps the users as a draft, which starts later with options of its own. */
   keepDraft?: KeepDraft | undefined;
   /** Parses and validates every entry, without the fast path (fast/README.md): for tests that compare the two. */
@@ -305,12 +307,18 @@ class BodyIntake {
     return this.importId;
   }
 
+  private async requireAllowed(db: Db): Promise<void> {
+    const orgIds = this.orgs.tallies.map(({ orgId }) => orgId).filter((orgId) => orgId !== '');
+    await this.options.stillAllowed?.(db, [...new Set(orgIds)]);
+  }
+
   /** Makes the draft visible, in one transaction. */
   private async keep(keepDraft: KeepDraft, hashes: Buffer[] | undefined): Promise<string> {
     const { keyed, special, pepper } = this.options;
     const { importId, ordinal: total, slowestMs, duplicates } = this;
     this.isAccepting = true;
     await transaction(this.deps.pool, async (db) => {
+      await this.requireAllowed(db);
       await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, importId);
       if (pepper) await keepPepper(db, this.deps.secrets, importId, pepper);
@@ -334,6 +342,7 @@ class BodyIntake {
   private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
     const { keyed, special, pepper } = this.options;
     return transaction(this.deps.pool, async (db) => {
+      await this.requireAllowed(db);
       await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {

@@ -19,6 +19,7 @@ import { forgetFailures } from '../entries/outcome.ts';
 import { dropSecondSpellings, mayHoldSecret, unsealEntry } from '../entries/secrets.ts';
 import type { ItemState } from '../entries/states.ts';
 import { type Shape, shapeOf, storable, validateEntry } from '../entries/validate.ts';
+import { addAuthor } from '../intake/authority.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';
@@ -127,16 +128,28 @@ export interface ChangedItem {
   entry: unknown;
 }
 
+/** SQL over `import_items i`: the user has corrected the entry. @param parameter their id */
+export function correctedBy(parameter: string): string {
+  return `changed_by = array(select unnest(i.changed_by) union select ${parameter}::text)`;
+}
+
 /**
  * Writes changed entries.
+ * @param editor who corrects them: from now on they have no more rights than this user
  * @returns the ordinals of the items that were written
  * @throws ApiError 400 IMPORT-PASSWORD-SOURCE
  */
-export async function writeChanged(db: Db, importId: string, changed: readonly ChangedItem[]): Promise<number[]> {
+export async function writeChanged(
+  db: Db,
+  importId: string,
+  changed: readonly ChangedItem[],
+  editor: string,
+): Promise<number[]> {
   await requireSourcesOf(db, importId, changed);
+  await addAuthor(db, importId, editor, 'entries');
   const columns = ['user_id', 'user_name', 'error', ...PAYLOAD];
   const { rows } = await db.query<{ ordinal: number }>(
-    `update import_items i set ${columns.map((column) => `${column} = r.${column}`).join(', ')}
+    `update import_items i set ${correctedBy('$5')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
      from json_populate_recordset(null::import_items, $2::json) r
        join unnest($3::int[], $4::text[]) as seen (ordinal, version) on seen.ordinal = r.ordinal
      where i.import_id = $1 and i.ordinal = any($3) and i.ordinal = r.ordinal and i.state = 'failed'
@@ -147,6 +160,7 @@ export async function writeChanged(db: Db, importId: string, changed: readonly C
       JSON.stringify(changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item, FIXED) }))),
       changed.map(({ row }) => row.ordinal),
       changed.map(({ row }) => row.version),
+      editor,
     ],
   );
   await forgetFailures(db, importId);

@@ -10,9 +10,18 @@ import { type HashCount, openHashLint } from '../entries/notes.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
 import type { OrgTally } from '../intake/accept.ts';
+import { addAuthor } from '../intake/authority.ts';
 import { needsPepper } from '../intake/pepper.ts';
 import { bodySources, type UsedSources } from '../intake/requirements.ts';
-import { type ChangedItem, columnsOf, fixedError, requireSourcesOf, type StoredRow, storedEntry } from './entry.ts';
+import {
+  type ChangedItem,
+  columnsOf,
+  correctedBy,
+  fixedError,
+  requireSourcesOf,
+  type StoredRow,
+  storedEntry,
+} from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps, leaveOut } from './fixable.ts';
 import { ENTRY_BYTES } from './report.ts';
 
@@ -54,7 +63,7 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
       }),
     async write(db, changed) {
       await requireSourcesOf(db, checkId, changed);
-      const written = new Set(await writeEntries(db, { importId, checkId, changed }));
+      const written = new Set(await writeEntries(db, { importId, checkId, changed, editor: caller.userId }));
       const done = changed.filter(({ row }) => written.has(row.ordinal));
       await count(
         db,
@@ -139,13 +148,19 @@ async function rowsOf(
  */
 async function writeEntries(
   db: Db,
-  { importId, checkId, changed }: { importId: string; checkId: string; changed: readonly ChangedItem[] },
+  {
+    importId,
+    checkId,
+    changed,
+    editor,
+  }: { importId: string; checkId: string; changed: readonly ChangedItem[]; editor: string },
 ): Promise<number[]> {
+  await addAuthor(db, importId, editor, 'entries');
   const values = changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item, null) }));
   const columns = ['state', 'user_id', 'user_name', 'error', ...PAYLOAD];
   const { rows } = await db.query<{ ordinal: number }>(
     `with changed as (
-       update import_items i set maybe_duplicate = true, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
+       update import_items i set maybe_duplicate = true, ${correctedBy('$7')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
        from json_populate_recordset(null::import_items, $3::json) r
          join unnest($4::int[], $5::text[]) as seen (ordinal, version) on seen.ordinal = r.ordinal
        where i.import_id = $1 and i.ordinal = any($4) and i.ordinal = r.ordinal and i.xmin::text = seen.version
@@ -159,6 +174,7 @@ async function writeEntries(
       changed.map(({ row }) => row.ordinal),
       changed.map(({ row }) => row.version),
       JSON.stringify(FIXED),
+      editor,
     ],
   );
   await forgetFailures(db, checkId);

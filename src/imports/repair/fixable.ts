@@ -76,7 +76,7 @@ export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResul
       });
       publishEnd('succeeded', ended);
     },
-    write: (db, changed) => writeChanged(db, importId, changed),
+    write: (db, changed) => writeChanged(db, importId, changed, caller.userId),
     async leaveOut(db, ordinals) {
       const left = await leaveOut(db, importId, ordinals);
       ended = left.ended;

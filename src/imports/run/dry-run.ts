@@ -17,7 +17,7 @@ import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { open, batch } = await transaction(pool, async (db) => {
     const candidates = await loadCandidates(db, importId, ordinals, 'items');
-    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const access = await loadAccess(db, candidates);
     const verdicts = decideOutcomes(candidates, access);
     const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
     const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
 import type { UserState } from '../../contract/users.ts';
-import { rightsOf } from '../../directory/members.ts';
+import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';
@@ -11,6 +11,7 @@ import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
 import type { OmittedField } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import { ACTORS, type Actors } from '../intake/authority.ts';
 import { ERRORS } from './write-batch.ts';
 
 /**
@@ -51,6 +52,8 @@ export interface CandidateItem extends Columns {
   /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
+  /** Who corrected the entry. */
+  changed_by: string[] | null;
 }
 
 export interface CandidateUser extends Columns {
@@ -63,9 +66,8 @@ export interface CandidateUser extends Columns {
 }
 
 /** The options of the import that are relevant here. */
-interface ImportRules {
+interface ImportRules extends Actors {
   rule: ExistingRule;
-  createdBy: string;
 }
 
 export interface Candidates extends ImportRules {
@@ -85,11 +87,12 @@ type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
 type CandidateLock = 'items' | 'items and users';
 
 /**
- * Which users the caller of an import may not change: those with more rights than the caller, by the roles of both at
- * the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
+ * Which users an entry may not change: those with more rights than anybody who made the entry or runs the import, by
+ * the roles of all at the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
  */
 export interface Access {
-  outranksCaller: ReadonlySet<string>;
+  /** The users with more rights than an actor, by the actor's id. */
+  above: ReadonlyMap<string, ReadonlySet<string>>;
   iamOwners: ReadonlySet<string>;
 }
 
@@ -146,7 +149,7 @@ const FIELDS: [name: string, column: keyof Columns][] = [
   ['passwordChangeRequired', 'password_change_required'],
 ];
 
-/** Decides the outcomes of the items. @param reach the rights of the users, for an import that updates them */
+/** Decides the outcomes of the items. @param access to the users, for an import that updates them */
 export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
   const updated = new Set<string>();
   return candidates.items.map((item): Verdict => {
@@ -197,12 +200,13 @@ function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefine
 }
 
 function changeProblem(
-  { names }: Candidates,
+  { names, whole }: Candidates,
   item: CandidateItem,
   { user, next }: Difference,
-  { outranksCaller, iamOwners }: Access,
+  { above, iamOwners }: Access,
 ): ErrorBody | undefined {
-  if (outranksCaller.has(user.id)) return ERRORS.outranksCaller;
+  const actors = [...whole, ...(item.changed_by ?? [])];
+  if (actors.some((actor) => above.get(actor)?.has(user.id))) return ERRORS.outranksCaller;
   const isStopped = next.state !== user.state && (next.state === 'inactive' || next.state === 'locked');
   if (isStopped && iamOwners.has(user.id)) return ERRORS.stopsOwner;
   const holder = names.get(nameOf(item.org_id, next.user_name_key));
@@ -221,7 +225,7 @@ export async function loadCandidates(
   const { rows: items } = await db.query<CandidateItem>(
     `select i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
        coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
-       i.totp_sealed is not null as has_totp
+       i.totp_sealed is not null as has_totp, i.changed_by
      from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.state = 'pending'
      order by i.ordinal for update of i`,
@@ -244,10 +248,9 @@ function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): 
 }
 
 async function loadRules(db: Db, importId: string): Promise<ImportRules> {
-  const { rows } = await db.query<ImportRules>(
-    'select on_existing as rule, created_by as "createdBy" from imports where id = $1',
-    [importId],
-  );
+  const { rows } = await db.query<ImportRules>(`select on_existing as rule, ${ACTORS} from imports where id = $1`, [
+    importId,
+  ]);
   return rows[0] as ImportRules;
 }
 
@@ -276,23 +279,20 @@ async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<stri
   return new Map(rows.map((user) => [user.id, user]));
 }
 
-/** @param createdBy user id of the caller */
-export async function loadAccess(db: Db, createdBy: string, userIds: string[]): Promise<Access> {
-  const { rows: members } = await db.query<{ user_id: string }>(
-    `select user_id from instance_members where user_id = any($1::text[])
-     union select user_id from org_members where user_id = any($1::text[])`,
-    [userIds],
-  );
-  const outranksCaller = new Set<string>();
-  const iamOwners = new Set<string>();
-  if (members.length === 0) return { outranksCaller: outranksCaller, iamOwners };
-  const caller = { userId: createdBy, orgId: '', ...(await rightsOf(db, createdBy)) };
-  for (const { user_id: userId } of members) {
-    const rights = await rightsOf(db, userId);
-    if (rights.isIamOwner) iamOwners.add(userId);
-    if (userId !== createdBy && !covers(caller, rights)) outranksCaller.add(userId);
+/** Reads the rights of the target users and of everybody who made or runs a part of the import, once for a batch. */
+export async function loadAccess(db: Db, { items, users, whole }: Candidates): Promise<Access> {
+  const members = await rightsOfAll(db, [...users.keys()]);
+  const above = new Map<string, Set<string>>();
+  const iamOwners = new Set([...members].filter(([, { isIamOwner }]) => isIamOwner).map(([userId]) => userId));
+  if (members.size === 0) return { above, iamOwners };
+  const actors = [...new Set([...whole, ...items.flatMap((item) => item.changed_by ?? [])])];
+  const rights = await activeRightsOf(db, actors, 'for share');
+  for (const actor of actors) {
+    const caller = { userId: actor, orgId: '', ...(rights.get(actor) ?? NO_RIGHTS) };
+    const higher = [...members].filter(([userId, theirs]) => userId !== actor && !covers(caller, theirs));
+    above.set(actor, new Set(higher.map(([userId]) => userId)));
   }
-  return { outranksCaller: outranksCaller, iamOwners };
+  return { above, iamOwners };
 }
 
 function difference(item: CandidateItem, user: CandidateUser): Difference {

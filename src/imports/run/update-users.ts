@@ -26,7 +26,7 @@ export interface UpdateRest {
 interface UpdateContext {
   db: Db;
   importId: string;
-  /** User id of the import's caller. */
+  /** User id of whoever runs the import. */
   editor: string;
   /** How long the codes of mails are valid, in milliseconds. */
   codeTtlMs: number;
@@ -136,7 +136,7 @@ export async function updateBatch(
     const candidates = await loadCandidates(db, importId, ordinals, 'items and users');
     const sealed = candidates.items.filter((item) => item.is_sealed).map((item) => item.ordinal);
     const ready = candidates.items.filter((item) => !item.is_sealed);
-    const access = await loadAccess(db, candidates.createdBy, [...candidates.users.keys()]);
+    const access = await loadAccess(db, candidates);
     const verdicts = decideOutcomes({ ...candidates, items: ready }, access);
     const updates = verdicts.filter((v) => v.state === 'update');
     const pairs = pairsOf(updates);
@@ -144,7 +144,7 @@ export async function updateBatch(
     for (const { item, difference } of updates) difference.changed.push(...(belongings.get(item.ordinal) ?? []));
     await putBelongings(db, importId, pairs, belongings);
     const differences = updates.map((v) => v.difference).filter((d) => d.changed.length > 0);
-    await applyDifferences({ db, importId, editor: candidates.createdBy, codeTtlMs }, differences);
+    await applyDifferences({ db, importId, editor: candidates.runBy, codeTtlMs }, differences);
     const settled = settledOf(verdicts);
     const mails = differences.filter((d) => d.mail).length;
     const batch = await settleItems(db, importId, settled, { mails, erase: false });

@@ -101,6 +101,14 @@ create table idempotency_keys (
   PRIMARY KEY (caller, path, key)
 );
 
+create table import_authors (
+  import_id bigint not null,
+  author text collate "C" not null,
+  whole boolean not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id, author)
+);
+
 create table import_chunks (
   import_id bigint not null,
   file_id text collate "C" not null,
@@ -204,6 +212,7 @@ create table import_items (
   kept kept_reason,
   entry_sealed text,
   changed text[],
+  changed_by text[] collate "C",
   PRIMARY KEY (import_id, ordinal)
 );
 
@@ -278,6 +287,7 @@ create table imports (
   password_source text collate "C",
   without_email boolean not null default false,
   source text collate "C",
+  run_by text collate "C",
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -288,7 +298,8 @@ create table instance_members (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
-  PRIMARY KEY (user_id)
+  PRIMARY KEY (user_id),
+  TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 
 create table leases (
@@ -418,7 +429,8 @@ create table org_members (
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
   FOREIGN KEY (org_id) REFERENCES organizations(id),
-  PRIMARY KEY (org_id, user_id)
+  PRIMARY KEY (org_id, user_id),
+  TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 
 create table organizations (
@@ -599,7 +611,8 @@ create table users (
   named_at timestamp with time zone,
   addressed_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
-  PRIMARY KEY (id)
+  PRIMARY KEY (id),
+  TRIGGER DEFERRABLE INITIALLY DEFERRED
 );
 
 create table webhook_deliveries (
@@ -664,6 +677,8 @@ CREATE INDEX codes_user ON public.codes USING btree (user_id);
 CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
 
 CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE ((state = 'converting'::draft_state) OR ((state = 'checking'::draft_state) AND (check_id IS NULL)));
 
@@ -832,6 +847,26 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.may_import(p_user text, p_import bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select not exists (select from import_orgs o where o.import_id = p_import and not may_import_into(p_user, o.org_id))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.may_import_into(p_user text, p_org text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from users where id = p_user and state = 'active') and (
+    exists (select from instance_members where user_id = p_user and 'IAM_OWNER' = any(roles))
+    or exists (select from org_members where org_id = p_org and user_id = p_user and 'ORG_OWNER' = any(roles)))
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.refuse_removed_user_ids()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -961,6 +996,76 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.stop_imports_of(p_user text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  import record;
+  event bigint;
+  reason jsonb := jsonb_build_object('reason', 'rights', 'userId', p_user);
+begin
+  for import in
+    select i.id, i.resource_owner from imports i
+    where i.id in (
+        select id from imports where state = 'running' and created_by = p_user
+        union select id from imports where state = 'running' and run_by = p_user
+        union select id from imports where state = 'paused' and (created_by = p_user or run_by = p_user)
+        union select id from imports where state = 'undoing' and undo_by = p_user
+        union select a.import_id from import_authors a join imports o on o.id = a.import_id
+          where a.author = p_user and o.state in ('running', 'paused'))
+      and not may_import(p_user, i.id)
+    order by i.id for update of i
+  loop
+    event := nextval('events_sequence_seq');
+    update imports set
+      state = 'cancelled',
+      changed_at = clock_timestamp(),
+      finished_at = coalesce(finished_at, clock_timestamp()),
+      deadline = deadline + coalesce(clock_timestamp() - paused_at, '0'),
+      stood = stood + coalesce(clock_timestamp() - paused_at, '0'),
+      paused_at = null,
+      sequence = event,
+      warnings = warnings || jsonb_build_array(jsonb_build_object('path', '', 'count', 1, 'message',
+        'The import was stopped: somebody who made or started a part of it may no longer import into its organizations.'))
+    where id = import.id and state in ('running', 'paused', 'undoing');
+    continue when not found;
+    insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+    values (event, 'import', import.id::text, import.resource_owner, 'import.cancelled', 'system', reason);
+    insert into audit_events (sequence, type, actor_kind, user_id, org_id, object_type, object_id, payload)
+    values (event, 'import.cancelled', 'system', p_user, nullif(import.resource_owner, 'instance'), 'import',
+      import.id::text, reason);
+    perform pg_notify('muster_import', import.id::text);
+  end loop;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.stop_imports_of_member()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform stop_imports_of(old.user_id);
+  return null;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.stop_imports_of_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from org_members where user_id = old.id)
+    or exists (select from instance_members where user_id = old.id) then
+    perform stop_imports_of(old.id);
+  end if;
+  return null;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.user_id_removed_elsewhere(p_id text, p_org text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -996,6 +1101,8 @@ CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys 
 
 CREATE TRIGGER imports_end AFTER UPDATE OF state ON public.imports FOR EACH ROW WHEN (((new.webhook_url IS NOT NULL) AND (new.state IS DISTINCT FROM old.state) AND (new.state = ANY (ARRAY['succeeded'::import_state, 'completed_with_errors'::import_state, 'timed_out'::import_state, 'cancelled'::import_state, 'undone'::import_state])))) EXECUTE FUNCTION announce_end();
 
+CREATE CONSTRAINT TRIGGER instance_members_lost AFTER DELETE OR UPDATE OF roles ON public.instance_members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION stop_imports_of_member();
+
 CREATE TRIGGER instance_members_need_user AFTER UPDATE OF user_id ON public.instance_members FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER instance_members_need_users AFTER INSERT ON public.instance_members REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
@@ -1019,6 +1126,8 @@ CREATE TRIGGER mail_outbox_need_users AFTER INSERT ON public.mail_outbox REFEREN
 CREATE TRIGGER oauth_models_need_user AFTER UPDATE OF user_id ON public.oauth_models FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER oauth_models_need_users AFTER INSERT ON public.oauth_models REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE CONSTRAINT TRIGGER org_members_lost AFTER DELETE OR UPDATE OF roles ON public.org_members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION stop_imports_of_member();
 
 CREATE TRIGGER org_members_need_user AFTER UPDATE OF user_id ON public.org_members FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
@@ -1047,6 +1156,8 @@ CREATE TRIGGER user_totp_need_users AFTER INSERT ON public.user_totp REFERENCING
 CREATE TRIGGER users_added AFTER INSERT ON public.users REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION refuse_removed_user_ids();
 
 CREATE TRIGGER users_addressed BEFORE UPDATE OF email_key, email_verified ON public.users FOR EACH ROW WHEN ((new.email_verified AND ((NOT old.email_verified) OR (old.email_key IS DISTINCT FROM new.email_key)))) EXECUTE FUNCTION set_addressed_at();
+
+CREATE CONSTRAINT TRIGGER users_lost AFTER UPDATE OF state ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.state = 'active'::user_state) AND (new.state <> 'active'::user_state))) EXECUTE FUNCTION stop_imports_of_user();
 
 CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();
 

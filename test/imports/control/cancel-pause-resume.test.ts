@@ -9,6 +9,7 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptImport,
+  addAdmin,
   addOrgs,
   entries,
   importRow,
@@ -34,6 +35,7 @@ describe('cancel, pause and resume', () => {
   });
   beforeEach(async () => {
     await wipe(db.pool);
+    await addAdmin(db.pool);
     importId = await acceptImport(db.pool, entries(5), { timeout: '1h' });
   });
   after(async () => {

@@ -8,6 +8,7 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptBody,
+  addAdmin,
   addOrgs,
   entry,
   errorIdOf,
@@ -37,6 +38,7 @@ describe('a retry', () => {
    */
   beforeEach(async () => {
     await wipe(db.pool);
+    await addAdmin(db.pool);
     const first = await accept([entry('taken')], [entry('held')]);
     await settle(first, [0, 1]);
     importId = await accept([entry('a'), entry('taken'), null], [entry('b'), entry('held')]);

@@ -7,7 +7,16 @@ import { readProgress } from '../../../src/imports/status/progress.ts';
 import { MAX_POINTS, readRates, sampleRates } from '../../../src/imports/status/rates.ts';
 import { removeRound } from '../../../src/imports/upkeep/retention.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
-import { ADMIN, acceptImport, addOrgs, entry, openWriterPool, setImport, wipe } from '../../support/imports/imports.ts';
+import {
+  ADMIN,
+  acceptImport,
+  addAdmin,
+  addOrgs,
+  entry,
+  openWriterPool,
+  setImport,
+  wipe,
+} from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 describe('the rates of an import', () => {
@@ -18,7 +27,10 @@ describe('the rates of an import', () => {
     writer = openWriterPool(db.url);
     await addOrgs(db.pool, 'org');
   });
-  beforeEach(() => wipe(db.pool));
+  beforeEach(async () => {
+    await wipe(db.pool);
+    await addAdmin(db.pool);
+  });
   after(async () => {
     await writer.end();
     await db.drop();

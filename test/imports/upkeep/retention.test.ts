@@ -11,6 +11,7 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import {
   ADMIN,
   acceptImport,
+  addAdmin,
   addOrgs,
   entry,
   importRow,
@@ -47,6 +48,7 @@ describe('the payload of an import', () => {
   /** Two items written, one with a conflict, one invalid, two pending. */
   beforeEach(async () => {
     await wipe(db.pool);
+    await addAdmin(db.pool);
     const users = [entry('a', FULL), entry('b'), entry('a', FULL), { user: FULL }, entry('d', PLAIN), entry('e')];
     importId = await acceptImport(db.pool, users);
     await settle([0, 1]);
@@ -78,7 +80,7 @@ describe('the payload of an import', () => {
     const kept = rows.map((r) => r.column_name).filter((c) => !(PAYLOAD as readonly string[]).includes(c));
     assert.deepEqual(
       kept.filter((c) => !['import_id', 'ordinal', 'org_index', 'maybe_duplicate'].includes(c)).sort(),
-      ['changed', 'error', 'kept', 'state', 'user_id', 'user_name'],
+      ['changed', 'changed_by', 'error', 'kept', 'state', 'user_id', 'user_name'],
       'what remains is ids and outcomes',
     );
   });

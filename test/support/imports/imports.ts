@@ -24,6 +24,15 @@ export async function addOrgs(pool: Pool, ...ids: string[]): Promise<void> {
   );
 }
 
+/** Makes ADMIN a user of the organization `org`, for what checks the stored rights of its caller. */
+export async function addAdmin(pool: Pool): Promise<void> {
+  await pool.query(
+    `insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
+     values ('admin', 'org', 'machine', 'active', 'admin', 'admin', 1)`,
+  );
+  await pool.query(`insert into instance_members (user_id, roles, sequence) values ('admin', '{IAM_OWNER}', 1)`);
+}
+
 /** A pool with the same settings as that of the batch writer. */
 export function openWriterPool(url: string, max = 4): Pool {
   return openPool(url, { max, name: 'test-writer', settings: WRITER_SESSION });
@@ -167,7 +176,7 @@ export function errorIdOf(item: Row | undefined): string | undefined {
 /** The number of rows in each table that a batch writes. */
 export async function tableCounts(pool: Pool): Promise<Record<string, number>> {
   const { rows } = await pool.query(`select
-    (select count(*)::int from users) as users, (select count(*)::int from events where aggregate_type = 'user') as events,
+    (select count(*)::int from users where kind = 'human') as users, (select count(*)::int from events where aggregate_type = 'user') as events,
     (select count(*)::int from user_metadata) as metadata, (select count(*)::int from user_idp_links) as links,
     (select count(*)::int from codes) as codes, (select count(*)::int from mail_outbox) as mails`);
   return rows[0];
