@@ -9,7 +9,7 @@ import { COMPLEXITY, type PolicyKind, passwordProblems, passwordRules } from '..
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
-import { INSTANCE } from './members.ts';
+import { INSTANCE, rightsOf } from './members.ts';
 
 /** The organization that owns a policy; null: the instance. */
 export type PolicyOwner = string | null;
@@ -21,15 +21,27 @@ export interface PolicyRow {
   changedAt: Date;
 }
 
-/** SQL that joins the age policy `p` of the user's organization to `users u`, else that of the instance. */
+/** SQL: whether `users u` is an IAM_OWNER, for whom no organization may relax what the instance demands. */
+const IS_OWNER = `exists (select from instance_members m where m.user_id = u.id)`;
+
+/**
+ * SQL that joins the age policy `p` of the user's organization to `users u`, else that of the instance; to IAM_OWNERs
+ * the stricter of both.
+ */
 export const JOIN_AGE_POLICY = `cross join lateral (
     select q.max_age_days, q.expire_warn_days from password_age_policies q
-    where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1) p`;
+    where q.org_id = u.org_id or q.org_id is null 
+    order by case when ${IS_OWNER} then coalesce(nullif(q.max_age_days, 0), 2147483647) end, q.org_id nulls last
+    limit 1) p`;
 
-/** SQL: whether the policy of the organization of `users u` requires a second factor. */
+/**
+ * SQL: whether the policy of the organization of `users u` requires a second factor, or for IAM_OWNERs that of the
+ * instance.
+ */
 export const FORCES_MFA = `(
-    select q.force_mfa from login_policies q
-    where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1)`;
+    (select q.force_mfa from login_policies q
+      where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1)
+    or (${IS_OWNER} and (select q.force_mfa from login_policies q where q.org_id is null)))`;
 
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
@@ -106,6 +118,8 @@ export function policyOwnerId(owner: PolicyOwner): string {
 
 /** The user who gets the password. */
 export interface PasswordUser {
+  /** Absent: a user who does not exist yet. */
+  id?: string;
   /** null: an organization that does not exist yet. */
   orgId: PolicyOwner;
   userName: string;
@@ -119,12 +133,14 @@ export interface PasswordUser {
 /** The id of the error for a password that breaks a rule. */
 export const PASSWORD_POLICY = 'PASSWORD-POLICY';
 
-/** The rules that the password breaks; see `passwordProblems`. */
+/** The rules that the password breaks, for IAM_OWNERs also those of the instance; see `passwordProblems`. */
 export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
-  const { orgId, userName, domain, email, names: more = [] } = user;
+  const { id, orgId, userName, domain, email, names: more = [] } = user;
   const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
   const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
-  return passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
+  const problems = passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
+  if (id === undefined || !(await rightsOf(db, id)).isIamOwner) return problems;
+  return [...new Set([...problems, ...passwordProblems(password, await policyOf(db, COMPLEXITY, null), names)])];
 }
 
 /**

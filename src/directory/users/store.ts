@@ -265,8 +265,12 @@ const MOST_SHARED = 100;
 /** Since when addresses sign in: since the first migration with `addressed_at`, which was 65 before version 1.0.0. */
 const RULE_SINCE = `(select min(applied_at) from migrations where id >= 65)`;
 
+/** No organization keeps an IAM_OWNER from signing in: their full name always counts. */
 function allows(user: string, name: 'userName' | 'loginName' | 'email'): string {
-  return `exists (select from organizations a where a.id = ${user}.org_id and '${name}' = any(a.sign_in_names))`;
+  const allowed = `exists (select from organizations a where a.id = ${user}.org_id and '${name}' = any(a.sign_in_names))`;
+  return name === 'loginName'
+    ? `(${allowed} or exists (select from instance_members w where w.user_id = ${user}.id))`
+    : allowed;
 }
 
 /** Users `h` with this verified address. */

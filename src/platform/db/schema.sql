@@ -500,6 +500,7 @@ create table password_sources (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
+  set_by text collate "C",
   CHECK ((kind = ANY (ARRAY['http'::text, 'ldap'::text, 'oauth-password'::text, 'cognito'::text]))),
   FOREIGN KEY (org_id) REFERENCES organizations(id),
   PRIMARY KEY (id)

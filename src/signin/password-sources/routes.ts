@@ -41,6 +41,7 @@ import {
   type PasswordVerifier,
   remaining,
   removeSource,
+  requireMayDecide,
   sealSecrets,
   secretSettings,
   sourceEvent,
@@ -99,6 +100,7 @@ async function replace({ pool, secrets, config }: AskDeps, req: Request, res: Re
   requireTarget(changeOf(secrets, found, body), config.PASSWORD_SOURCE_ALLOW_PRIVATE);
   const { secret, event } = await transaction(pool, async (db) => {
     const source = await reachable(db, 'changePasswordSource', req, res, 'for update');
+    await requireMayDecide(db, callerOf(res), source);
     return changeSource(db, secrets, source, changeOf(secrets, source, body), callerOf(res).userId);
   });
   const { sequence, createdAt: changedAt } = event;
@@ -152,6 +154,7 @@ async function change(
 ): Promise<void> {
   const answer = await transaction(pool, async (db) => {
     const source = await reachable(db, operation, req, res, 'for update');
+    await requireMayDecide(db, callerOf(res), source);
     const { sequence, createdAt } = await act(db, source, callerOf(res).userId);
     return details({ sequence, changedAt: createdAt, resourceOwner: source.orgId });
   });
@@ -259,7 +262,7 @@ export async function changeSource(
   const event = await sourceEvent(db, { ...source, name }, 'changed', editor, changed);
   await db.query(
     `update password_sources set name = $2, settings = $3, secret_sealed = $4, user_name_template = $5, timeout_ms = $6,
-       checks_per_second = $7, until = $8, sequence = $9, changed_at = $10 where id = $1`,
+       checks_per_second = $7, until = $8, sequence = $9, changed_at = $10, set_by = $11 where id = $1`,
     [
       source.id,
       name,
@@ -271,6 +274,7 @@ export async function changeSource(
       until,
       event.sequence,
       event.createdAt,
+      editor,
     ],
   );
   return { secret, event };

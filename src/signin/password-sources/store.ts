@@ -11,6 +11,8 @@
  * On crash: the next round begins with the batch that was in progress. Any number of processes may run it.
  */
 import { type NewSource, SECRET_SETTINGS, type SourceKind } from '../../contract/password-sources.ts';
+import { type Caller, covers, permissionDenied } from '../../contract/permissions.ts';
+import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { IS_AT_SOURCE, markOf, sourceOf } from '../../passwords/marks.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
@@ -37,6 +39,8 @@ export interface PasswordVerifier {
   sequence: string;
   createdAt: Date;
   changedAt: Date;
+  /** Who decided last what the source is, by user id; null if that is not known. */
+  setBy: string | null;
   /** The encrypted settings; never answered. */
   secretSealed: string | null;
 }
@@ -47,7 +51,7 @@ export const IS_ACTIVE = `s.ended_at is null and (s.until is null or s.until > n
 /** SQL over `password_sources s` in the shape of `Source`. */
 export const SOURCE_COLUMNS = `s.id, s.org_id as "orgId", s.name, s.kind, s.settings, s.user_name_template as "userName",
   s.timeout_ms as "timeoutMs", s.checks_per_second as "checksPerSecond", s.until, s.ended_at as "endedAt", s.sequence,
-  s.created_at as "createdAt", s.changed_at as "changedAt", s.secret_sealed as "secretSealed"`;
+  s.created_at as "createdAt", s.changed_at as "changedAt", s.set_by as "setBy", s.secret_sealed as "secretSealed"`;
 
 /** The purpose and the source that an encrypted secret is bound to. */
 export const sourceSeal = (id: string) => `password-source:${id}`;
@@ -77,8 +81,8 @@ export async function addSource(
   const event = await sourceEvent(db, { id, orgId, name: source.name }, 'added', editor);
   await db.query(
     `insert into password_sources (id, org_id, name, kind, settings, secret_sealed, user_name_template, timeout_ms,
-       checks_per_second, until, sequence, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
+       checks_per_second, until, sequence, created_at, changed_at, set_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13)`,
     [
       id,
       orgId,
@@ -92,6 +96,7 @@ export async function addSource(
       source.until ?? null,
       event.sequence,
       event.createdAt,
+      editor,
     ],
   );
   return { id, secret, event };
@@ -127,6 +132,40 @@ export function secretSettings(secrets: Secrets, { id, secretSealed }: PasswordV
   return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
 }
 
+/**
+ * Those of these users about whom this user may decide now: whoever has rights needs somebody with at least these
+ * rights. So nobody becomes somebody else by the settings of a source.
+ */
+async function decidedBy(db: Db, setBy: string | null, userIds: readonly string[]): Promise<string[]> {
+  const members = await rightsOfAll(db, userIds);
+  if (members.size === 0) return [...userIds];
+  const rights = setBy === null ? undefined : (await activeRightsOf(db, [setBy])).get(setBy);
+  const caller = { userId: setBy ?? '', orgId: '', ...(rights ?? NO_RIGHTS) };
+  return userIds.filter((userId) => covers(caller, members.get(userId) ?? NO_RIGHTS));
+}
+
+/** Whether the source may decide about the user's password. */
+export async function mayDecide(db: Db, { setBy }: PasswordVerifier, userId: string): Promise<boolean> {
+  return (await decidedBy(db, setBy, [userId])).length > 0;
+}
+
+/**
+ * A source that decides about users with more rights than the caller may not be changed or ended by the caller.
+ * @throws ApiError 403
+ */
+export async function requireMayDecide(db: Db, caller: Caller, { id }: PasswordVerifier): Promise<void> {
+  const { rows } = await db.query<{ id: string }>(
+    `select u.id from (select user_id from instance_members union select user_id from org_members) m
+       join users u on u.id = m.user_id where ${IS_AT_SOURCE} and u.password_hash = $1`,
+    [markOf(id)],
+  );
+  const members = await rightsOfAll(
+    db,
+    rows.map((row) => row.id),
+  );
+  if ([...members.values()].some((rights) => !covers(caller, rights))) throw permissionDenied();
+}
+
 /** The sources of an organization, the oldest first. */
 export async function listSources(db: Db, orgId: string): Promise<PasswordVerifier[]> {
   const { rows } = await db.query<PasswordVerifier>(
@@ -153,11 +192,10 @@ export async function endSource(
 ): Promise<Pick<AppendedEvent, 'sequence' | 'createdAt'>> {
   if (source.endedAt !== null) return { sequence: source.sequence, createdAt: source.changedAt };
   const event = await sourceEvent(db, source, 'ended', editor);
-  await db.query('update password_sources set ended_at = $2, sequence = $3, changed_at = $2 where id = $1', [
-    source.id,
-    event.createdAt,
-    event.sequence,
-  ]);
+  await db.query(
+    'update password_sources set ended_at = $2, sequence = $3, changed_at = $2, set_by = coalesce($4, set_by) where id = $1',
+    [source.id, event.createdAt, event.sequence, editor === SYSTEM ? null : editor],
+  );
   return event;
 }
 
@@ -299,8 +337,18 @@ interface Ending {
   isDue: boolean;
 }
 
+/** Users with more rights than whoever ended the source keep what they have; they choose a password by "Forgot password?". */
 async function endUsers(db: Db, mark: string, codeTtlMs: number): Promise<number> {
-  const { rows: users } = await db.query<Ending>(LOCK_USERS, [mark]);
+  const { rows } = await db.query<Ending>(LOCK_USERS, [mark]);
+  const setBy = (await findSource(db, sourceOf(mark) ?? ''))?.setBy ?? null;
+  const decided = new Set(
+    await decidedBy(
+      db,
+      setBy,
+      rows.map(({ id }) => id),
+    ),
+  );
+  const users = rows.filter(({ id }) => decided.has(id));
   if (users.length === 0) return 0;
   const due = users.filter(({ isDue }) => isDue);
   await countMails(db, due);

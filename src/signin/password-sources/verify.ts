@@ -3,7 +3,8 @@
  * at its rate, with a circuit breaker: a source that does not answer is left alone for a while, so that sign-ins do not
  * wait for it and it can recover.
  *
- * Guarantee: only an active user of an active source of their own organization is asked about. A source that does not
+ * Guarantee: only an active user of an active source of their own organization is asked about, who has no more rights
+ * than whoever decided last what the source is. A source that does not
  * answer never counts as a wrong password. At most AT_ONCE checks of a source run in a process, and few wait; the rate
  * holds over all processes. A check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
  *
@@ -27,7 +28,7 @@ import { type CognitoSecrets, type CognitoSettings, checkCognito } from './cogni
 import { checkHttp, type HttpSecrets, type HttpSettings } from './http.ts';
 import { checkLdap, type LdapSecrets, type LdapSettings } from './ldap.ts';
 import { checkOauthPassword, type OauthPasswordSecrets, type OauthPasswordSettings } from './oauth-password.ts';
-import { allSettings, IS_ACTIVE, type PasswordVerifier, SOURCE_COLUMNS } from './store.ts';
+import { allSettings, IS_ACTIVE, mayDecide, type PasswordVerifier, SOURCE_COLUMNS } from './store.ts';
 
 const RETRY_AFTER_S = 15;
 /** Each `UserPlaceholder` in braces. */
@@ -71,6 +72,13 @@ export async function verifyAtSource(
   const { names, ...source } = found;
   const name = nameAt(source, names);
   if (name === '') return undefined;
+  if (!(await mayDecide(deps.pool, source, userId))) {
+    deps.logger.warn(
+      { sourceId, userId },
+      'a password source was not asked, as the user has more rights than its owner',
+    );
+    return undefined;
+  }
   const check = { name, password, user: { id: userId, email: names.email ?? undefined } };
   const { clock = performance } = deps;
   let since = clock.now();
