@@ -42,17 +42,19 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
 }
 
 /**
- * Whether another organization, of those in the scope, has a user with this text as name or as verified address, and
- * nothing but "who had it first" says that the user found is meant: not the application, and not the full login name.
+ * Whether the person may mean a user of another organization than the one that was found. They do not if the
+ * application names the organization of the user found. If it names another one, only the full login name is enough;
+ * and never a text that is also the name or an address, verified or not, of a user of another organization in the scope.
  */
 export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginName }: Login): Promise<boolean> {
   if ('userId' in tried || tried.orgId === orgId) return false;
   const key = nameKey(tried.loginName);
-  if (key === nameKey(loginName)) return false;
+  if (tried.orgId !== undefined && key !== nameKey(loginName)) return true;
   const inScope = '($3::text[] is null or org_id = any($3))';
-  // Two ranges of an index, so that many users of the organization itself are not read.
+  // Ranges of an index, so that many users of the organization itself are not read.
   const hasAddress = (compare: '<' | '>') =>
-    `exists (select from users where email_key = $1 and email_verified and org_id ${compare} $2 and ${inScope})`;
+    `exists (select from users
+       where email_key = $1 and email_verified = any('{true,false}') and org_id ${compare} $2 and ${inScope})`;
   const { rows } = await db.query<{ is: boolean }>(
     prepared(
       `select exists (select from users where user_name_key = $1 and org_id <> $2 and ${inScope})
