@@ -125,7 +125,6 @@ export async function startDraft(
     const draft = await lockDraft(db, importId);
     requireState(draft, 'start');
     const result = await importable(db, caller, 'startImport', draft);
-    await requireAuthors(db, importId, orgIdsOf(result.orgs), [caller.userId]);
     if (result.broken > 0 && !skipBroken) throw brokenRecords(result.broken);
     // Before the users exist, so that their first failed login takes as long as a login of an unknown user.
     await rememberSlow(deps.pool, result.slowestMs);
@@ -146,7 +145,15 @@ export async function startDraft(
        update imports set run_by = $2 where id = $1`,
       [importId, caller.userId],
     );
-    return activate(db, { importId, sequence, ...acceptanceOf(result, body, false), source: draft.source });
+    const batch = await activate(db, {
+      importId,
+      sequence,
+      ...acceptanceOf(result, body, false),
+      source: draft.source,
+    });
+    // Last, as it locks rights, and the steps before may take long.
+    await requireAuthors(db, importId, orgIdsOf(result.orgs), [caller.userId]);
+    return batch;
   });
   publishBatch(settled);
 }

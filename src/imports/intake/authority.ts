@@ -56,7 +56,7 @@ export async function copyAuthors(db: Db, from: string, to: string): Promise<voi
 
 /**
  * Everybody who made a part of the import, and these callers, may import into all these organizations; until the
- * transaction ends, nobody can take that away. Call it before the import's row is locked.
+ * transaction ends, nobody can take that away. Call it before the row of an import that has started is locked.
  * @throws ApiError 400 IMPORT-RIGHTS
  */
 export async function requireAuthors(

@@ -342,7 +342,6 @@ class BodyIntake {
   private commit(hashes: Buffer[] | undefined): Promise<SettledBatch> {
     const { keyed, special, pepper } = this.options;
     return transaction(this.deps.pool, async (db) => {
-      await this.requireAllowed(db);
       await this.sources.require(db, (org) => this.orgs.tallies[org]?.orgId ?? '');
       if (keyed && hashes) await claimKey(db, keyed, hashes, this.importId);
       const event = await appendEvent(db, {
@@ -355,7 +354,7 @@ class BodyIntake {
       });
       if (pepper && !special?.dryRun) await keepPepper(db, this.deps.secrets, this.importId, pepper);
       if (special) await keepOptions(db, this.importId, special, this.notes?.hashes() ?? []);
-      return activate(db, {
+      const settled = await activate(db, {
         importId: this.importId,
         sequence: event.sequence,
         timeout: this.timeout as string,
@@ -365,6 +364,9 @@ class BodyIntake {
         hasDuplicates: this.duplicates > 0,
         duplicates: { skips: special?.onExisting === 'skip', erases: special?.dryRun === true },
       });
+      // Last, as it locks rights, and the steps before may take long.
+      await this.requireAllowed(db);
+      return settled;
     });
   }
 
