@@ -94,6 +94,10 @@ const diagnostics = z
     replica: replica.optional().meta({ description: 'Only with `DATABASE_REPLICA_URL`.' }),
     queue,
     mail,
+    proxy: z.object({ address: z.string(), forwarded: count(), contradiction: z.string().optional() }).optional().meta({
+      description:
+        'How the service sees this request: the address by `TRUST_PROXY`, the number of forwarded addresses, and what does not fit the setting.',
+    }),
     encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
     limits: limits.meta({ description: '0: no limit.' }),
   })
@@ -126,6 +130,7 @@ export type TimeLimit = keyof ServerFacts['timeouts'];
 export type QueueFacts = z.output<typeof queue>;
 export type ReplicaFacts = z.output<typeof replica>;
 export type MailFacts = z.output<typeof mail>;
+export type ProxyFacts = NonNullable<Diagnostics['proxy']>;
 export type WorkerView = z.output<typeof worker>;
 
 const example: z.input<typeof diagnostics> = {
@@ -164,6 +169,7 @@ const example: z.input<typeof diagnostics> = {
     },
   },
   mail: { transport: 'smtp', smtp: { answers: false, reason: 'ECONNREFUSED' }, pending: 3, failedLastWeek: 0 },
+  proxy: { address: '203.0.113.7', forwarded: 1 },
   encryptionKey: { opensSigningKeys: true },
   limits: {
     maxImportBytes: 2_147_483_648,

@@ -1,4 +1,4 @@
-import type { Diagnostics, MailFacts, ReplicaFacts } from './diagnostics.ts';
+import type { Diagnostics, MailFacts, ProxyFacts, ReplicaFacts } from './diagnostics.ts';
 import { type Finding, number, ok, problem, size, warning } from './finding.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
@@ -26,6 +26,7 @@ export function checkService(facts: Diagnostics): Finding[] {
     ...checkReplica(facts.replica),
     ...checkQueue(facts.queue),
     ...checkMail(facts.mail),
+    ...checkProxy(facts.proxy),
     checkKey(facts),
     checkLimits(facts),
   ];
@@ -64,6 +65,16 @@ export function checkReplica(facts: ReplicaFacts | undefined, reason?: string): 
       'Check its load, its disk, and the network between them.',
     ),
   ];
+}
+
+/** @param facts absent from a service of an earlier version, and where no connection led to it */
+export function checkProxy(facts: ProxyFacts | undefined): Finding[] {
+  if (!facts) return [];
+  const { address, forwarded, contradiction } = facts;
+  const seen = `the service sees you at ${address}`;
+  if (!contradiction) return [ok('proxy', forwarded === 0 ? seen : `${seen}; ${forwarded} addresses were forwarded`)];
+  const advice = 'Set TRUST_PROXY to the networks of your proxies. Without proxies, set it to 0.';
+  return [warning('proxy', `${seen}: ${contradiction.replace(/\.$/, '')}`, advice)];
 }
 
 export function checkMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {

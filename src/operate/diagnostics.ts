@@ -1,9 +1,10 @@
-import { Router } from 'express';
+import { type Request, Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import type {
   Diagnostics,
   MailFacts,
   PostgresFacts,
+  ProxyFacts,
   QueueFacts,
   ReplicaFacts,
   ServerFacts,
@@ -22,6 +23,7 @@ import { type Db, isShared, type Pool } from '../platform/db/pool.ts';
 import { positionOf, type Reads } from '../platform/db/replica.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
+import { arrivalOf, contradictionOf, type TrustProxy } from '../platform/http/proxies.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 
@@ -98,15 +100,24 @@ interface ServerRow extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'share
 
 export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
   return Router()
-    .get('/admin/v1/diagnostics', async (_req, res) => {
+    .get('/admin/v1/diagnostics', async (req, res) => {
       requirePermission(callerOf(res), 'getDiagnostics');
-      res.json(await diagnostics(deps));
+      res.json({ ...(await diagnostics(deps)), ...proxyFacts(req, deps.config.TRUST_PROXY) });
     })
     .get('/admin/v1/workers', async (_req, res) => {
       requirePermission(callerOf(res), 'listWorkers');
       const workers = await listWorkers(deps.pool);
       res.json(searchResult(workers.length, workers.map(workerView)));
     });
+}
+
+/** How the service sees this request. @returns nothing for a request from inside the process, as the console makes */
+function proxyFacts(req: Request, trust: TrustProxy): { proxy?: ProxyFacts } {
+  const arrival = arrivalOf(req);
+  if (arrival.peer === undefined) return {};
+  const contradiction = contradictionOf(trust, arrival);
+  const { forwarded } = arrival;
+  return { proxy: { address: req.ip ?? arrival.peer, forwarded, ...(contradiction ? { contradiction } : {}) } };
 }
 
 function workerView({

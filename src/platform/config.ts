@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /**
@@ -54,8 +55,8 @@ const schema = z.object({
     .refine((v) => !/[?#]/.test(v), 'must have neither a query nor a fragment')
     .transform((v) => v.replace(/\/+$/, ''))
     .optional(),
-  /** Express "trust proxy": number of proxies in front of the API. */
-  TRUST_PROXY: int(0, 10).default(0),
+  /** Express "trust proxy": the networks of the proxies in front of the API, or their number. */
+  TRUST_PROXY: z.string().transform(trustedProxies).default(0),
   /** Port of /healthz and /readyz in a worker; 0 or absent: none. */
   HEALTH_PORT: int(0, 65535).default(0),
 
@@ -258,6 +259,27 @@ function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1, ...config }: z.output<t
 function int(min: number, max: number) {
   const message = `must be a whole number from ${min} to ${max}`;
   return z.coerce.number(message).int(message).min(min, message).max(max, message);
+}
+
+const NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** @returns a number of proxies, or their networks, as Express takes both */
+function trustedProxies(text: string, context: z.RefinementCtx): number | string[] {
+  if (/^\s*(?:\d|10)\s*$/.test(text)) return Number(text);
+  const networks = text.split(/[\s,]+/).filter(Boolean);
+  if (networks.length > 0 && networks.every(isNetwork)) return networks;
+  const message = `must be a number from 0 to 10, or addresses and networks such as 10.0.0.0/8, separated by commas; also ${NETWORKS.join(', ')}`;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}
+
+/** A network of all addresses would let every caller choose theirs. */
+function isNetwork(text: string): boolean {
+  if (NETWORKS.includes(text)) return true;
+  const [address = '', bits, ...more] = text.split('/');
+  const most = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  if (most === 0 || more.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most);
 }
 
 function otlpUrl() {

@@ -23,6 +23,7 @@ import { rateLimits } from '../platform/http/limits.ts';
 import { answerOptions } from '../platform/http/methods.ts';
 import type { ApiMetrics } from '../platform/http/metrics.ts';
 import { cors, responseHeaders } from '../platform/http/origins.ts';
+import { warnOfProxies } from '../platform/http/proxies.ts';
 import { accessLog, requestId } from '../platform/http/requests.ts';
 import { authenticate } from '../signin/authenticate.ts';
 import { openOrigins } from '../signin/clients.ts';
@@ -77,6 +78,7 @@ export function buildApp(deps: AppDeps): Express {
   const workers = { check: () => requireWorkers(deps.pool) };
   app.use(healthRoutes({ ...deps, workers, optional: ['queue', 'workers'] }));
   if (!deps.config.METRICS_PORT) app.use(deps.metrics.routes);
+  app.use(warnOfProxies(deps.config.TRUST_PROXY, deps.logger));
   app.use(rateLimits(deps, isAttempt));
   const api = apiRoutes(deps, () => app.router);
   const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };

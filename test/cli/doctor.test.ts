@@ -80,6 +80,7 @@ test('a healthy service has no problems', async (t) => {
       'redis: warning',
       'workers: ok',
       'mail: ok',
+      'proxy: ok',
       'encryption key: ok',
       'limits: ok',
     ],
