@@ -233,8 +233,10 @@ const LONGEST_ANSWERED = 100;
 const SECRET_WORD = /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp/;
 /** Words that contain `otp` and are no secret. */
 const NO_OTP = /footp(?:ath|rint)|spotprice/g;
-/** Words of secrets with digits, and words that only the characters around them tell from others: `Nonce`, `api_key`. */
-const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key|(?:^|_)(?:salt|nonce)(?:_|$)/i;
+/** Words of secrets with digits, and words that only the characters around them tell from others: `api_key`. */
+const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key/i;
+/** Whole words, also between capitals (`userPw`) and digits (`pw1`): in other names they are letters (`passport`). */
+const WHOLE_WORDS = ['pw', 'pass', 'passw', 'passhash', 'pwhash', 'pword', 'psw', 'pswd', 'salt', 'nonce'];
 
 /**
  * Whether a column or field of this name is likely to hold a secret. Such columns do not become metadata; a guess and
@@ -244,8 +246,16 @@ export function isSecretName(name: string): boolean {
   const known = ANSWERS.get(name);
   if (known !== undefined) return known;
   const letters = name.toLowerCase().replace(/[^a-z]/g, '');
-  const isSecret = SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name);
+  const isSecret = SECRET_WORD.test(letters.replace(NO_OTP, '')) || SECRET_PART.test(name) || hasSecretWord(name);
   if (ANSWERS.size >= MOST_ANSWERS) ANSWERS.clear();
   if (name.length <= LONGEST_ANSWERED) ANSWERS.set(name, isSecret);
   return isSecret;
+}
+
+function hasSecretWord(name: string): boolean {
+  const words = name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words.some((word) => WHOLE_WORDS.includes(word));
 }

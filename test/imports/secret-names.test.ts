@@ -12,9 +12,13 @@ const NAMES = [
   ...['password', 'userPassword', 'PASS-WORD', 'Passwort', 'passwd', 'pass_code', 'passphrase', 'pwd', 'user_pwd'],
   ...['secret', 'clientSecret', 'token', 'remember_token', 'otp', 'otpCode', 'app_otp', 'totp', 'userotpcode'],
   ...['two_factor', 'twoFactor', '2fa', 'wp_2fa_code', 'recovery_codes', 'recoveryCode', 'api_key', 'apiKey'],
-  ...['customer_key', 'salt', 'user_salt', 'nonce', 'login_nonce_a'],
+  ...['customer_key', 'salt', 'user_salt', 'nonce', 'login_nonce_a', 'pw', 'PW', 'user_pw', 'userPw', 'pw1'],
+  ...['pass', 'user-pass', 'mailPass', 'passw', 'pword', 'psw', 'pswd', 'userSalt'],
 ];
-const OTHERS = ['shoe_size', 'key', 'keyboard', 'announced', 'carbon_footprint', 'spotPrice'];
+const OTHERS = [
+  ...['shoe_size', 'key', 'keyboard', 'announced', 'carbon_footprint', 'spotPrice'],
+  ...['passport_no', 'passenger', 'bypasses', 'upward', 'pwa_installed'],
+];
 
 for (const name of NAMES) {
   test(`${name} is hidden in a guess, in a report and in an entry to correct`, () => {
@@ -27,6 +31,10 @@ for (const name of NAMES) {
     assert.ok(JSON.stringify(shown).includes(name) && !JSON.stringify(shown).includes(SECRET));
   });
 }
+
+test('a column that is named after the hash of a password does not become metadata', () => {
+  for (const name of ['pw_hash', 'passHash', 'pwhash', 'passhash']) assert.ok(isSecretName(name), name);
+});
 
 test('other names are shown', () => {
   for (const name of OTHERS) {

@@ -5,6 +5,7 @@ import test from 'node:test';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
 import { openConversion } from '../../src/sources/convert.ts';
 import { type Entry, toEntry } from '../../src/sources/entry.ts';
+import { hashesIn, placeOf } from '../../src/sources/hashes.ts';
 import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
@@ -12,7 +13,7 @@ import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
 
 /**
  * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
- * users, and the hashes of users who log in verify.
+ * users, the hashes of users who log in verify, and no metadata holds a hash.
  */
 
 const FIXTURES = sourceFixtures();
@@ -96,6 +97,11 @@ for (const fixture of FIXTURES) {
     }
   });
 
+  test(`${fixture.source}: no metadata holds a password hash`, async (t) => {
+    const { entries } = await convertFixture(t, fixture);
+    for (const entry of entries) assert.deepEqual(hashesInMetadata(entry), [], JSON.stringify(entry.user.userName));
+  });
+
   test(`${fixture.source}: its files are recognized, and by no other source`, async (t) => {
     for (const path of fixture.files) {
       const file = await openExport(path);
@@ -106,6 +112,41 @@ for (const fixture of FIXTURES) {
     }
   });
 }
+
+/** The keys of metadata that hold the user's hash or a part of it, and what else looks like a hash. */
+function hashesInMetadata({ user: { hashedPassword, metadata = [] } }: Entry): string[] {
+  const values = metadata.map(({ key, value }) => [key, Buffer.from(value, 'base64').toString()] as const);
+  const parts = partsOf(hashedPassword?.value ?? '');
+  const ofUser = values.filter(([, value]) => parts.some((part) => value.includes(part)));
+  return [...ofUser.map(([key]) => key), ...hashesIn(Object.fromEntries(values)).map(placeOf)];
+}
+
+/** Shorter ones may be in a text by chance. */
+const SHORTEST_PART = 12;
+
+/** Salt and digest of a hash, also in the encodings in which an export may have them. */
+function partsOf(hash: string): string[] {
+  const parts = hash.split(/[$:}]/).filter((part) => part.length >= SHORTEST_PART);
+  return parts.flatMap((part) => {
+    const bytes = Buffer.from(part, 'base64');
+    const others = [bytes.toString('hex'), bytes.toString('hex').toUpperCase(), bytes.toString('base64url')];
+    return [part, ...others, Buffer.from(part, 'hex').toString('base64')].filter(
+      (text) => text.length >= SHORTEST_PART,
+    );
+  });
+}
+
+test('the check of metadata finds a hash as it is, in parts, and beside the one that is used', () => {
+  const found = (value: string, metadata: Record<string, unknown>) => {
+    const { entry } = toEntry({ userName: 'ann', email: 'ann@example.com', hash: value, metadata }, 'acme');
+    return hashesInMetadata(entry);
+  };
+  const digest = Buffer.from('a digest of thirty-two bytes here');
+  const hash = `$pbkdf2-sha256$1000$c2FsdHNhbHRzYWx0$${digest.toString('base64').replace(/=+$/, '')}`;
+  assert.deepEqual(found(hash, { size: '38', secure: { value: hash } }), ['secure', 'secure.value']);
+  assert.deepEqual(found(hash, { inner: { digest: digest.toString('hex') } }), ['inner']);
+  assert.deepEqual(found('', { legacy: `$2a$04$${'a'.repeat(53)}` }), ['legacy']);
+});
 
 for (const source of SOURCES) {
   test(`${source.name}: no record makes it throw`, () => {

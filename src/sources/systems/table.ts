@@ -28,7 +28,8 @@ import {
  * Makes a source from a description of its records: which column becomes which field of a person. For systems whose
  * export is a table, or a list of objects with few levels.
  *
- * Guarantee: every column that is neither read nor dropped becomes metadata, unless its name says that it is a secret.
+ * Guarantee: every column that `columns` and `links` do not name, and that is not dropped, becomes metadata, unless its
+ * name says that it is a secret. That a function reads a column is not known here.
  */
 
 /** JSON files alone; a table may be CSV as well, and has all formats unless it says otherwise. */
@@ -81,7 +82,7 @@ export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'ex
   readonly links?: Accounts | Read<ProviderLink[]>;
   /** Columns of objects whose properties become metadata. */
   readonly spread?: readonly string[];
-  /** Names of columns that are neither fields nor metadata. */
+  /** Names of columns that do not become metadata: those without use, and those that only functions read. */
   readonly dropped?: string;
   /** The metadata, where it is more than the columns that are left. */
   readonly metadata?: (row: Fields, rest: Fields, around: Around) => Fields;
