@@ -1,13 +1,12 @@
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { genderOf, isFields, objectAt, textAt } from '../values.ts';
-import { JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * Akamai Identity Cloud (Janrain): records of the entity type `user`, as its API answers `entity.find`, or one a line
  * as its data exporter writes them. https://identitydocs.akamai.com/home/entity-find,
  * https://identitydocs.akamai.com/home/the-akamai-hosted-login-v2-standard-schema
  */
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { genderOf, isFields, objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 export const akamai = tableSource({
   name: 'akamai',

@@ -1,12 +1,11 @@
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { objectAt, textAt } from '../values.ts';
-import { JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * ForgeRock Identity Management, PingIDM: managed users as `GET /openidm/managed/user?_queryFilter=true` answers.
  * https://docs.pingidentity.com/pingidm/latest/objects-guide/managed-objects.html
  */
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 export const forgerock = tableSource({
   name: 'forgerock',

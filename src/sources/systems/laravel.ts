@@ -1,8 +1,3 @@
-import type { Person } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { type Around, isDated, tableSource, verifiedOn } from './table.ts';
-
 /**
  * Laravel: the `users` table of its starter kits, as Eloquent's JSON, NDJSON or CSV.
  * https://laravel.com/docs/authentication, https://laravel.com/docs/hashing,
@@ -10,6 +5,10 @@ import { type Around, isDated, tableSource, verifiedOn } from './table.ts';
  *
  * Secrets of second factors (Fortify) are encrypted with the application's key and are not imported.
  */
+import type { Person } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { type Around, isDated, tableSource, verifiedOn } from './table.ts';
 
 export const laravel = tableSource({
   name: 'laravel',
