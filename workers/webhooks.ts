@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { composeEnd } from '../src/imports/status/webhook.ts';
 import type { DueWebhook } from '../src/messages/webhooks/outbox.ts';
-import { openWebhookPlaces } from '../src/messages/webhooks/sender.ts';
+import { openSenderSlots } from '../src/messages/webhooks/sender.ts';
 import type { Config } from '../src/platform/config.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
@@ -28,21 +28,21 @@ export interface WebhookSenderDeps {
 export function startWebhookSender(all: WebhookSenderDeps): { stop(): Promise<void> } {
   const { config, condition, poller = openWorkPoller(all.pool), attemptMs, ...deps } = all;
   const stopping = new AbortController();
-  const places = openWebhookPlaces({
+  const slots = openSenderSlots({
     ...deps,
     compose: (due: DueWebhook) => composeEnd(deps.pool, due),
     post: { allowPrivate: config.WEBHOOK_ALLOW_PRIVATE, signal: stopping.signal, ...(attemptMs && { attemptMs }) },
   });
   async function round(): Promise<Pause> {
-    await places.fill();
-    return places.areTaken() ? places.untilFree : either(places.untilFree, poller.until('webhook'));
+    await slots.fill();
+    return slots.areTaken() ? slots.untilFree : either(slots.untilFree, poller.until('webhook'));
   }
   const loop = startLoop('webhooks', deps.logger, round, { condition });
   return {
     async stop() {
       stopping.abort();
       await loop.stop();
-      await places.idle().catch((err) => deps.logger.warn({ err: loggable(err) }, 'a webhook was not released'));
+      await slots.idle().catch((err) => deps.logger.warn({ err: loggable(err) }, 'a webhook was not released'));
     },
   };
 }

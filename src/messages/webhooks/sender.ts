@@ -1,11 +1,11 @@
 /**
- * Sends due webhook messages in a fixed number of places: claim, compose the body, sign, send, settle. A place that
- * becomes free is filled at once, whatever the others wait for.
+ * Sends due webhook messages in a fixed number of sender slots: claim, compose the body, sign, send, settle. A slot
+ * that becomes free is filled at once, whatever the others wait for.
  *
  * Guarantee: a message is sent until it is accepted (2xx), refused permanently (410), or was tried ten times over two
- * days. Its id and body are the same each time; its time and signature are those of the attempt. No more than PLACES
- * messages are in progress, and no more than SHARE of one organization. RESERVED places go only to organizations
- * without a message in progress, so that a few whose receivers are slow do not take all places. A free place goes to
+ * days. Its id and body are the same each time; its time and signature are those of the attempt. No more than SLOTS
+ * messages are in progress, and no more than SHARE of one organization. RESERVED slots go only to organizations
+ * without a message in progress, so that a few whose receivers are slow do not take all slots. A free slot goes to
  * the organization with the fewest messages in progress; of several, to the one that was served longest ago.
  *
  * On crash: messages in progress are due again when their claims end. A message whose response was not recorded is sent
@@ -28,7 +28,7 @@ import {
 } from './outbox.ts';
 import { signatureHeaders, webhookSecretOf } from './signature.ts';
 
-export const PLACES = 20;
+export const SLOTS = 20;
 export const SHARE = 3;
 export const RESERVED = 5;
 const HOLD_MS = 60_000;
@@ -37,15 +37,15 @@ const HOLD_MS = 60_000;
  */
 const REMEMBERED = 200;
 
-export interface WebhookPlaces {
+export interface SenderSlots {
   /**
-   * Begins to send due messages, until there is none, or no place for it; returns how many it began. Never call it
+   * Begins to send due messages, until there is none, or no slot for it; returns how many it began. Never call it
    * twice at once.
    * @throws the error of the claim, or that of a delivery which could not be recorded since the last call
    */
   fill(): Promise<number>;
   areTaken(): boolean;
-  /** Wakes when a place became free after the last `fill` began; returns how to end the wait. */
+  /** Wakes when a slot became free after the last `fill` began; returns how to end the wait. */
   untilFree(wake: () => void): () => void;
   /**
    * Resolves when nothing is in progress.
@@ -54,10 +54,10 @@ export interface WebhookPlaces {
   idle(): Promise<void>;
 }
 
-/** Opens the places in which this process sends. */
-export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
+/** Opens the sender slots of this process. */
+export function openSenderSlots(deps: WebhookDeps): SenderSlots {
   const inProgress = new Set<Promise<void>>();
-  const places = openFairQueue({ limit: PLACES, limitPerKey: SHARE, reserve: RESERVED });
+  const slots = openFairQueue({ limit: SLOTS, limitPerKey: SHARE, reserve: RESERVED });
   /** The organizations that were served, the last one at the end. */
   const served = new Set<string>();
   const waiting = new Set<() => void>();
@@ -65,7 +65,7 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
   let fault: { error: unknown } | undefined;
 
   function begin(due: DueWebhook): void {
-    const leave = places.take(due.orgId);
+    const leave = slots.take(due.orgId);
     remember(due.orgId);
     const sending: Promise<void> = deliverWebhook(deps, due)
       .catch((error) => {
@@ -107,9 +107,9 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
       let begun = 0;
       let last: { claimed: number; except: string[] } | undefined;
       for (let most = 0; most < SHARE && !deps.post.signal?.aborted; most++) {
-        const room = places.freeFor(most);
+        const room = slots.freeFor(most);
         if (room <= 0) break;
-        const except = [...places.held].filter(([, n]) => n > most).map(([orgId]) => orgId);
+        const except = [...slots.held].filter(([, n]) => n > most).map(([orgId]) => orgId);
         // These organizations were asked just now, and had nothing.
         if (last?.claimed === 0 && last.except.length === except.length) continue;
         last = { claimed: await claim(room, except), except };
@@ -117,7 +117,7 @@ export function openWebhookPlaces(deps: WebhookDeps): WebhookPlaces {
       }
       return begun;
     },
-    areTaken: () => places.freeFor(0) <= 0,
+    areTaken: () => slots.freeFor(0) <= 0,
     untilFree(wake) {
       if (hasFreed) wake();
       waiting.add(wake);

@@ -1,15 +1,15 @@
-/** Organizations share the places for webhooks, whatever their receivers do. */
+/** Organizations share the sender slots, whatever their receivers do. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { pino } from 'pino';
 import { claimWebhooks } from '../../../src/messages/webhooks/outbox.ts';
 import {
-  openWebhookPlaces,
-  PLACES,
+  openSenderSlots,
   RESERVED,
+  type SenderSlots,
   SHARE,
+  SLOTS,
   type WebhookDeps,
-  type WebhookPlaces,
 } from '../../../src/messages/webhooks/sender.ts';
 import { setWebhookSecret } from '../../../src/messages/webhooks/signature.ts';
 import { openSecrets } from '../../../src/platform/encryption.ts';
@@ -20,12 +20,12 @@ import { waitFor } from '../../support/wait.ts';
 import { type HeldReceiver, startHeldReceiver } from '../../support/webhooks/held-receiver.ts';
 
 const SECRETS = openSecrets(Buffer.alloc(32, 9).toString('base64'));
-const SLOW = Array.from({ length: PLACES }, (_, n) => `slow${n}`);
+const SLOW = Array.from({ length: SLOTS }, (_, n) => `slow${n}`);
 /** Attempts end because the test says so. */
 const NEVER_MS = 3_600_000;
-const MANY = PLACES + 5;
+const MANY = SLOTS + 5;
 
-describe('the places for webhooks', () => {
+describe('sender slots', () => {
   let db: TestDatabase;
   let receiver: HeldReceiver;
   let importId: string;
@@ -34,7 +34,7 @@ describe('the places for webhooks', () => {
   const opened: { end(): Promise<unknown> }[] = [];
 
   before(async () => {
-    db = await testDatabase({ name: 'webhook places' });
+    db = await testDatabase({ name: 'sender slots' });
     await addOrgs(db.pool, 'quick', ...SLOW);
     for (const org of ['quick', ...SLOW]) await setWebhookSecret(db.pool, SECRETS, org, 'admin');
     const { rows } = await db.pool.query(
@@ -81,8 +81,8 @@ describe('the places for webhooks', () => {
     opened.push({ end: () => sender.stop() });
     return sender;
   }
-  function openPlaces(changes: Partial<WebhookDeps> = {}): WebhookPlaces {
-    const places = openWebhookPlaces({
+  function openSlots(changes: Partial<WebhookDeps> = {}): SenderSlots {
+    const slots = openSenderSlots({
       pool: db.pool,
       secrets: SECRETS,
       logger,
@@ -90,11 +90,11 @@ describe('the places for webhooks', () => {
       post: { allowPrivate: true, attemptMs: NEVER_MS, signal: stopping.signal },
       ...changes,
     });
-    opened.push({ end: () => places.idle().catch(() => {}) });
-    return places;
+    opened.push({ end: () => slots.idle().catch(() => {}) });
+    return slots;
   }
 
-  it('deliver a message while another organization has more messages held than there are places', async () => {
+  it('deliver a message while another organization has more messages held than there are slots', async () => {
     await addDue('slow0', MANY);
     startSender();
     await holds(SHARE);
@@ -136,58 +136,58 @@ describe('the places for webhooks', () => {
   it('are reserved in part for organizations without a message in progress', async () => {
     const hostile = SLOW.slice(0, 7);
     for (const orgId of hostile) await addDue(orgId, MANY);
-    const places = openPlaces();
-    assert.equal(await places.fill(), PLACES - RESERVED);
-    await holds(PLACES - RESERVED);
+    const slots = openSlots();
+    assert.equal(await slots.fill(), SLOTS - RESERVED);
+    await holds(SLOTS - RESERVED);
     assert.ok(hostile.every((orgId) => receiver.held(orgId) >= 1 && receiver.held(orgId) <= SHARE));
-    assert.equal(await places.fill(), 0);
+    assert.equal(await slots.fill(), 0);
     await addDue('quick', 2);
-    assert.equal(await places.fill(), 1);
+    assert.equal(await slots.fill(), 1);
     await quickIsSent();
-    assert.equal(allHeld(), PLACES - RESERVED);
+    assert.equal(allHeld(), SLOTS - RESERVED);
   });
 
   it('go to the organization that was served longest ago, when all were taken', async () => {
     for (const orgId of SLOW) await addDue(orgId, MANY);
-    const places = openPlaces();
-    assert.equal(await places.fill(), PLACES);
-    await holds(PLACES);
-    assert.ok(places.areTaken());
+    const slots = openSlots();
+    assert.equal(await slots.fill(), SLOTS);
+    await holds(SLOTS);
+    assert.ok(slots.areTaken());
     await addDue('quick');
-    assert.equal(await places.fill(), 0);
+    assert.equal(await slots.fill(), 0);
     receiver.acceptOne('slow0');
-    await new Promise<void>((wake) => places.untilFree(wake));
-    assert.equal(await places.fill(), 1);
+    await new Promise<void>((wake) => slots.untilFree(wake));
+    assert.equal(await slots.fill(), 1);
     await quickIsSent();
-    assert.equal(receiver.arrived.length, PLACES + 1);
+    assert.equal(receiver.arrived.length, SLOTS + 1);
   });
 
   it('wake nobody before one is free, and at once if one became free before the wait', async () => {
     await addDue('slow0');
-    const places = openPlaces();
-    await places.fill();
+    const slots = openSlots();
+    await slots.fill();
     await holds(1);
     let woken = 0;
     const wake = () => void woken++;
-    const end = places.untilFree(wake);
+    const end = slots.untilFree(wake);
     assert.equal(woken, 0);
     receiver.acceptOne('slow0');
-    await places.idle();
+    await slots.idle();
     assert.equal(woken, 1);
     end();
-    places.untilFree(wake)();
+    slots.untilFree(wake)();
     assert.equal(woken, 2);
   });
 
   it('tell a failure of the database once, and become free', async () => {
     await addDue('quick');
     await db.pool.query('update webhook_deliveries set body = null');
-    const places = openPlaces({ compose: () => Promise.reject(new Error('no database')) });
-    assert.equal(await places.fill(), 1);
-    await new Promise<void>((wake) => places.untilFree(wake));
-    await assert.rejects(places.fill(), /no database/);
-    assert.equal(await places.fill(), 0);
-    await places.idle();
+    const slots = openSlots({ compose: () => Promise.reject(new Error('no database')) });
+    assert.equal(await slots.fill(), 1);
+    await new Promise<void>((wake) => slots.untilFree(wake));
+    await assert.rejects(slots.fill(), /no database/);
+    assert.equal(await slots.fill(), 0);
+    await slots.idle();
   });
 });
 
