@@ -11,7 +11,7 @@ import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
  *
  * The data of failed, timed-out and cancelled users is kept for retry, resume and report until a set time after the
  * import's end. After that only ids and outcomes remain. A single import is deleted as a whole. Bulk imports that
- * ended long ago are then removed, with their items, results and mails that were held until then; their users and
+ * ended long ago are then removed, with their items, results and all mails that are still pending; their users and
  * events stay.
  *
  * Guarantee: each batch locks the import's row, so it never overlaps a resume: once the first batch has begun, the
@@ -125,7 +125,10 @@ async function hideOne(db: Db, ttlMs: number): Promise<boolean> {
   return true;
 }
 
-/** Without its import nothing would hold these mails back. Returns how many there were, at most BATCH. */
+/**
+ * Drops all pending mails: held ones, which nothing would hold back without the import, and those that wait for their
+ * turn or their next attempt. Returns how many there were, at most BATCH.
+ */
 async function dropMails(db: Db, importId: string): Promise<number> {
   const { rowCount } = await db.query(
     `delete from mail_outbox where ctid = any(array(
