@@ -64,7 +64,8 @@ test('a signed assertion gets an access token, without client authentication', a
   );
   assert.equal(await statusWith(api, body.access_token), 200);
   const info = await api.call('GET', '/oidc/v1/userinfo', undefined, { token: body.access_token });
-  assert.deepEqual([info.status, info.body], [200, { sub: machine.userId }]);
+  const claims = { sub: machine.userId, 'urn:service:iam:user:resourceowner:id': org.orgId };
+  assert.deepEqual([info.status, info.body], [200, claims]);
 });
 
 test('the client id of an assertion does not matter, as the assertion identifies the caller', async () => {
