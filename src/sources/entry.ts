@@ -1,4 +1,5 @@
 import { e164 } from '../platform/phone.ts';
+import { knownForm } from './hash-forms.ts';
 import { isMask } from './masks.ts';
 
 /**
@@ -270,7 +271,7 @@ function secretsOf(
   const password = initialPassword ?? (isMasked ? undefined : person.password);
   return {
     ...(password === undefined ? {} : { password }),
-    ...(person.hash === undefined ? {} : { hashedPassword: { value: person.hash } }),
+    ...(person.hash === undefined ? {} : { hashedPassword: { value: knownForm(person.hash) } }),
     ...(person.passwordChangeRequired === true || initialPassword !== undefined
       ? { passwordChangeRequired: true }
       : {}),

@@ -1,5 +1,6 @@
 import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
+import { knownForm } from '../hash-forms.ts';
 import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
 import {
   type GivenMapping,
@@ -197,7 +198,7 @@ function mappedHash(record: Fields, { columns }: GivenMapping, { isGiven }: { is
 
 /** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
 function isWholeHash(text: string): boolean {
-  return namedHash(text) !== undefined && hashProblem(text) === undefined;
+  return namedHash(text) !== undefined && hashProblem(knownForm(text)) === undefined;
 }
 
 /**
