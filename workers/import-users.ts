@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
 import type { ItemPointer } from '../src/imports/entries/item.ts';
-import type { Queues } from '../src/imports/queue/queues.ts';
-import { HandBack } from '../src/imports/queue/worker.ts';
+import { gather } from '../src/imports/queue/batching.ts';
+import type { JobToAdd, Queues } from '../src/imports/queue/queues.ts';
 import {
   BatchFault,
   type BatchStore,
   type BatchWriterSettings,
   createBatchWriter,
 } from '../src/imports/run/batch-writer.ts';
-import { processItem } from '../src/imports/run/process-job.ts';
+import { openHashLane } from '../src/imports/run/hash-lane.ts';
+import { hashAndWrite, processItem } from '../src/imports/run/process-job.ts';
 import { batchStore, specialStores } from '../src/imports/run/stores.ts';
 import { WRITER_SESSION } from '../src/imports/run/write-batch.ts';
 import type { Hasher } from '../src/passwords/hasher.ts';
@@ -16,12 +17,12 @@ import type { Config } from '../src/platform/config.ts';
 import { POOL_SIZES } from '../src/platform/db/connections.ts';
 import { openPool, type Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
-import { openFairQueue } from '../src/platform/fair-queue.ts';
 import { inImport, publish } from '../src/platform/telemetry.ts';
 import { startLoop } from './loop.ts';
 
 /**
- * The role `import`: takes the jobs of the queue `imports`, collects them into batches, and writes users.
+ * The role `import`: takes the jobs of the queue `imports`, collects them into batches, and writes users. Users with a
+ * plain password go to the queue `hashes`, whose jobs wait for a thread without taking a place from others.
  *
  * Guarantee: a process that cannot reach the database takes one job at a time and leaves the rest to other processes;
  * the rescuer dispatches the jobs that it holds again. It returns to its share of the queue with the first batch that
@@ -47,10 +48,13 @@ export interface ImportWorkerDeps {
   logger: Logger;
 }
 
-/** How many jobs a worker process has in progress: its share of the queue, or one at a time while it cannot write. */
+/**
+ * How many jobs a worker process has in progress of `imports` and of `hashes`: its share of the queue, or one at a time
+ * while it cannot write.
+ */
 export interface ConcurrencyShare {
-  /** Sets how many processes take jobs from the queue. */
-  among(processes: number): void;
+  /** Sets how many processes take jobs from the two queues: those of an older version take none of `hashes`. */
+  among(processes: number, hashing?: number): void;
   /** Returns the same store, whose outcomes from now on decide whether the database is unavailable. */
   watch(store: BatchStore): BatchStore;
 }
@@ -71,34 +75,61 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
   });
-  const share = openConcurrencyShare(config.WORKER_CONCURRENCY, (jobs) => worker.limit(jobs));
+  const hashesAtOnce = 2 * config.HASH_THREADS; // for each thread, one in progress and one ready
+  const setLimits = (jobs: number, hashes: number) => {
+    worker.limit(jobs);
+    hashWorker.limit(hashes);
+  };
+  const share = openConcurrencyShare(config.WORKER_CONCURRENCY, setLimits, hashesAtOnce);
   const { writer, special } = openWriters(writerPool, config, share, logger);
-  const slots = openFairQueue({ limit: 2 * config.HASH_THREADS }); // for each thread, one in progress and one ready
+  const lane = openHashLane(writerPool, hashesAtOnce, (err) => logger.warn({ err }, 'hashing'));
   const onFault = reporter(logger, 'a password was not hashed');
-  const deps = { writerPool, secrets, hasher, slots, writer, special, onFault };
-  const worker = queues.work<ItemPointer>('imports', (job) => processItem(deps, job.data), {
+  const handOver = handOverTo(queues);
+  const hashing = { writerPool, secrets, hasher, lane, writer, special, onFault };
+  const settings = { lockMs: config.JOB_LOCK_MS, onError: (err: Error) => logger.warn({ err }, 'queue') };
+  const worker = queues.work<ItemPointer>('imports', (job) => processItem({ writer, special, handOver }, job), {
+    ...settings,
     concurrency: config.WORKER_CONCURRENCY,
-    lockMs: config.JOB_LOCK_MS,
-    onError: (err) => logger.warn({ err }, 'queue'),
+  });
+  const hashWorker = queues.work<ItemPointer>('hashes', (job) => hashAndWrite(hashing, job.data), {
+    ...settings,
+    concurrency: hashShareOf(config.WORKER_CONCURRENCY, 1, hashesAtOnce),
   });
   const sharing = startLoop('share of the queue', logger, async () => {
-    share.among(await queues.workers('imports'));
+    share.among(await queues.workers('imports'), await queues.workers('hashes'));
     return SHARE_MS;
   });
   async function stop(): Promise<void> {
-    slots.stop(new HandBack());
+    lane.stop();
     for (const one of [writer, ...Object.values(special)]) one.stop();
-    await Promise.all([sharing.stop(), worker.stop()]);
+    await Promise.all([sharing.stop(), worker.stop(), hashWorker.stop()]);
     await writerPool.end();
   }
   let stopping: Promise<void> | undefined;
   return {
-    inProgress: worker.inProgress,
+    inProgress: () => worker.inProgress() + hashWorker.inProgress(),
     stop() {
       stopping ??= stop();
       return stopping;
     },
   };
+}
+
+/** Adds the jobs of one turn of the event loop together: a batch of users ends in one turn. */
+function handOverTo(queues: Queues): (job: JobToAdd<ItemPointer>) => Promise<void> {
+  const collect = gather<{ job: JobToAdd<ItemPointer>; resolve(): void; reject(error: unknown): void }>({
+    mostAtOnce: 1000,
+    mostStatements: 1,
+    async send(calls) {
+      // Jobs of two deliveries may have the same id.
+      const jobs = [...new Map(calls.map(({ job }) => [job.id, job])).values()];
+      await queues.add('hashes', jobs).then(
+        () => calls.forEach((call) => void call.resolve()),
+        (error) => calls.forEach((call) => void call.reject(error)),
+      );
+    },
+  });
+  return (job) => new Promise((resolve, reject) => collect({ job, resolve, reject }));
 }
 
 /** The writers of batches: for imports of new users, and for each kind of import that does something else. */
@@ -144,20 +175,34 @@ function timed(store: BatchStore): BatchStore {
   };
 }
 
-/** @param limit sets how many jobs are in progress at once */
-export function openConcurrencyShare(concurrency: number, limit: (jobs: number) => void): ConcurrencyShare {
-  let share = concurrency;
+/**
+ * @param limit sets how many jobs are in progress at once
+ * @param leastHashes how many of them, of `hashes`, keep all threads busy
+ */
+export function openConcurrencyShare(
+  concurrency: number,
+  limit: (jobs: number, hashes: number) => void,
+  leastHashes = 1,
+): ConcurrencyShare {
+  let processes = 1;
+  let hashing = 1;
   let isAway = false;
+
+  function apply(): void {
+    if (isAway) limit(1, 1);
+    else limit(shareOf(concurrency, processes), hashShareOf(concurrency, hashing, leastHashes));
+  }
 
   function setAway(away: boolean): void {
     if (away === isAway) return;
     isAway = away;
-    limit(isAway ? 1 : share);
+    apply();
   }
   return {
-    among(processes) {
-      share = shareOf(concurrency, processes);
-      limit(isAway ? 1 : share);
+    among(count, countHashing = count) {
+      processes = count;
+      hashing = countHashing;
+      apply();
     },
     watch: (store) => ({
       ...store,
@@ -182,4 +227,12 @@ export function openConcurrencyShare(concurrency: number, limit: (jobs: number) 
  */
 export function shareOf(concurrency: number, processes: number): number {
   return Math.min(concurrency, Math.max(LEAST, Math.ceil(concurrency / Math.max(1, processes))));
+}
+
+/**
+ * How many jobs of `hashes` one of several processes has in progress. Most of them wait, so that imports can take turns;
+ * more would keep them from the threads of other processes.
+ */
+function hashShareOf(concurrency: number, processes: number, least: number): number {
+  return Math.max(least, Math.ceil(concurrency / Math.max(1, processes)));
 }

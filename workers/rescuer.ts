@@ -35,8 +35,8 @@ export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
     rescueAfterMs: config.RESCUE_AFTER_MS,
     abandonedAfterMs: config.ABANDONED_AFTER_MS,
     queue: {
-      depth: () => withTimeout(queues.depth('imports'), DEPTH_MS, 'the queue'),
-      mostHeld: Math.min(config.WORKER_CONCURRENCY, config.DISPATCH_WINDOW),
+      depth: () => withTimeout(depthOf(queues), DEPTH_MS, 'the queue'),
+      mostHeld: Math.min(2 * config.WORKER_CONCURRENCY, config.DISPATCH_WINDOW),
     },
   };
   const interval = Math.min(MAX_INTERVAL_MS, config.RESCUE_AFTER_MS);
@@ -49,6 +49,12 @@ export function startRescuer(deps: RescuerDeps): { stop(): Promise<unknown> } {
     return poller.until('rescue', { afterMs: interval });
   }
   return startLoop('rescuer', logger, rescue, { condition });
+}
+
+/** The jobs of imports. */
+async function depthOf(queues: Pick<Queues, 'depth'>): Promise<number> {
+  const [imports, hashes] = await Promise.all([queues.depth('imports'), queues.depth('hashes')]);
+  return imports + hashes;
 }
 
 export interface UndoerDeps {

@@ -60,7 +60,7 @@ async function importPasswords(scope: Scope, users: number, threads: number): Pr
 
   await readDelays();
   const before = hasProc() ? readUse(roles) : undefined;
-  const { ms } = await importAll(service, [bodyOf(users, service.orgId)], users, { pollMs: POLL_MS });
+  const { ms } = await importAll(service, [passwordsBody(users, service.orgId)], users, { pollMs: POLL_MS });
   const after = before && readUse(roles);
   const delays = await readDelays();
   if (!before || !after) return { ms, delays };
@@ -68,7 +68,7 @@ async function importPasswords(scope: Scope, users: number, threads: number): Pr
 }
 
 /** The standard users, with a plain password instead of a hash. */
-function bodyOf(users: number, orgId: string): Buffer {
+export function passwordsBody(users: number, orgId: string): Buffer {
   const humanUsers = Array.from({ length: users }, (_, n) => {
     const { hashedPassword: _hash, ...rest } = user(n);
     return { userId: userId(n), user: { ...rest, password: `correct horse battery staple ${n}` } };

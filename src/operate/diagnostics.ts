@@ -235,8 +235,8 @@ async function sharesSessions(pool: Pool): Promise<boolean> {
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
   const [jobs, workers, nodes, duties, roles] = await Promise.all([
-    ifItAnswers(byQueue((queue) => queues.depth(queue))),
-    ifItAnswers(liveWorkers(queues)),
+    ifItAnswers(shownJobs(queues)),
+    ifItAnswers(shownWorkers(queues)),
     url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
     heldDuties(pool),
     workersByRole(pool),
@@ -320,8 +320,21 @@ export async function heldDuties(db: Db): Promise<Duty[]> {
   return rows.map(({ name }) => name);
 }
 
+/** The queues as `/admin/v1/diagnostics` shows them. */
+type ShownQueue = Exclude<QueueName, 'hashes'>;
+
+async function shownJobs(queues: Pick<Queues, 'depth'>): Promise<Record<ShownQueue, number>> {
+  const { imports, hashes, mails } = await byQueue((queue) => queues.depth(queue));
+  return { imports: imports + hashes, mails };
+}
+
+async function shownWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<ShownQueue, number>> {
+  const { imports, mails } = await liveWorkers(queues);
+  return { imports, mails };
+}
+
 /** Reads a number for each queue. */
 export async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
-  const [imports, mails] = await Promise.all([read('imports'), read('mails')]);
-  return { imports, mails };
+  const [imports, hashes, mails] = await Promise.all([read('imports'), read('hashes'), read('mails')]);
+  return { imports, hashes, mails };
 }

@@ -200,7 +200,7 @@ const waits: Instrument = (registry) => {
     name: 'muster_queue_lag_seconds',
     help: 'Time that a job waited in its queue; of the jobs that start at the same moment, one is measured.',
     label: 'queue',
-    values: ['imports', 'mails'],
+    values: ['imports', 'hashes', 'mails'],
     buckets: WAITS,
   });
   subscribe('jobStarted', ({ queue, waited }) => wait(queue, waited));

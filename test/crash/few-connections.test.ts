@@ -14,7 +14,7 @@ import { type TestDatabase, testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
 const USERS = 200;
-/** An API and a worker open up to 39, with a queue on PostgreSQL up to 69; one or three of them all the time, to listen. */
+/** An API and a worker open up to 39, with a queue on PostgreSQL up to 74; one or four of them all the time, to listen. */
 const SOME = 7;
 const ENOUGH = 50;
 const REFUSED = '53300';

@@ -110,8 +110,8 @@ describe('the metrics of the stores', () => {
 
   it('tell jobs and workers by queue, and which duties are held', async () => {
     const measures = queueMeasures(db.pool, { ...queueLog(), depth: async () => 7, workers: async () => 2 });
-    assert.deepEqual(await read(measures, 'muster_queue_jobs'), { imports: 7, mails: 7 });
-    assert.deepEqual(await read(measures, 'muster_workers'), { imports: 2, mails: 2 });
+    assert.deepEqual(await read(measures, 'muster_queue_jobs'), { imports: 7, hashes: 7, mails: 7 });
+    assert.deepEqual(await read(measures, 'muster_workers'), { imports: 2, hashes: 2, mails: 2 });
     const held = () => read(measures, 'muster_leases_held');
     assert.deepEqual(await held(), { dispatcher: 0, undoer: 0 });
     await holdLease(db.pool, 'dispatcher', 'a', 60_000);

@@ -71,7 +71,7 @@ for (const kind of BACKENDS) {
     const second = start(hasher);
     await waitFor(async () => (await importRow(db.pool, importId)).state === 'succeeded', { what: 'all users' });
     await second.stop();
-    assert.equal(await queues.depth('imports'), 0);
+    assert.equal((await queues.depth('imports')) + (await queues.depth('hashes')), 0);
     assert.deepEqual(logged, []);
   });
 }

@@ -27,14 +27,17 @@ import { onlyShard, openProbe, type Shard, shardsOn } from './shards.ts';
  * operations of the backend; all others are BullMQ's.
  */
 
+/** `hashes`: users of imports whose plain passwords must be hashed before they are written. */
+export type QueueName = 'imports' | 'hashes' | 'mails';
+
 type Factory = BackendFactory<IQueueBackend, unknown>;
 
 export interface Backend {
   kind: 'redis' | 'postgres';
   /** Creates BullMQ's backend from a connection of `producer` or `worker`. */
   factory: Factory;
-  producer(server: number): unknown;
-  worker(server: number): unknown;
+  producer(server: number, queue: QueueName): unknown;
+  worker(server: number, queue: QueueName): unknown;
   /**
    * Asks the store through a connection of `producer`. Redis has to write: one that is full, or a replica, answers reads.
    * @throws the store's error when it takes no jobs
@@ -154,8 +157,8 @@ function postgresBackend(settings: BackendSettings, batching: Batching): Backend
   return {
     kind: 'postgres',
     factory: batching ? batched(batching) : plain,
-    producer: () => connect(POOL_SIZES.producer),
-    worker: () => connect(POOL_SIZES.consumer),
+    producer: (_server, queue) => connect(queue === 'hashes' ? POOL_SIZES.hashProducer : POOL_SIZES.producer),
+    worker: (_server, queue) => connect(queue === 'hashes' ? POOL_SIZES.hashConsumer : POOL_SIZES.consumer),
     // A full disk is a part of its own in `/readyz` (src/platform/http/health.ts).
     check: (pool) => (pool as pg.Pool).query('select from job limit 1'),
     shards: [onlyShard(settings.QUEUE_PREFIX)],

@@ -1,10 +1,11 @@
 import { Queue } from 'bullmq';
 import type { Condition } from '../../platform/lifecycle.ts';
-import { type Backend, type BackendSettings, chooseBackend } from './backend.ts';
+import { type Backend, type BackendSettings, chooseBackend, type QueueName } from './backend.ts';
 import { keepProducer, type Made, type RunningWorker } from './keep-alive.ts';
 import { type Shard, type ShardProducers, shardProducers, workOnShards } from './shards.ts';
 import { type JobPointer, startWork } from './worker.ts';
 
+export type { QueueName } from './backend.ts';
 export type { RunningWorker } from './keep-alive.ts';
 
 /**
@@ -14,8 +15,6 @@ export type { RunningWorker } from './keep-alive.ts';
  * dispatcher and the mail relay enqueue everything unsettled again.
  * On crash: a job's lock expires, and BullMQ gives the job to another worker.
  */
-
-export type QueueName = 'imports' | 'mails';
 
 export interface JobToAdd<T> {
   /** Adding the same id again while the job exists changes nothing. It must not be all digits or contain a colon. */
@@ -66,7 +65,7 @@ export interface Queues {
 
 export interface QueueSettings extends BackendSettings {
   onError?: (error: Error) => void;
-  /** Told whether workers can fetch jobs, under `imports queue`, `mails queue` and, by shard, `imports queue 1` … */
+  /** Told whether workers can fetch jobs, under `imports queue`, `hashes queue`, `mails queue` and, by shard, `imports queue 1` … */
   condition?: Condition;
 }
 
@@ -97,7 +96,7 @@ export function openQueues(settings: QueueSettings): Queues {
       shardsOf(backend, name).map((shard) => keepProducer(() => openSink(opened, name, shard))),
       (q) => q.check(),
     );
-  const producers = { imports: producersOf('imports'), mails: producersOf('mails') };
+  const producers = { imports: producersOf('imports'), hashes: producersOf('hashes'), mails: producersOf('mails') };
   const opened: Opened = { settings, backend, onError, producers };
   return {
     kind: backend.kind,
@@ -135,7 +134,7 @@ function shardsOf({ shards }: Backend, name: QueueName): readonly Shard[] {
 
 function openSink(opened: Opened, name: QueueName, shard: Shard): Made<JobSink> {
   const { backend, onError } = opened;
-  const connection = backend.producer(shard.server);
+  const connection = backend.producer(shard.server, name);
   const streams = { events: { maxLen: backend.mostEvents } };
   const options = { connection, prefix: shard.prefix, streams };
   const made = new Queue(nameOf(opened, name), options, backend.factory);

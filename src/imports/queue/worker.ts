@@ -1,6 +1,6 @@
 import { ErrorCode, type IQueueBackend, type Job, type JobProgress, WaitingError, Worker } from 'bullmq';
 import { publish } from '../../platform/telemetry.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, QueueName } from './backend.ts';
 import { isStoreFault, type Watch, withRetries } from './guard.ts';
 import { keepWorking, type RunningWorker } from './keep-alive.ts';
 import type { Shard } from './shards.ts';
@@ -22,7 +22,7 @@ export interface JobPointer<T> {
 }
 
 export interface WorkOptions {
-  name: string;
+  name: QueueName;
   /** The queue's name in BullMQ. */
   queue: string;
   shard: Shard;
@@ -50,10 +50,10 @@ export function startWork<T>(
   processor: (job: JobPointer<T>) => Promise<unknown>,
   work: WorkOptions,
 ): RunningWorker {
-  const { queue, shard, watch, onError } = work;
-  const run = processorOf(processor, sampleWaits(work.name));
+  const { name, queue, shard, watch, onError } = work;
+  const run = processorOf(processor, sampleWaits(name));
   return keepWorking((stopping) => {
-    const connection = backend.worker(shard.server);
+    const connection = backend.worker(shard.server, name);
     const options = { ...optionsOf(work), connection };
     const worker = new EagerWorker<T>(queue, run, options, withRetries(backend.factory, watch, stopping));
     // One connection to Redis carries all fetches at once. They keep Redis busy for a millisecond or two.

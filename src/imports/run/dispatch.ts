@@ -22,7 +22,13 @@ export interface DispatchSettings {
 }
 
 /** How many jobs of an import jump the queue: more than a person types by hand, too few to hold up other imports. */
-const HEAD_START = 100;
+export const HEAD_START = 100;
+
+/**
+ * The window while the next item has a plain password: others wait behind it for a thread, and it takes a minute. Enough
+ * for all threads of 200 workers.
+ */
+const PASSWORD_WINDOW = 1000;
 
 /** SQL over `imports i`, `import_dispatch d`: jobs added since the last reset of the cursor, minus settled items. */
 export const IN_QUEUE = 'd.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)';
@@ -35,6 +41,7 @@ interface Dispatchable {
   dispatched: number;
   in_queue: number;
   mode: Special | null;
+  has_password: boolean;
 }
 
 /**
@@ -49,16 +56,20 @@ export async function dispatchRound(
     name: 'dispatchable',
     text: `select d.import_id, d.next_ordinal, d.generation, d.dispatched,
         case when i.dry_run then 'dry' when i.on_existing <> 'fail' then i.on_existing::text end as mode,
-        greatest(0, ${IN_QUEUE}) as in_queue
+        greatest(0, ${IN_QUEUE}) as in_queue,
+        exists (select from import_items n where n.import_id = i.id and n.ordinal = d.next_ordinal
+          and n.password_sealed is not null) as has_password
       from imports i cross join lateral (select * from import_dispatch where import_id = i.id offset 0) d
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
       order by in_queue, i.id`,
   });
   let added = 0;
   for (const row of rows) {
-    const room = Math.min(settings.slice, settings.window - row.in_queue);
+    const window = row.has_password ? Math.min(PASSWORD_WINDOW, settings.window) : settings.window;
+    const slice = Math.min(settings.slice, window);
+    const room = Math.min(slice, window - row.in_queue);
     // Each top-up costs a round trip, so wait until there is room for at least half a slice.
-    if (room >= Math.min(settings.slice, settings.window) / 2)
+    if (room >= slice / 2)
       added += await inImport(row.import_id, 'import.dispatch', {}, () => dispatchSlice(deps, row, room));
   }
   return { open: rows.length, added };

@@ -1,28 +1,38 @@
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
-import type { FairQueue } from '../../platform/fair-queue.ts';
 import { inImport } from '../../platform/telemetry.ts';
 import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
-import { HandBack } from '../queue/worker.ts';
+import type { JobToAdd } from '../queue/queues.ts';
+import { HandBack, type JobPointer } from '../queue/worker.ts';
 import { BatchFault, type BatchWriter } from './batch-writer.ts';
+import { HEAD_START } from './dispatch.ts';
+import type { HashLane } from './hash-lane.ts';
 import { BROKEN, failItem, faultOf } from './stores.ts';
 
 /**
- * Processes one job: writes its item as part of a batch. If the item has a plain password, hashes it in a thread first
- * and then writes the item.
+ * Processes one job: writes its item as part of a batch. An item with a plain password is handed over to the queue
+ * `hashes`, so that it takes no place from the jobs of others; a job of that queue hashes the password in a thread and
+ * then writes the item.
  *
- * Guarantee: when `processItem` resolves, the item is settled or the import does not run. A password that cannot be
- * hashed fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed
- * again. On crash: the encrypted password is still in the item, and the job is processed again.
+ * Guarantee: when a job of the queue `imports` ends, its item is settled, the import does not run, or the item has a job
+ * in the queue `hashes`; when that ends, the item is settled or the import does not run. A password that cannot be hashed
+ * fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again.
+ * On crash: the encrypted password is still in the item, and the job is processed again.
  */
 
 export interface ProcessDeps {
+  writer: BatchWriter;
+  special?: Record<Special, BatchWriter>;
+  /** Adds a job to the queue `hashes`. */
+  handOver(job: JobToAdd<ItemPointer>): Promise<void>;
+}
+
+export interface HashJobDeps {
   writerPool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  /** Slots to hash a password, with imports as keys; stopped with HandBack. */
-  slots: FairQueue;
+  lane: HashLane;
   writer: BatchWriter;
   special?: Record<Special, BatchWriter>;
   /** Called with the reason when a password could not be hashed. */
@@ -33,31 +43,46 @@ export interface ProcessDeps {
 const HASH_TRIES = 3;
 
 /**
+ * Processes a job of the queue `imports`.
+ * @throws Error when the writer was stopped before the item was written, or the queue did not take the job that hashes:
+ *   the rescuer dispatches the item again
+ */
+export async function processItem(deps: ProcessDeps, { id, data }: JobPointer<ItemPointer>): Promise<void> {
+  const { i: importId, o: ordinal, m: mode, only } = data;
+  const outcome = await writerFor(deps, mode).add(importId, ordinal, only);
+  if (outcome === 'done') return;
+  // The job has the id of the one that it follows: a job that is repeated adds no second one.
+  await deps.handOver({ id: id ?? `i${importId}-${ordinal}`, data, urgent: ordinal < HEAD_START });
+}
+
+/**
+ * Processes a job of the queue `hashes`.
  * @throws HandBack when the worker stops before the password was hashed
  * @throws Error when the writer was stopped before the item was written, or the connection was lost during hashing, or
  *   the key of the password is missing: the rescuer dispatches the item again
  */
-export async function processItem(
-  deps: ProcessDeps,
+export async function hashAndWrite(
+  deps: HashJobDeps,
   { i: importId, o: ordinal, m: mode, only }: ItemPointer,
 ): Promise<void> {
+  const { writerPool: pool, secrets, hasher, lane, onFault } = deps;
   const writer = writerFor(deps, mode);
-  const outcome = await writer.add(importId, ordinal, only);
-  if (outcome === 'done') return;
-  const { writerPool: pool, secrets, hasher, slots, onFault } = deps;
   const makeHash = (plain: string) =>
     mode === 'update' || mode === 'dry'
       ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
       : hasher.hash(plain);
   // Read when its turn has come: it may have been hashed, settled or encrypted again while it waited.
-  const hash = () => hashItem({ pool, secrets, hash: makeHash }, importId, ordinal);
+  const hash = async () => void (await hashItem({ pool, secrets, hash: makeHash }, importId, ordinal));
   for (let left = HASH_TRIES; ; left--) {
-    const turn = inImport(importId, 'import.hash', {}, () => slots.run(importId, hash));
-    const fault = await turn.then(() => undefined, faultOfHashing);
-    if (!fault) break;
-    onFault?.(fault);
-    if (fault.kind === 'retry') throw fault.cause;
-    if (left === 1) return failItem(pool, importId, ordinal, BROKEN);
+    try {
+      if (!(await inImport(importId, 'import.hash', {}, () => lane.run(importId, hash)))) return;
+      break;
+    } catch (error) {
+      const fault = faultOfHashing(error);
+      onFault?.(fault);
+      if (fault.kind === 'retry') throw fault.cause;
+      if (left === 1) return failItem(pool, importId, ordinal, BROKEN);
+    }
   }
   await writer.add(importId, ordinal, only);
 }
@@ -70,7 +95,10 @@ function faultOfHashing(error: unknown): BatchFault {
 }
 
 /** The writer of this mode. Never falls back to another writer: a dry run must not write for real. */
-function writerFor({ writer, special }: ProcessDeps, mode: Special | undefined): BatchWriter {
+function writerFor(
+  { writer, special }: Pick<ProcessDeps, 'writer' | 'special'>,
+  mode: Special | undefined,
+): BatchWriter {
   const found = mode === undefined ? writer : special?.[mode];
   if (!found) throw new Error(`no writer for ${mode}`);
   return found;

@@ -17,6 +17,10 @@ export const POOL_SIZES = {
   producer: 3,
   /** What takes the jobs of a queue from PostgreSQL, in a worker. */
   consumer: 9,
+  /** `producer` of the queue `hashes`, which is slow. */
+  hashProducer: 1,
+  /** `consumer` of the queue `hashes`. */
+  hashConsumer: 3,
 };
 
 /** The queues `imports` and `mails`. */
@@ -24,8 +28,9 @@ const QUEUES = 2;
 
 /** The most connections that all pools of a process open together. @param backend where the queue is */
 export function connectionsOf(process: 'api' | 'worker', backend: 'redis' | 'postgres'): number {
-  const { api, upload, signal, worker, writer, producer, consumer } = POOL_SIZES;
+  const { api, upload, signal, worker, writer, producer, consumer, hashProducer, hashConsumer } = POOL_SIZES;
   const own = process === 'api' ? api + upload + signal : worker + writer;
   if (backend === 'redis') return own;
-  return own + QUEUES * (process === 'api' ? producer : producer + consumer);
+  const adding = QUEUES * producer + hashProducer;
+  return own + adding + (process === 'api' ? 0 : QUEUES * consumer + hashConsumer);
 }

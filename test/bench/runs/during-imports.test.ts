@@ -16,11 +16,12 @@ test('single and fair are measured while an import runs', async (t) => {
   if (!requireOrSkip(t, 'redis')) return;
   const lines = await runJson(t, ['--only', 'single,fair', '--users', '5000'], SLOW);
   const loaded = ['single-loaded-p50', 'single-loaded-p99'];
-  assert.deepEqual([...lines.keys()], ['single-p50', 'single-p99', ...loaded, 'fair']);
+  assert.deepEqual([...lines.keys()], ['single-p50', 'single-p99', ...loaded, 'fair', 'fair-passwords']);
   for (const name of loaded) assertLoaded(lines.get(name), 'ms');
   const fair = lines.get('fair');
   assertLoaded(fair, 's');
   assert.equal((fair.seconds as number[]).length, fair.imports);
+  assertMeasured(lines.get('fair-passwords'), 'x');
 });
 
 test('status is measured for an import and for one of a tenth of its users', async (t) => {

@@ -164,7 +164,7 @@ async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | und
     connections.push(connection);
     return connection;
   };
-  const queue = new Queue(name, { ...common, connection: opened(backend.producer(0)) }, backend.factory);
+  const queue = new Queue(name, { ...common, connection: opened(backend.producer(0, 'imports')) }, backend.factory);
   queue.on('error', () => {}); // a connection that ends with its database
   const open: EagerWorker<unknown>[] = [];
   const release = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ async function setUp(t: TestContext, kind: Backend['kind']): Promise<Stage | und
           removeOnComplete: { count: 0 },
           removeOnFail: { count: 0 },
           ...options,
-          connection: opened(backend.worker(0)),
+          connection: opened(backend.worker(0, 'imports')),
         },
         backend.factory,
       );

@@ -11,6 +11,14 @@ test('processes divide the share of a single one, down to a hundred each, within
   assert.deepEqual(shares(40), [40, 40, 40, 40, 40, 40]);
 });
 
+test('processes divide the jobs that wait for a thread, down to those that keep all threads busy', () => {
+  const hashes: number[] = [];
+  const share = openConcurrencyShare(400, (_jobs, count) => hashes.push(count), 4);
+  for (const [processes, hashing] of [[1], [2], [2, 1], [8], [400]] as [number, number?][])
+    share.among(processes, hashing);
+  assert.deepEqual(hashes, [400, 200, 400, 50, 4]);
+});
+
 test('a process that cannot write takes one job at a time until a batch reaches the database again', async () => {
   const limits: number[] = [];
   const share = openConcurrencyShare(400, (jobs) => limits.push(jobs));

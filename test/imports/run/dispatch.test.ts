@@ -68,6 +68,13 @@ describe('dispatch', () => {
     assert.deepEqual(await round(), { open: 0, added: 0 });
   });
 
+  it('keeps fewer jobs of users with plain passwords in the queue', async () => {
+    const users = Array.from({ length: 1500 }, (_, n) => entry(`p${n}`, { password: 'x', hashedPassword: undefined }));
+    const importId = await acceptImport(db.pool, users);
+    for (let i = 0; i < 3; i++) await round({ window: 4000, slice: 400 });
+    assert.deepEqual(queues.added, ids(importId, 0, 1000));
+  });
+
   it('works with a window of one', async () => {
     const importId = await acceptImport(db.pool, entries(3));
     for (let i = 0; i < 3; i++) {

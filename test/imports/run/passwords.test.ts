@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { PASSWORD_PURPOSE } from '../../../src/imports/entries/item.ts';
+import type { QueryConfig } from 'pg';
+import { type ItemPointer, PASSWORD_PURPOSE } from '../../../src/imports/entries/item.ts';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
-import { processItem } from '../../../src/imports/run/process-job.ts';
+import { type HashLane, openHashLane } from '../../../src/imports/run/hash-lane.ts';
+import { hashAndWrite, processItem } from '../../../src/imports/run/process-job.ts';
 import { batchStore } from '../../../src/imports/run/stores.ts';
 import { type Hasher, openHasher } from '../../../src/passwords/hasher.ts';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { MissingKey, openSecrets, type Secrets } from '../../../src/platform/encryption.ts';
-import { type FairQueue, openFairQueue } from '../../../src/platform/fair-queue.ts';
 import {
   acceptImport,
   addOrgs,
@@ -46,7 +47,7 @@ describe('a plain password', () => {
     await db.drop();
   });
 
-  function startWorker(change: { hasher?: Hasher; secrets?: Secrets; slots?: FairQueue } = {}) {
+  function startWorker(change: { hasher?: Hasher; secrets?: Secrets; lane?: HashLane } = {}) {
     const limits = {
       maxBatch: 100,
       maxFlushes: 2,
@@ -55,17 +56,25 @@ describe('a plain password', () => {
       retryMs: { first: 1, last: 2 },
     };
     const writer = createBatchWriter(batchStore(writerPool, { codeTtlMs: 1000 }), limits);
-    const deps = { writerPool, secrets: SECRETS, hasher, slots: openFairQueue({ limit: 1 }), writer, ...change };
+    const hashing = { writerPool, secrets: SECRETS, hasher, lane: openLane(), writer, ...change };
+    const deps = { writer, handOver: (job: { data: ItemPointer }) => hashAndWrite(hashing, job.data) };
     return (importId: string, count: number) =>
-      Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { i: importId, o })));
+      Promise.all(Array.from({ length: count }, (_, o) => processItem(deps, { data: { i: importId, o } })));
   }
-  /** One slot, and how many have asked for it. */
+  const openLane = (pool = db.pool) => openHashLane(pool, 1, assert.ifError);
+  /** One slot, how many have asked for it, and the imports that were found to run. */
   function countedSlots() {
-    const slots = openFairQueue({ limit: 1 });
-    const counted = { ...slots, asked: 0 };
+    const running = new Set<string>();
+    const query = async (statement: QueryConfig) => {
+      const result = await db.pool.query<{ id: string }>(statement);
+      for (const { id } of result.rows) running.add(id);
+      return result;
+    };
+    const lane = openLane({ query } as unknown as Pool);
+    const counted = { ...lane, asked: 0, running };
     counted.run = (...args) => {
       counted.asked++;
-      return slots.run(...args);
+      return lane.run(...args);
     };
     return counted;
   }
@@ -121,10 +130,10 @@ describe('a plain password', () => {
       ),
     ];
     const hashed: string[] = [];
-    const slots = countedSlots();
+    const lane = countedSlots();
     const gate = Promise.withResolvers<void>();
     const work = startWorker({
-      slots,
+      lane,
       hasher: {
         ...hasher,
         hash(plain) {
@@ -134,9 +143,9 @@ describe('a plain password', () => {
       },
     });
     const all = [work(big, 30)];
-    await waitFor(() => slots.asked === 30, { what: 'the large import to wait in line' });
+    await waitFor(() => lane.asked === 30, { what: 'the large import to wait in line' });
     all.push(work(small, 3));
-    await waitFor(() => slots.asked === 33, { what: 'the small import to wait in line' });
+    await waitFor(() => lane.asked === 33 && lane.running.has(small), { what: 'the small import to wait in line' });
     gate.resolve();
     await Promise.all(all);
     assert.deepEqual(hashed.slice(0, 7), ['big', 'big', 'small', 'big', 'small', 'big', 'small']);
@@ -167,11 +176,11 @@ describe('a plain password', () => {
 
   it('is hashed once when it was dispatched again or encrypted again while it waited for its turn', async () => {
     const importId = await acceptImport(db.pool, [withPassword('a', 'secret'), withPassword('b', 'secret')]);
-    const slots = countedSlots();
+    const lane = countedSlots();
     const gate = Promise.withResolvers<void>();
     let hashes = 0;
     const work = startWorker({
-      slots,
+      lane,
       hasher: {
         ...hasher,
         async hash(plain) {
@@ -182,7 +191,7 @@ describe('a plain password', () => {
       },
     });
     const all = [work(importId, 2), work(importId, 2)];
-    await waitFor(() => slots.asked === 4 && hashes === 1, { what: 'all jobs to wait in line' });
+    await waitFor(() => lane.asked === 4 && hashes === 1, { what: 'all jobs to wait in line' });
     const again = SECRETS.seal('secret', PASSWORD_PURPOSE);
     await db.pool.query('update import_items set password_sealed = $2 where import_id = $1 and ordinal = 1', [
       importId,

@@ -81,7 +81,7 @@ describe('a session', () => {
 
   it("of the queue finds BullMQ's tables, whatever search_path DATABASE_URL sets", async () => {
     const queue = chooseBackend({ DATABASE_URL: withOptions('-c search_path=public'), QUEUE_PREFIX: 'q' });
-    const pool = queue.producer(0) as ReturnType<typeof openPool>;
+    const pool = queue.producer(0, 'imports') as ReturnType<typeof openPool>;
     try {
       const { rows } = await pool.query(
         `select current_setting('search_path') as path, current_setting('synchronous_commit') as sync`,
