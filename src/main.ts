@@ -1,10 +1,9 @@
-import { type Config, readConfig } from './platform/config.ts';
-import { runWith } from './platform/lifecycle.ts';
-import { type Muster, mailboxOf, startMuster } from './start/muster.ts';
-
 /**
  * `npm start`: all of Muster in the foreground, with a few lines for the person who starts it.
  */
+import { type Config, readConfig } from './platform/config.ts';
+import { runWith } from './platform/lifecycle.ts';
+import { type Muster, mailboxOf, startMuster } from './start/muster.ts';
 
 /** The API drains, then the workers, then PostgreSQL shuts down. */
 const STOP_MARGIN_MS = 120_000;

@@ -1,8 +1,7 @@
+/** The worker process, `npm run worker`; any number of them may run. */
 import { constants, setPriority } from 'node:os';
 import { runEntry } from '../src/platform/lifecycle.ts';
 import { startWorker } from './start.ts';
-
-/** The worker process, `npm run worker`; any number of them may run. */
 
 // On a shared machine, interactive requests take priority over bulk imports. Threads that start later inherit the
 // priority.

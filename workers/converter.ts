@@ -1,3 +1,9 @@
+/**
+ * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/. Any
+ * number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
+ * A third place is only for organizations that no worker works for: large drafts of one organization do not hold up
+ * drafts of another.
+ */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import process from 'node:process';
@@ -6,13 +12,6 @@ import { convertRound } from '../src/imports/drafts/convert-round.ts';
 import type { ImportDeps } from '../src/imports/entries/options.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { openWorkPoller, startLoop, type WorkPoller } from './loop.ts';
-
-/**
- * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/. Any
- * number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
- * A third place is only for organizations that no worker works for: large drafts of one organization do not hold up
- * drafts of another.
- */
 
 const AT_ONCE = 3;
 /** The place that is reserved. */

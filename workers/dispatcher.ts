@@ -1,3 +1,4 @@
+/** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 import type { Logger } from 'pino';
 import type { Queues } from '../src/imports/queue/queues.ts';
 import { dispatchRound } from '../src/imports/run/dispatch.ts';
@@ -7,8 +8,6 @@ import type { Pool } from '../src/platform/db/pool.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { loggable } from '../src/platform/logger.ts';
 import { openDuty, openWorkPoller, type Pause, RENEW_MS, startLoop, type WorkPoller } from './loop.ts';
-
-/** Keeps the queue filled; one process at a time does it. See src/imports/run/dispatch.ts. */
 
 const BUSY_MS = 10;
 /** The pause when no import has room for more jobs: about as long as a worker takes for a few hundred jobs. */

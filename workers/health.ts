@@ -1,3 +1,4 @@
+/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for monitoring. */
 import express from 'express';
 import type { Logger } from 'pino';
 import { openWorkerMetrics } from '../src/operate/metrics.ts';
@@ -8,7 +9,6 @@ import { type HealthDeps, healthRoutes } from '../src/platform/http/health.ts';
 import { responseHeaders } from '../src/platform/http/origins.ts';
 import { listen } from '../src/platform/http/server.ts';
 import { listenError } from '../src/platform/lifecycle.ts';
-/** `/healthz`, `/readyz` and `/metrics` of a worker process, on HEALTH_PORT, for monitoring. */
 
 /**
  * Listens on HEALTH_PORT.

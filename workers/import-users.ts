@@ -1,3 +1,12 @@
+/**
+ * The role `import`: takes the jobs of the queue `imports`, collects them into batches, and writes users. Users with a
+ * plain password go to the queue `hashes`, whose jobs wait for a thread without taking a place from others.
+ *
+ * Guarantee: a process that cannot reach the database takes one job at a time and leaves the rest to other processes;
+ * the rescuer dispatches the jobs that it holds again. It returns to its share of the queue with the first batch that
+ * reaches the database.
+ * On crash: the locks of its jobs expire.
+ */
 import type { Logger } from 'pino';
 import type { ItemPointer } from '../src/imports/entries/item.ts';
 import { gather } from '../src/imports/queue/batching.ts';
@@ -19,16 +28,6 @@ import { openPool, type Pool } from '../src/platform/db/pool.ts';
 import type { Secrets } from '../src/platform/encryption.ts';
 import { inImport, publish } from '../src/platform/telemetry.ts';
 import { startLoop } from './loop.ts';
-
-/**
- * The role `import`: takes the jobs of the queue `imports`, collects them into batches, and writes users. Users with a
- * plain password go to the queue `hashes`, whose jobs wait for a thread without taking a place from others.
- *
- * Guarantee: a process that cannot reach the database takes one job at a time and leaves the rest to other processes;
- * the rescuer dispatches the jobs that it holds again. It returns to its share of the queue with the first batch that
- * reaches the database.
- * On crash: the locks of its jobs expire.
- */
 
 /** Batches that are written at the same time; two connections of the pool remain for other statements. */
 const MAX_FLUSHES = POOL_SIZES.writer - 2;

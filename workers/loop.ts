@@ -1,11 +1,3 @@
-import { hostname } from 'node:os';
-import process from 'node:process';
-import type { Logger } from 'pino';
-import { holdLease, isFree, releaseLease } from '../src/platform/db/lease.ts';
-import { type Db, type Pool, prepared } from '../src/platform/db/pool.ts';
-import type { Condition } from '../src/platform/lifecycle.ts';
-import { withTimeout } from '../src/platform/timeouts.ts';
-
 /**
  * What all duties are made of: loops that run a round repeatedly, often while there is work and rarely when there is
  * none; duties that one process performs at a time, under a lease; and one look for the work of all loops of a process,
@@ -13,6 +5,13 @@ import { withTimeout } from '../src/platform/timeouts.ts';
  *
  * On crash: the lease of a duty expires within LEASE_MS, and another process takes the duty.
  */
+import { hostname } from 'node:os';
+import process from 'node:process';
+import type { Logger } from 'pino';
+import { holdLease, isFree, releaseLease } from '../src/platform/db/lease.ts';
+import { type Db, type Pool, prepared } from '../src/platform/db/pool.ts';
+import type { Condition } from '../src/platform/lifecycle.ts';
+import { withTimeout } from '../src/platform/timeouts.ts';
 
 const LEASE_MS = 5000;
 /** A duty must be called at least this often, to keep its lease. */

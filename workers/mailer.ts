@@ -1,3 +1,10 @@
+/**
+ * The role `mail`: relays the outbox into the queue and processes the queue. Any number of processes may run it.
+ *
+ * Guarantee: MAIL_RATE applies to all processes together. Stopping takes no more mails, finishes and records those in
+ * progress, and then closes the connections.
+ * On crash: the mails of the process are queued again when their claims expire; see src/messages/mail/relay.ts.
+ */
 import type { Logger } from 'pino';
 import type { Queues } from '../src/imports/queue/queues.ts';
 import { deliverMail, openBatchCommitter, openBatchLoader, type RedeliveryRisk } from '../src/messages/mail/deliver.ts';
@@ -19,14 +26,6 @@ import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { type FreezeWatch, watchFreezes } from '../src/platform/timeouts.ts';
 import { LOOK_MS, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
-
-/**
- * The role `mail`: relays the outbox into the queue and processes the queue. Any number of processes may run it.
- *
- * Guarantee: MAIL_RATE applies to all processes together. Stopping takes no more mails, finishes and records those in
- * progress, and then closes the connections.
- * On crash: the mails of the process are queued again when their claims expire; see src/messages/mail/relay.ts.
- */
 
 /** Mails in progress in one process: more than SMTP connections, so that none waits for a commit. */
 const CONCURRENCY = 32;

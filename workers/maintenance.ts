@@ -1,3 +1,7 @@
+/**
+ * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
+ * imports (src/imports/upkeep/), and ends password sources. Any number of processes may run it.
+ */
 import type { Logger } from 'pino';
 import { sweepConsoleSessions } from '../src/console/session-store.ts';
 import { parseDuration } from '../src/contract/import-options.ts';
@@ -19,11 +23,6 @@ import { sweepExpired } from '../src/signin/oauth/tokens.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
 import { sweepSessions } from '../src/signin/sessions.ts';
 import { startLoop } from './loop.ts';
-
-/**
- * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
- * imports (src/imports/upkeep/), and ends password sources. Any number of processes may run it.
- */
 
 const SWEEP_EVERY_MS = 60_000;
 /** After this time at the latest, the users of a password source that has ended get their emails. */

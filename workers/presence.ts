@@ -1,3 +1,9 @@
+/**
+ * Reports this worker to the database every BEAT_MS, for `muster workers`: its roles, and what it does.
+ *
+ * Guarantee: a report that fails, or is slow, delays no other work, and no stop by more than REMOVE_MS.
+ * On crash: the worker is no longer listed after some seconds (src/imports/status/workers.ts).
+ */
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Logger } from 'pino';
@@ -11,13 +17,6 @@ import type { Condition } from '../src/platform/lifecycle.ts';
 import { subscribe } from '../src/platform/telemetry.ts';
 import { withTimeout } from '../src/platform/timeouts.ts';
 import { startLoop } from './loop.ts';
-
-/**
- * Reports this worker to the database every BEAT_MS, for `muster workers`: its roles, and what it does.
- *
- * Guarantee: a report that fails, or is slow, delays no other work, and no stop by more than REMOVE_MS.
- * On crash: the worker is no longer listed after some seconds (src/imports/status/workers.ts).
- */
 
 const BEAT_MS = 2000;
 const REMOVE_MS = 2000;

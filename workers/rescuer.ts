@@ -1,3 +1,8 @@
+/**
+ * The role `rescue`: ends imports at their deadline, restarts stuck ones, removes interrupted uploads
+ * (src/imports/upkeep/rescue.ts), and undoes imports (src/imports/control/undo.ts). Any number of processes may run it;
+ * one at a time undoes.
+ */
 import type { Logger } from 'pino';
 import { isAnyUndoing, UNDO_BATCH, undoRound } from '../src/imports/control/undo.ts';
 import type { Queues } from '../src/imports/queue/queues.ts';
@@ -8,12 +13,6 @@ import type { Condition } from '../src/platform/lifecycle.ts';
 import { publish } from '../src/platform/telemetry.ts';
 import { withTimeout } from '../src/platform/timeouts.ts';
 import { openDuty, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
-
-/**
- * The role `rescue`: ends imports at their deadline, restarts stuck ones, removes interrupted uploads
- * (src/imports/upkeep/rescue.ts), and undoes imports (src/imports/control/undo.ts). Any number of processes may run it;
- * one at a time undoes.
- */
 
 const MAX_INTERVAL_MS = 500;
 /** The longest wait for a queue that does not answer, so that deadlines are not delayed. */

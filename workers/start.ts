@@ -1,3 +1,4 @@
+/** A worker: performs the roles in WORKER_ROLES. */
 import type { Logger } from 'pino';
 import { openQueues } from '../src/imports/queue/queues.ts';
 import { registerKeys, requireKeys } from '../src/operate/known-keys.ts';
@@ -18,8 +19,6 @@ import { startMaintenance } from './maintenance.ts';
 import { type JobCounts, startPresence } from './presence.ts';
 import { startRescuer, startUndoer } from './rescuer.ts';
 import { startWebhookSender } from './webhooks.ts';
-
-/** A worker: performs the roles in WORKER_ROLES. */
 
 /**
  * Starts a worker when the database is ready for it.

@@ -1,3 +1,6 @@
+/**
+ * Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts.
+ */
 import type { Logger } from 'pino';
 import { composeEnd } from '../src/imports/status/webhook.ts';
 import type { DueWebhook } from '../src/messages/webhooks/outbox.ts';
@@ -8,9 +11,6 @@ import type { Secrets } from '../src/platform/encryption.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { loggable } from '../src/platform/logger.ts';
 import { either, openWorkPoller, type Pause, startLoop, type WorkPoller } from './loop.ts';
-/**
- * Sends the webhooks of imports that ended; any number of processes may run it. See src/messages/webhooks/sender.ts.
- */
 
 export interface WebhookSenderDeps {
   pool: Pool;

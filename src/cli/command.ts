@@ -1,10 +1,9 @@
+/** What commands are made of: one description each, and helpers for those that list or delete. */
 import type { Argv, CommandModule, InferredOptionType, Options, PositionalOptions } from 'yargs';
 import type { Api } from './service/api.ts';
 import { type CommonOptions, openSession, type Session } from './service/session.ts';
 import { confirm } from './terminal/ask.ts';
 import type { Output } from './terminal/output.ts';
-
-/** What commands are made of: one description each, and helpers for those that list or delete. */
 
 type KnownOptions = Record<string, Options>;
 

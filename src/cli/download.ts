@@ -1,3 +1,4 @@
+/** Streams a report or an export to a file or to standard output. */
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
@@ -7,8 +8,6 @@ import type { Session } from './service/session.ts';
 import { Interrupted, untilInterrupted } from './terminal/failure.ts';
 import { printableLines } from './terminal/output.ts';
 import { saveTo } from './terminal/save.ts';
-
-/** Streams a report or an export to a file or to standard output. */
 
 export const OUTPUT = {
   type: 'string',

@@ -1,6 +1,5 @@
-import { wrongUsage } from './terminal/failure.ts';
-
 /** Options and arguments that several commands share, and the forms of their values. */
+import { wrongUsage } from './terminal/failure.ts';
 
 /** An argument that must be given. */
 export function argument(describe: string) {

@@ -1,3 +1,10 @@
+/**
+ * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
+ *
+ * Guarantee: the exit code is one of `terminal/failure.ts`. Errors go to standard error, as a sentence with advice or,
+ * with `--json`, as one line `{"error":{"message","advice","id","exitCode"}}`; a stack trace only with MUSTER_DEBUG.
+ * Standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
+ */
 import type { Argv } from 'yargs';
 import yargs from 'yargs/yargs';
 import { STDIN } from '../sources/read/file.ts';
@@ -9,14 +16,6 @@ import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure, wrongUsage } from './terminal/failure.ts';
 import { jsonText, printable, printableLines } from './terminal/output.ts';
 import { ownVersion } from './version.ts';
-
-/**
- * `muster`: its commands, and how each one ends. A command is one file in `commands/`.
- *
- * Guarantee: the exit code is one of `terminal/failure.ts`. Errors go to standard error, as a sentence with advice or,
- * with `--json`, as one line `{"error":{"message","advice","id","exitCode"}}`; a stack trace only with MUSTER_DEBUG.
- * Standard output carries results only. A reader that closes the pipe early (`| head -1`) is not an error.
- */
 
 const WIDEST = 110;
 /** Options for which `-` means standard output. */

@@ -1,8 +1,7 @@
+/** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
 import type { Diagnostics, MailFacts, ProxyFacts, ReplicaFacts } from './diagnostics.ts';
 import { type Finding, number, ok, problem, size, warning } from './finding.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
-
-/** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
 
 /** Above this share of the limit, a large import may be refused. */
 const NEARLY = 0.9;

@@ -1,11 +1,10 @@
-import { connectionsOf } from '../platform/db/connections.ts';
-import type { PostgresFacts, QueueFacts, ServerFacts, TimeLimit } from './diagnostics.ts';
-import { adviceForSilent, type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
-
 /**
  * Findings about PostgreSQL, the queue and Redis, by what the service reports or what a check from this machine finds.
  * Each finding about a setting was measured or follows from the setting.
  */
+import { connectionsOf } from '../platform/db/connections.ts';
+import type { PostgresFacts, QueueFacts, ServerFacts, TimeLimit } from './diagnostics.ts';
+import { adviceForSilent, type Finding, many, ok, problem, size, skipped, warning } from './finding.ts';
 
 const OLDEST_POSTGRES = 15;
 

@@ -1,3 +1,10 @@
+/**
+ * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
+ * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With
+ * `draft`, the users are kept as a draft, and the answer is 202 at once.
+ * On crash before the answer: an accepted import is in the list of imports; nothing is kept of a body that was not
+ * accepted.
+ */
 import { type Request, type Response, Router } from 'express';
 import { parseDuration } from '../contract/import-options.ts';
 import type { ImportResult } from '../contract/import-types.ts';
@@ -23,14 +30,6 @@ import { requireKnown, requireRoom } from './intake/requirements.ts';
 import type { ImportSignal } from './status/watch.ts';
 import { signedWebhook } from './status/webhook.ts';
 import { currentProgress, currentResult, uploads, waits } from './visible.ts';
-
-/**
- * The bulk import, `POST /admin/v1/import`: reads the query and the headers, streams the body into the intake, and
- * answers 202 at once, or 200 with the final result when the import ends within the time of `Prefer: wait`. With
- * `draft`, the users are kept as a draft, and the answer is 202 at once.
- * On crash before the answer: an accepted import is in the list of imports; nothing is kept of a body that was not
- * accepted.
- */
 
 type Deps = ImportDeps & { signal: ImportSignal };
 

@@ -1,3 +1,7 @@
+/**
+ * The HTTP routes of imports: the import of one user, the bulk import, drafts, and for an import its actions,
+ * corrections, results, events and reports.
+ */
 import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import type { ReportFormat } from '../contract/import-options.ts';
@@ -54,11 +58,6 @@ import { readRates } from './status/rates.ts';
 import { openStreamRights } from './status/stream-rights.ts';
 import { type ImportSignal, openProgressWatch, type ProgressWatch, type Seen } from './status/watch.ts';
 import { currentResult, fixes, previews, singles, streams, visibleImport, visibleResult } from './visible.ts';
-
-/**
- * The HTTP routes of imports: the import of one user, the bulk import, drafts, and for an import its actions,
- * corrections, results, events and reports.
- */
 
 /** A comment at this interval keeps proxies from closing an idle stream. */
 const KEEP_ALIVE_MS = 15_000;

@@ -1,3 +1,11 @@
+/**
+ * Import of one user: an import with a single item, through the same queue and the same writer.
+ *
+ * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
+ * the user is not written, and never will be, as every batch checks the import's deadline before it commits.
+ * On crash: the job is in the queue, and the import runs until it ends or its deadline passes; the caller can look up
+ * the user.
+ */
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
 import { requireOrg } from '../directory/organizations.ts';
 import { rememberSlowHash } from '../directory/users/slow-hashes.ts';
@@ -23,15 +31,6 @@ import { requireSources } from './intake/requirements.ts';
 import { pointerJob, resetCursor } from './run/dispatch.ts';
 import type { ImportSignal } from './status/watch.ts';
 import { expireImport } from './upkeep/rescue.ts';
-
-/**
- * Import of one user: an import with a single item, through the same queue and the same writer.
- *
- * Guarantee: answers 200 when the user is written and readable from every process; 504 at the server's timeout only if
- * the user is not written, and never will be, as every batch checks the import's deadline before it commits.
- * On crash: the job is in the queue, and the import runs until it ends or its deadline passes; the caller can look up
- * the user.
- */
 
 /** The parameters are caller, organization, timeout, trace, the values of the item, and the audit event. */
 const CREATE = `

@@ -1,3 +1,7 @@
+/**
+ * Finds the import that a request names, if its caller may see it; and how many requests of imports that may take long
+ * one process serves at the same time.
+ */
 import type { Request, Response } from 'express';
 import type { ImportResult } from '../contract/import-types.ts';
 import { callerOf, may, type OperationId, permissionDenied } from '../contract/permissions.ts';
@@ -7,11 +11,6 @@ import { draftResult, findDraft, stateOf } from './drafts/draft.ts';
 import { ACTIONS, wrongState } from './entries/states.ts';
 import { importNotFound, readProgress } from './status/progress.ts';
 import { readResult, readWithMore } from './status/result.ts';
-
-/**
- * Finds the import that a request names, if its caller may see it; and how many requests of imports that may take long
- * one process serves at the same time.
- */
 
 /** Completes "An import in state … cannot be …", for a draft. */
 const DONE: Partial<Record<OperationId, string>> = {

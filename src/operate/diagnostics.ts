@@ -1,3 +1,10 @@
+/**
+ * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
+ * src/contract/findings.ts evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
+ *
+ * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
+ * server that is down is reported as such, and delays the response for a few seconds at most. Nothing is changed.
+ */
 import { type Request, Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
 import type {
@@ -26,14 +33,6 @@ import { searchResult } from '../platform/http/answers.ts';
 import { arrivalOf, contradictionOf, type TrustProxy } from '../platform/http/proxies.ts';
 import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
-
-/**
- * `GET /admin/v1/diagnostics`: the facts that an operator checks first, for `muster doctor`. This file reports them;
- * src/contract/findings.ts evaluates them. `GET /admin/v1/workers`: the live worker processes, with host name and process id.
- *
- * Guarantee: the response contains no secret, no address of a store or mail server, and no user data. A Redis or mail
- * server that is down is reported as such, and delays the response for a few seconds at most. Nothing is changed.
- */
 
 /** Time limit for one read from the queue, and for the replica, in milliseconds. */
 const PATIENCE_MS = 4000;

@@ -1,17 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
-import { webhookSeal } from '../messages/webhooks/signature.ts';
-import { pepperSeal } from '../passwords/pepper.ts';
-import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
-import type { Config } from '../platform/config.ts';
-import { embeddedState } from '../platform/db/embedded/embedded.ts';
-import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
-import { keyIdOf, openSecrets, type Secrets } from '../platform/encryption.ts';
-import { StartError } from '../platform/errors.ts';
-import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
-import { sourceSeal } from '../signin/password-sources/store.ts';
-import { keptKey } from './known-keys.ts';
-
 /**
  * Replaces the encryption key: encrypts every stored value with the current key, and says which keys are still needed.
  * For `muster keys`, which runs beside the service, with its settings.
@@ -26,6 +12,19 @@ import { keptKey } from './known-keys.ts';
  * once do no harm.
  * On crash: run it again; it continues with the values that are left.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
+import { webhookSeal } from '../messages/webhooks/signature.ts';
+import { pepperSeal } from '../passwords/pepper.ts';
+import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
+import type { Config } from '../platform/config.ts';
+import { embeddedState } from '../platform/db/embedded/embedded.ts';
+import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
+import { keyIdOf, openSecrets, type Secrets } from '../platform/encryption.ts';
+import { StartError } from '../platform/errors.ts';
+import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
+import { sourceSeal } from '../signin/password-sources/store.ts';
+import { keptKey } from './known-keys.ts';
 
 /** Values that are replaced in one statement: few, as an invalid entry may have a megabyte. */
 const BATCH = 50;

@@ -1,15 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import type { Db } from '../platform/db/pool.ts';
-import type { Secrets } from '../platform/encryption.ts';
-import { StartError } from '../platform/errors.ts';
-
 /**
  * Checks at the start of a process that it has every encryption key that the database needs, and registers its own.
  *
  * Guarantee: a process with a wrong or missing key ends with one sentence, before it serves or works.
  * On crash: a registered key without values does no harm; `muster keys rotate` removes it.
  */
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Db } from '../platform/db/pool.ts';
+import type { Secrets } from '../platform/encryption.ts';
+import { StartError } from '../platform/errors.ts';
 
 /** @throws StartError when values need a key that is neither ENCRYPTION_KEY nor one of DECRYPTION_KEYS */
 export async function registerKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Promise<void> {

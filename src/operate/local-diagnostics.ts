@@ -1,3 +1,9 @@
+/**
+ * Diagnostics for `muster doctor --local`, from the machine that the service runs on or will run on, with its settings.
+ *
+ * Guarantee: nothing is changed, created or started. Unlike the HTTP diagnostics, the reasons contain addresses, as the
+ * caller has the settings; they contain no password.
+ */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
@@ -11,13 +17,6 @@ import { withTimeout } from '../platform/timeouts.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 import { postgresFacts, readReplica } from './diagnostics.ts';
 import { keptKey, missingKeyIds } from './known-keys.ts';
-
-/**
- * Diagnostics for `muster doctor --local`, from the machine that the service runs on or will run on, with its settings.
- *
- * Guarantee: nothing is changed, created or started. Unlike the HTTP diagnostics, the reasons contain addresses, as the
- * caller has the settings; they contain no password.
- */
 
 /** The facts that were read, or the reason why they could not be read. */
 export type FactsOrReason<T> = { facts: T } | { reason: string };

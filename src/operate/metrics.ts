@@ -1,12 +1,3 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import packageJson from '../../package.json' with { type: 'json' };
-import { SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
-import type { Queues } from '../imports/queue/queues.ts';
-import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
-import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
-import { END_STATES, lostRecords, subscribe } from '../platform/telemetry.ts';
-import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
-
 /**
  * The metrics of a process: what it does, and of an API process also the state of the stores. A label has known values
  * only, which are 0 from the start.
@@ -15,6 +6,14 @@ import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
  * API process reports the same about the stores, so queries take the `max` over processes; workers do not read them, so
  * that more workers cost the database nothing.
  */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import packageJson from '../../package.json' with { type: 'json' };
+import { SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
+import type { Queues } from '../imports/queue/queues.ts';
+import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
+import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
+import { END_STATES, lostRecords, subscribe } from '../platform/telemetry.ts';
+import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
 
 /** In seconds; imports may run for a day. */
 const DURATIONS = [0.05, 0.25, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];

@@ -1,11 +1,10 @@
-import type { Config } from '../platform/config.ts';
-import type { Tracing, TracingDeps } from './tracing.ts';
-
 /**
  * Tracing with OpenTelemetry, off unless configured (docs/operations.md, "Tracing").
  *
  * Guarantee: while it is off, no package of OpenTelemetry is loaded.
  */
+import type { Config } from '../platform/config.ts';
+import type { Tracing, TracingDeps } from './tracing.ts';
 
 /** @returns undefined when tracing is not configured */
 export async function openTracing(deps: TracingDeps): Promise<Tracing | undefined> {

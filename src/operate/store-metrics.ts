@@ -1,15 +1,14 @@
-import type { Queues } from '../imports/queue/queues.ts';
-import { NEXT_IMPORT } from '../messages/mail/outbox.ts';
-import type { Db } from '../platform/db/pool.ts';
-import { atMostEvery, type Measure } from '../platform/http/metrics.ts';
-import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagnostics.ts';
-
 /**
  * The state of the stores as metrics: open imports and their pending users, mails and webhooks that wait, and the
  * queues.
  *
  * Reads partial indexes that hold open imports and pending rows only, however many imports and users there are.
  */
+import type { Queues } from '../imports/queue/queues.ts';
+import { NEXT_IMPORT } from '../messages/mail/outbox.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { atMostEvery, type Measure } from '../platform/http/metrics.ts';
+import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagnostics.ts';
 
 const NONE = { receiving: 0, running: 0, paused: 0, undoing: 0 };
 const SHARED_MS = 1000;

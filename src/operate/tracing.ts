@@ -1,3 +1,15 @@
+/**
+ * Traces with the SDK of OpenTelemetry, and its exporter of OTLP over HTTP: a span for each request, which continues
+ * the trace that the caller names (`traceparent`), spans of imports in the trace in which they were accepted
+ * (`imports.trace_context`), and slow statements.
+ *
+ * Guarantee: nothing waits for the collector. While it is away or slow, at most OTEL_BSP_MAX_QUEUE_SIZE spans wait in
+ * memory and further ones are dropped; the log has a line in ten seconds at most (src/platform/logger.ts). What spans
+ * may contain is in src/platform/telemetry.ts. The span of a request contains method, route, status and error id: no
+ * path, as ids of users may be names or addresses, and no query, header or body. The span of a statement names it by
+ * its first word and its first table, or by the name under which it is prepared: neither its values nor its text.
+ * On crash: the spans of the last seconds are lost.
+ */
 import { randomUUID } from 'node:crypto';
 import {
   type Context,
@@ -44,19 +56,6 @@ import {
   type TraceIds,
 } from '../platform/telemetry.ts';
 import { withTimeout } from '../platform/timeouts.ts';
-
-/**
- * Traces with the SDK of OpenTelemetry, and its exporter of OTLP over HTTP: a span for each request, which continues
- * the trace that the caller names (`traceparent`), spans of imports in the trace in which they were accepted
- * (`imports.trace_context`), and slow statements.
- *
- * Guarantee: nothing waits for the collector. While it is away or slow, at most OTEL_BSP_MAX_QUEUE_SIZE spans wait in
- * memory and further ones are dropped; the log has a line in ten seconds at most (src/platform/logger.ts). What spans
- * may contain is in src/platform/telemetry.ts. The span of a request contains method, route, status and error id: no
- * path, as ids of users may be names or addresses, and no query, header or body. The span of a statement names it by
- * its first word and its first table, or by the name under which it is prepared: neither its values nor its text.
- * On crash: the spans of the last seconds are lost.
- */
 
 /** How long a process that stops waits for the collector. */
 const FLUSH_MS = 1000;

@@ -1,3 +1,11 @@
+/**
+ * Hashes and verifies passwords in threads, never on the event loop.
+ *
+ * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
+ * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login
+ * of users with common hashes.
+ * On crash: a thread that dies rejects its own task only.
+ */
 import type { Logger } from 'pino';
 import { Piscina } from 'piscina';
 import { ApiError } from '../platform/errors.ts';
@@ -7,15 +15,6 @@ import { workOf } from './registry.ts';
 import { warnWithoutBinary } from './schemes/bcrypt.ts';
 import type { Timed } from './thread.ts';
 import { openSlowness } from './work.ts';
-
-/**
- * Hashes and verifies passwords in threads, never on the event loop.
- *
- * Guarantee: `close` drops no task; it waits for all that were submitted. Threads start with the first task and end
- * when idle; they keep no process alive. An expensive imported hash has a thread of its own, so that it delays no login
- * of users with common hashes.
- * On crash: a thread that dies rejects its own task only.
- */
 
 /** About what bcrypt with cost 16 takes in JavaScript. */
 const MS_OF_WORK = 5000;

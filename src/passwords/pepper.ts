@@ -1,7 +1,3 @@
-import { createHmac } from 'node:crypto';
-import type { PepperMode } from './marks.ts';
-import { usesWholePassword } from './registry.ts';
-
 /**
  * Peppers: a secret of the old system that it added to every password before it hashed it.
  *
@@ -10,6 +6,9 @@ import { usesWholePassword } from './registry.ts';
  *
  * Guarantee: such a text never verifies as a hash, and no import or call can send one (`hashProblem` refuses it).
  */
+import { createHmac } from 'node:crypto';
+import type { PepperMode } from './marks.ts';
+import { usesWholePassword } from './registry.ts';
 
 const MARK = '$pepper$';
 

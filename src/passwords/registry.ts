@@ -1,3 +1,10 @@
+/**
+ * All schemes of password hashes that can be imported (Modular Crypt Format), the check at acceptance, and the hashes
+ * that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
+ *
+ * Guarantee: `verifyHash` can verify every hash that `hashProblem` accepts. Messages name the scheme and its numbers,
+ * but never a salt or a hash.
+ */
 import { randomBytes } from 'node:crypto';
 import { LONGEST, type Scheme } from './scheme.ts';
 import { argon2Cost, argon2Schemes, makeArgon2id } from './schemes/argon2.ts';
@@ -27,14 +34,6 @@ import { symfonySchemes } from './schemes/symfony.ts';
 import { werkzeugSchemes } from './schemes/werkzeug.ts';
 import { wordpressScheme } from './schemes/wordpress.ts';
 import { yescryptScheme } from './schemes/yescrypt.ts';
-
-/**
- * All schemes of password hashes that can be imported (Modular Crypt Format), the check at acceptance, and the hashes
- * that Muster itself makes: bcrypt, or argon2id for passwords longer than bcrypt's 72 bytes of UTF-8.
- *
- * Guarantee: `verifyHash` can verify every hash that `hashProblem` accepts. Messages name the scheme and its numbers,
- * but never a salt or a hash.
- */
 
 /** The most common schemes first: the first match counts. */
 export const SCHEMES: readonly Scheme[] = [

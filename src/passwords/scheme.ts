@@ -1,12 +1,11 @@
-import { timingSafeEqual } from 'node:crypto';
-import { workProblem } from './work.ts';
-
 /**
  * Defines a password hash scheme, and has what all schemes share: checks, comparisons, and strict encodings.
  *
  * Guarantee: a scheme verifies only hashes that its own check accepts; a hash outside the bounds is never computed,
  * wherever it comes from.
  */
+import { timingSafeEqual } from 'node:crypto';
+import { workProblem } from './work.ts';
 
 /** The largest length of a hash in nearly every scheme. */
 export const LONGEST = 200;

@@ -1,6 +1,5 @@
-import { computeNothing, makeHash, verifyPassword } from './registry.ts';
-
 /** The tasks of a password thread: `hasher.ts` calls each export by name. A task blocks its thread by design. */
+import { computeNothing, makeHash, verifyPassword } from './registry.ts';
 
 /** The result of a task, and how many milliseconds it ran. */
 export interface Timed<T> {

@@ -1,10 +1,10 @@
-import { Secret, TOTP, URI } from 'otpauth';
 /**
  * The secret that an authenticator app and the service share, and its codes: RFC 6238 with SHA-1, 6 digits and steps of
  * 30 s, the only parameters that every app supports.
  *
  * Computation only: nothing here is stored, and messages never contain any part of the secret.
  */
+import { Secret, TOTP, URI } from 'otpauth';
 
 /** The purpose that an encrypted secret is bound to, in the user's row and in an import's. */
 export const TOTP_PURPOSE = 'totp';

@@ -1,11 +1,10 @@
-import { isIP } from 'node:net';
-import { z } from 'zod';
-
 /**
  * All settings. Only this file reads them from the environment.
  *
  * Guarantee: an invalid environment ends the process before anything starts, with a message that names *every* problem.
  */
+import { isIP } from 'node:net';
+import { z } from 'zod';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,4 +1,3 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 /**
  * The instance's secret keys, all derived from ENCRYPTION_KEY and, while it is being replaced, from DECRYPTION_KEYS.
  *
@@ -6,6 +5,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
  * as additional data). It names its key by an id, from which the key cannot be computed. A code is an HMAC and is never
  * stored. Only ENCRYPTION_KEY seals, makes codes and signs cookies; what the other keys made stays valid.
  */
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface Secrets {
   /** Ids of the known keys; the first one is the id of ENCRYPTION_KEY. */

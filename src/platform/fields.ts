@@ -1,10 +1,9 @@
-import { z } from 'zod';
-
 /**
  * The fields of a user, each validated in one place, for single calls and imports; and rules between the fields of a
  * body, which are reported together with the body's other problems.
  * Limits count Unicode code points; NUL and lone surrogates are refused.
  */
+import { z } from 'zod';
 
 /** What is wrong with a string of at most `max` code points; undefined if it is valid. */
 export function textProblem(s: string, max: number): string | undefined {

@@ -1,6 +1,5 @@
-import { createHash, randomBytes, randomFillSync } from 'node:crypto';
-
 /** Random ids and tokens. */
+import { createHash, randomBytes, randomFillSync } from 'node:crypto';
 
 /**
  * A new id, ordered by time to the millisecond: a UUIDv7 (RFC 9562 section 5.7), so that new rows are inserted at the

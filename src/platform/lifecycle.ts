@@ -1,16 +1,15 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Logger } from 'pino';
-import { type Config, ConfigError, readConfig } from './config.ts';
-import { StartError } from './errors.ts';
-import { openLogger } from './logger.ts';
-
 /**
  * How every process starts and stops, which of its parts fail, and which addresses it takes.
  *
  * Guarantees: settings are checked before anything starts. The first SIGTERM, SIGINT or SIGHUP drains the process; a
  * second one, or a drain that takes too long, ends it with status 1. A child whose parent is gone drains too.
  */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Logger } from 'pino';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { StartError } from './errors.ts';
+import { openLogger } from './logger.ts';
 
 /**
  * A signal this soon after the first counts as the same one: on Ctrl-C, a process gets it from the terminal and again

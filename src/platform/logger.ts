@@ -1,6 +1,3 @@
-import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
-import { safely, traceIds } from './telemetry.ts';
-
 /**
  * The log: JSON lines on stdout.
  *
@@ -9,6 +6,8 @@ import { safely, traceIds } from './telemetry.ts';
  * that cannot be made or written is lost, and nothing else with it. A repeated warning is logged once in several
  * seconds, with the number of repeats. A line that is written in a span names it (`trace_id`, `span_id`).
  */
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino';
+import { safely, traceIds } from './telemetry.ts';
 
 /** The group of warnings for which there is no group of their own. */
 const OTHERS = 'others';

@@ -1,7 +1,3 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
-import { z } from 'zod';
-import { requiredText } from './fields.ts';
-
 /**
  * Phone numbers as people and programs set them: a global number of RFC 3966, stored as E.164.
  *
@@ -9,6 +5,9 @@ import { requiredText } from './fields.ts';
  * use is not checked: numbering plans change faster than any library's tables, and the code sent to it proves it.
  * Imports store phone numbers unchanged. Everywhere, a number that is null or empty means that there is none.
  */
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { z } from 'zod';
+import { requiredText } from './fields.ts';
 
 /** `global-number-digits` of RFC 3966 section 3 with its visual separators, and with spaces, as people write them. */
 const GLOBAL_NUMBER = /^(?:tel:)?(\+[-.() ]*[0-9][-.() 0-9]*)$/i;

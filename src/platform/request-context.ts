@@ -1,11 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-
 /**
  * Where the request in progress comes from, for the audit events and log lines that it causes.
  *
  * Guarantee: everything that a request starts sees the context of that request and of no other; work that no request
  * started, such as the work of workers, has none.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 
 export interface RequestContext {
   requestId: string;

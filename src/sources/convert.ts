@@ -1,3 +1,11 @@
+/**
+ * Converts export files to entries of an import's body, as a stream: one user file after the other, joined with the
+ * hashes. Detects before that a file which almost certainly comes from another system than the caller named.
+ *
+ * Guarantee: memory does not grow with the files. The same files and options give the same entries in the same order. A
+ * broken record is reported with its position and never ends the run; a file that is broken as a whole does
+ * (FileError).
+ */
 import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
@@ -7,15 +15,6 @@ import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format, HashFile } from './source.ts';
 import { isFields } from './values.ts';
-
-/**
- * Converts export files to entries of an import's body, as a stream: one user file after the other, joined with the
- * hashes. Detects before that a file which almost certainly comes from another system than the caller named.
- *
- * Guarantee: memory does not grow with the files. The same files and options give the same entries in the same order. A
- * broken record is reported with its position and never ends the run; a file that is broken as a whole does
- * (FileError).
- */
 
 export interface ConvertJob {
   source: ExportFormat;

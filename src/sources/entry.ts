@@ -1,7 +1,3 @@
-import { e164 } from '../platform/phone.ts';
-import { knownForm } from './hash-forms.ts';
-import { isMask } from './masks.ts';
-
 /**
  * A person is one user in a form that is independent of the source system; an entry is the user in an import's body.
  * Converts the one to the other, for every source alike: fills in missing names, and notes every change.
@@ -9,6 +5,9 @@ import { isMask } from './masks.ts';
  * Validates nothing: the service rejects invalid addresses and hashes that cannot be verified, so that such problems
  * are reported in one place and one form.
  */
+import { e164 } from '../platform/phone.ts';
+import { knownForm } from './hash-forms.ts';
+import { isMask } from './masks.ts';
 
 /** The user's account at an external identity provider. */
 export interface ProviderLink {

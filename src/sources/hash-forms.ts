@@ -1,5 +1,3 @@
-import { hashProblem } from '../passwords/registry.ts';
-
 /**
  * Brings a hash that is known, in another spelling, to the spelling of `src/passwords/schemes/`: inside quotes, base64 or
  * hexadecimal digits, behind the name that a program puts before it, or with its parameters in another order.
@@ -7,6 +5,7 @@ import { hashProblem } from '../passwords/registry.ts';
  * Guarantee: a hash that can be verified as it is stays as it is, and the result of every change can be verified, so no
  * hash is lost or invented by a guess.
  */
+import { hashProblem } from '../passwords/registry.ts';
 
 /** The hash in the spelling that can be verified; the text itself if there is none. */
 export function knownForm(text: string): string {

@@ -1,8 +1,3 @@
-import { hashProblem, schemeOf, schemeSeen } from '../passwords/registry.ts';
-import type { Note, Person } from './entry.ts';
-import type { Fields } from './source.ts';
-import { CONTEXT, isFields, parseJson } from './values.ts';
-
 /**
  * Password hashes in exports: finds texts that look like one in a record, and builds the text of a hash from the parts
  * that exports hold: digest, salt and rounds, each in its own encoding. Forms: docs/passwords.md.
@@ -11,6 +6,10 @@ import { CONTEXT, isFields, parseJson } from './values.ts';
  * service enforces the bounds. A search goes 32 fields deep, also into cells that hold JSON as text; it visits each value
  * once, and each takes time that does not grow with the record.
  */
+import { hashProblem, schemeOf, schemeSeen } from '../passwords/registry.ts';
+import type { Note, Person } from './entry.ts';
+import type { Fields } from './source.ts';
+import { CONTEXT, isFields, parseJson } from './values.ts';
 
 /** A hash and the notes about it; no hash when the export holds none. */
 export interface HashText {

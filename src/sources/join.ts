@@ -1,9 +1,3 @@
-import { readSync } from 'node:fs';
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Fields } from './source.ts';
-
 /**
  * Index of the hashes of one file, looked up for the users of another: holds millions of them in bounded memory.
  *
@@ -11,6 +5,11 @@ import type { Fields } from './source.ts';
  * holds only each key's fingerprint and the position of its record: some 40 bytes per key. If a key is repeated, the last
  * record wins.
  */
+import { readSync } from 'node:fs';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Fields } from './source.ts';
 
 export interface HashIndex {
   /** @param keys each of them finds the record; the first one identifies it */

@@ -1,9 +1,8 @@
+/** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
 import { UsageError } from './read/records.ts';
 import type { ConvertOptions, Fields } from './source.ts';
 import { COMMON_WORDS, commonRules, STATE_NAMES, type StateRules } from './states.ts';
 import { plainName, valueAt } from './values.ts';
-
-/** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
 
 /** Fields that name a state; `state` may also be a part of an address. */
 const STATUS_NAMES = [

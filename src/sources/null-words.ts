@@ -1,5 +1,3 @@
-import type { Fields } from './source.ts';
-
 /**
  * Words that programs write into CSV for null: `NULL`, `\N`, `(null)`, `None`, `N/A`, `nan`. Whether such a word is no
  * value is decided by the whole column, as somebody may be called None.
@@ -7,6 +5,7 @@ import type { Fields } from './source.ts';
  * Guarantee: a word counts as no value where its column has several such words or one that is nothing else, or where
  * another column of the file has the same word. Names such as Null in their usual spelling stay.
  */
+import type { Fields } from './source.ts';
 
 /** Words that are nothing else. */
 const SURE = new Set(['\\N', '(null)', '(NULL)', '<null>', '<NULL>', '[null]', '[NULL]', '#N/A', '#NULL!']);

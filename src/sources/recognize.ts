@@ -1,14 +1,13 @@
+/**
+ * Guesses which system a file comes from, and where its records are; or tells why no system recognizes it, where the file
+ * itself is the reason. The caller shows the guess.
+ */
 import { mappingFor } from './mapping.ts';
 import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
 import type { ExportFormat, Fields, Format, JsonPath } from './source.ts';
 import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
-
-/**
- * Guesses which system a file comes from, and where its records are; or tells why no system recognizes it, where the file
- * itself is the reason. The caller shows the guess.
- */
 
 export interface Layout {
   paths: readonly JsonPath[];

@@ -1,7 +1,3 @@
-import type { Fields } from './source.ts';
-import { isStateWord } from './states.ts';
-import { plainName, textAt } from './values.ts';
-
 /**
  * Tells the `state` of an address from the state of a user, by the values of the whole column and by the columns beside
  * it.
@@ -9,6 +5,9 @@ import { plainName, textAt } from './values.ts';
  * Guarantee: a column with a single word for a state of users is one; so is a column that is not mostly regions, as its
  * unknown words then keep their users out.
  */
+import type { Fields } from './source.ts';
+import { isStateWord } from './states.ts';
+import { plainName, textAt } from './values.ts';
 
 /** Columns of an address, as `plainName` writes them. */
 const OF_ADDRESS =

@@ -1,3 +1,4 @@
+/** All supported source systems. CONTRIBUTING.md says how to add one. */
 import type { ExportFormat } from './source.ts';
 import { akamai } from './systems/akamai.ts';
 import { appwrite } from './systems/appwrite.ts';
@@ -39,8 +40,6 @@ import { supertokens } from './systems/supertokens.ts';
 import { wordpress } from './systems/wordpress.ts';
 import { workos } from './systems/workos.ts';
 import { zitadel } from './systems/zitadel.ts';
-
-/** All supported source systems. CONTRIBUTING.md says how to add one. */
 
 export const SOURCES: readonly ExportFormat[] = [
   akamai,

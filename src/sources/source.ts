@@ -1,10 +1,9 @@
-import type { Person, Skipped } from './entry.ts';
-
 /**
  * The definition of one system's export: how its files are laid out, recognized and converted.
  *
  * A source reads no files: it gets records from the readers in `read/`. It never throws because of a record's content.
  */
+import type { Person, Skipped } from './entry.ts';
 
 /** One object of a JSON file, one line of NDJSON, one row of CSV by its column names, or one entry of LDIF. */
 export type Fields = Record<string, unknown>;

@@ -1,7 +1,3 @@
-import type { Note, Person } from './entry.ts';
-import type { Fields } from './source.ts';
-import { flagOf, plainName, valueAt } from './values.ts';
-
 /**
  * Reads whether a user may sign in, for every source: which fields of a record say so, and what their values mean, is
  * data of the source.
@@ -9,6 +5,9 @@ import { flagOf, plainName, valueAt } from './values.ts';
  * Guarantee: fails closed. A value that cannot be read makes the user inactive, with a note that shows the value, so
  * that the summary counts every word; and so does an empty one where the field says who is active.
  */
+import type { Note, Person } from './entry.ts';
+import type { Fields } from './source.ts';
+import { flagOf, plainName, valueAt } from './values.ts';
 
 /** Fields by what their values mean: names, or paths such as `account.enabled`. */
 export interface StateRules {

@@ -1,13 +1,12 @@
-import { hashProblem, schemeSeen } from '../passwords/registry.ts';
-import type { Outcome } from './convert.ts';
-import type { Entry } from './entry.ts';
-
 /**
  * Counts what an import would send while the files are read, so that a person can decide before anything is sent.
  *
  * Guarantee: memory does not grow with the files; of each kind of problem the places of the first examples are kept,
  * never their content.
  */
+import { hashProblem, schemeSeen } from '../passwords/registry.ts';
+import type { Outcome } from './convert.ts';
+import type { Entry } from './entry.ts';
 
 /** A place in the files. */
 export interface SourceLocation {

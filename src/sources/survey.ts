@@ -1,3 +1,8 @@
+/**
+ * The first reading of a file of one's own. What no single record says: whether a column that the caller named exists,
+ * whether a `state` is a part of the address, and whether a column of plain passwords holds a mask or one password for
+ * all.
+ */
 import type { GivenMapping } from './mapping.ts';
 import { isMask } from './masks.ts';
 import { withoutNullWords } from './null-words.ts';
@@ -5,12 +10,6 @@ import { UsageError } from './read/records.ts';
 import { openRegionChecks } from './regions.ts';
 import type { Convert, Fields, Survey } from './source.ts';
 import { valueAt } from './values.ts';
-
-/**
- * The first reading of a file of one's own. What no single record says: whether a column that the caller named exists,
- * whether a `state` is a part of the address, and whether a column of plain passwords holds a mask or one password for
- * all.
- */
 
 const METADATA = 'metadata.';
 /** Columns that a message names. */

@@ -1,10 +1,9 @@
-import type { Person } from './entry.ts';
-import type { Fields } from './source.ts';
-
 /**
  * Reads values from untrusted records, in which a value of the wrong type counts as absent; and tells which fields of a
  * record become metadata.
  */
+import type { Person } from './entry.ts';
+import type { Fields } from './source.ts';
 
 /** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';

@@ -1,3 +1,9 @@
+/**
+ * The HTTP application: everything that is mounted, in order.
+ *
+ * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
+ * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
+ */
 import express, { type Express, type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { openChannel } from '../console/api.ts';
@@ -35,13 +41,6 @@ import { oauthRoutes } from '../signin/oauth/routes.ts';
 import { pageRoutes } from '../signin/pages/routes.ts';
 import { passwordSourceRoutes } from '../signin/password-sources/routes.ts';
 import { identityRoutes, userRoutes } from '../signin/routes.ts';
-
-/**
- * The HTTP application: everything that is mounted, in order.
- *
- * Guarantee: every request needs an authenticated caller, also for a path that does not exist. The exceptions are the
- * routes that are mounted before `authenticate`, and unknown paths below `PUBLIC`.
- */
 
 export interface AppDeps {
   pool: Pool;

@@ -1,3 +1,7 @@
+/**
+ * Prepares the database before a process uses it: it must be reachable, new enough, migrated, and contain an instance.
+ * Any number of processes may do this at once.
+ */
 import { migrateQueue } from '../imports/queue/schema.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import type { Config } from '../platform/config.ts';
@@ -8,11 +12,6 @@ import { openPool, type Pool } from '../platform/db/pool.ts';
 import { StartError } from '../platform/errors.ts';
 import { directUrl, type StoresConfig } from '../platform/lifecycle.ts';
 import { type Bootstrapped, bootstrap } from '../signin/bootstrap.ts';
-
-/**
- * Prepares the database before a process uses it: it must be reachable, new enough, migrated, and contain an instance.
- * Any number of processes may do this at once.
- */
 
 const NOT_ALLOWED = '42501';
 /** The oldest version of PostgreSQL that has what the statements need. */

@@ -1,3 +1,12 @@
+/**
+ * All of Muster under one parent: stores, API and workers, started and stopped in order.
+ *
+ * Guarantees: settings that cannot work are refused with one sentence before anything is written. If a part fails to
+ * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database. A
+ * child that dies is started again. Children stay in the parent's process group and get the group's signals themselves;
+ * so the parent asks them to stop over IPC, not with a second signal, and kills them only after their deadline.
+ * On crash: the children notice the closed channel and drain on their own, and the database stops after them.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,16 +24,6 @@ import { claimPort, directUrl, requireStores } from '../platform/lifecycle.ts';
 import { openLogger } from '../platform/logger.ts';
 import { prepareDatabase } from './database.ts';
 import { API_OPTIONS, WORKER_OPTIONS } from './v8-options.ts';
-
-/**
- * All of Muster under one parent: stores, API and workers, started and stopped in order.
- *
- * Guarantees: settings that cannot work are refused with one sentence before anything is written. If a part fails to
- * start, the parts before it are stopped. Stopping drains the API, then the workers, then ends the embedded database. A
- * child that dies is started again. Children stay in the parent's process group and get the group's signals themselves;
- * so the parent asks them to stop over IPC, not with a second signal, and kills them only after their deadline.
- * On crash: the children notice the closed channel and drain on their own, and the database stops after them.
- */
 
 const API = fileURLToPath(new URL('./api.ts', import.meta.url));
 const WORKER = fileURLToPath(new URL('../../workers/all-in-one.ts', import.meta.url));

@@ -1,3 +1,10 @@
+/**
+ * Waits until the database responds and has the schema that this program needs; a worker does nothing before that.
+ * The API creates the schema (database.ts). Workers can start before the API, and before the database.
+ *
+ * Guarantee: only the schema versions are read, and nothing is written. One line is logged for a database that does not
+ * respond, and one for a missing schema.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { queueSchemaState } from '../imports/queue/schema.ts';
@@ -6,14 +13,6 @@ import type { Pool } from '../platform/db/pool.ts';
 import { StartError } from '../platform/errors.ts';
 import type { Condition } from '../platform/lifecycle.ts';
 import { withTimeout } from '../platform/timeouts.ts';
-
-/**
- * Waits until the database responds and has the schema that this program needs; a worker does nothing before that.
- * The API creates the schema (database.ts). Workers can start before the API, and before the database.
- *
- * Guarantee: only the schema versions are read, and nothing is written. One line is logged for a database that does not
- * respond, and one for a missing schema.
- */
 
 const POLL_MS = 500;
 const ANSWER_MS = 10_000;

@@ -1,3 +1,9 @@
+/**
+ * The API process: HTTP in front of the database and the queues.
+ *
+ * Guarantee: it answers only after the database is migrated and contains an instance. Stopping finishes requests in
+ * progress. On crash: callers can repeat their requests, as no state lives in this process only.
+ */
 import type { Logger } from 'pino';
 import { openQueues } from '../imports/queue/queues.ts';
 import { openImportSignal } from '../imports/status/watch.ts';
@@ -16,13 +22,6 @@ import { directUrl, listenError, type Running, type StoresConfig } from '../plat
 import { openProvider } from '../signin/oauth/provider.ts';
 import { buildApp } from './app.ts';
 import { prepareInstance } from './database.ts';
-
-/**
- * The API process: HTTP in front of the database and the queues.
- *
- * Guarantee: it answers only after the database is migrated and contains an instance. Stopping finishes requests in
- * progress. On crash: callers can repeat their requests, as no state lives in this process only.
- */
 
 /** A login that would wait longer for a thread is answered 503: its caller would hardly wait for it. */
 const LONGEST_WAIT_MS = 5000;

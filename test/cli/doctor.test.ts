@@ -1,3 +1,4 @@
+/** `muster doctor` against real services, healthy and broken. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -25,8 +26,6 @@ import { startSmtp } from '../support/smtp.ts';
 import { startTestServer, testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl, startRedis } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** `muster doctor` against real services, healthy and broken. */
 
 interface Told {
   code: number;

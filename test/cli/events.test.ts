@@ -1,3 +1,4 @@
+/** `muster events` against a real service: tables, JSON, exports, and wrong usage. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,8 +7,6 @@ import test from 'node:test';
 import { pastDate } from '../../src/cli/options.ts';
 import { startApi } from '../support/api.ts';
 import { runMuster } from '../support/processes/muster.ts';
-
-/** `muster events` against a real service: tables, JSON, exports, and wrong usage. */
 
 test('muster events', async (t) => {
   const api = await startApi();

@@ -1,3 +1,4 @@
+/** A person's home folder, in which `muster login` stores its tokens, with nothing else in the environment. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +13,6 @@ import {
   type Terminal,
 } from '../support/processes/terminal.ts';
 import { waitFor } from '../support/wait.ts';
-/** A person's home folder, in which `muster login` stores its tokens, with nothing else in the environment. */
 
 export interface Home {
   /** The environment, for other ways to start `muster`. */

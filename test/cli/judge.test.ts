@@ -1,11 +1,10 @@
+/** What the doctor concludes from the facts that a service reports. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diagnostics } from '../../src/contract/diagnostics.ts';
 import { type Finding, size } from '../../src/contract/finding.ts';
 import { checkKey, checkLimits, checkMail, checkReplica, checkVersions } from '../../src/contract/findings.ts';
 import { checkConnections, checkPostgres, checkQueue } from '../../src/contract/store-findings.ts';
-
-/** What the doctor concludes from the facts that a service reports. */
 
 const GOOD: Diagnostics = {
   version: '1.2.3',

@@ -1,11 +1,10 @@
+/** CLI_LOGIN: the command line says at once what a service does not allow, and the endpoints are absent. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { CLI_CLIENT, CLI_SCOPE, DEVICE_CODE } from '../../src/contract/own-clients.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { authorizeUrl, Browser, loginUid, post, tokenCall } from '../support/oauth.ts';
 import { openHome } from './home.ts';
-
-/** CLI_LOGIN: the command line says at once what a service does not allow, and the endpoints are absent. */
 
 const CLIENT = { clientId: CLI_CLIENT.client_id };
 const REFUSED = /does not allow `muster login.*CLI_LOGIN[\s\S]*personal access token[\s\S]*--token-file FILE/;

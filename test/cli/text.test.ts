@@ -1,9 +1,8 @@
+/** How the command line handles text: tables, names that would control a terminal, event streams. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { eventData } from '../../src/cli/service/events.ts';
 import { jsonText, openOutput, printable, tableLines, width } from '../../src/cli/terminal/output.ts';
-
-/** How the command line handles text: tables, names that would control a terminal, event streams. */
 
 test('columns are as wide as their content appears', () => {
   const rows = [

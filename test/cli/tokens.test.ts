@@ -1,10 +1,9 @@
+/** `muster tokens` and `muster clients` against a real API. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expiryDate } from '../../src/cli/options.ts';
 import { type SetUp, startApi, type TestApi, unique } from '../support/api.ts';
 import { runMuster } from '../support/processes/muster.ts';
-
-/** `muster tokens` and `muster clients` against a real API. */
 
 let api: TestApi;
 let org: SetUp;

@@ -1,3 +1,4 @@
+/** Uploading to a slow service: the data that waits to be sent is bounded, whatever its total. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,8 +9,6 @@ import { openPlaces } from '../../src/cli/import/read.ts';
 import { upload } from '../../src/cli/import/upload.ts';
 import { openApi } from '../../src/cli/service/api.ts';
 import type { Conversion, Outcome } from '../../src/sources/convert.ts';
-
-/** Uploading to a slow service: the data that waits to be sent is bounded, whatever its total. */
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');

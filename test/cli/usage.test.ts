@@ -1,3 +1,4 @@
+/** The command line without a service: help, wrong usage, completion, nothing at the URL, missing permissions. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,8 +13,6 @@ import { startApi } from '../support/api.ts';
 import { runMuster } from '../support/processes/muster.ts';
 import { MUSTER, runShell, startMuster } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-
-/** The command line without a service: help, wrong usage, completion, nothing at the URL, missing permissions. */
 
 /** Help, the version and completions are printed to the output of the process. */
 const printed = (args: readonly string[]) => startMuster(args).finished;

@@ -1,3 +1,4 @@
+/** `muster workers`: the live worker processes, as each of them reports itself. */
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -7,8 +8,6 @@ import { holdWriting, waitingBatches } from '../support/imports/hold.ts';
 import { runMuster } from '../support/processes/muster.ts';
 import { must, onEachBackend, type Service, startService } from '../support/processes/service.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** `muster workers`: the live worker processes, as each of them reports itself. */
 
 const ask = ({ url, token }: Service, ...args: string[]) =>
   runMuster(['workers', ...args], { env: { MUSTER_URL: url, MUSTER_TOKEN: token } });

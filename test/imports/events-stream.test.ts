@@ -1,3 +1,4 @@
+/** Clients of event streams that read slowly or not at all. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
@@ -8,8 +9,6 @@ import type { ImportResult } from '../../src/contract/import-types.ts';
 import { streamProgress } from '../../src/imports/routes.ts';
 import type { ProgressWatch, Seen } from '../../src/imports/status/watch.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Clients of event streams that read slowly or not at all. */
 
 const RUNNING = { importId: '1', state: 'IMPORT_STATE_RUNNING' } as ImportResult;
 /** More than the buffers of both sockets hold. */

@@ -1,11 +1,10 @@
+/** Each limit on long requests is answered 429 to its caller, and to nobody else. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { singles, streams, uploads, waits } from '../../src/imports/visible.ts';
 import type { Slots } from '../../src/platform/http/slots.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../support/api.ts';
 import { bulk, people } from '../support/imports/bodies.ts';
-
-/** Each limit on long requests is answered 429 to its caller, and to nobody else. */
 
 interface Owner {
   orgId: string;

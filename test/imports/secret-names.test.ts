@@ -1,11 +1,10 @@
+/** A guess, the report of an import and an entry to correct hide the values of the same names. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { columnsOf } from '../../src/imports/drafts/guess.ts';
 import { withholdSecrets } from '../../src/imports/entries/secrets.ts';
 import { shownEntry } from '../../src/imports/repair/entry.ts';
 import { isSecretName } from '../../src/sources/values.ts';
-
-/** A guess, the report of an import and an entry to correct hide the values of the same names. */
 
 const SECRET = 'tr0ub4dor';
 const NAMES = [

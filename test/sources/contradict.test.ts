@@ -1,3 +1,4 @@
+/** Every fixture as the export of every system: its own system is never contradicted, any other one is. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,8 +10,6 @@ import { openExport } from '../../src/sources/read/file.ts';
 import { guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { sourceFixtures } from '../support/sources.ts';
-
-/** Every fixture as the export of every system: its own system is never contradicted, any other one is. */
 
 const SYSTEMS = SOURCES.filter((source) => !isAnybodys(source));
 /** A realm without users has no record to recognize it by. */

@@ -1,8 +1,7 @@
+/** From a person to an entry: missing names, languages, phones, metadata, and notes. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { NOTES, type Person, toEntry } from '../../src/sources/entry.ts';
-
-/** From a person to an entry: missing names, languages, phones, metadata, and notes. */
 
 const profileOf = (person: Person) => toEntry(person, 'acme').entry.user.profile;
 const notesOf = (person: Person) => toEntry(person, 'acme').notes.map(({ id }) => id);

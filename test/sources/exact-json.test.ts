@@ -1,10 +1,9 @@
+/** Numbers with more digits than a number of JavaScript holds. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { jsonRecords } from '../../src/sources/read/json.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
 import { exactJson } from '../../src/sources/values.ts';
-
-/** Numbers with more digits than a number of JavaScript holds. */
 
 const TEXT = '{"id":1145148919810123457,"in":[{"n":-9007199254740993}],"x":0.12345678901234567891,"small":12.50}';
 const EXACT = { id: '1145148919810123457', in: [{ n: '-9007199254740993' }], x: '0.12345678901234567891', small: 12.5 };

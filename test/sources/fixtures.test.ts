@@ -1,3 +1,7 @@
+/**
+ * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
+ * users, the hashes of users who log in verify, and no metadata holds a hash.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -10,11 +14,6 @@ import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { type SourceFixture, sourceFixtures } from '../support/sources.ts';
-
-/**
- * Every source's fixture, from its files to entries: it is recognized without being named, gives the right number of
- * users, the hashes of users who log in verify, and no metadata holds a hash.
- */
 
 const FIXTURES = sourceFixtures();
 /** Generic sources are recognized only if no system is. */

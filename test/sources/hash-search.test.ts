@@ -1,13 +1,12 @@
+/**
+ * Password hashes anywhere in a record: which texts are hashes, which one is the user's, and which are noted as unused.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hashAt, hashesIn, namedHash, passwordHashIn, placeOf, unusedHashes } from '../../src/sources/hashes.ts';
 import type { Fields } from '../../src/sources/source.ts';
 import { KNOWN_ANSWERS } from '../passwords/known-answers.ts';
 import { cpuMs } from '../support/cpu.ts';
-
-/**
- * Password hashes anywhere in a record: which texts are hashes, which one is the user's, and which are noted as unused.
- */
 
 const BCRYPT = '$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K';
 const OTHER = '$2b$04$noF6KtXAiYcqdgqJWXXl1.NtJQZZgETjEfeuVsdxl8NtkGsdiAI3a';

@@ -1,3 +1,4 @@
+/** Compares the reader of JSON documents with JSON.parse, for any split into chunks. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { JsonScanner, jsonRecords } from '../../src/sources/read/json.ts';
@@ -5,8 +6,6 @@ import { FileError, type FileRecord } from '../../src/sources/read/records.ts';
 import type { JsonPath } from '../../src/sources/source.ts';
 import { CONTEXT } from '../../src/sources/values.ts';
 import fc from '../support/fast-check.ts';
-
-/** Compares the reader of JSON documents with JSON.parse, for any split into chunks. */
 
 function scan(text: string | Buffer, paths: JsonPath[], cuts: number[] = []): FileRecord[] {
   const scanner = new JsonScanner(paths);

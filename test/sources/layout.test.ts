@@ -1,3 +1,7 @@
+/**
+ * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
+ * users.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,11 +13,6 @@ import { openExport } from '../../src/sources/read/file.ts';
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat } from '../../src/sources/source.ts';
-
-/**
- * Where users are in a JSON file: in tables of phpMyAdmin, in pages, under common names; and which records are not
- * users.
- */
 
 interface Found {
   guess: string | undefined;

@@ -1,3 +1,7 @@
+/**
+ * Lines longer than a sample, or than any record may be, are reported with their number after a bounded number of
+ * bytes.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,11 +20,6 @@ import { FileError, MAX_RECORD_BYTES, MOST_CELLS, type Records } from '../../src
 import { asFileOf, guessSources } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { cpuMs } from '../support/cpu.ts';
-
-/**
- * Lines longer than a sample, or than any record may be, are reported with their number after a bounded number of
- * bytes.
- */
 
 const MIB = 2 ** 20;
 const CHUNK = Buffer.alloc(2 ** 18, 'a');

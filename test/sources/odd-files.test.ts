@@ -1,3 +1,4 @@
+/** Files that are nearly exports: what is read of them, and what is said where nothing can be read. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,8 +7,6 @@ import type { TestContext } from 'node:test';
 import test from 'node:test';
 import { type ExportFile, openExport } from '../../src/sources/read/file.ts';
 import { guessSources, whyUnrecognized } from '../../src/sources/recognize.ts';
-
-/** Files that are nearly exports: what is read of them, and what is said where nothing can be read. */
 
 async function opened(t: TestContext, text: string): Promise<ExportFile> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-odd-'));

@@ -1,10 +1,9 @@
+/** Every source's page: it cites the published format, and its fixture has a login where the system exports hashes. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { sourceFixtures } from '../support/sources.ts';
-
-/** Every source's page: it cites the published format, and its fixture has a login where the system exports hashes. */
 
 const FOLDER = new URL('../../docs/sources/', import.meta.url);
 const ROWS = tableRows(readFileSync(new URL('README.md', FOLDER), 'utf8'));

@@ -1,8 +1,8 @@
+/** Helpers for tests of converters. */
 import assert from 'node:assert/strict';
 import { hashProblem, verifyHash } from '../../src/passwords/registry.ts';
 import type { Person } from '../../src/sources/entry.ts';
 import type { ExportFormat, Fields } from '../../src/sources/source.ts';
-/** Helpers for tests of converters. */
 
 /** The person that a source converts a record to, without undefined fields; a skipped record fails the test. */
 export function personOf(source: ExportFormat, record: Fields): Person {

@@ -1,3 +1,4 @@
+/** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,8 +17,6 @@ import { encodingOf, type FileRecord, type Records } from '../../src/sources/rea
 import { asFileOf } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat } from '../../src/sources/source.ts';
-
-/** Real-world files: in any encoding, gzipped, with comments and unusual endings; and joining two files. */
 
 async function all(records: Records): Promise<FileRecord[]> {
   const found: FileRecord[] = [];

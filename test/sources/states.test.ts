@@ -1,3 +1,4 @@
+/** Whether a user may sign in, as every source reads it: what cannot be read keeps the user out, and is said. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { Fields } from '../../src/sources/source.ts';
@@ -16,8 +17,6 @@ import { spring } from '../../src/sources/systems/spring.ts';
 import { supabase } from '../../src/sources/systems/supabase.ts';
 import { zitadel } from '../../src/sources/systems/zitadel.ts';
 import { personOf } from './people.ts';
-
-/** Whether a user may sign in, as every source reads it: what cannot be read keeps the user out, and is said. */
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 

@@ -1,7 +1,6 @@
+/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { argument, text, YES } from '../options.ts';
-
-/** `muster clients`: the applications that users log in to (IAM_OWNER). */
 
 const PATH = '/admin/v1/clients';
 

@@ -1,3 +1,4 @@
+/** `muster events`: searches the audit events, exports all that match, or follows new ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { command, type GivenOptions, showEntries } from '../command.ts';
 import { download, OUTPUT } from '../download.ts';
@@ -6,8 +7,6 @@ import { type AuditEvent, EVENT_COLUMNS, eventRow, followEvents, openOutage, PAT
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
-
-/** `muster events`: searches the audit events, exports all that match, or follows new ones. */
 
 const OPTIONS = {
   type: { ...text('only events of this type, such as user.signin.failed; can be repeated'), array: true },

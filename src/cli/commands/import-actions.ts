@@ -1,3 +1,4 @@
+/** Commands that act on one import: each calls an action of the service, and shows the import. */
 import type { CommandModule } from 'yargs';
 import { command } from '../command.ts';
 import { conclude, watchImport, watchMails } from '../follow/follow.ts';
@@ -7,8 +8,6 @@ import { flag, IMPORT, text, WATCH, YES } from '../options.ts';
 import type { Session } from '../service/session.ts';
 import { confirm } from '../terminal/ask.ts';
 import { EXIT } from '../terminal/failure.ts';
-
-/** Commands that act on one import: each calls an action of the service, and shows the import. */
 
 interface Action {
   /** Name of the command, and with `_` before it of the action. */

@@ -1,11 +1,10 @@
+/** Commands about users that failed: the causes, and a correction of all users of one cause. */
 import { type Causes, type FixAnswer, REMEDIES } from '../../contract/import-types.ts';
 import { command, type GivenOptions, showEntries } from '../command.ts';
 import { counted } from '../follow/progress.ts';
 import { causeRow, valueText } from '../follow/result.ts';
 import { flag, IMPORT, text } from '../options.ts';
 import type { Session } from '../service/session.ts';
-
-/** Commands about users that failed: the causes, and a correction of all users of one cause. */
 
 const COLUMNS = ['CAUSE', 'USERS', 'FIELD', 'WHY', 'FIRST', 'REMEDIES'];
 

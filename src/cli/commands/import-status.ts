@@ -1,3 +1,4 @@
+/** Commands that show an import: its state, the outcome for each user, and a report of all of them. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { command } from '../command.ts';
@@ -11,8 +12,6 @@ import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
 import { Failure } from '../terminal/failure.ts';
 import { distance } from '../terminal/output.ts';
-
-/** Commands that show an import: its state, the outcome for each user, and a report of all of them. */
 
 const MOST = 100;
 

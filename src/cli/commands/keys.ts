@@ -1,3 +1,4 @@
+/** `muster keys`: replacing the encryption key. It runs where the service runs, as it needs the keys. */
 import type { KeyUse, openKeyring } from '../../operate/key-rotation.ts';
 import { StartError } from '../../platform/errors.ts';
 import { command, group } from '../command.ts';
@@ -5,8 +6,6 @@ import { ofTheServer } from '../service/server-part.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-
-/** `muster keys`: replacing the encryption key. It runs where the service runs, as it needs the keys. */
 
 const status = command({
   usage: 'status',

@@ -1,3 +1,8 @@
+/**
+ * `muster login` and `muster logout`.
+ *
+ * Guarantee: a token is not shown while it is typed, and appears neither in the process list nor in a shell's history.
+ */
 import { command, type GivenOptions } from '../command.ts';
 import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
@@ -6,12 +11,6 @@ import { isLoopback, keepLogin, type Login, readKept } from '../service/settings
 import { askSecret } from '../terminal/ask.ts';
 import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-
-/**
- * `muster login` and `muster logout`.
- *
- * Guarantee: a token is not shown while it is typed, and appears neither in the process list nor in a shell's history.
- */
 
 const OPTIONS = {
   browser: { type: 'boolean', default: true, describe: 'open the browser; --no-browser only prints the URL' },

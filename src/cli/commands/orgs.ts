@@ -1,11 +1,10 @@
+/** `muster orgs`: the organizations that users belong to. */
 import type { CommandModule } from 'yargs';
 import { command, group, showEntries } from '../command.ts';
 import { argument, isLimit, limit, ORG, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
-
-/** `muster orgs`: the organizations that users belong to. */
 
 const PATH = '/management/v1/orgs';
 const URLS_PATH = '/management/v1/orgs/me/allowed_urls';

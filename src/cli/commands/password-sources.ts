@@ -1,3 +1,4 @@
+/** `muster password-sources`: other systems that verify the passwords of imported users. */
 import { readFile } from 'node:fs/promises';
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { counted, number } from '../follow/progress.ts';
@@ -8,8 +9,6 @@ import { askSecret, confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT, type Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-
-/** `muster password-sources`: other systems that verify the passwords of imported users. */
 
 /** The name that the service gives the secret of each kind; `http` has one that the service makes. */
 const SECRET = { http: undefined, ldap: 'bindPassword', 'oauth-password': 'clientSecret', cognito: 'clientSecret' };

@@ -1,10 +1,9 @@
+/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
 import { command, deleteCommand, type GivenOptions, group, listCommand } from '../command.ts';
 import { argument, expiryDate, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, userIdOf } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
-
-/** `muster tokens`: personal access tokens of machine users, for scripts and other services. */
 
 const USER = { ...text('id or login name'), demandOption: true } as const;
 

@@ -1,3 +1,4 @@
+/** `muster users`: shows users and changes them. */
 import type { CommandModule } from 'yargs';
 import { command, deleteCommand, group, showEntries } from '../command.ts';
 import { argument, isLimit, limit, text, YES } from '../options.ts';
@@ -14,8 +15,6 @@ import {
   userPath,
 } from '../service/find.ts';
 import type { Output } from '../terminal/output.ts';
-
-/** `muster users`: shows users and changes them. */
 
 const USER = argument('id or login name');
 

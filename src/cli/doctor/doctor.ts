@@ -1,3 +1,8 @@
+/**
+ * Checks a service from outside, as its callers see it, and what it reports about itself; shows what it found.
+ *
+ * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
+ */
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Diagnostics } from '../../contract/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
@@ -7,12 +12,6 @@ import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/se
 import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-
-/**
- * Checks a service from outside, as its callers see it, and what it reports about itself; shows what it found.
- *
- * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
- */
 
 /** Yields each finding as soon as it is known. @param version of the command line */
 export async function* checkService(session: Session, version: string): AsyncGenerator<Finding> {

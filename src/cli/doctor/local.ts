@@ -1,11 +1,10 @@
+/** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../contract/finding.ts';
 import { checkReplica, checkSmtp, encryptionKeyFinding, keptAsFiles } from '../../contract/findings.ts';
 import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../contract/store-findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
-
-/** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 
 /** Yields each finding as soon as it is known. */
 export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {

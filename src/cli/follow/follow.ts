@@ -1,3 +1,9 @@
+/**
+ * Watches an import until it ends, or its mails until none is waiting. With `--json` no progress is shown.
+ *
+ * Guarantee: Ctrl-C stops watching, not the import. It waits through a lost connection or a restart of the service, and
+ * reports that in one line. The terminal is left as it was found.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Api, Stranger, Unreachable } from '../service/api.ts';
 import { eventData, type OutageOptions, openOutage, PATIENCE, type Patience } from '../service/events.ts';
@@ -6,13 +12,6 @@ import { Interrupted, untilInterrupted } from '../terminal/failure.ts';
 import { type Display, openDisplay, rateOf, type Step } from '../terminal/output.ts';
 import { type ImportProgress, isEnded, remainingText, stateText } from './progress.ts';
 import { exitCodeFor, type ImportResult, showResult } from './result.ts';
-
-/**
- * Watches an import until it ends, or its mails until none is waiting. With `--json` no progress is shown.
- *
- * Guarantee: Ctrl-C stops watching, not the import. It waits through a lost connection or a restart of the service, and
- * reports that in one line. The terminal is left as it was found.
- */
 
 /**
  * Shows the result; with `watch` the final one, and only then a bad outcome sets the exit code.

@@ -1,7 +1,6 @@
+/** The users of an import, fetched page by page as they are printed, so that any number of them takes little memory. */
 import { type Api, detailsOf, type ServiceError } from '../service/api.ts';
 import { jsonText, tableLines } from '../terminal/output.ts';
-
-/** The users of an import, fetched page by page as they are printed, so that any number of them takes little memory. */
 
 export interface Item {
   index: number;

@@ -1,6 +1,5 @@
-import type { Counts, ImportResult } from '../../contract/import-types.ts';
-
 /** The progress of an import, as each event of the service reports it. */
+import type { Counts, ImportResult } from '../../contract/import-types.ts';
 
 export type { Counts };
 

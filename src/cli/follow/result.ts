@@ -1,9 +1,8 @@
+/** The result of an import: how a person sees it, what they can do next, and the exit code for its outcome. */
 import type { CountedCause } from '../../contract/import-types.ts';
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import { distance, type Output } from '../terminal/output.ts';
 import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
-
-/** The result of an import: how a person sees it, what they can do next, and the exit code for its outcome. */
 
 export interface ImportResult extends ImportProgress {
   warnings: { path: string; count: number; message: string }[];

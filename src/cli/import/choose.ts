@@ -1,3 +1,10 @@
+/**
+ * Opens the export files and determines which system they come from: the one that `--from` names, or a guess from
+ * their content, which the caller shows before it acts on it.
+ *
+ * Guarantee: files that certainly come from another system than `--from` says are not read without a confirmation: read
+ * as the wrong one, users would be imported inactive, with other ids, and without their passwords and links.
+ */
 import { type Contradiction, contradictionsTo, isAnybodys } from '../../sources/convert.ts';
 import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
 import type { Encoding } from '../../sources/read/records.ts';
@@ -9,14 +16,6 @@ import type { Shell } from '../terminal/completion.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { RunOptions } from './options.ts';
-
-/**
- * Opens the export files and determines which system they come from: the one that `--from` names, or a guess from
- * their content, which the caller shows before it acts on it.
- *
- * Guarantee: files that certainly come from another system than `--from` says are not read without a confirmation: read
- * as the wrong one, users would be imported inactive, with other ids, and without their passwords and links.
- */
 
 export interface FileChoice {
   shell: Pick<Shell, 'stdin'>;

@@ -1,3 +1,4 @@
+/** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
@@ -7,8 +8,6 @@ import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
 import { flag, text, WATCH, YES } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
-
-/** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
 

@@ -1,3 +1,7 @@
+/**
+ * Reads the files of an import to their end, with progress; and where each user is in them, so that a failure is shown
+ * with its place.
+ */
 import type { Conversion } from '../../sources/convert.ts';
 import { type Group, openCounter, openGroups, type SourceLocation, type Summary } from '../../sources/summary.ts';
 import { type Item, itemPages } from '../follow/pages.ts';
@@ -5,11 +9,6 @@ import { type Api, detailsOf } from '../service/api.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import { type Output, openDisplay, printable, rateOf, type Step } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
-
-/**
- * Reads the files of an import to their end, with progress; and where each user is in them, so that a failure is shown
- * with its place.
- */
 
 /** How far the files have been read. */
 export interface Reading {

@@ -1,3 +1,13 @@
+/**
+ * An import from the command line, step by step: open the files, send their users while they are read, show what will
+ * happen, check and ask if that is needed, start, follow.
+ *
+ * Guarantee: the users are sent once, and none is imported before the files have been read completely: the last bytes
+ * are held back until then, and a draft is started only after the answer. After a "no" or Ctrl-C at the question the
+ * draft is discarded.
+ * On crash: while sending, nothing remains at the service; afterwards the import continues without this command, and a
+ * draft stays until it is started, discarded or expires.
+ */
 import { randomUUID } from 'node:crypto';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import { STDIN } from '../../sources/read/file.ts';
@@ -16,17 +26,6 @@ import { convertOptions, type RunOptions, requireTimeout } from './options.ts';
 import { openGauge, openPlaces, openReading, type Places, type Reading, readFailures, readThrough } from './read.ts';
 import { groupLines, openPass, requireUsers, showSummary, Unsendable } from './summary.ts';
 import { checkDraft, settingsOf, TOO_MANY_DRAFTS, untilTaken, upload } from './upload.ts';
-
-/**
- * An import from the command line, step by step: open the files, send their users while they are read, show what will
- * happen, check and ask if that is needed, start, follow.
- *
- * Guarantee: the users are sent once, and none is imported before the files have been read completely: the last bytes
- * are held back until then, and a draft is started only after the answer. After a "no" or Ctrl-C at the question the
- * draft is discarded.
- * On crash: while sending, nothing remains at the service; afterwards the import continues without this command, and a
- * draft stays until it is started, discarded or expires.
- */
 
 /** Imports the users of the files that the options name. @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {

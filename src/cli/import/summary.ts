@@ -1,3 +1,8 @@
+/**
+ * The summary of an import for people: first what will happen, then the problems. It is counted while the users are
+ * sent, and shown before the last bytes leave, so that a file that must not be imported is dropped by the service as an
+ * incomplete upload.
+ */
 import type { Conversion, Outcome } from '../../sources/convert.ts';
 import { HASH_NOT_USED } from '../../sources/hashes.ts';
 import { type Group, openCounter, type SourceLocation, type Summary } from '../../sources/summary.ts';
@@ -7,12 +12,6 @@ import { type Output, printable } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
 import type { RunOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
-
-/**
- * The summary of an import for people: first what will happen, then the problems. It is counted while the users are
- * sent, and shown before the last bytes leave, so that a file that must not be imported is dropped by the service as an
- * incomplete upload.
- */
 
 const SHOWN_ORGS = 10;
 const UNREACHABLE = 'of them have no password; `muster users reset-password USER --code` lets them set one';

@@ -1,3 +1,11 @@
+/**
+ * Streams a conversion as the body of one import, and sends it again when the connection breaks; checks users that are
+ * at the service as a draft.
+ *
+ * Guarantee: every attempt sends the same bytes and the same `Idempotency-Key`, so all attempts together make one
+ * import, whichever of them completes; an attempt that is cut off leaves nothing at the service. Ctrl-C stops watching a
+ * check, not the check; the draft stays, and can be started or discarded.
+ */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
@@ -11,15 +19,6 @@ import { Failure, Interrupted, orAborted, untilInterrupted } from '../terminal/f
 import type { RunOptions } from './options.ts';
 import type { Places } from './read.ts';
 import type { Pass } from './summary.ts';
-
-/**
- * Streams a conversion as the body of one import, and sends it again when the connection breaks; checks users that are
- * at the service as a draft.
- *
- * Guarantee: every attempt sends the same bytes and the same `Idempotency-Key`, so all attempts together make one
- * import, whichever of them completes; an attempt that is cut off leaves nothing at the service. Ctrl-C stops watching a
- * check, not the check; the draft stays, and can be started or discarded.
- */
 
 export interface Upload {
   conversion: Conversion;

@@ -1,3 +1,4 @@
+/** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
@@ -9,8 +10,6 @@ import { chooseFiles, confirmSource, describeFiles } from './choose.ts';
 import { convertOptions, type SourceOptions } from './options.ts';
 import { requireUsersInFiles } from './read.ts';
 import { summaryLines } from './summary.ts';
-
-/** Writes what an import would send: to a file, completely or not at all, or to standard output. */
 
 export type WriteOptions = SourceOptions & {
   /** `-` or nothing is standard output. */

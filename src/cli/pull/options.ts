@@ -1,11 +1,10 @@
+/** Options of `muster pull`: some of each system, and more that all systems share. */
 import type { Argv } from 'yargs';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { GivenOptions } from '../command.ts';
 import { flag, text } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
-
-/** Options of `muster pull`: some of each system, and more that all systems share. */
 
 /** For a system whose records have no columns of their own. */
 const COLUMN_OPTIONS = {

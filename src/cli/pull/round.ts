@@ -1,3 +1,11 @@
+/**
+ * One round of a pull: the users of an old system, or those that changed, are imported, or saved in a file that
+ * `muster import` reads.
+ *
+ * Guarantee: the file appears when it is complete; only its owner can read it.
+ * On crash: a next run continues after the last batch that was imported. What was to be saved is in `….part`; the next
+ * run cuts off what came after the last page of the state, and continues.
+ */
 import { open, rename } from 'node:fs/promises';
 import type { RecordJob } from '../../sources/convert.ts';
 import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
@@ -21,15 +29,6 @@ import {
   type SendOptions,
 } from './send.ts';
 import { type PullRun, type PullState, sentPath, writeState } from './state.ts';
-
-/**
- * One round of a pull: the users of an old system, or those that changed, are imported, or saved in a file that
- * `muster import` reads.
- *
- * Guarantee: the file appears when it is complete; only its owner can read it.
- * On crash: a next run continues after the last batch that was imported. What was to be saved is in `….part`; the next
- * run cuts off what came after the last page of the state, and continues.
- */
 
 /** The old system, where its users go, and how. */
 export interface PullJob {

@@ -1,3 +1,9 @@
+/**
+ * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
+ *
+ * Guarantee: interrupted at any point, the same command continues where the state file says. A secret is never an
+ * argument, and is neither shown nor stored.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type OldSystem, PullError, type PullSystem, type Secret } from '../../sources/pull/system.ts';
 import { requireTimeout } from '../import/options.ts';
@@ -9,13 +15,6 @@ import type { Output } from '../terminal/output.ts';
 import { intervalMs, type PullOptions, requireFitting } from './options.ts';
 import { importRound, type PullJob, saveRound } from './round.ts';
 import { lockState, type PullState, peekState, readState, removeState } from './state.ts';
-
-/**
- * `muster pull SYSTEM`: reads the users of a running system, page by page, and imports or saves them.
- *
- * Guarantee: interrupted at any point, the same command continues where the state file says. A secret is never an
- * argument, and is neither shown nor stored.
- */
 
 /** @throws Failure @throws UsageError */
 export async function runPull(session: Session, system: PullSystem, options: PullOptions): Promise<void> {

@@ -1,3 +1,12 @@
+/**
+ * Converts the pages of an old system, and sends their users in batches, each as an import, one after the other, while
+ * the next batch is read. Users that have not changed since they were sent are left out.
+ *
+ * Guarantee: at most two batches are in memory, and some 32 bytes for each user that was sent. The cursor in the state
+ * moves only when the users before it are stored and their import has ended. The file of what was sent contains no data
+ * of users.
+ * On crash: the import whose users are stored continues at the service; the next run waits for it and continues.
+ */
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Conversion, type Outcome, type RecordJob, recordConverter } from '../../sources/convert.ts';
@@ -11,16 +20,6 @@ import { failedItems, openPlaces, reasonsOf } from '../import/read.ts';
 import { upload } from '../import/upload.ts';
 import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
-
-/**
- * Converts the pages of an old system, and sends their users in batches, each as an import, one after the other, while
- * the next batch is read. Users that have not changed since they were sent are left out.
- *
- * Guarantee: at most two batches are in memory, and some 32 bytes for each user that was sent. The cursor in the state
- * moves only when the users before it are stored and their import has ended. The file of what was sent contains no data
- * of users.
- * On crash: the import whose users are stored continues at the service; the next run waits for it and continues.
- */
 
 export interface SendOptions {
   query: Record<string, string | undefined>;

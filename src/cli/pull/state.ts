@@ -1,7 +1,3 @@
-import { open, readFile, rename, rm } from 'node:fs/promises';
-import { type Lock, takeLock } from '../service/lock.ts';
-import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
-
 /**
  * The state file of a pull, what it remembers between its runs: how far it read, what it sent, and when the last complete
  * run began. A lock beside it keeps it to one pull at a time.
@@ -9,6 +5,9 @@ import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
  * Guarantee: the file is replaced as a whole, only its owner can read it, and it contains no secret and no user.
  * On crash: the old file or the new one; the next run continues from it.
  */
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { type Lock, takeLock } from '../service/lock.ts';
+import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
 
 export interface PullState {
   version: 1;

@@ -1,12 +1,11 @@
-import { ownValue } from '../../platform/text/names.ts';
-import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
-
 /**
  * Calls to the service, and the errors that a person sees when it does not answer or refuses.
  *
  * Guarantee: a call returns the complete response or throws a Failure that explains why not; tokens are sent only in
  * headers.
  */
+import { ownValue } from '../../platform/text/names.ts';
+import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
 
 export interface Call {
   query?: Record<string, string | number | undefined>;

@@ -1,3 +1,11 @@
+/**
+ * The login through a browser: on this machine by authorization code with PKCE (RFC 7636), redirected to a loopback port
+ * (RFC 8252 section 7.3); on another machine by a code that is shown here and entered there (RFC 8628).
+ *
+ * Guarantee: a code is redeemed only with the state that was sent (RFC 6749 section 10.12) and from the issuer that was
+ * asked (RFC 9207). The port is on 127.0.0.1, so other machines cannot reach it, and accepts a single request, which
+ * must carry the state.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -9,15 +17,6 @@ import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { oauthFailure, type Server, type Tokens } from './oauth-server.ts';
-
-/**
- * The login through a browser: on this machine by authorization code with PKCE (RFC 7636), redirected to a loopback port
- * (RFC 8252 section 7.3); on another machine by a code that is shown here and entered there (RFC 8628).
- *
- * Guarantee: a code is redeemed only with the state that was sent (RFC 6749 section 10.12) and from the issuer that was
- * asked (RFC 9207). The port is on 127.0.0.1, so other machines cannot reach it, and accepts a single request, which
- * must carry the state.
- */
 
 const PATIENCE_MS = 15 * 60_000;
 

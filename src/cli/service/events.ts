@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT, Failure } from '../terminal/failure.ts';
-import type { Api } from './api.ts';
-
 /**
  * Audit events: as rows of a table, and new ones as they come; and what following events of any kind needs: reading a
  * stream of Server-Sent Events, and waiting through an outage of the service.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT, Failure } from '../terminal/failure.ts';
+import type { Api } from './api.ts';
 
 export interface AuditEvent {
   sequence: string;

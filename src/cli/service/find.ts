@@ -1,13 +1,12 @@
-import { type Failure, wrongUsage } from '../terminal/failure.ts';
-import type { Api } from './api.ts';
-import { isIamOwner, type Me, readMe } from './session.ts';
-
 /**
  * Finds the organization or the user that a person means, and searches users.
  *
  * Guarantee: a name that matches several organizations or users is an error, never resolved by chance. Callers who are
  * not IAM_OWNER find and see only the organizations on which they have a role.
  */
+import { type Failure, wrongUsage } from '../terminal/failure.ts';
+import type { Api } from './api.ts';
+import { isIamOwner, type Me, readMe } from './session.ts';
 
 export interface Org {
   id: string;

@@ -1,12 +1,3 @@
-import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { wrongUsage } from '../terminal/failure.ts';
-
 /**
  * A lock file beside a file that several commands may change: the stored login, the state of a pull.
  *
@@ -15,6 +6,14 @@ import { wrongUsage } from '../terminal/failure.ts';
  * On crash: the next command sees that the process is gone, and takes the lock over at once. A lock of another machine
  * that shares the folder is taken over after `staleMs`, or never.
  */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { wrongUsage } from '../terminal/failure.ts';
 
 export interface Holder {
   pid: number;

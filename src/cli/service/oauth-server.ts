@@ -1,16 +1,15 @@
-import * as oidc from 'openid-client';
-import { CLI_CLIENT, CLI_LOGIN_METADATA } from '../../contract/own-clients.ts';
-import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
-import { printable } from '../terminal/output.ts';
-import { Stranger, Unreachable } from './api.ts';
-import type { Login } from './settings.ts';
-
 /**
  * The authorization server of a service, as `muster login` and the renewal of tokens use it.
  *
  * Guarantee: its metadata comes from the service that was asked (RFC 8414 section 3.3); an error becomes a Failure that
  * says what to do and contains no token.
  */
+import * as oidc from 'openid-client';
+import { CLI_CLIENT, CLI_LOGIN_METADATA } from '../../contract/own-clients.ts';
+import { EXIT, Failure, wrongUsage } from '../terminal/failure.ts';
+import { printable } from '../terminal/output.ts';
+import { Stranger, Unreachable } from './api.ts';
+import type { Login } from './settings.ts';
 
 export type Server = oidc.Configuration;
 export type Tokens = oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers;

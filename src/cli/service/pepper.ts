@@ -1,9 +1,8 @@
+/** The pepper of `muster import`: from the environment or a prompt, never from the command line, which others can see. */
 import { askSecret } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
-
-/** The pepper of `muster import`: from the environment or a prompt, never from the command line, which others can see. */
 
 export interface PepperOptions {
   shell: Shell;

@@ -1,6 +1,5 @@
-import { wrongUsage } from '../terminal/failure.ts';
-
 /** Loads what belongs to the server; the package muster-cli does not have it. */
+import { wrongUsage } from '../terminal/failure.ts';
 
 /**
  * @param loading the import of a file of the server

@@ -1,9 +1,3 @@
-import { EXIT, Failure } from '../terminal/failure.ts';
-import { type Output, openOutput } from '../terminal/output.ts';
-import { type Api, openApi } from './api.ts';
-import { withLock } from './lock.ts';
-import { type GlobalOptions, keepLogin, type Login, readKept, readSettings, type Settings } from './settings.ts';
-
 /**
  * What every command starts with: the output, and the service that the options, the environment or the login name, with
  * a valid token.
@@ -12,6 +6,11 @@ import { type GlobalOptions, keepLogin, type Login, readKept, readSettings, type
  * however many commands run.
  * On crash: between the response of the service and the storing of the tokens, a new login is needed.
  */
+import { EXIT, Failure } from '../terminal/failure.ts';
+import { type Output, openOutput } from '../terminal/output.ts';
+import { type Api, openApi } from './api.ts';
+import { withLock } from './lock.ts';
+import { type GlobalOptions, keepLogin, type Login, readKept, readSettings, type Settings } from './settings.ts';
 
 /** Options of all commands. */
 export interface CommonOptions extends GlobalOptions {

@@ -1,15 +1,14 @@
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import type { Shell } from '../terminal/completion.ts';
-import { wrongUsage } from '../terminal/failure.ts';
-
 /**
  * Which service the command talks to and as whom: options first, then the environment, then what `muster login` stored.
  *
  * Guarantee: only the owner can read the stored file; a token is never printed. This is the only file of the command
  * line that reads settings from the environment.
  */
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Shell } from '../terminal/completion.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 

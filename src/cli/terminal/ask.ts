@@ -1,9 +1,8 @@
+/** Questions on the terminal: a confirmation, and text that is not shown while it is typed. */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { Failure, Interrupted, wrongUsage } from './failure.ts';
 import type { Output } from './output.ts';
-
-/** Questions on the terminal: a confirmation, and text that is not shown while it is typed. */
 
 /**
  * Asks before something that cannot be undone. Returns when the person answers yes.

@@ -1,6 +1,5 @@
-import type { FallbackCompletionFunction } from 'yargs';
-
 /** What the command line has in common with a shell: its streams, and the completion of commands and files. */
+import type { FallbackCompletionFunction } from 'yargs';
 
 /**
  * What a command gets from the shell that starts it. Commands take it from their options, never from the process, so

@@ -1,12 +1,11 @@
-import { SingleBar } from 'cli-progress';
-import type { Shell } from './completion.ts';
-
 /**
  * What commands print: results on standard output, progress and notes on standard error, so that a pipe gets only the
  * result.
  *
  * Guarantee: text from other people cannot move a terminal's cursor or reverse its direction; JSON escapes such text.
  */
+import { SingleBar } from 'cli-progress';
+import type { Shell } from './completion.ts';
 
 export interface Output {
   /** Whether the caller asked for JSON. */

@@ -1,9 +1,3 @@
-import { createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { type Failure, wrongUsage } from './failure.ts';
-
 /**
  * Writes a file completely or not at all: to a temporary file in the same folder, which only the owner can read and
  * which is renamed at the end.
@@ -11,6 +5,11 @@ import { type Failure, wrongUsage } from './failure.ts';
  * Guarantee: a failure leaves the old file as it was, and no temporary file.
  * On crash: the temporary file, `….part`, remains.
  */
+import { createWriteStream } from 'node:fs';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Failure, wrongUsage } from './failure.ts';
 
 /**
  * Returns the number of bytes written.

@@ -1,3 +1,14 @@
+/**
+ * The actions on an import: cancel, pause, resume, retry, send mails. (Undo has a file of its own.)
+ *
+ * An action locks the import's row first, so no batch can commit without the action seeing its result, and writes an
+ * audit event with its change. While an import is paused its clock is stopped, so it resumes with the time it had
+ * left.
+ *
+ * Guarantee: an action is one transaction. No user is written after a cancel or a pause was answered. The actions are
+ * idempotent: repeating one has no further effect. In a state that does not allow it (entries/states.ts), an action
+ * answers FAILED_PRECONDITION and changes nothing.
+ */
 import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { allowLong } from '../../platform/db/client.ts';
@@ -11,18 +22,6 @@ import { requireState } from '../entries/states.ts';
 import { requireAuthors } from '../intake/authority.ts';
 import { resetCursor } from '../run/dispatch.ts';
 import { importNotFound } from '../status/progress.ts';
-
-/**
- * The actions on an import: cancel, pause, resume, retry, send mails. (Undo has a file of its own.)
- *
- * An action locks the import's row first, so no batch can commit without the action seeing its result, and writes an
- * audit event with its change. While an import is paused its clock is stopped, so it resumes with the time it had
- * left.
- *
- * Guarantee: an action is one transaction. No user is written after a cancel or a pause was answered. The actions are
- * idempotent: repeating one has no further effect. In a state that does not allow it (entries/states.ts), an action
- * answers FAILED_PRECONDITION and changes nothing.
- */
 
 /** SQL: the deadline moved by the time since the pause began, as the clock of a paused import is stopped. */
 const MOVED_DEADLINE = `deadline + coalesce(clock_timestamp() - paused_at, '0')`;

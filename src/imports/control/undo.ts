@@ -1,14 +1,3 @@
-import type { ImportResult, UndoPreview } from '../../contract/import-types.ts';
-import type { Caller } from '../../contract/permissions.ts';
-import { IS_UNSENT } from '../../messages/mail/outbox.ts';
-import { appendEvent } from '../../platform/db/events.ts';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { inImport, publish, type Ran } from '../../platform/telemetry.ts';
-import { publishEnd, RAN } from '../entries/outcome.ts';
-import { requireState } from '../entries/states.ts';
-import { act } from './control.ts';
-
 /**
  * Undo: removes exactly the users that an import created and who have neither signed in nor been changed since.
  *
@@ -23,6 +12,16 @@ import { act } from './control.ts';
  * transaction open for longer than one stretch of users, so it holds up nothing. On crash: the import stays `undoing`,
  * and the next holder of the lease continues after the last committed batch.
  */
+import type { ImportResult, UndoPreview } from '../../contract/import-types.ts';
+import type { Caller } from '../../contract/permissions.ts';
+import { IS_UNSENT } from '../../messages/mail/outbox.ts';
+import { appendEvent } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { inImport, publish, type Ran } from '../../platform/telemetry.ts';
+import { publishEnd, RAN } from '../entries/outcome.ts';
+import { requireState } from '../entries/states.ts';
+import { act } from './control.ts';
 
 /** Users of a batch. Larger batches are hardly cheaper, and lock the import and its users for longer. */
 export const UNDO_BATCH = 1000;

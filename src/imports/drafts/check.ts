@@ -1,3 +1,13 @@
+/**
+ * Requests a check of a draft, makes it, and starts the import of the draft's entries.
+ *
+ * A check copies the entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does. The
+ * draft keeps its entries, for further checks and for the start.
+ *
+ * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and
+ * the timeout begins. Nothing is sent or converted again. On crash in a check: the copy is an import in state
+ * `receiving`, which the rescuer removes; another worker begins again.
+ */
 import type { z } from 'zod';
 import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
 import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
@@ -24,17 +34,6 @@ import { requireRoom, requireUsed } from '../intake/requirements.ts';
 import type { Run } from './convert.ts';
 import { endJob, type Job } from './convert-lease.ts';
 import { type ConversionResult, type Draft, lockDraft, type RunSettings } from './draft.ts';
-
-/**
- * Requests a check of a draft, makes it, and starts the import of the draft's entries.
- *
- * A check copies the entries inside PostgreSQL to a dry run of their own, which then runs as every dry run does. The
- * draft keeps its entries, for further checks and for the start.
- *
- * Guarantee: a start is one short transaction, as the acceptance of a body is: the same entries become visible, and
- * the timeout begins. Nothing is sent or converted again. On crash in a check: the copy is an import in state
- * `receiving`, which the rescuer removes; another worker begins again.
- */
 
 const BATCH = 20_000;
 const TOUCH_MS = 10_000;

@@ -1,6 +1,3 @@
-import { heldFor, isFree } from '../../platform/db/lease.ts';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-
 /**
  * The work on drafts that a worker does: a conversion or a check. One worker at a time has it, under a lease in the
  * draft's row.
@@ -9,6 +6,8 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
  * refused, as each statement that counts names the run and the holder.
  * On crash: another worker begins again when the lease has expired.
  */
+import { heldFor, isFree } from '../../platform/db/lease.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 
 const LEASE_MS = 15_000;
 export const RENEW_MS = 2000;

@@ -1,3 +1,7 @@
+/**
+ * The request to convert a draft's files, or to convert them again with another source or mapping; and the uploaded
+ * files as exports, read from the database.
+ */
 import type { z } from 'zod';
 import type { convertBody } from '../../contract/import-options.ts';
 import { type Caller, requirePermission } from '../../contract/permissions.ts';
@@ -17,11 +21,6 @@ import { requireKnown } from '../intake/requirements.ts';
 import { type Draft, lockDraft } from './draft.ts';
 import { openFile, readFile } from './files.ts';
 import type { UploadedFile } from './guess.ts';
-
-/**
- * The request to convert a draft's files, or to convert them again with another source or mapping; and the uploaded
- * files as exports, read from the database.
- */
 
 export interface ExportDeps {
   pool: Pool;

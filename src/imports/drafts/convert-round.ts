@@ -1,3 +1,4 @@
+/** One round of the role `convert`: takes a job, if one waits, and does it. */
 import type { Logger } from 'pino';
 import { isStoreFault } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
@@ -8,8 +9,6 @@ import { startCheck } from './check.ts';
 import { type ConvertDeps, convert, type Run } from './convert.ts';
 import { claimJob, endJob, type Job, RENEW_MS, releaseJob, renewJob } from './convert-lease.ts';
 import { readDraft } from './draft.ts';
-
-/** One round of the role `convert`: takes a job, if one waits, and does it. */
 
 /** Workers that die of a job take it no more often than this. */
 const MOST_ATTEMPTS = 5;

@@ -1,3 +1,12 @@
+/**
+ * Converts the files of a draft to entries, by `src/sources`, as the command line does, and writes them as items of
+ * the draft, as the intake of a body does: the same validation, the same COPY, the same detection of duplicates.
+ * Fields that an entry omits are always noted: whether existing users are to be updated is not known yet.
+ *
+ * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft`
+ * only when every entry is committed. The files stay, so that another source or mapping needs no other upload.
+ * On crash: the entries so far stay invisible; the next worker removes them and begins again.
+ */
 import { slowMs } from '../../directory/users/slow-hashes.ts';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
@@ -17,16 +26,6 @@ import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
 import type { ConversionResult, Draft } from './draft.ts';
 import { eraseItems } from './erase.ts';
 import { certainGuess, filesOf, guessesOf, inspectAll } from './guess.ts';
-
-/**
- * Converts the files of a draft to entries, by `src/sources`, as the command line does, and writes them as items of
- * the draft, as the intake of a body does: the same validation, the same COPY, the same detection of duplicates.
- * Fields that an entry omits are always noted: whether existing users are to be updated is not known yet.
- *
- * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft`
- * only when every entry is committed. The files stay, so that another source or mapping needs no other upload.
- * On crash: the entries so far stay invisible; the next worker removes them and begins again.
- */
 
 export type ConvertDeps = Omit<ImportDeps, 'queues'>;
 

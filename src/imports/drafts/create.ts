@@ -1,3 +1,11 @@
+/**
+ * Creates a draft: an import without users, which takes files, or one that keeps the body of an import instead of
+ * starting it, so that entries which a client has converted itself are sent once, checked, and started. Discards
+ * drafts, too.
+ *
+ * Guarantee: a draft of a body exists only when every user of the body is durable. Discarding is idempotent; until it
+ * expires, the draft is shown as discarded, and the role `maintenance` erases its files and entries (erase.ts).
+ */
 import type { z } from 'zod';
 import type { createBody } from '../../contract/import-options.ts';
 import { type Caller, orgsFor, requirePermission } from '../../contract/permissions.ts';
@@ -9,15 +17,6 @@ import { openSlots } from '../../platform/http/slots.ts';
 import { createReceiving, touchReceiving } from '../intake/accept.ts';
 import type { KeepDraft, Received } from '../intake/intake.ts';
 import { type ConversionResult, lockDraft } from './draft.ts';
-
-/**
- * Creates a draft: an import without users, which takes files, or one that keeps the body of an import instead of
- * starting it, so that entries which a client has converted itself are sent once, checked, and started. Discards
- * drafts, too.
- *
- * Guarantee: a draft of a body exists only when every user of the body is durable. Discarding is idempotent; until it
- * expires, the draft is shown as discarded, and the role `maintenance` erases its files and entries (erase.ts).
- */
 
 const MOST_OF_CALLER = 20;
 const MOST_OF_ORG = 50;

@@ -1,3 +1,10 @@
+/**
+ * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
+ * when it starts, the same entries are imported under the same id.
+ *
+ * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
+ * has expired is not found, whether or not it has been erased yet.
+ */
 import type { Request, Response } from 'express';
 import type { FileKind } from '../../contract/import-results.ts';
 import type { Counts, ImportResult } from '../../contract/import-types.ts';
@@ -12,14 +19,6 @@ import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
 import { importNotFound, readProgress } from '../status/progress.ts';
 import { LIVE_ROLES } from '../status/workers.ts';
-
-/**
- * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
- * when it starts, the same entries are imported under the same id.
- *
- * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
- * has expired is not found, whether or not it has been erased yet.
- */
 
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
   coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",

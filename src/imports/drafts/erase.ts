@@ -1,6 +1,3 @@
-import { isFree } from '../../platform/db/lease.ts';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-
 /**
  * Erases what drafts no longer need: the files and entries of discarded and expired ones, the files of started ones.
  *
@@ -8,6 +5,8 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
  * that somebody changes at this moment is erased in a later round.
  * On crash: the next round continues.
  */
+import { isFree } from '../../platform/db/lease.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 
 /** Pieces of files that are erased at a time: some megabytes. */
 const CHUNKS = 32;

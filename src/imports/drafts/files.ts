@@ -1,14 +1,3 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
-import pg from 'pg';
-import type { FileKind } from '../../contract/import-results.ts';
-import { type Db, isShared, type Pool, transaction } from '../../platform/db/pool.ts';
-import type { Secrets } from '../../platform/encryption.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
-import { FILE_KEY_PURPOSE } from '../entries/item.ts';
-import { requireState } from '../entries/states.ts';
-import { lockDraft } from './draft.ts';
-
 /**
  * The files of a draft in the database, and their pieces.
  *
@@ -21,6 +10,16 @@ import { lockDraft } from './draft.ts';
  * position.
  * On crash: the pieces that were committed are there, and the client continues after them.
  */
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import pg from 'pg';
+import type { FileKind } from '../../contract/import-results.ts';
+import { type Db, isShared, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { FILE_KEY_PURPOSE } from '../entries/item.ts';
+import { requireState } from '../entries/states.ts';
+import { lockDraft } from './draft.ts';
 
 /** The most files of one draft. */
 const MOST_FILES = 20;

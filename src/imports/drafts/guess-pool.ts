@@ -1,3 +1,9 @@
+/**
+ * Runs guesses in threads, never on the event loop: files can be made so that their beginning takes seconds to parse.
+ *
+ * Guarantee: a guess takes a thread for at most LONGEST_MS, and a bounded amount of its memory. Threads start with the
+ * first guess and end when idle; they keep no process alive.
+ */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { UsageError } from '../../sources/read/records.ts';
@@ -5,13 +11,6 @@ import { type ExportDeps, openFiles } from './convert-request.ts';
 import type { Draft } from './draft.ts';
 import type { DraftGuess, UploadedFile } from './guess.ts';
 import type { Ask, guess, Task } from './guess-thread.ts';
-
-/**
- * Runs guesses in threads, never on the event loop: files can be made so that their beginning takes seconds to parse.
- *
- * Guarantee: a guess takes a thread for at most LONGEST_MS, and a bounded amount of its memory. Threads start with the
- * first guess and end when idle; they keep no process alive.
- */
 
 const THREADS = 2;
 const IDLE_MS = 30_000;

@@ -1,9 +1,9 @@
+/** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type DraftFile, type DraftGuess, guessFiles } from './guess.ts';
-/** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
 
 /** A file without what a thread cannot be given. */
 export interface ToGuess extends DraftFile {

@@ -1,3 +1,12 @@
+/**
+ * What the uploaded files of a draft are as exports: the system they come from, the columns with examples, and which
+ * field each would become. Recognizes them from their beginning, while the rest is still being uploaded.
+ *
+ * It may compute for seconds: guess-pool.ts calls it in a thread, which is why it uses no store.
+ *
+ * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it
+ * is a secret, is never returned: only its scheme is.
+ */
 import type { FileKind } from '../../contract/import-results.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
 import { givenMapping, mappingFor } from '../../sources/mapping.ts';
@@ -14,16 +23,6 @@ import {
 import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
 import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
-
-/**
- * What the uploaded files of a draft are as exports: the system they come from, the columns with examples, and which
- * field each would become. Recognizes them from their beginning, while the rest is still being uploaded.
- *
- * It may compute for seconds: guess-pool.ts calls it in a thread, which is why it uses no store.
- *
- * Guarantee: reads the first megabytes of each file only. A value that looks like a hash, or whose name says that it
- * is a secret, is never returned: only its scheme is.
- */
 
 const RECORDS = 200;
 const SAMPLES = 5;

@@ -1,3 +1,4 @@
+/** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 import { type Request, type Response, Router } from 'express';
 import { checkBody, convertBody, createBody, parseDuration, startBody } from '../../contract/import-options.ts';
 import { callerOf, type OperationId, orgsFor } from '../../contract/permissions.ts';
@@ -18,8 +19,6 @@ import { createDraft, discardDraft, guesses, pieces } from './create.ts';
 import { draftResult, readDraft, visibleDraft } from './draft.ts';
 import { guessDraft } from './guess-pool.ts';
 import { DraftFiles, openTus } from './tus.ts';
-
-/** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 
 const FILES = '/admin/v1/imports/:importId/files';
 const FILE = `${FILES}/:fileId`;

@@ -1,3 +1,12 @@
+/**
+ * The tus protocol (1.0, with creation and termination) on the routes of a draft's files, by `@tus/server`, with a
+ * store in PostgreSQL. The routes have checked the caller before; errors become the errors of this API. The id of an
+ * upload is `<importId>/<fileId>`.
+ *
+ * Guarantee: memory is bounded by two pieces for each upload: one that arrives, one that is being stored. A client
+ * that sends faster than PostgreSQL stores has to wait.
+ * On crash, or when the client goes away: what was stored stays, at most one piece has to be sent again.
+ */
 import type { Readable } from 'node:stream';
 import { DataStore, Server, Upload } from '@tus/server';
 import type { Response as Answer, Request } from 'express';
@@ -17,16 +26,6 @@ import {
   removeFile,
   SEAL_BYTES,
 } from './files.ts';
-
-/**
- * The tus protocol (1.0, with creation and termination) on the routes of a draft's files, by `@tus/server`, with a
- * store in PostgreSQL. The routes have checked the caller before; errors become the errors of this API. The id of an
- * upload is `<importId>/<fileId>`.
- *
- * Guarantee: memory is bounded by two pieces for each upload: one that arrives, one that is being stored. A client
- * that sends faster than PostgreSQL stores has to wait.
- * On crash, or when the client goes away: what was stored stays, at most one piece has to be sent again.
- */
 
 const PIECE_BYTES = 2 ** 20;
 

@@ -1,3 +1,7 @@
+/**
+ * The body of an import in its HTTP request: its format by Content-Type, its bytes, unzipped if necessary, what is left
+ * of it after a refusal, and what it is if it is no JSON at all.
+ */
 import { finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Request, Response } from 'express';
@@ -5,11 +9,6 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { DataOrgsParser } from './data-orgs.ts';
 import { NdjsonParser } from './ndjson.ts';
 import type { BodyParser } from './parser.ts';
-
-/**
- * The body of an import in its HTTP request: its format by Content-Type, its bytes, unzipped if necessary, what is left
- * of it after a refusal, and what it is if it is no JSON at all.
- */
 
 export type BodyFormat = 'json' | 'ndjson';
 

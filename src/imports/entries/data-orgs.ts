@@ -1,3 +1,11 @@
+/**
+ * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
+ *
+ * Duty: parses everything around the users (the frame) part by part. For the users, `advance` of text/json-stream.ts
+ * finds where entries end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus
+ * twice one entry; the work per byte is bounded, however small the chunks are; invalid JSON is refused wherever it
+ * is; a problem comes in body order, as the last step after all that precedes it.
+ */
 import {
   advance,
   CLOSE_ARRAY,
@@ -17,15 +25,6 @@ import {
   ParseError,
   type Step,
 } from './parser.ts';
-
-/**
- * Parses `{"dataOrgs":{"orgs":[{"orgId","humanUsers":[…]}]},"timeout"}` from a byte stream, with keys in any order.
- *
- * Duty: parses everything around the users (the frame) part by part. For the users, `advance` of text/json-stream.ts
- * finds where entries end, and JSON.parse reads runs of whole entries. Guarantee: memory is bounded by one chunk plus
- * twice one entry; the work per byte is bounded, however small the chunks are; invalid JSON is refused wherever it
- * is; a problem comes in body order, as the last step after all that precedes it.
- */
 
 type Kind = 'root' | 'dataOrgs' | 'orgs' | 'org' | 'skip';
 

@@ -1,3 +1,10 @@
+/**
+ * The short way from a parsed entry to its item, for the most common entry of a migration: known camelCase fields only,
+ * strings within their limits, a hash instead of a plain password, no metadata, no links.
+ *
+ * Guarantee: returns exactly the item that the schema would (`entries/fast-path.property.test.ts` compares the two), or
+ * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item.
+ */
 import { HASH_MAX, hashProblem } from '../../passwords/registry.ts';
 import {
   displayNameOf,
@@ -9,14 +16,6 @@ import {
   userIdProblem,
 } from '../../platform/fields.ts';
 import { type PendingItem, userStateOf } from './item.ts';
-
-/**
- * The short way from a parsed entry to its item, for the most common entry of a migration: known camelCase fields only,
- * strings within their limits, a hash instead of a plain password, no metadata, no links.
- *
- * Guarantee: returns exactly the item that the schema would (`entries/fast-path.property.test.ts` compares the two), or
- * undefined, and then the schema validates the entry. It exists for speed alone, and allocates no object but the item.
- */
 
 const MAX = 200;
 const MAX_LANGUAGE = 10;

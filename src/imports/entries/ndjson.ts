@@ -1,3 +1,10 @@
+/**
+ * Parses `application/x-ndjson`: each line is one user, `{"orgId", "userId", "state", "user"}`, in any order.
+ *
+ * Guarantee: returns the same steps as the `dataOrgs` parser for the same users, with organizations numbered in order
+ * of first mention; memory is bounded by one chunk plus one line; one broken line refuses the whole body, and the
+ * message names it.
+ */
 import { isUtf8 } from 'node:buffer';
 import { advance, startScan } from '../../platform/text/json-stream.ts';
 import { Lines } from '../../platform/text/lines.ts';
@@ -10,14 +17,6 @@ import {
   ParseError,
   type Step,
 } from './parser.ts';
-
-/**
- * Parses `application/x-ndjson`: each line is one user, `{"orgId", "userId", "state", "user"}`, in any order.
- *
- * Guarantee: returns the same steps as the `dataOrgs` parser for the same users, with organizations numbered in order
- * of first mention; memory is bounded by one chunk plus one line; one broken line refuses the whole body, and the
- * message names it.
- */
 
 type Users = Extract<Step, { type: 'users' }>;
 

@@ -1,13 +1,12 @@
-import { sourceOf } from '../../passwords/marks.ts';
-import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
-import type { Item, PendingItem } from './item.ts';
-import type { ImportOptions } from './options.ts';
-
 /**
  * What an import with special options records about each entry beside its item: the fields that it omits, if existing
  * users are to be skipped or updated, and for a dry run its password hash by scheme. Keeps only the name of each
  * scheme, never a hash.
  */
+import { sourceOf } from '../../passwords/marks.ts';
+import { hashProblem, schemeSeen } from '../../passwords/registry.ts';
+import type { Item, PendingItem } from './item.ts';
+import type { ImportOptions } from './options.ts';
 
 export interface Notes {
   /** @param entry with camelCase names. @param item the validated entry; may be extended */

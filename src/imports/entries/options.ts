@@ -1,11 +1,3 @@
-import type { z } from 'zod';
-import { importQuery, timeoutProblem } from '../../contract/import-options.ts';
-import type { Config } from '../../platform/config.ts';
-import type { Db, Pool } from '../../platform/db/pool.ts';
-import type { Secrets } from '../../platform/encryption.ts';
-import { type ApiError, type FieldViolation, invalidArgument } from '../../platform/errors.ts';
-import type { Queues } from '../queue/queues.ts';
-
 /**
  * The options of a bulk import: the query parameters of `POST /admin/v1/import`, and how they are stored. Also what the
  * stages of an import depend on.
@@ -13,6 +5,13 @@ import type { Queues } from '../queue/queues.ts';
  * Guarantee: an import with only defaults stores no options and does no extra work. Options never change after an
  * import is accepted.
  */
+import type { z } from 'zod';
+import { importQuery, timeoutProblem } from '../../contract/import-options.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { type ApiError, type FieldViolation, invalidArgument } from '../../platform/errors.ts';
+import type { Queues } from '../queue/queues.ts';
 
 /** What the stages of an import depend on: database, settings, encryption, queues. */
 export interface ImportDeps {

@@ -1,7 +1,3 @@
-import { allowLong } from '../../platform/db/client.ts';
-import type { Db } from '../../platform/db/pool.ts';
-import { END_STATES, type EndState, publish, type Ran } from '../../platform/telemetry.ts';
-
 /**
  * What becomes of items: tells `/metrics` and the trace what a batch has settled and that an import has ended, and
  * counts the failed users of an import by their errors, so that showing the causes does not read every failed user.
@@ -13,6 +9,9 @@ import { END_STATES, type EndState, publish, type Ran } from '../../platform/tel
  * complete if their sum is the number of failed users; otherwise the reader counts the users themselves
  * (repair/causes.ts). Counts and outcomes are written in one transaction.
  */
+import { allowLong } from '../../platform/db/client.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import { END_STATES, type EndState, publish, type Ran } from '../../platform/telemetry.ts';
 
 /** SQL columns of `imports`, for `Ran`. Without the time in which the import was paused or had ended. */
 export const RAN =

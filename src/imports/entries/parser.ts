@@ -1,9 +1,8 @@
-import { type Invalid, JsonWindow, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../platform/text/json-stream.ts';
-
 /**
  * What the parsers of import bodies have in common: their steps, which are the same for every format, their limits, and
  * the window over the bytes with the errors of the API.
  */
+import { type Invalid, JsonWindow, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../platform/text/json-stream.ts';
 
 /** How deep objects and arrays may nest, including the body itself. */
 export const MAX_DEPTH = 64;

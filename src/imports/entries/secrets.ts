@@ -1,9 +1,3 @@
-import type { Secrets } from '../../platform/encryption.ts';
-import { textProblem } from '../../platform/fields.ts';
-import { camelCase } from '../../platform/text/names.ts';
-import { isSecretName } from '../../sources/values.ts';
-import { ENTRY_PURPOSE } from './item.ts';
-
 /**
  * Stores invalid entries, so that the report can return them to be corrected, and removes their secrets before it does.
  * Each entry is encrypted as a whole, as a field with an unknown name may hold anything.
@@ -11,6 +5,11 @@ import { ENTRY_PURPOSE } from './item.ts';
  * Guarantee: no plain password and no secret of a second factor is returned. A valid password is returned as a hash.
  * Any other secret is replaced by an object that an import refuses, so that no secret is lost unnoticed.
  */
+import type { Secrets } from '../../platform/encryption.ts';
+import { textProblem } from '../../platform/fields.ts';
+import { camelCase } from '../../platform/text/names.ts';
+import { isSecretName } from '../../sources/values.ts';
+import { ENTRY_PURPOSE } from './item.ts';
 
 const PASSWORD_MAX = 200;
 

@@ -1,7 +1,3 @@
-import type { DRAFT_STATES, IMPORT_STATES, ITEM_STATES } from '../../contract/import-results.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { END_STATES } from '../../platform/telemetry.ts';
-
 /**
  * The states of imports and of their items: which of them are terminal, and in which of them each action is possible.
  * How one leads to the next is drawn in ../README.md.
@@ -9,6 +5,9 @@ import { END_STATES } from '../../platform/telemetry.ts';
  * The names are listed in contract/import-results.ts; here they are in small letters, as the database has them. The
  * states in END_STATES are terminal: nothing changes any more without a new action of a caller.
  */
+import type { DRAFT_STATES, IMPORT_STATES, ITEM_STATES } from '../../contract/import-results.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { END_STATES } from '../../platform/telemetry.ts';
 
 export type ImportState = Lowercase<(typeof IMPORT_STATES)[number]>;
 /** The states of an import until it starts; `checked` is never written, see ../README.md. */

@@ -1,3 +1,13 @@
+/**
+ * Validates one entry of an import and turns it into an item: the row from which the workers write the user.
+ *
+ * Field names are normalised first: snake_case becomes camelCase, aliases become the names of an import, null becomes
+ * absent, and unknown fields are reported, never dropped silently. Then the schema validates single fields, and
+ * `crossProblems` what it cannot. An entry in camelCase without nulls or unknown fields is not changed.
+ *
+ * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
+ * field; a plain password and the secret of a second factor are encrypted in the item.
+ */
 import { z } from 'zod';
 import { entryWithoutEmail, type ImportEntry, importEntry, MAX_ELEMENTS } from '../../contract/import-entry.ts';
 import { markOf } from '../../passwords/marks.ts';
@@ -11,17 +21,6 @@ import { camelCase, fieldPath } from '../../platform/text/names.ts';
 import { fastPathItem } from './fast-path.ts';
 import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
-
-/**
- * Validates one entry of an import and turns it into an item: the row from which the workers write the user.
- *
- * Field names are normalised first: snake_case becomes camelCase, aliases become the names of an import, null becomes
- * absent, and unknown fields are reported, never dropped silently. Then the schema validates single fields, and
- * `crossProblems` what it cannot. An entry in camelCase without nulls or unknown fields is not changed.
- *
- * Guarantee: never throws, whatever the entry is; an invalid entry becomes a failed item that names every invalid
- * field; a plain password and the secret of a second factor are encrypted in the item.
- */
 
 const ENTRY_SHAPE = shapeOf(importEntry) as Shape;
 

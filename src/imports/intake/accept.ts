@@ -1,3 +1,7 @@
+/**
+ * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed. The
+ * transaction also settles the users that appear in the body a second time.
+ */
 import type { Caller } from '../../contract/permissions.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -5,11 +9,6 @@ import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
-
-/**
- * The import's own rows during the upload: created invisible, then activated in one short transaction, or removed. The
- * transaction also settles the users that appear in the body a second time.
- */
 
 /** The counts of an organization, by its place in the body. */
 export interface OrgTally {

@@ -1,12 +1,3 @@
-import { once } from 'node:events';
-import type { Writable } from 'node:stream';
-import { finished } from 'node:stream/promises';
-import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
-import { STATEMENT_MS, socketOf } from '../../platform/db/client.ts';
-import type { Pool } from '../../platform/db/pool.ts';
-import { openSpan } from '../../platform/telemetry.ts';
-import { COLUMNS } from '../entries/item.ts';
-
 /**
  * Writes rows into import_items by COPY, while the next ones are being parsed.
  *
@@ -17,6 +8,14 @@ import { COLUMNS } from '../entries/item.ts';
  * statement may take, the next write or flush fails.
  * On crash: the rows belong to an import in state `receiving`, which is invisible and which the sweep removes.
  */
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { type CopyStreamQuery, from as copyFrom } from 'pg-copy-streams';
+import { STATEMENT_MS, socketOf } from '../../platform/db/client.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import { openSpan } from '../../platform/telemetry.ts';
+import { COLUMNS } from '../entries/item.ts';
 
 /** A COPY ends after this many bytes, and the next one begins. */
 const MAX_COPY_BYTES = 16 * 2 ** 20;

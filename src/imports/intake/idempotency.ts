@@ -1,9 +1,3 @@
-import { createHash, createHmac, type Hash } from 'node:crypto';
-import type { Request } from 'express';
-import type { Db } from '../../platform/db/pool.ts';
-import { sweepRows } from '../../platform/db/sweep.ts';
-import type { Secrets } from '../../platform/encryption.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
 /**
  * `Idempotency-Key`: a request that is sent again is not executed again.
  *
@@ -14,6 +8,12 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
  * single import that wrote nothing, because of a conflict or its timeout, releases its key. The database holds no key
  * in clear, and of a body only a hash that nobody can compute without ENCRYPTION_KEY, so it does not confirm a guess.
  */
+import { createHash, createHmac, type Hash } from 'node:crypto';
+import type { Request } from 'express';
+import type { Db } from '../../platform/db/pool.ts';
+import { sweepRows } from '../../platform/db/sweep.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { ApiError, invalidArgument } from '../../platform/errors.ts';
 
 /** A request with a key, and the hash of the part of its body that has been read. */
 export interface KeyedRequest {

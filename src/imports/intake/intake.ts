@@ -1,3 +1,11 @@
+/**
+ * Receives the body of a bulk import: parses it, validates each user, writes the items by COPY, and starts the
+ * import, or keeps the draft, in one transaction.
+ *
+ * Guarantee: when `receiveImport` returns, every user of the body is durable and the import is running, or a draft;
+ * when it throws, nothing of it remains. On crash: the import is still in state `receiving`, so it is invisible, no
+ * worker touches it, and the sweep removes it.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
@@ -24,15 +32,6 @@ import { ShapedLines } from './fast/alike-lines.ts';
 import { AlreadyAccepted, claimKey, type KeyedRequest, requestHashes } from './idempotency.ts';
 import { keepPepper, takePepper } from './pepper.ts';
 import { badField, bodyOrgs, bodySources, type UsedSources } from './requirements.ts';
-
-/**
- * Receives the body of a bulk import: parses it, validates each user, writes the items by COPY, and starts the
- * import, or keeps the draft, in one transaction.
- *
- * Guarantee: when `receiveImport` returns, every user of the body is durable and the import is running, or a draft;
- * when it throws, nothing of it remains. On crash: the import is still in state `receiving`, so it is invisible, no
- * worker touches it, and the sweep removes it.
- */
 
 export interface IntakeOptions {
   parser: BodyParser;

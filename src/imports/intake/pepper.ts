@@ -1,3 +1,9 @@
+/**
+ * The pepper of an import: two headers of the request, never its URL, which logs and proxies keep.
+ *
+ * Guarantee: it is stored encrypted, in the transaction that accepts the import or keeps the draft; a dry run stores
+ * none. It is erased when no user needs it any more, see `sweepPeppers`.
+ */
 import type { Request } from 'express';
 import { PEPPER_MODES, type PepperMode, sourceOf } from '../../passwords/marks.ts';
 import { type Pepper, pepperedHash, pepperSeal } from '../../passwords/pepper.ts';
@@ -5,13 +11,6 @@ import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import type { Item } from '../entries/item.ts';
-
-/**
- * The pepper of an import: two headers of the request, never its URL, which logs and proxies keep.
- *
- * Guarantee: it is stored encrypted, in the transaction that accepts the import or keeps the draft; a dry run stores
- * none. It is erased when no user needs it any more, see `sweepPeppers`.
- */
 
 const HEADER = 'Password-Pepper';
 const MODE_HEADER = 'Password-Pepper-Mode';

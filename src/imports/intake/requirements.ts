@@ -1,3 +1,9 @@
+/**
+ * What must be true before an import is accepted: its organizations exist and the caller may import into them, its
+ * password sources belong to them, and there is room for it.
+ *
+ * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
+ */
 import { type Caller, may, permissionDenied } from '../../contract/permissions.ts';
 import { markOf, sourceOf } from '../../passwords/marks.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -8,13 +14,6 @@ import type { Item } from '../entries/item.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { Step } from '../entries/parser.ts';
 import type { OrgTally } from './accept.ts';
-
-/**
- * What must be true before an import is accepted: its organizations exist and the caller may import into them, its
- * password sources belong to them, and there is room for it.
- *
- * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
- */
 
 /** Running and paused imports. One branch for each partial index: imports_open, imports_paused. */
 const OPEN = `(

@@ -1,3 +1,9 @@
+/**
+ * Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else PostgreSQL. Only this file chooses.
+ *
+ * BullMQ's own backends are wrapped by factories, BullMQ's interface for other stores. The wrappers replace single
+ * operations of the backend; all others are BullMQ's.
+ */
 import {
   type BackendFactory,
   createPostgresBackend,
@@ -19,13 +25,6 @@ import { batchAdditions } from './redis-add.ts';
 import { batchCompletions, type CompletionOptions } from './redis-finish.ts';
 import { openScripts, type Warn } from './redis-scripts.ts';
 import { onlyShard, openProbe, type Shard, shardsOn } from './shards.ts';
-
-/**
- * Where BullMQ keeps its jobs: Redis when REDIS_URL is set, else PostgreSQL. Only this file chooses.
- *
- * BullMQ's own backends are wrapped by factories, BullMQ's interface for other stores. The wrappers replace single
- * operations of the backend; all others are BullMQ's.
- */
 
 /** `hashes`: users of imports whose plain passwords must be hashed before they are written. */
 export type QueueName = 'imports' | 'hashes' | 'mails';

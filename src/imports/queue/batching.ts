@@ -1,7 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { IQueueBackend } from 'bullmq';
-import type { Db } from '../../platform/db/pool.ts';
-
 /**
  * What batched calls share on both stores: collecting calls, choosing jobs that one call may add, and recognizing the code
  * of BullMQ that a batched call replaces.
@@ -11,6 +7,9 @@ import type { Db } from '../../platform/db/pool.ts';
  * redis-add.lua, redis-finish.lua, postgres-add.sql, postgres-claim.sql and postgres-complete.sql, adapt these, and put the
  * new digest here.
  */
+import { createHash } from 'node:crypto';
+import type { IQueueBackend } from 'bullmq';
+import type { Db } from '../../platform/db/pool.ts';
 
 export interface Gathering<Call> {
   /** Calls in one statement. */

@@ -1,8 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackendFactory, IQueueBackend } from 'bullmq';
-import { faultKind, sqlState } from '../../platform/db/faults.ts';
-import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
-
 /**
  * Wraps the calls of a BullMQ worker to the store of its jobs, and prevents busy retries while the store is unavailable.
  *
@@ -12,6 +7,10 @@ import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
  * recorded or the job's lock is lost. A worker fetches at least every LONGEST_WAIT_S seconds, even if its notification
  * was lost. It can be closed while the store is unavailable: each call is then given up after STOP_MS.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import { faultKind, sqlState } from '../../platform/db/faults.ts';
+import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
 
 /** Told whether the store works: `working` after each successful fetch, `failing` after an error of the store. */
 export interface Watch {

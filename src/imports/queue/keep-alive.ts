@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { withTimeout } from '../../platform/timeouts.ts';
-
 /**
  * Keeps a worker and a producer of BullMQ usable when their store fails.
  *
@@ -9,6 +5,9 @@ import { withTimeout } from '../../platform/timeouts.ts';
  * a worker runs only once it is ready, and is recreated on a new connection when it does not become ready or its run
  * ends unexpectedly; a producer is recreated at its next use. The guard handles later losses of the store (guard.ts).
  */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withTimeout } from '../../platform/timeouts.ts';
 
 /** The part of a BullMQ worker that is used here. */
 export interface KeptWorker {

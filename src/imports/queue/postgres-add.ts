@@ -1,9 +1,3 @@
-import { readFileSync } from 'node:fs';
-import type { BackendFactory, IQueueBackend } from 'bullmq';
-import type pg from 'pg';
-import type { Db } from '../../platform/db/pool.ts';
-import { type Addition, type AddJobs, areSimple, askOnce, chunksOf } from './batching.ts';
-
 /**
  * Adds jobs to PostgreSQL by statements of postgres-add.sql, up to a thousand jobs each.
  *
@@ -11,6 +5,11 @@ import { type Addition, type AddJobs, areSimple, askOnce, chunksOf } from './bat
  * time of the first: so the options of all jobs are the same, and are sent once.
  * Guarantee: the jobs are in the queue when `addJobs` resolves. Adding an id that exists changes nothing.
  */
+import { readFileSync } from 'node:fs';
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import type pg from 'pg';
+import type { Db } from '../../platform/db/pool.ts';
+import { type Addition, type AddJobs, areSimple, askOnce, chunksOf } from './batching.ts';
 
 const TEXT = readFileSync(new URL('postgres-add.sql', import.meta.url), 'utf8');
 const MOST_AT_ONCE = 1000;

@@ -1,6 +1,3 @@
-import type { BackendFactory, IQueueBackend } from 'bullmq';
-import type pg from 'pg';
-
 /**
  * Finds stalled jobs on PostgreSQL by the clock of PostgreSQL.
  *
@@ -12,6 +9,8 @@ import type pg from 'pg';
  * A lock is shortened, never ended: a worker that lives renews it in time.
  * On crash: another worker does the next check.
  */
+import type { BackendFactory, IQueueBackend } from 'bullmq';
+import type pg from 'pg';
 
 /** Clocks that are this far apart need no repair. */
 const MOST_AHEAD_MS = 60_000;

@@ -1,9 +1,3 @@
-import { readFileSync } from 'node:fs';
-import type { BackendFactory, IQueueBackend, JobJson } from 'bullmq';
-import type pg from 'pg';
-import type { Db } from '../../platform/db/pool.ts';
-import { askOnce, gather } from './batching.ts';
-
 /**
  * Fetches and completes jobs on PostgreSQL in batches.
  *
@@ -15,6 +9,11 @@ import { askOnce, gather } from './batching.ts';
  * BullMQ, and so is each call of a batch for which the shared statement does not apply or fails: one bad job fails alone.
  * On crash: the jobs' locks expire, as they do without batching.
  */
+import { readFileSync } from 'node:fs';
+import type { BackendFactory, IQueueBackend, JobJson } from 'bullmq';
+import type pg from 'pg';
+import type { Db } from '../../platform/db/pool.ts';
+import { askOnce, gather } from './batching.ts';
 
 const CLAIM = readFileSync(new URL('postgres-claim.sql', import.meta.url), 'utf8');
 const COMPLETE = readFileSync(new URL('postgres-complete.sql', import.meta.url), 'utf8');

@@ -1,7 +1,3 @@
-import type { IQueueBackend } from 'bullmq';
-import { type Addition, type AddJobs, areSimple, chunksOf } from './batching.ts';
-import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
-
 /**
  * Adds jobs to Redis by calls of redis-add.lua, up to a hundred jobs each.
  *
@@ -9,6 +5,9 @@ import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } fro
  * of the first: so the options of all jobs are the same, and are neither packed nor sent for each.
  * Guarantee: the jobs are in the queue when `addJobs` resolves. Adding an id that exists changes nothing.
  */
+import type { IQueueBackend } from 'bullmq';
+import { type Addition, type AddJobs, areSimple, chunksOf } from './batching.ts';
+import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
 
 const KEYS = ['wait', 'meta', 'id', 'events', 'marker'] as const;
 /** Options that the script knows; a job with any other one is added by BullMQ. */

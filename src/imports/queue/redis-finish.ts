@@ -1,11 +1,10 @@
-import { type IQueueBackend, raw2NextJobData } from 'bullmq';
-import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
-
 /**
  * Completes jobs that end at the same moment by one call of redis-finish.lua, which also hands out the next jobs.
  *
  * Guarantee: each job gets the answer that BullMQ's own call would have got, in BullMQ's form.
  */
+import { type IQueueBackend, raw2NextJobData } from 'bullmq';
+import { type Arg, type BatchDeps, isRefusal, MOST_AT_ONCE, type RunScript } from './redis-scripts.ts';
 
 /** The options of a worker that decide whether its jobs are simple. */
 export interface CompletionOptions {

@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
-import type { Cluster, Redis } from 'ioredis';
-import { isKnownScript } from './batching.ts';
-
 /**
  * The scripts of ours that do for many jobs what a script of BullMQ does for one, defined on BullMQ's connection.
  *
  * Guarantee: a script of ours is used only if BullMQ has loaded the script that it replaces, with a text that Muster knows
  * (batching.ts). ioredis keeps the texts of loaded scripts in `scriptsSet`, which is read here.
  */
+import { readFileSync } from 'node:fs';
+import type { Cluster, Redis } from 'ioredis';
+import { isKnownScript } from './batching.ts';
 
 /** By BullMQ's name of the script that they replace; `keys` is their number of keys. */
 export const SCRIPTS = {

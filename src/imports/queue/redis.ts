@@ -1,12 +1,11 @@
-import { type RedisOptions as AllRedisOptions, Cluster, Redis } from 'ioredis';
-import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/config.ts';
-
 /**
  * Redis and Valkey servers: the connections of the queue, and the settings that matter to a queue, in which jobs must not be
  * evicted and should not be lost. A server may be a single one, a Cluster, or behind Sentinels.
  *
  * Guarantee: what reads settings writes nothing, uses a connection of its own, and ends within about three seconds.
  */
+import { type RedisOptions as AllRedisOptions, Cluster, Redis } from 'ioredis';
+import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/config.ts';
 
 /**
  * A connection is replaced when it waits this long for an answer and receives nothing. The limit also covers BullMQ's

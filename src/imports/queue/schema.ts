@@ -1,7 +1,6 @@
+/** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`. BullMQ defines them; Muster applies them at start. */
 import { LATEST_SCHEMA_VERSION, runMigrations } from 'bullmq';
 import type { Db, Pool } from '../../platform/db/pool.ts';
-
-/** The tables of BullMQ's PostgreSQL backend, in schema `bullmq`. BullMQ defines them; Muster applies them at start. */
 
 /** Idempotent, under BullMQ's own advisory lock. Tables that are up to date are only read. */
 export async function migrateQueue(pool: Pool): Promise<void> {

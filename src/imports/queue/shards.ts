@@ -1,11 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Cluster, Redis } from 'ioredis';
-import { MOST_SHARDS, type RedisServer } from '../../platform/config.ts';
-import { withTimeout } from '../../platform/timeouts.ts';
-import { isStoreFault } from './guard.ts';
-import type { Producer, RunningWorker } from './keep-alive.ts';
-import { connectRedis } from './redis.ts';
-
 /**
  * The shards of a queue: BullMQ queues with keys of their own, each on one server, or in one slot of a Redis Cluster; what
  * adds jobs to them, and what works on them.
@@ -17,6 +9,13 @@ import { connectRedis } from './redis.ts';
  * harmless when repeated.
  * On crash: BullMQ gives the jobs to another worker; the next process finds failing shards by itself.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Redis } from 'ioredis';
+import { MOST_SHARDS, type RedisServer } from '../../platform/config.ts';
+import { withTimeout } from '../../platform/timeouts.ts';
+import { isStoreFault } from './guard.ts';
+import type { Producer, RunningWorker } from './keep-alive.ts';
+import { connectRedis } from './redis.ts';
 
 export interface Shard {
   number: number;

@@ -1,10 +1,3 @@
-import { ErrorCode, type IQueueBackend, type Job, type JobProgress, WaitingError, Worker } from 'bullmq';
-import { publish } from '../../platform/telemetry.ts';
-import type { Backend, QueueName } from './backend.ts';
-import { isStoreFault, type Watch, withRetries } from './guard.ts';
-import { keepWorking, type RunningWorker } from './keep-alive.ts';
-import type { Shard } from './shards.ts';
-
 /**
  * A BullMQ worker with our settings and error reports, kept running by guard.ts and keep-alive.ts.
  *
@@ -12,6 +5,12 @@ import type { Shard } from './shards.ts';
  * belongs to another worker and is dropped; such jobs are reported at most once a second, as one `LostLocks`.
  * On crash: the locks of its jobs expire, and BullMQ gives the jobs to another worker.
  */
+import { ErrorCode, type IQueueBackend, type Job, type JobProgress, WaitingError, Worker } from 'bullmq';
+import { publish } from '../../platform/telemetry.ts';
+import type { Backend, QueueName } from './backend.ts';
+import { isStoreFault, type Watch, withRetries } from './guard.ts';
+import { keepWorking, type RunningWorker } from './keep-alive.ts';
+import type { Shard } from './shards.ts';
 
 /** The part of a job that a processor gets. */
 export interface JobPointer<T> {

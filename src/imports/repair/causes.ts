@@ -1,10 +1,3 @@
-import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
-import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
-import type { Pool } from '../../platform/db/pool.ts';
-import type { ErrorBody } from '../../platform/errors.ts';
-import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
-import { orgsOf } from '../status/items.ts';
-
 /**
  * Why users of an import failed: each cause with its count, its first entries and the remedies that apply.
  *
@@ -15,6 +8,12 @@ import { orgsOf } from '../status/items.ts';
  *
  * Guarantee: no answer is older than the last action on the import, such as a correction.
  */
+import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
+import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import type { ErrorBody } from '../../platform/errors.ts';
+import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
+import { orgsOf } from '../status/items.ts';
 
 const MAX_CAUSES = 100;
 /** Distinct causes that are kept while counting; a body may have a million different unknown fields. */

@@ -1,3 +1,12 @@
+/**
+ * Reads failed items with their stored entries, shows an entry for editing, changes it by a JSON merge patch (RFC
+ * 7396), and writes corrected ones.
+ *
+ * Guarantee: an item is written only if it is still failed and nobody has changed it since it was read. It stays
+ * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still
+ * invalid the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same
+ * payload.
+ */
 import { FIXED_ID, violationsOf } from '../../contract/causes.ts';
 import { importEntry } from '../../contract/import-entry.ts';
 import { schemeSeen } from '../../passwords/registry.ts';
@@ -23,16 +32,6 @@ import { addAuthor } from '../intake/authority.ts';
 import { takePepper } from '../intake/pepper.ts';
 import { bodySources } from '../intake/requirements.ts';
 import { entryFromColumns, type PayloadRow } from './report.ts';
-
-/**
- * Reads failed items with their stored entries, shows an entry for editing, changes it by a JSON merge patch (RFC
- * 7396), and writes corrected ones.
- *
- * Guarantee: an item is written only if it is still failed and nobody has changed it since it was read. It stays
- * failed until `_retry`, so no count changes: a valid entry gets the error IMPORT-USER-FIXED, one that is still
- * invalid the error that names its remaining fields. Secrets are encrypted as at acceptance, and erased with the same
- * payload.
- */
 
 type Fields = Record<string, unknown>;
 

@@ -1,3 +1,13 @@
+/**
+ * Corrects failed items: `_fix` applies one remedy to all entries of a cause, in batches; one item is shown with its
+ * entry for editing, and corrected by a merge patch.
+ *
+ * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
+ * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
+ * is harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a
+ * field that it sets is invalid, nothing is changed and every invalid field is named.
+ * On crash: the batches before are done, the others are not.
+ */
 import { CHANGED_FIELD, causesOf, LEAVING_OUT, patchOf, violationsOf } from '../../contract/causes.ts';
 import type { FixAnswer, FixExample, ItemWithEntry, Remedy } from '../../contract/import-types.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -17,17 +27,6 @@ import {
   storedEntry,
 } from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
-
-/**
- * Corrects failed items: `_fix` applies one remedy to all entries of a cause, in batches; one item is shown with its
- * entry for editing, and corrected by a merge patch.
- *
- * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
- * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
- * is harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a
- * field that it sets is invalid, nothing is changed and every invalid field is named.
- * On crash: the batches before are done, the others are not.
- */
 
 const MOST_MS = 10_000;
 /** Entries that are changed at a time. */

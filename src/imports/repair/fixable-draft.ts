@@ -1,3 +1,12 @@
+/**
+ * A draft after its check: its entries are corrected before an import of them starts.
+ *
+ * The errors come from the items of the check, a dry run; the entries belong to the draft, which `_start` imports
+ * and the next `_check` judges. The item of the check then says that its entry was corrected, or was left out.
+ *
+ * Guarantee: the entry, the item of the check and the counts of the draft change in one transaction, under the lock of
+ * the draft's row, so neither a start nor another check sees a part of it.
+ */
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { slowMs } from '../../directory/users/slow-hashes.ts';
@@ -24,16 +33,6 @@ import {
 } from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps, leaveOut } from './fixable.ts';
 import { ENTRY_BYTES } from './report.ts';
-
-/**
- * A draft after its check: its entries are corrected before an import of them starts.
- *
- * The errors come from the items of the check, a dry run; the entries belong to the draft, which `_start` imports
- * and the next `_check` judges. The item of the check then says that its entry was corrected, or was left out.
- *
- * Guarantee: the entry, the item of the check and the counts of the draft change in one transaction, under the lock of
- * the draft's row, so neither a start nor another check sees a part of it.
- */
 
 const FIXED = fixedError('The entry was corrected. Check the import again, or start it.');
 

@@ -1,3 +1,6 @@
+/**
+ * Whose entries are corrected: an import, as here, or a draft after its check (fixable-draft.ts).
+ */
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
@@ -10,10 +13,6 @@ import { forgetFailures, publishEnd } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
 import { type ChangedItem, type FixRules, fixRules, readStored, type StoredRow, writeChanged } from './entry.ts';
 import { ENTRY_BYTES } from './report.ts';
-
-/**
- * Whose entries are corrected: an import, as here, or a draft after its check (fixable-draft.ts).
- */
 
 /** Errors that are read at a time to find the entries of a cause. */
 export const FAILURES = 1000;

@@ -1,3 +1,12 @@
+/**
+ * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again, for which
+ * it rebuilds the entries of failed and pending users.
+ *
+ * Guarantee: pages are read as fast as the client takes them, memory is bounded by one page plus its last entry, and
+ * no transaction stays open. Each user of a running import appears once, in the state they have when their page is
+ * read. A plain password is returned only as a hash, which also replaces it in the database; fields that the original
+ * entry omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
+ */
 import type { ReportFormat } from '../../contract/import-options.ts';
 import { storedState } from '../../contract/import-results.ts';
 import type { ImportResult, ItemView } from '../../contract/import-types.ts';
@@ -12,16 +21,6 @@ import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from 
 import { MAY_HOLD_DATA } from '../entries/states.ts';
 import { type HashDeps, hashItem } from '../run/process-job.ts';
 import { orgsOf, scanItems, toView } from '../status/items.ts';
-
-/**
- * The report: all users of an import, as NDJSON, as CSV, or as a `dataOrgs` body to correct and send again, for which
- * it rebuilds the entries of failed and pending users.
- *
- * Guarantee: pages are read as fast as the client takes them, memory is bounded by one page plus its last entry, and
- * no transaction stays open. Each user of a running import appears once, in the state they have when their page is
- * read. A plain password is returned only as a hash, which also replaces it in the database; fields that the original
- * entry omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
- */
 
 /** Entries of a page of `dataOrgs`. */
 const PAYLOAD_ROWS = 200;

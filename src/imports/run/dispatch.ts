@@ -1,7 +1,3 @@
-import type { Db, Pool } from '../../platform/db/pool.ts';
-import { annotate, inImport } from '../../platform/telemetry.ts';
-import type { ItemPointer, Special } from '../entries/item.ts';
-import type { Queues } from '../queue/queues.ts';
 /**
  * Adds pending items (users still to be written) to the queue, one job each: a slice of each import in turn. At most a
  * window of jobs per import is in the queue at a time.
@@ -13,6 +9,10 @@ import type { Queues } from '../queue/queues.ts';
  * On crash between adding jobs and moving the cursor: the same slice is added again, under the same job ids, and an
  * item settles only once.
  */
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import { annotate, inImport } from '../../platform/telemetry.ts';
+import type { ItemPointer, Special } from '../entries/item.ts';
+import type { Queues } from '../queue/queues.ts';
 
 export interface DispatchSettings {
   /** The most jobs of one import in the queue. */

@@ -1,14 +1,13 @@
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { publishBatch } from '../entries/outcome.ts';
-import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
-import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
-
 /**
  * A batch of a dry run: judged like a batch of a real import, but only states and counts are written.
  *
  * Guarantee: one transaction with the guard that every batch has. The payload is erased when the item is judged, and no
  * password is hashed for it.
  */
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { publishBatch } from '../entries/outcome.ts';
+import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
+import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
 
 /**
  * @returns items whose password must be compared with the password of an existing user before they can be judged

@@ -1,3 +1,11 @@
+/**
+ * What an import does with the users of a batch who exist: loads them, and decides the outcome of each item by the
+ * import's rule for existing users, and for an update how the user differs and what follows from the difference. Writes
+ * nothing, so that a dry run reports what the import itself would do.
+ *
+ * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
+ * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
+ */
 import { createHash } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
@@ -13,15 +21,6 @@ import type { OmittedField } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
 import { ERRORS } from './write-batch.ts';
-
-/**
- * What an import does with the users of a batch who exist: loads them, and decides the outcome of each item by the
- * import's rule for existing users, and for an update how the user differs and what follows from the difference. Writes
- * nothing, so that a dry run reports what the import itself would do.
- *
- * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
- * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
- */
 
 /** The columns that items and users have in common. */
 interface Columns {

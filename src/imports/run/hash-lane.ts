@@ -1,7 +1,3 @@
-import type { Db } from '../../platform/db/pool.ts';
-import { type FairQueue, openFairQueue } from '../../platform/fair-queue.ts';
-import { HandBack } from '../queue/worker.ts';
-
 /**
  * The slots of a process for hashing plain passwords, shared between organizations and, within an organization, between
  * its imports, in turns.
@@ -9,6 +5,9 @@ import { HandBack } from '../queue/worker.ts';
  * Guarantee: no work begins after its import has stopped (cancelled, paused, past its deadline); work that waits is
  * dropped within a second. Work that has begun is not interrupted.
  */
+import type { Db } from '../../platform/db/pool.ts';
+import { type FairQueue, openFairQueue } from '../../platform/fair-queue.ts';
+import { HandBack } from '../queue/worker.ts';
 
 /** How often the imports whose work waits are asked whether they still run. */
 const LOOK_MS = 500;

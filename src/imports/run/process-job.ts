@@ -1,3 +1,13 @@
+/**
+ * Processes one job: writes its item as part of a batch. An item with a plain password is handed over to the queue
+ * `hashes`, so that it takes no place from the jobs of others; a job of that queue hashes the password in a thread and
+ * then writes the item.
+ *
+ * Guarantee: when a job of the queue `imports` ends, its item is settled, the import does not run, or the item has a job
+ * in the queue `hashes`; when that ends, the item is settled or the import does not run. A password that cannot be hashed
+ * fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again.
+ * On crash: the encrypted password is still in the item, and the job is processed again.
+ */
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
@@ -9,17 +19,6 @@ import { BatchFault, type BatchWriter } from './batch-writer.ts';
 import { HEAD_START } from './dispatch.ts';
 import type { HashLane } from './hash-lane.ts';
 import { BROKEN, failItem, faultOf } from './stores.ts';
-
-/**
- * Processes one job: writes its item as part of a batch. An item with a plain password is handed over to the queue
- * `hashes`, so that it takes no place from the jobs of others; a job of that queue hashes the password in a thread and
- * then writes the item.
- *
- * Guarantee: when a job of the queue `imports` ends, its item is settled, the import does not run, or the item has a job
- * in the queue `hashes`; when that ends, the item is settled or the import does not run. A password that cannot be hashed
- * fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again.
- * On crash: the encrypted password is still in the item, and the job is processed again.
- */
 
 export interface ProcessDeps {
   writer: BatchWriter;

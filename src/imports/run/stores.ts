@@ -1,3 +1,10 @@
+/**
+ * The batch writer's stores in PostgreSQL: for default imports, for imports that skip or update existing users, and for
+ * dry runs.
+ *
+ * Guarantee: a write settles every item that it can; it returns the items that it leaves, which hold an encrypted
+ * password.
+ */
 import { faultKind, sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { errorBody } from '../../platform/errors.ts';
@@ -7,14 +14,6 @@ import { BatchFault, type BatchStore } from './batch-writer.ts';
 import { dryBatch } from './dry-run.ts';
 import { updateBatch } from './update-users.ts';
 import { type BatchRule, NOT_RUNNING, optimistically, writeBatch } from './write-batch.ts';
-
-/**
- * The batch writer's stores in PostgreSQL: for default imports, for imports that skip or update existing users, and for
- * dry runs.
- *
- * Guarantee: a write settles every item that it can; it returns the items that it leaves, which hold an encrypted
- * password.
- */
 
 /** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */
 const CONNECTION_REFUSED = /^(?:28|3D)/;

@@ -1,11 +1,3 @@
-import { revokeLogins } from '../../directory/revocation.ts';
-import { revokeCodes } from '../../messages/mail/codes.ts';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import type { ErrorBody } from '../../platform/errors.ts';
-import { PAYLOAD, withinBatch } from '../entries/item.ts';
-import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
-import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
-
 /**
  * Updates existing users from the items of a batch: the second half of `onExisting=update`, for the items that
  * write-batch.ts left pending. Each changed user gets one event with the names of the changed fields; codes and logins
@@ -15,6 +7,13 @@ import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdi
  * import is not running. Only what differs is changed. A user of another organization, a machine user, and a user with
  * more rights than the import's caller are never changed.
  */
+import { revokeLogins } from '../../directory/revocation.ts';
+import { revokeCodes } from '../../messages/mail/codes.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { ErrorBody } from '../../platform/errors.ts';
+import { PAYLOAD, withinBatch } from '../entries/item.ts';
+import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 
 export interface UpdateRest {
   /** Items that hold an encrypted password. */

@@ -1,10 +1,3 @@
-import { sqlState } from '../../platform/db/faults.ts';
-import type { Pool } from '../../platform/db/pool.ts';
-import { errorBody } from '../../platform/errors.ts';
-import { ERASED, itemsOfBatch, PAYLOAD, withinSorted } from '../entries/item.ts';
-import type { ExistingRule } from '../entries/options.ts';
-import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
-
 /**
  * The statement that writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states
  * and counts. The rendered statements are in `src/imports/run/batch-statements.sql`.
@@ -14,6 +7,12 @@ import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../e
  * not pending is not touched, so a late, repeated or frozen worker changes nothing. As it is one statement, this
  * process can do nothing between the check and the commit.
  */
+import { sqlState } from '../../platform/db/faults.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import { errorBody } from '../../platform/errors.ts';
+import { ERASED, itemsOfBatch, PAYLOAD, withinSorted } from '../entries/item.ts';
+import type { ExistingRule } from '../entries/options.ts';
+import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
 
 /** SQLSTATE of settle_batch when the import is past its deadline, paused, cancelled or done. */
 export const NOT_RUNNING = 'MU001';

@@ -1,10 +1,3 @@
-import { openStateOf, storedState } from '../../contract/import-results.ts';
-import type { ImportResult, ItemView } from '../../contract/import-types.ts';
-import type { Pool } from '../../platform/db/pool.ts';
-import type { ErrorBody } from '../../platform/errors.ts';
-import { nameKey } from '../../platform/fields.ts';
-import type { ItemState } from '../entries/states.ts';
-
 /**
  * Lists the items of an import (one for each user) in body order, page by page, or those whose address, user name or id
  * begins with a text.
@@ -15,6 +8,12 @@ import type { ItemState } from '../entries/states.ts';
  *
  * Guarantee: the pages together hold every match once. Memory and time of a page are bounded.
  */
+import { openStateOf, storedState } from '../../contract/import-results.ts';
+import type { ImportResult, ItemView } from '../../contract/import-types.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import type { ErrorBody } from '../../platform/errors.ts';
+import { nameKey } from '../../platform/fields.ts';
+import type { ItemState } from '../entries/states.ts';
 
 /** Items that a scan reads first. */
 const FIRST_STRETCH = 2000;

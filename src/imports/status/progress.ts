@@ -1,11 +1,3 @@
-import { IMPORT_STATES, openState } from '../../contract/import-results.ts';
-import type { Counts, ImportResult, StateCounts } from '../../contract/import-types.ts';
-import { details } from '../../platform/db/events.ts';
-import type { Db, Pool } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
-import { shownState } from '../entries/states.ts';
-import { expireImport } from '../upkeep/rescue.ts';
-
 /**
  * The progress of an import as the API shows it, the list of imports, and how many there are in each state. The
  * counts of an import always sum to its total, and reading it costs the same whatever its size.
@@ -14,6 +6,13 @@ import { expireImport } from '../upkeep/rescue.ts';
  * never written to the items). An import past its deadline is ended before it is shown, so TIMED_OUT is never
  * reported while a commit is in progress.
  */
+import { IMPORT_STATES, openState } from '../../contract/import-results.ts';
+import type { Counts, ImportResult, StateCounts } from '../../contract/import-types.ts';
+import { details } from '../../platform/db/events.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { shownState } from '../entries/states.ts';
+import { expireImport } from '../upkeep/rescue.ts';
 
 interface Tallies {
   total: number;

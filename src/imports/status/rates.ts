@@ -1,5 +1,3 @@
-import type { RatePoint } from '../../contract/import-types.ts';
-import type { Db, Pool } from '../../platform/db/pool.ts';
 /**
  * How fast an import was over time: at most MAX_POINTS points, kept as long as the import.
  *
@@ -10,6 +8,8 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
  * with its current counts. Sampling takes no lock of an import, and any number of processes may do it.
  * On crash: the interval in which nobody sampled is one long one.
  */
+import type { RatePoint } from '../../contract/import-types.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
 
 export const MAX_POINTS = 600;
 

@@ -1,3 +1,7 @@
+/**
+ * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first
+ * errors and the first successes.
+ */
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
@@ -5,11 +9,6 @@ import type { HashCount } from '../entries/notes.ts';
 import { inStretches } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
-
-/**
- * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first
- * errors and the first successes.
- */
 
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;

@@ -1,13 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
-import type pg from 'pg';
-import type { Logger } from 'pino';
-import type { ImportResult } from '../../contract/import-types.ts';
-import { prepareSession, SERVER_KEEP_ALIVE, TimedClient } from '../../platform/db/client.ts';
-import type { Pool } from '../../platform/db/pool.ts';
-import { loggable } from '../../platform/logger.ts';
-import { withTimeout } from '../../platform/timeouts.ts';
-import { readAllProgress } from './progress.ts';
-
 /**
  * Tells requests that an import has changed, in two ways that do not replace each other:
  *
@@ -24,6 +14,15 @@ import { readAllProgress } from './progress.ts';
  * nothing is reported, and the watchers continue when it is back. Thousands of watchers of one import are told in
  * parts, and other requests are answered between two parts.
  */
+import { setImmediate } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { ImportResult } from '../../contract/import-types.ts';
+import { prepareSession, SERVER_KEEP_ALIVE, TimedClient } from '../../platform/db/client.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import { loggable } from '../../platform/logger.ts';
+import { withTimeout } from '../../platform/timeouts.ts';
+import { readAllProgress } from './progress.ts';
 
 /** The time between the beginnings of two readings. */
 const INTERVAL_MS = 250;

@@ -1,3 +1,10 @@
+/**
+ * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
+ *
+ * Guarantee: the message is signed with the secret of an organization into which the caller may import, so no caller
+ * can sign for another organization. If the import runs again before the message is composed, the message is dropped:
+ * the next end of the import has its own.
+ */
 import type { Request } from 'express';
 import { type Caller, requirePermission, selectedOrg } from '../../contract/permissions.ts';
 import { requireOrg } from '../../directory/organizations.ts';
@@ -10,13 +17,6 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
 import { isEnded } from '../entries/states.ts';
 import { readProgress } from './progress.ts';
-/**
- * The webhook of an import: the organization that signs it, and the message it sends when the import ends.
- *
- * Guarantee: the message is signed with the secret of an organization into which the caller may import, so no caller
- * can sign for another organization. If the import runs again before the message is composed, the message is dropped:
- * the next end of the import has its own.
- */
 
 /**
  * The URL with the organization that signs: the one that the request selects, else the caller's own.

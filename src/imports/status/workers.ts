@@ -1,7 +1,3 @@
-import type { ImportResult } from '../../contract/import-types.ts';
-import type { WORKER_ROLE_NAMES } from '../../platform/config.ts';
-import type { Db, Pool } from '../../platform/db/pool.ts';
-
 /**
  * The worker processes that run, with what each of them does, which they report themselves; and the roles
  * (WORKER_ROLES) that an import waits for while no live worker has them.
@@ -10,6 +6,9 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
  * database, so the clocks of the machines do not matter. The row of a worker that died stays, unlisted, until another
  * worker starts.
  */
+import type { ImportResult } from '../../contract/import-types.ts';
+import type { WORKER_ROLE_NAMES } from '../../platform/config.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
 
 /** A worker counts as live for five missed reports. */
 const LIVE_S = 10;

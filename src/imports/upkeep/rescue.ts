@@ -1,9 +1,3 @@
-import { type Pool, transaction } from '../../platform/db/pool.ts';
-import type { Ran } from '../../platform/telemetry.ts';
-import { publishEnd, RAN } from '../entries/outcome.ts';
-import { sweepAbandoned } from '../intake/accept.ts';
-import { IN_QUEUE, resetCursor } from '../run/dispatch.ts';
-
 /**
  * Restarts imports that have stopped making progress, ends imports past their deadline, and removes abandoned uploads.
  *
@@ -16,6 +10,11 @@ import { IN_QUEUE, resetCursor } from '../run/dispatch.ts';
  * then added under new ids, for another worker. If no worker takes jobs at all, that would fill the queue; so new ids
  * are used only while the queue is no deeper than the jobs that belong there plus those that one worker may hold.
  */
+import { type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Ran } from '../../platform/telemetry.ts';
+import { publishEnd, RAN } from '../entries/outcome.ts';
+import { sweepAbandoned } from '../intake/accept.ts';
+import { IN_QUEUE, resetCursor } from '../run/dispatch.ts';
 
 export interface RescueSettings {
   /** An import without progress for this long, in milliseconds, is dispatched again. */

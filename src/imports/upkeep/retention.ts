@@ -1,10 +1,3 @@
-import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
-import { appendEvent } from '../../platform/db/events.ts';
-import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { ERASED } from '../entries/item.ts';
-import { forgetFailures } from '../entries/outcome.ts';
-import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
-
 /**
  * Erases the user data that ended imports still hold, removes old imports, and erases peppers that nobody needs any
  * more.
@@ -19,6 +12,12 @@ import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
  * its readers at once, after its data was erased. Each transaction removes a bounded number of rows. On crash: the
  * next round continues at the cursor.
  */
+import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
+import { appendEvent } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { ERASED } from '../entries/item.ts';
+import { forgetFailures } from '../entries/outcome.ts';
+import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
 
 const BATCH = 2000;
 const SINGLES = 1000;

@@ -1,8 +1,3 @@
-import { pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, defineScheme, sameBytes } from '../scheme.ts';
-import { pbkdf2Work } from '../work.ts';
-import { roundsProblem } from './pbkdf2.ts';
-
 /**
  * ASP.NET Identity: the base64 text in its database; the first byte tells which of two formats it is.
  *
@@ -10,6 +5,10 @@ import { roundsProblem } from './pbkdf2.ts';
  * big-endian numbers of four bytes (pseudo-random function 0 to 2, rounds, length of the salt), the salt, the subkey.
  * See PasswordHasher.cs in https://github.com/dotnet/aspnetcore, which accepts no salt or subkey below 128 bits.
  */
+import { pbkdf2Sync } from 'node:crypto';
+import { decodeBase64, defineScheme, sameBytes } from '../scheme.ts';
+import { pbkdf2Work } from '../work.ts';
+import { roundsProblem } from './pbkdf2.ts';
 
 interface Parts {
   algorithm: string;

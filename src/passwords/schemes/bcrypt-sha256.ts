@@ -1,12 +1,11 @@
-import { createHmac, hash } from 'node:crypto';
-import { defineScheme } from '../scheme.ts';
-import { bcryptScheme } from './bcrypt.ts';
-
 /**
  * passlib's `$bcrypt-sha256$v=2,t=2b,r=12$salt$hash`: bcrypt of base64(HMAC-SHA-256(password, key: the salt as text)).
  * Version 1, `$bcrypt-sha256$2a,12$salt$hash`, is bcrypt of base64(SHA-256(password)).
  * passlib.readthedocs.io, passlib.hash.bcrypt_sha256.
  */
+import { createHmac, hash } from 'node:crypto';
+import { defineScheme } from '../scheme.ts';
+import { bcryptScheme } from './bcrypt.ts';
 
 const PREFIX = '$bcrypt-sha256$';
 const V1 = /^(2[aby]),(\d{1,2})$/;

@@ -1,10 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
-import bcryptjs from 'bcryptjs';
-import type { Logger } from 'pino';
-import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
-import { bcryptWork } from '../work.ts';
-
 /**
  * bcrypt: `$2b$`, two digits of cost, `$`, 22 characters of salt, 31 of hash.
  *
@@ -16,6 +9,12 @@ import { bcryptWork } from '../work.ts';
  * runs in the thread of its task, and the limits of `src/passwords/hasher.ts` hold: the package's other functions use libuv's
  * threads.
  */
+import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
+import bcryptjs from 'bcryptjs';
+import type { Logger } from 'pino';
+import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
+import { bcryptWork } from '../work.ts';
 
 const LENGTH = 60;
 const HASH_AT = 29;

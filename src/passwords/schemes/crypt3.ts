@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
-
 /** Shared parts of the crypt(3) family: its base64, and the rounds of md5-crypt and sha2-crypt. */
+import { hash } from 'node:crypto';
 
 /** The alphabet of crypt(3); a character's index is its value. */
 export const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -1,7 +1,3 @@
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
-import { desWork } from '../work.ts';
-import { ALPHABET } from './crypt3.ts';
-
 /**
  * The traditional crypt(3) of Unix: two characters of salt, 11 of hash. 25 DES encryptions of zeros, with the first 8
  * bytes of the password, seven bits of each, as the key. passlib.readthedocs.io, passlib.hash.des_crypt.
@@ -12,6 +8,9 @@ import { ALPHABET } from './crypt3.ts';
  * DES (FIPS 46-3) is computed here, with the salt of crypt(3), which swaps bits of the expansion E. Only for old
  * hashes: DES is broken as a cipher. Bits are numbered from 1, the most significant one first, as in the standard.
  */
+import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { desWork } from '../work.ts';
+import { ALPHABET } from './crypt3.ts';
 
 const TRADITIONAL_ROUNDS = 25;
 const MOST_ROUNDS = 2 ** 24 - 1;

@@ -1,6 +1,3 @@
-import { createHmac, hash } from 'node:crypto';
-import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-
 /**
  * One digest of salt and password in hexadecimal digits: `md5$salt$hash` and `sha1$salt$hash` of old Django versions.
  * The salt is the literal text and may be empty.
@@ -8,6 +5,8 @@ import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
  * werkzeug before 3.0 wrote the same form, but hashed with an HMAC whose key is the salt. The two cannot be told apart,
  * so a password is correct if it matches in either way.
  */
+import { createHmac, hash } from 'node:crypto';
+import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
 
 function digest(algorithm: string, length: number): Scheme {
   function parse(encoded: string): { salt: string; digest: Buffer } | string {

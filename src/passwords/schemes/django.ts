@@ -1,3 +1,11 @@
+/**
+ * Django's column `password`: the name of a hasher, `$`, and that hasher's output. Salts are literal text.
+ * docs.djangoproject.com, "Password management in Django"; django.contrib.auth.hashers.
+ *
+ * `pbkdf2_sha256$rounds$salt$hash` and `pbkdf2_sha1$…` in base64, `scrypt$N$salt$r$p$hash` in base64,
+ * `argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` (of the password's SHA-256 in hexadecimal digits);
+ * `md5$salt$hash` and `sha1$salt$hash`, one digest of salt and password in hexadecimal digits, are in django-digest.ts.
+ */
 import { hash, pbkdf2Sync } from 'node:crypto';
 import { decodeBase64, defineScheme, type Scheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
 import { pbkdf2Work, scryptWork } from '../work.ts';
@@ -7,15 +15,6 @@ import { djangoDigestSchemes } from './django-digest.ts';
 import { roundsProblem } from './pbkdf2.ts';
 import { deriveScrypt, scryptCostOfN } from './scrypt.ts';
 import { wrappedScheme } from './wrapped.ts';
-
-/**
- * Django's column `password`: the name of a hasher, `$`, and that hasher's output. Salts are literal text.
- * docs.djangoproject.com, "Password management in Django"; django.contrib.auth.hashers.
- *
- * `pbkdf2_sha256$rounds$salt$hash` and `pbkdf2_sha1$…` in base64, `scrypt$N$salt$r$p$hash` in base64,
- * `argon2$argon2id$…`, `bcrypt$$2b$…`, `bcrypt_sha256$$2b$…` (of the password's SHA-256 in hexadecimal digits);
- * `md5$salt$hash` and `sha1$salt$hash`, one digest of salt and password in hexadecimal digits, are in django-digest.ts.
- */
 
 interface Salted {
   salt: Buffer;

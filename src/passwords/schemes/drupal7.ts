@@ -1,8 +1,7 @@
+/** Drupal 7: `$S$`, one character of log2 rounds, 8 of salt, and the first 43 of the hash's 86 characters. */
 import { defineScheme, sameText } from '../scheme.ts';
 import { digestWork } from '../work.ts';
 import { parsePortable, portableHash } from './phpass.ts';
-
-/** Drupal 7: `$S$`, one character of log2 rounds, 8 of salt, and the first 43 of the hash's 86 characters. */
 
 const KEPT = 43;
 

@@ -1,8 +1,3 @@
-import { createCipheriv } from 'node:crypto';
-import { decodeBase64, defineScheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
-import { scryptWork } from '../work.ts';
-import { deriveScrypt, type ScryptCost, scryptCostProblem } from './scrypt.ts';
-
 /**
  * Firebase's modified scrypt as GoTrue writes it: `$fbscrypt$v=1,n=14,r=8,p=1,ss=separator,sk=signer key$salt$hash`,
  * base64.
@@ -11,6 +6,10 @@ import { deriveScrypt, type ScryptCost, scryptCostProblem } from './scrypt.ts';
  * is Firebase's mem_cost, log2 of scrypt's N; `r` is its rounds. The signer key makes it longer than any other hash.
  * github.com/firebase/scrypt; github.com/supabase/auth, internal/crypto/password.go.
  */
+import { createCipheriv } from 'node:crypto';
+import { decodeBase64, defineScheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
+import { scryptWork } from '../work.ts';
+import { deriveScrypt, type ScryptCost, scryptCostProblem } from './scrypt.ts';
 
 const PREFIX = '$fbscrypt$';
 const KEY_BYTES = 32;

@@ -1,7 +1,3 @@
-import { hash } from 'node:crypto';
-import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-import { IS_LM, isLm } from './plain-digest.ts';
-
 /**
  * `hash:salt`, a digest in hexadecimal digits and a salt as text, as many programs write or keep it. The text does not
  * tell how they combine, so a password is correct if it matches in any of these ways, d being the digest:
@@ -10,6 +6,9 @@ import { IS_LM, isLm } from './plain-digest.ts';
  * Casdoor. d(hex(d(salt)) hex(d(password))): IP.Board, MyBB. These are the modes 11, 21, 2611, 2811 of
  * hashcat.net/wiki/doku.php?id=example_hashes; github.com/casdoor/casdoor/tree/master/cred.
  */
+import { hash } from 'node:crypto';
+import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { IS_LM, isLm } from './plain-digest.ts';
 
 const LONGEST_SALT = 70;
 

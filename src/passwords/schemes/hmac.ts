@@ -1,7 +1,6 @@
+/** An HMAC (RFC 2104) of the password: `$hmac-sha256$key$hash`. Key and hash are standard base64, padded or not. */
 import { createHmac } from 'node:crypto';
 import { DIGESTS, decodeBase64, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-
-/** An HMAC (RFC 2104) of the password: `$hmac-sha256$key$hash`. Key and hash are standard base64, padded or not. */
 
 function parse(body: string, length: number): { key: Buffer; digest: Buffer } | string {
   const [keyText, digestText, ...more] = body.split('$');

@@ -1,15 +1,3 @@
-import { hash, pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, decodeHex, defineScheme, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
-import { pbkdf2Work } from '../work.ts';
-import { argon2Schemes } from './argon2.ts';
-import { bcryptScheme } from './bcrypt.ts';
-import { desSchemes } from './des-crypt.ts';
-import { md5CryptScheme } from './md5-crypt.ts';
-import { pbkdf2Schemes, roundsProblem } from './pbkdf2.ts';
-import { sha1CryptScheme } from './sha1-crypt.ts';
-import { sha2CryptSchemes } from './sha2-crypt.ts';
-import { yescryptScheme } from './yescrypt.ts';
-
 /**
  * LDAP passwords: a scheme in braces, in any case, followed by the hash.
  *
@@ -26,6 +14,17 @@ import { yescryptScheme } from './yescrypt.ts';
  * AbstractPBKDF2PasswordStorageScheme.java. Atlassian: `{PKCS5S2}base64` of 16 bytes of salt and 32 of digest, SHA-1
  * with 10,000 rounds. passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
  */
+import { hash, pbkdf2Sync } from 'node:crypto';
+import { decodeBase64, decodeHex, defineScheme, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { pbkdf2Work } from '../work.ts';
+import { argon2Schemes } from './argon2.ts';
+import { bcryptScheme } from './bcrypt.ts';
+import { desSchemes } from './des-crypt.ts';
+import { md5CryptScheme } from './md5-crypt.ts';
+import { pbkdf2Schemes, roundsProblem } from './pbkdf2.ts';
+import { sha1CryptScheme } from './sha1-crypt.ts';
+import { sha2CryptSchemes } from './sha2-crypt.ts';
+import { yescryptScheme } from './yescrypt.ts';
 
 const [SALT_BYTES, BYTES, ROUNDS] = [16, 48, 10_000];
 

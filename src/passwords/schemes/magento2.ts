@@ -1,14 +1,13 @@
-import { hash } from 'node:crypto';
-import { decodeHex, defineScheme, sameBytes } from '../scheme.ts';
-import { argon2Work } from '../work.ts';
-import { type Argon2Cost, argon2CostProblem, deriveArgon2 } from './argon2.ts';
-
 /**
  * Magento 2: `hash:salt:version` in hexadecimal digits. Version 0 is MD5, 1 SHA-256 of salt and password; 2 is argon2id
  * of libsodium's interactive cost; `3_bytes_passes_memory` is argon2id with its own. A hash that was upgraded lists
  * several versions, `1:3_32_2_67108864`: each hashes the result of the one before.
  * github.com/magento/magento2, lib/internal/Magento/Framework/Encryption/Encryptor.php
  */
+import { hash } from 'node:crypto';
+import { decodeHex, defineScheme, sameBytes } from '../scheme.ts';
+import { argon2Work } from '../work.ts';
+import { type Argon2Cost, argon2CostProblem, deriveArgon2 } from './argon2.ts';
 
 const FORM = /^((?:[0-9a-f]{2}){16,64}):([0-9A-Za-z]{8,64})((?::\d+(?:_\d+_\d+_\d+)?){1,4})$/i;
 const DIGESTS: Readonly<Record<string, string>> = { 0: 'md5', 1: 'sha256' };

@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
-import { defineScheme, type Scheme, sameText } from '../scheme.ts';
-import { encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
-
 /**
  * md5-crypt, Poul-Henning Kamp's crypt(3) from FreeBSD 2: `$1$salt$hash`, 1000 rounds, a salt of up to 8 bytes.
  * `$apr1$` of Apache's htpasswd is the same with another identifier (httpd.apache.org, "Password Formats").
  */
+import { hash } from 'node:crypto';
+import { defineScheme, type Scheme, sameText } from '../scheme.ts';
+import { encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
 
 const LONGEST_SALT = 8;
 const FORM = /^[./0-9A-Za-z]{21}[./01]$/;

@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto';
-import { decodeBase64, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-
 /**
  * One MD5 of salt and password: in `$md5salted-prefix$salt$hash` the salt precedes the password, in `-suffix` it
  * follows.
  *
  * The salt is the literal text between the `$` signs; the hash is standard base64.
  */
+import { hash } from 'node:crypto';
+import { decodeBase64, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
 
 const DIGEST_BYTES = 16;
 

@@ -1,3 +1,9 @@
+/**
+ * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1. The PHC string format
+ * writes `i=rounds,l=length` in place of the rounds, as in Discourse.
+ *
+ * Salt and hash are base64, standard or with `.` for `+`, padded or not. The length of the hash is the key length.
+ */
 import { pbkdf2Sync } from 'node:crypto';
 import {
   decodeBase64,
@@ -9,13 +15,6 @@ import {
   wholeNumber,
 } from '../scheme.ts';
 import { pbkdf2Work } from '../work.ts';
-
-/**
- * PBKDF2 (RFC 8018) as passlib writes it: `$pbkdf2-sha256$rounds$salt$hash`; `$pbkdf2$` is SHA-1. The PHC string format
- * writes `i=rounds,l=length` in place of the rounds, as in Discourse.
- *
- * Salt and hash are base64, standard or with `.` for `+`, padded or not. The length of the hash is the key length.
- */
 
 const MOST_ROUNDS = 10_000_000;
 

@@ -1,15 +1,14 @@
-import { hash } from 'node:crypto';
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
-import { digestWork } from '../work.ts';
-import { ALPHABET, type Digest, encodeCrypt64 } from './crypt3.ts';
-import { MOST_READINGS, wordpressReadings, wordpressSeesAll } from './wordpress.ts';
-
 /**
  * phpass "portable" hashes of WordPress (`$P$`) and phpBB 3 (`$H$`): one character of log2 rounds, 8 of salt, 22 of
  * hash.
  *
  * Drupal 7 uses the same algorithm with SHA-512; drupal7.ts imports it from here.
  */
+import { hash } from 'node:crypto';
+import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { digestWork } from '../work.ts';
+import { ALPHABET, type Digest, encodeCrypt64 } from './crypt3.ts';
+import { MOST_READINGS, wordpressReadings, wordpressSeesAll } from './wordpress.ts';
 
 const SALT_AT = 4;
 const HASH_AT = 12;

@@ -1,10 +1,9 @@
-import { hash } from 'node:crypto';
-import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-
 /**
  * A bare digest of the password in hexadecimal digits of either case: MD5 (32), SHA-1 (40), SHA-256 (64) or SHA-512
  * (128). It has no identifier and is recognized by its length. RFC 1321, FIPS 180-4.
  */
+import { hash } from 'node:crypto';
+import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
 
 /** The LM hash of seven characters that are missing, as in every password of up to seven characters. */
 const LM_HALF = 'aad3b435b51404ee';

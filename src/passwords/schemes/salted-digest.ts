@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
-import { DIGESTS, decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
-import { digestWork } from '../work.ts';
-
 /**
  * One digest of salt and password, as many systems export it: in `$salted-sha256-prefix$salt$hash` the salt precedes
  * the password, in `-suffix` it follows. With `r=N$` before the salt, the digest is digested N-1 more times.
  *
  * Salt and hash are standard base64, padded or not; the salt may be empty. md5-salted.ts handles another form for MD5.
  */
+import { hash } from 'node:crypto';
+import { DIGESTS, decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
 
 const MOST_ROUNDS = 1_000_000;
 

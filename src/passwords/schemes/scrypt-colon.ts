@@ -1,13 +1,12 @@
-import { defineScheme, type Scheme, sameBytes } from '../scheme.ts';
-import { scryptWork } from '../work.ts';
-import { deriveScrypt } from './scrypt.ts';
-
 /**
  * scrypt as better-auth and Lucia write it: `salt:key` in hexadecimal digits, N 16384, p 1, a key of 64 bytes. The salt
  * is used as text; the password is in Unicode's form NFKC. r is 16, or 8 in Lucia 1, whose salts have 16 letters and
  * digits. Lucia 2 writes `s2:salt:key`, with r 16.
  * github.com/better-auth/utils, src/password.ts; github.com/lucia-auth/lucia/tree/v3, packages/lucia/src/crypto.ts
  */
+import { defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { scryptWork } from '../work.ts';
+import { deriveScrypt } from './scrypt.ts';
 
 /** @param claim how such a hash begins @param form of the whole hash, with its salt and key */
 function scryptColon(name: string, claim: RegExp, form: RegExp, r: number): Scheme {

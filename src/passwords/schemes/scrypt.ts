@@ -1,8 +1,7 @@
+/** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`; salt and hash are base64. */
 import { scryptSync } from 'node:crypto';
 import { decodeBase64, defineScheme, numberProblem, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
 import { scryptWork } from '../work.ts';
-
-/** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`; salt and hash are base64. */
 
 const PREFIX = '$scrypt$';
 const MIB = 2 ** 20;

@@ -1,12 +1,11 @@
-import { createHmac, hash } from 'node:crypto';
-import { defineScheme, numberProblem, sameText, wholeNumber } from '../scheme.ts';
-import { digestWork } from '../work.ts';
-import { encodeCrypt64 } from './crypt3.ts';
-
 /**
  * sha1-crypt of NetBSD: `$sha1$rounds$salt$hash`. HMAC-SHA-1 with the password as its key, first of
  * `salt$sha1$rounds`, then of its own result. passlib.readthedocs.io, passlib.hash.sha1_crypt.
  */
+import { createHmac, hash } from 'node:crypto';
+import { defineScheme, numberProblem, sameText, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
+import { encodeCrypt64 } from './crypt3.ts';
 
 const PREFIX = '$sha1$';
 const MOST_ROUNDS = 1_000_000;

@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto';
-import { defineScheme, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
-import { digestWork } from '../work.ts';
-import { type Digest, encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
-
 /**
  * sha2-crypt, `$5$` and `$6$`, after Drepper, "Unix crypt using SHA-256 and SHA-512" version 0.6; the step numbers
  * below are that document's. `$6$rounds=N$salt$hash`; the default is 5000 rounds.
  */
+import { hash } from 'node:crypto';
+import { defineScheme, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
+import { type Digest, encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
 
 const DEFAULT_ROUNDS = 5000;
 const LONGEST_SALT = 16;

@@ -1,10 +1,3 @@
-import { hash, pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, decodeHex, defineScheme, type Scheme, SHORTEST_DIGEST, sameBytes } from '../scheme.ts';
-import { digestWork, pbkdf2Work, scryptWork } from '../work.ts';
-import { argon2Schemes } from './argon2.ts';
-import { ldapSchemes } from './ldap.ts';
-import { deriveScrypt, scryptCostProblem } from './scrypt.ts';
-
 /**
  * Spring Security's DelegatingPasswordEncoder: the id of an encoder in braces, then its output. `{bcrypt}` and
  * `{argon2}` are in ldap.ts, since LDAP directories write the same. Costs that the text does not contain are
@@ -12,6 +5,12 @@ import { deriveScrypt, scryptCostProblem } from './scrypt.ts';
  * docs.spring.io/spring-security/reference/features/authentication/password-storage.html;
  * github.com/spring-projects/spring-security, crypto/src/main/java/org/springframework/security/crypto
  */
+import { hash, pbkdf2Sync } from 'node:crypto';
+import { decodeBase64, decodeHex, defineScheme, type Scheme, SHORTEST_DIGEST, sameBytes } from '../scheme.ts';
+import { digestWork, pbkdf2Work, scryptWork } from '../work.ts';
+import { argon2Schemes } from './argon2.ts';
+import { ldapSchemes } from './ldap.ts';
+import { deriveScrypt, scryptCostProblem } from './scrypt.ts';
 
 interface Salted {
   salt: Buffer;

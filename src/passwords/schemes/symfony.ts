@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
-import { decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
-import { digestWork } from '../work.ts';
-
 /**
  * Symfony's MessageDigestPasswordHasher, in the form in which Clerk writes it: `sha512_symfony$rounds$salt$hash`, the
  * hash in base64. Salted is `password{salt}`, or the password alone; each further round hashes the previous digest and
  * the salted password. github.com/symfony/password-hasher, Hasher/MessageDigestPasswordHasher.php;
  * clerk.com/docs/reference/backend/user/create-user (`sha512_symfony`)
  */
+import { hash } from 'node:crypto';
+import { decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { digestWork } from '../work.ts';
 
 const MOST_ROUNDS = 500_000;
 

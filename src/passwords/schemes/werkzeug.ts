@@ -1,14 +1,13 @@
-import { pbkdf2Sync } from 'node:crypto';
-import { decodeHex, defineScheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
-import { pbkdf2Work, scryptWork } from '../work.ts';
-import { roundsProblem } from './pbkdf2.ts';
-import { deriveScrypt, type ScryptCost, scryptCostOfN } from './scrypt.ts';
-
 /**
  * werkzeug, Flask's hashing: `scrypt:N:r:p$salt$hash` and `pbkdf2:digest:rounds$salt$hash`. The salt is the literal
  * text, the hash is hexadecimal. Every version since 0.9 has written the rounds into the hash; without them the number
  * is unknown, because the default has changed five times. werkzeug.palletsprojects.com, werkzeug.security.
  */
+import { pbkdf2Sync } from 'node:crypto';
+import { decodeHex, defineScheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
+import { pbkdf2Work, scryptWork } from '../work.ts';
+import { roundsProblem } from './pbkdf2.ts';
+import { deriveScrypt, type ScryptCost, scryptCostOfN } from './scrypt.ts';
 
 const DIGESTS = ['sha1', 'sha224', 'sha256', 'sha384', 'sha512'];
 

@@ -1,7 +1,3 @@
-import { createHmac } from 'node:crypto';
-import { bcryptScheme } from './bcrypt.ts';
-import { wrappedScheme } from './wrapped.ts';
-
 /**
  * WordPress 6.8 and newer: `$wp$2y$10$…` is bcrypt of base64(HMAC-SHA-384(password, key `wp-sha384`)).
  *
@@ -9,6 +5,9 @@ import { wrappedScheme } from './wrapped.ts';
  * backslashes that it adds before quotes and backslashes in browser input. So these variants of a password are tried
  * too, also for the older `$P$` hashes. See wp_hash_password() and wp_magic_quotes() in WordPress 6.8.
  */
+import { createHmac } from 'node:crypto';
+import { bcryptScheme } from './bcrypt.ts';
+import { wrappedScheme } from './wrapped.ts';
 
 /** The characters that PHP's trim() removes. */
 const BLANKS = ' \t\n\r\0\x0B';

@@ -1,6 +1,5 @@
-import { defineScheme, type Scheme } from '../scheme.ts';
-
 /** A prefix and a hash of another scheme, made from the password itself or from a value derived from it. */
+import { defineScheme, type Scheme } from '../scheme.ts';
 
 /**
  * The inner hash decides whether it is accepted and whether it matches.

@@ -1,8 +1,3 @@
-import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
-import { yescryptWork } from '../work.ts';
-import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
-
 /**
  * yescrypt, crypt(3)'s default in Debian, Fedora and Ubuntu: `$y$j9T$salt$hash`. The three characters are the flavor, N
  * and r. Other parameters (p, t, a ROM) and flavors, which no crypt(3) writes, are rejected. www.openwall.com/yescrypt;
@@ -13,6 +8,10 @@ import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
  * change while they are used: 2 lanes, 4 gathers, 6 rounds, S-boxes of 2^8 entries. Salsa20 follows RFC 7914, section
  * 3, on words that yescrypt keeps in another order.
  */
+import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
+import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { yescryptWork } from '../work.ts';
+import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
 
 const PREFIX = '$y$';
 const LARGEST = 256 * 2 ** 20;

@@ -1,7 +1,3 @@
-import type { Duplex } from 'node:stream';
-import pg from 'pg';
-import { noteStatement } from '../telemetry.ts';
-
 /**
  * One connection to PostgreSQL: its session settings, its time limits, and a client that never waits forever.
  *
@@ -18,6 +14,9 @@ import { noteStatement } from '../telemetry.ts';
  * DATABASE_URL or PGOPTIONS overrides ours, except for what our code assumes (ASSUMED), which nothing overrides.
  * On crash: the server ends statements and transactions in progress by its own limits.
  */
+import type { Duplex } from 'node:stream';
+import pg from 'pg';
+import { noteStatement } from '../telemetry.ts';
 
 /** The default for one statement. */
 export const STATEMENT_MS = 30_000;

@@ -1,7 +1,3 @@
-import { type RequestContext, requestContext } from '../request-context.ts';
-import { countWithin } from './counts.ts';
-import type { Db } from './pool.ts';
-
 /**
  * The history of changes, and the audit events that operators search (`src/directory/` has the search).
  *
@@ -13,6 +9,9 @@ import type { Db } from './pool.ts';
  * Guarantee: no event holds a password, code, token, secret or hash.
  * On crash: an event exists exactly if its transaction was committed.
  */
+import { type RequestContext, requestContext } from '../request-context.ts';
+import { countWithin } from './counts.ts';
+import type { Db } from './pool.ts';
 
 /** The actor of work that no caller started. */
 export const SYSTEM = 'system';

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 /**
  * How to react to an error of PostgreSQL (PostgreSQL, Appendix A, "PostgreSQL Error Codes"), and the retry while it is
  * unavailable: a restart takes seconds, a failover up to a minute.
  *
  * The decision is a table of codes rather than a match on messages, so that you can read here what is retried.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * States that mean the store, not the statement: it is away, starts, stops or has no resources left (08, 53, 57, 58), it

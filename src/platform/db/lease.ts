@@ -1,5 +1,3 @@
-import type { Db } from './pool.ts';
-
 /**
  * What one process holds until a time: a duty of all processes, or a row that it works on.
  *
@@ -7,6 +5,7 @@ import type { Db } from './pool.ts';
  * Each duty must tolerate two holders for a moment: its lease only saves work. Statements about a row that is held name
  * what the claim found, so that a late holder changes nothing.
  */
+import type { Db } from './pool.ts';
 
 /** Takes or renews the lease. Returns whether `holder` has it for the next `ttlMs` milliseconds. */
 export async function holdLease(db: Db, name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -1,3 +1,15 @@
+/**
+ * Pools of connections to PostgreSQL, and transactions.
+ *
+ * Several pools of several processes share the connections that PostgreSQL allows, 100 by default. Together they may
+ * want more than that. `pg` fails a query when the server refuses its new connection, even if another connection
+ * becomes free a millisecond later; and a pool that is used every few seconds never closes a connection, however many
+ * others wait. So our pools wait while the server has no connection left, and then leave their own to others.
+ *
+ * Guarantee: nothing waits for the database forever (client.ts): no statement, no lock, no connection. If a frozen
+ * process leaves a transaction open, the server ends its connection, so that a frozen worker cannot hold locks for
+ * long.
+ */
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import {
@@ -12,19 +24,6 @@ import {
   type TimedOptions,
 } from './client.ts';
 import { sqlState } from './faults.ts';
-
-/**
- * Pools of connections to PostgreSQL, and transactions.
- *
- * Several pools of several processes share the connections that PostgreSQL allows, 100 by default. Together they may
- * want more than that. `pg` fails a query when the server refuses its new connection, even if another connection
- * becomes free a millisecond later; and a pool that is used every few seconds never closes a connection, however many
- * others wait. So our pools wait while the server has no connection left, and then leave their own to others.
- *
- * Guarantee: nothing waits for the database forever (client.ts): no statement, no lock, no connection. If a frozen
- * process leaves a transaction open, the server ends its connection, so that a frozen worker cannot hold locks for
- * long.
- */
 
 export type Pool = pg.Pool;
 /** Anything that runs a query: a pool, or the one connection of a transaction. */

@@ -1,14 +1,13 @@
+/**
+ * The whole schema as text, read from the catalog of a migrated database, so that a review shows the effect of a
+ * migration. `npm run schema` writes it to `schema.sql` in this folder; a test compares the two.
+ */
 import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from './embedded/embedded.ts';
 import { migrate } from './migrate.ts';
 import { type Db, openPool } from './pool.ts';
-
-/**
- * The whole schema as text, read from the catalog of a migrated database, so that a review shows the effect of a
- * migration. `npm run schema` writes it to `schema.sql` in this folder; a test compares the two.
- */
 
 const TYPES = `
   select format(e'create type %I as enum (%s);', t.typname, string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder))

@@ -1,7 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../errors.ts';
-import { type Db, openPool, type Pool, transaction } from './pool.ts';
-
 /**
  * Reads from a replica (DATABASE_REPLICA_URL) that are never older than their request.
  *
@@ -12,6 +8,9 @@ import { type Db, openPool, type Pool, transaction } from './pool.ts';
  *
  * Guarantee: while the replica is away, behind, or unable to answer, the primary answers.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../errors.ts';
+import { type Db, openPool, type Pool, transaction } from './pool.ts';
 
 export interface Reads {
   /** @param read only reads; it may run a second time, on the primary, and does so if it opens a transaction */

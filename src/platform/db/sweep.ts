@@ -1,11 +1,10 @@
-import type { Db } from './pool.ts';
-
 /**
  * Removes rows that are past their time.
  *
  * Guarantee: one statement removes at most SWEEP_ROWS rows, finds them by an index, and waits for nobody: it leaves
  * rows that another transaction has locked to the next round. So any number of processes may sweep at once.
  */
+import type { Db } from './pool.ts';
 
 /** The most rows of a table that one statement removes, and so the number of which there may be more. */
 export const SWEEP_ROWS = 1000;

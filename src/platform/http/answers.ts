@@ -1,8 +1,7 @@
+/** Answers of many results: the pages of a search, and text of any size. */
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-
-/** Answers of many results: the pages of a search, and text of any size. */
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;

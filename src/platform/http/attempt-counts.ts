@@ -1,8 +1,3 @@
-import { type IncrementResponse, MemoryStore, type Options, type Store } from 'express-rate-limit';
-import { addAttempt } from '../db/counts.ts';
-import type { Db } from '../db/pool.ts';
-import { withTimeout } from '../timeouts.ts';
-
 /**
  * How many attempts each address has made within a minute, counted for all API processes together: the store of
  * RATE_LIMIT_LOGINS.
@@ -12,6 +7,10 @@ import { withTimeout } from '../timeouts.ts';
  * within ANSWER_MS, the process counts alone. Addresses are stored as hashes, for little longer than their window.
  * On crash: the counts remain; after a crash of the database they start at 0, as the table is not in its log.
  */
+import { type IncrementResponse, MemoryStore, type Options, type Store } from 'express-rate-limit';
+import { addAttempt } from '../db/counts.ts';
+import type { Db } from '../db/pool.ts';
+import { withTimeout } from '../timeouts.ts';
 
 const ANSWER_MS = 1000;
 /** Addresses that are over the limit, remembered by this process. */

@@ -1,11 +1,3 @@
-import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import type { Logger } from 'pino';
-import { isStoreFault } from '../db/faults.ts';
-import { ApiError } from '../errors.ts';
-import { loggable } from '../logger.ts';
-import { allowedMethods, methodsOfConcrete } from './methods.ts';
-import { CutRequest, pathOf, requestIdOf } from './requests.ts';
-
 /**
  * The one place where an error becomes a response.
  *
@@ -14,6 +6,13 @@ import { CutRequest, pathOf, requestIdOf } from './requests.ts';
  * contents are never logged: a PostgreSQL error's `detail` can contain them. A store that is unavailable fails every
  * request: the log names it once in some seconds (src/platform/logger.ts), and the access log has each request.
  */
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import { isStoreFault } from '../db/faults.ts';
+import { ApiError } from '../errors.ts';
+import { loggable } from '../logger.ts';
+import { allowedMethods, methodsOfConcrete } from './methods.ts';
+import { CutRequest, pathOf, requestIdOf } from './requests.ts';
 
 /** Renders every error; mount it last. */
 export function renderErrors(logger: Logger): ErrorRequestHandler {

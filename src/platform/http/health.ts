@@ -1,16 +1,15 @@
-import { type Response, Router } from 'express';
-import type { Logger } from 'pino';
-import { sqlState } from '../db/faults.ts';
-import { errorBody, STATUS, StartError } from '../errors.ts';
-import { type Condition, type Failure, openCondition } from '../lifecycle.ts';
-import { withTimeout } from '../timeouts.ts';
-
 /**
  * `/healthz`: this process responds. `/readyz`: it is ready to work; if not, which parts fail, and since when.
  *
  * Guarantee: a response within little more than twice ANSWER_MS. It contains names and times only: no error, address or
  * statement. The reason of a failure is logged once, when the part starts to fail.
  */
+import { type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { sqlState } from '../db/faults.ts';
+import { errorBody, STATUS, StartError } from '../errors.ts';
+import { type Condition, type Failure, openCondition } from '../lifecycle.ts';
+import { withTimeout } from '../timeouts.ts';
 
 const ANSWER_MS = 2000;
 

@@ -1,13 +1,3 @@
-import type { IncomingMessage, Server } from 'node:http';
-import { type Request, type RequestHandler, type Response, Router } from 'express';
-import { rateLimit, type Store } from 'express-rate-limit';
-import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import type { Db } from '../db/pool.ts';
-import { ApiError } from '../errors.ts';
-import { sharedCounts } from './attempt-counts.ts';
-import { pathOf } from './requests.ts';
-
 /**
  * Limits of what one address and one request may take: requests per second, password and code attempts per minute, and
  * the slowest rate at which a body may arrive.
@@ -17,6 +7,15 @@ import { pathOf } from './requests.ts';
  * processes together (attempt-counts.ts). Requests are counted in memory, per process: the limit protects a process
  * from overload, and a write for every request would cost more than most requests.
  */
+import type { IncomingMessage, Server } from 'node:http';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { rateLimit, type Store } from 'express-rate-limit';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Db } from '../db/pool.ts';
+import { ApiError } from '../errors.ts';
+import { sharedCounts } from './attempt-counts.ts';
+import { pathOf } from './requests.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

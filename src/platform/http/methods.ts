@@ -1,6 +1,3 @@
-import type { RequestHandler } from 'express';
-import { pathOf } from './requests.ts';
-
 /**
  * The methods that a path supports and the pattern of its route, read from the mounted routes, so that there is no
  * second list to maintain.
@@ -8,6 +5,8 @@ import { pathOf } from './requests.ts';
  * A path with a route of its own, such as `/v2beta/users/human`, has the methods of that route only, although it also
  * matches `/v2beta/users/:userId`: so says OpenAPI of concrete and templated paths. Routers must be mounted at `/`.
  */
+import type { RequestHandler } from 'express';
+import { pathOf } from './requests.ts';
 
 /** A router as Express stores it: layers that are a route, another router or plain middleware. */
 interface Routed {

@@ -1,3 +1,11 @@
+/**
+ * `GET /metrics` in the text format of Prometheus: metrics of the process and of its requests, and the measures that
+ * the caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
+ *
+ * Guarantee: a measure that fails or takes over 2 seconds is omitted from the response and counted in
+ * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds. Labels of requests come from
+ * mounted routes, never from a raw path.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
@@ -10,15 +18,6 @@ import { routePattern } from './methods.ts';
 import { responseHeaders } from './origins.ts';
 import { pathOf, requestId, wasCut } from './requests.ts';
 import { type Listening, listen } from './server.ts';
-
-/**
- * `GET /metrics` in the text format of Prometheus: metrics of the process and of its requests, and the measures that
- * the caller adds. It needs no token, like `/healthz`, unless METRICS_TOKEN is set.
- *
- * Guarantee: a measure that fails or takes over 2 seconds is omitted from the response and counted in
- * `muster_metrics_failed_reads_total`. A measure is read at most once in 5 seconds. Labels of requests come from
- * mounted routes, never from a raw path.
- */
 
 const FRESH_MS = 5_000;
 const READ_MS = 2_000;

@@ -1,12 +1,11 @@
-import type { Request, RequestHandler, Response } from 'express';
-import { ApiError } from '../errors.ts';
-import { allowedMethods } from './methods.ts';
-import { pathOf } from './requests.ts';
-
 /**
  * What other web pages may do with the service: cross-origin requests (Fetch standard), forms that another site sends
  * on behalf of its visitors, and the headers that tell browsers the limits of every response.
  */
+import type { Request, RequestHandler, Response } from 'express';
+import { ApiError } from '../errors.ts';
+import { allowedMethods } from './methods.ts';
+import { pathOf } from './requests.ts';
 
 /** Paths of programs. Pages for people, health and metrics have no cross-origin callers. */
 const SHARED = /^\/(?:admin|auth|management|v2beta|oauth|oidc|\.well-known)\//i;

@@ -1,8 +1,3 @@
-import { lookup as systemLookup } from 'node:dns';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
-
 /**
  * One request to an address that somebody configured: a webhook, a password source, a gateway.
  *
@@ -12,6 +7,10 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
  * The check applies to the address that the connection uses: a name is resolved once for each attempt, so that a second
  * DNS answer cannot lead elsewhere. No IPv4 address embedded in an IPv6 address passes.
  */
+import { lookup as systemLookup } from 'node:dns';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** IPv4 ranges that are not public (IANA special-purpose address registry), multicast and reserved. */
 const PRIVATE_V4 = [

@@ -1,6 +1,3 @@
-import type { Request, RequestHandler } from 'express';
-import type { Logger } from 'pino';
-
 /**
  * Which proxies may say where a request comes from (TRUST_PROXY), and whether what arrives fits that setting.
  *
@@ -8,6 +5,8 @@ import type { Logger } from 'pino';
  * right only if every request passes exactly so many proxies; what contradicts it is told in the log and by `muster
  * doctor`.
  */
+import type { Request, RequestHandler } from 'express';
+import type { Logger } from 'pino';
 
 /** How many proxies are in front of the API, or the networks that they are in, as Express takes both. */
 export type TrustProxy = number | string[];

@@ -1,13 +1,3 @@
-import type { Request, RequestHandler, Response } from 'express';
-import express from 'express';
-import type { z } from 'zod';
-import { ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
-import { idProblem } from '../fields.ts';
-import { holdsMoreValues, textNestsDeeper } from '../text/json-stream.ts';
-import { camelCase, fieldPath, LONGEST_KEY } from '../text/names.ts';
-import { wrongMediaType } from './errors.ts';
-import { openSlots } from './slots.ts';
-
 /**
  * Reads the JSON body of one request, and converts it to the value of a schema.
  *
@@ -17,6 +7,15 @@ import { openSlots } from './slots.ts';
  * Nothing is read before a handler asks for it. So authentication and roles are checked first, and a route can read its
  * stream itself. Only imports may be compressed (src/imports/entries/).
  */
+import type { Request, RequestHandler, Response } from 'express';
+import express from 'express';
+import type { z } from 'zod';
+import { ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
+import { idProblem } from '../fields.ts';
+import { holdsMoreValues, textNestsDeeper } from '../text/json-stream.ts';
+import { camelCase, fieldPath, LONGEST_KEY } from '../text/names.ts';
+import { wrongMediaType } from './errors.ts';
+import { openSlots } from './slots.ts';
 
 export interface BodyLimits {
   bytes: number;

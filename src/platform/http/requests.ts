@@ -1,10 +1,3 @@
-import type { ServerResponse } from 'node:http';
-import type { Request, RequestHandler, Response } from 'express';
-import type { Logger } from 'pino';
-import { newId } from '../ids.ts';
-import { inRequestContext, type RequestContext, USER_AGENT_CHARS } from '../request-context.ts';
-import { plainAddress } from '../text/names.ts';
-
 /**
  * Every request has an id, a context and a line in the log.
  *
@@ -16,6 +9,12 @@ import { plainAddress } from '../text/names.ts';
  * Headers, bodies and query strings are never logged, as they can contain tokens, passwords, codes and names that
  * somebody typed.
  */
+import type { ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+import { newId } from '../ids.ts';
+import { inRequestContext, type RequestContext, USER_AGENT_CHARS } from '../request-context.ts';
+import { plainAddress } from '../text/names.ts';
 
 const SANE = /^[A-Za-z0-9._:/+=-]{1,128}$/;
 

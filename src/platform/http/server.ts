@@ -1,3 +1,13 @@
+/**
+ * The listening socket, its timeouts, and the answers to what Node's HTTP server would refuse with an empty response:
+ * requests that are not HTTP, too large headers, contradicting lengths, a missing `Host`, an unknown `Expect`,
+ * `CONNECT`, and a head or body that does not arrive in time.
+ *
+ * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
+ * hardly arrives (limits.ts); a client that waits for the service is not. `stop` ends event streams, lets other requests in
+ * progress finish within its grace period, then answers 503 to the rest and closes connections. A refusal has the error body and an `x-request-id`, like every
+ * other response. Nothing is written into a response that has begun: then the connection is closed.
+ */
 import { once } from 'node:events';
 import {
   createServer,
@@ -17,17 +27,6 @@ import { publicError } from './errors.ts';
 import { type BodyRate, requireBodyRate } from './limits.ts';
 import { headersOfAll } from './origins.ts';
 import { CutRequest, noteCut } from './requests.ts';
-
-/**
- * The listening socket, its timeouts, and the answers to what Node's HTTP server would refuse with an empty response:
- * requests that are not HTTP, too large headers, contradicting lengths, a missing `Host`, an unknown `Expect`,
- * `CONNECT`, and a head or body that does not arrive in time.
- *
- * Guarantee: a client that goes silent in the middle of a request or a response is disconnected, as is one whose body
- * hardly arrives (limits.ts); a client that waits for the service is not. `stop` ends event streams, lets other requests in
- * progress finish within its grace period, then answers 503 to the rest and closes connections. A refusal has the error body and an `x-request-id`, like every
- * other response. Nothing is written into a response that has begun: then the connection is closed.
- */
 
 const HEADERS_MS = 30_000;
 /** Over the 60 seconds after which common proxies close an idle connection, so that the proxy always closes first. */

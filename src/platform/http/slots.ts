@@ -1,6 +1,3 @@
-import { ApiError } from '../errors.ts';
-import { openFairQueue } from '../fair-queue.ts';
-
 /**
  * Limits how many requests of one kind are under way in this process: for each caller, for the organization that the
  * caller belongs to, and in all.
@@ -8,6 +5,8 @@ import { openFairQueue } from '../fair-queue.ts';
  * Guarantee: the last quarter of all slots goes only to organizations that hold none, one slot each. So a few
  * organizations whose requests take long cannot keep out the others. Reserving ends no request of anybody.
  */
+import { ApiError } from '../errors.ts';
+import { openFairQueue } from '../fair-queue.ts';
 
 export interface SlotOptions {
   perCaller: number;

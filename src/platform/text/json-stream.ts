@@ -1,10 +1,9 @@
-import { isUtf8 } from 'node:buffer';
-import { Joiner } from './lines.ts';
-
 /**
  * JSON documents of any size, read in chunks: a window over the bytes (`JsonWindow`), the structure that a reader
  * follows (`JsonStructure`), and scans that find where arrays and objects end without parsing them (`Scan`).
  */
+import { isUtf8 } from 'node:buffer';
+import { Joiner } from './lines.ts';
 
 export const NEWLINE = 0x0a;
 export const QUOTE = 0x22;

@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
-
 /** Names of fields, in error messages and in the two spellings of input; tables by name; plain IP addresses. */
+import { isIP } from 'node:net';
 
 /** The value of a key of the table itself: `constructor` and other names that every object has are none. */
 export function ownValue<T>(table: Readonly<Record<string, T>>, key: string | undefined): T | undefined {

@@ -1,13 +1,12 @@
-import { createHash, createHmac } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { PullError } from './system.ts';
-
 /**
  * Requests to the API of an old system: with retries, access tokens, links to next pages, and signatures of AWS.
  *
  * Guarantee: every request has a time limit; redirects are not followed, so secrets go nowhere else. The system's rate
  * limit is respected, and faults that may pass are tried again, at most eight times and five minutes apart.
  */
+import { createHash, createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PullError } from './system.ts';
 
 export interface HttpOptions {
   /** The system, for messages: `Okta`. */

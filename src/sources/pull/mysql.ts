@@ -1,9 +1,8 @@
+/** MySQL and MariaDB, through `mysql2`. Dates stay as the server writes them, in UTC. */
 import { isUtf8 } from 'node:buffer';
 import type { Fields } from '../source.ts';
 import { type Address, CONNECT_MS, type Database, driverOf, identityOf, QUERY_MS } from './sql.ts';
 import { PullError, type Trouble } from './system.ts';
-
-/** MySQL and MariaDB, through `mysql2`. Dates stay as the server writes them, in UTC. */
 
 /** @throws PullError */
 export async function openMysql(

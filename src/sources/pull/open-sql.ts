@@ -1,9 +1,8 @@
+/** Opens the database that the options name. */
 import { openMysql } from './mysql.ts';
 import { openPostgres } from './postgres.ts';
 import { addressOf, type Database } from './sql.ts';
 import { optionOf, type PullOption, type PullSettings, requiredOption, type Secret, secretOf } from './system.ts';
-
-/** Opens the database that the options name. */
 
 export const DATABASE: PullOption = {
   describe: 'URL of the database without a password: postgres://user@host:5432/name',

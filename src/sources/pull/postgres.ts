@@ -1,9 +1,8 @@
+/** PostgreSQL, through `pg`. Dates and bytes stay as the server writes them, as in its exports. */
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Fields } from '../source.ts';
 import { type Address, CONNECT_MS, type Database, driverOf, identityOf, QUERY_MS } from './sql.ts';
 import { PullError, type Trouble } from './system.ts';
-
-/** PostgreSQL, through `pg`. Dates and bytes stay as the server writes them, as in its exports. */
 
 /** bytea, date, time, timestamp, timestamptz, timetz, and int8, which may exceed a JavaScript number. */
 const AS_TEXT = new Set([17, 20, 1082, 1083, 1114, 1184, 1266]);

@@ -1,3 +1,4 @@
+/** All running systems that users can be read from. A new one needs a file in `systems/`, an import, an entry. */
 import type { PullSystem } from './system.ts';
 import { auth0 } from './systems/auth0.ts';
 import { cognito } from './systems/cognito.ts';
@@ -11,8 +12,6 @@ import { ldap } from './systems/ldap.ts';
 import { okta } from './systems/okta.ts';
 import { sql } from './systems/sql.ts';
 import { supabase } from './systems/supabase.ts';
-
-/** All running systems that users can be read from. A new one needs a file in `systems/`, an import, an entry. */
 
 export const PULL_SYSTEMS: readonly PullSystem[] = [
   auth0,

@@ -1,12 +1,11 @@
-import { UsageError } from '../read/records.ts';
-import type { Fields } from '../source.ts';
-import { PullError, type RecordPage } from './system.ts';
-
 /**
  * A database that users are read from, whichever driver speaks to it, and the pages of a query.
  *
  * Guarantee: every query runs in a transaction that cannot write, and has a time limit.
  */
+import { UsageError } from '../read/records.ts';
+import type { Fields } from '../source.ts';
+import { PullError, type RecordPage } from './system.ts';
 
 export interface Database {
   readonly dialect: 'postgres' | 'mysql';

@@ -1,12 +1,11 @@
-import { UsageError } from '../read/records.ts';
-import type { Fields } from '../source.ts';
-
 /**
  * The definition of a running system that users are read from: its options, its secrets, and how its pages are read.
  *
  * A system reads and never writes. Its records are those of the system's exports, so that the source of the same name
  * (`src/sources`) converts them.
  */
+import { UsageError } from '../read/records.ts';
+import type { Fields } from '../source.ts';
 
 /** An option of `muster pull SYSTEM`; never a secret, as every user of a machine can read the arguments of its programs. */
 export interface PullOption {

@@ -1,13 +1,12 @@
-import type { Fields, Format } from '../source.ts';
-import { isFields, parseJson } from '../values.ts';
-import { JsonScanner } from './json.ts';
-import { FileError, MAX_RECORD_BYTES } from './records.ts';
-
 /**
  * Reads the beginning of an export file, enough to tell what the file is, and detects its format.
  *
  * Guarantee: reads at most 1 MiB, or 9 MiB where the first line of JSON is longer than 1 MiB, whatever the file holds.
  */
+import type { Fields, Format } from '../source.ts';
+import { isFields, parseJson } from '../values.ts';
+import { JsonScanner } from './json.ts';
+import { FileError, MAX_RECORD_BYTES } from './records.ts';
 
 export interface Beginning {
   bytes: Buffer;

@@ -1,7 +1,3 @@
-import { finished } from 'node:stream';
-import { CsvError, type Parser, parse } from 'csv-parse';
-import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
-
 /**
  * Reads the rows of a CSV file (RFC 4180) as records by column name. The delimiter is the most frequent one in the
  * first line, or the one that Excel's line `sep=;` names. Lines may end with CR alone, as in old programs for the Mac.
@@ -12,6 +8,9 @@ import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records 
  * unclosed quote ends the file with an error, and so does a row with more cells than MOST_CELLS: the library's limit of a
  * row does not count empty cells.
  */
+import { finished } from 'node:stream';
+import { CsvError, type Parser, parse } from 'csv-parse';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, MOST_CELLS, type Records } from './records.ts';
 
 export interface CsvLayout {
   delimiter: string;

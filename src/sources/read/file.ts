@@ -1,3 +1,10 @@
+/**
+ * An export as bytes from anywhere, gzipped or not, in any supported encoding: what it is, and its records. It can be
+ * read from its beginning any number of times.
+ *
+ * Guarantee: standard input, which can be read only once, is written to a temporary file that is unlinked before the first
+ * byte is written, so it disappears with the process, however that ends.
+ */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +18,6 @@ import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
 import { type Encoding, encodingOf, FileError, type Records, toUtf8 } from './records.ts';
-
-/**
- * An export as bytes from anywhere, gzipped or not, in any supported encoding: what it is, and its records. It can be
- * read from its beginning any number of times.
- *
- * Guarantee: standard input, which can be read only once, is written to a temporary file that is unlinked before the first
- * byte is written, so it disappears with the process, however that ends.
- */
 
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';

@@ -1,3 +1,10 @@
+/**
+ * Finds the users in a JSON document of any size: the values at given paths, one at a time, in bounded memory.
+ *
+ * Guarantee: reads each byte once and holds at most one record. No string may be longer than a record, even if it is
+ * skipped. A file may hold several documents, such as the concatenated pages of an API. A syntax error ends the file,
+ * because the position of everything after it is uncertain.
+ */
 import {
   advance,
   JsonStructure,
@@ -12,14 +19,6 @@ import {
 import type { JsonPath } from '../source.ts';
 import { CONTEXT } from '../values.ts';
 import { FileError, type FileRecord, FileWindow, MAX_RECORD_BYTES, type Records } from './records.ts';
-
-/**
- * Finds the users in a JSON document of any size: the values at given paths, one at a time, in bounded memory.
- *
- * Guarantee: reads each byte once and holds at most one record. No string may be longer than a record, even if it is
- * skipped. A file may hold several documents, such as the concatenated pages of an API. A syntax error ends the file,
- * because the position of everything after it is uncertain.
- */
 
 const LONGEST_CONTEXT = 1000;
 

@@ -1,6 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
-
 /**
  * Reads the entries of an LDIF file (RFC 2849): `{dn, <attribute in lower case>: [values]}`.
  *
@@ -8,6 +5,8 @@ import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './re
  * as an entry; other change records, and values in external files, are broken records. The lines that ldapsearch
  * without -LLL prints about the search itself are skipped.
  */
+import { isUtf8 } from 'node:buffer';
+import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 const NEWLINE = 0x0a;
 /** The search's number, its result, and its referrals. */

@@ -1,9 +1,8 @@
+/** Reads one JSON value per line. A broken line is a broken record; reading continues with the next one. */
 import { isUtf8 } from 'node:buffer';
 import { Lines } from '../../platform/text/lines.ts';
 import { parseJson } from '../values.ts';
 import { FileError, type FileRecord, MAX_RECORD_BYTES, type Records } from './records.ts';
-
-/** Reads one JSON value per line. A broken line is a broken record; reading continues with the next one. */
 
 export async function* ndjsonRecords(chunks: AsyncIterable<Buffer>): Records {
   const lines = new Lines();

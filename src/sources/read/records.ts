@@ -1,10 +1,9 @@
-import { isUtf8 } from 'node:buffer';
-import { type Invalid, JsonWindow } from '../../platform/text/json-stream.ts';
-import { exactJson } from '../values.ts';
-
 /**
  * What all readers of export files share: their records, their errors, their limits, and the encodings they accept.
  */
+import { isUtf8 } from 'node:buffer';
+import { type Invalid, JsonWindow } from '../../platform/text/json-stream.ts';
+import { exactJson } from '../values.ts';
 
 /** One record of a file. */
 export interface FileRecord {

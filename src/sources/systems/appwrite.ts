@@ -1,14 +1,13 @@
-import { bytesOf, type HashText, scryptText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { jsonAt, numberAt, textAt } from '../values.ts';
-import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * Appwrite: users as its API answers `GET /v1/users`, with their hashes: `password` has the form that `hash` names,
  * with the parameters of `hashOptions`. A hash other than argon2 was imported from another system and not used since.
  * https://appwrite.io/docs/references/cloud/server-rest/users; https://appwrite.io/docs/products/auth/migrations;
  * https://github.com/utopia-php/auth (src/Auth/Hashes)
  */
+import { bytesOf, type HashText, scryptText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { jsonAt, numberAt, textAt } from '../values.ts';
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 export const appwrite = tableSource({
   name: 'appwrite',

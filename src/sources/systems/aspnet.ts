@@ -1,10 +1,3 @@
-import { schemeOf } from '../../passwords/registry.ts';
-import type { Note, Person, ProviderLink } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
-import { type Around, isNull, tableSource } from './table.ts';
-
 /**
  * ASP.NET Identity, both ASP.NET Core's and its predecessor's (hash versions 3 and 2): rows of the AspNetUsers table as
  * CSV or JSON. Column names match in any case, with or without underscores, because databases spell them differently.
@@ -13,6 +6,12 @@ import { type Around, isNull, tableSource } from './table.ts';
  * https://learn.microsoft.com/dotnet/api/microsoft.aspnetcore.identity.identityuser-1
  * https://learn.microsoft.com/aspnet/core/security/authentication/customize-identity-model
  */
+import { schemeOf } from '../../passwords/registry.ts';
+import type { Note, Person, ProviderLink } from '../entry.ts';
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
+import { type Around, isNull, tableSource } from './table.ts';
 
 /** No other system has three of these columns together. */
 const TELLING = fieldNames(`securitystamp concurrencystamp normalizedusername accessfailedcount emailconfirmed

@@ -1,12 +1,11 @@
-import { fieldNames, jsonAt, restOf, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * authentik: users as its API answers `GET /api/v3/core/users/` (without hashes), and rows of its table
  * `authentik_core_user`, whose passwords are Django's. Service accounts are skipped.
  * https://docs.goauthentik.io/developer-docs/api/ (core_users_list);
  * https://github.com/goauthentik/authentik (authentik/core/models.py)
  */
+import { fieldNames, jsonAt, restOf, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /** Types of users, in the table and in the API. */
 const TYPES = ['internal', 'external', 'service_account', 'internal_service_account'];

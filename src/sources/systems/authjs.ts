@@ -1,11 +1,10 @@
-import { firstText, listAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Auth.js (NextAuth): rows of its table `users`, each with its rows of `accounts`, as JSON or CSV. It has no passwords;
  * applications with a Credentials provider often add a column for their own hash.
  * https://authjs.dev/getting-started/adapters/pg (schema), https://authjs.dev/concepts/database-models
  */
+import { firstText, listAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 const EXTERNAL_ID = ['providerAccountId', 'provider_account_id'];
 

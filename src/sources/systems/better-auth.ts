@@ -1,12 +1,11 @@
-import type { Fields } from '../source.ts';
-import { firstBool, firstText, listAt, textAt } from '../values.ts';
-import { factorLostIf, tableSource } from './table.ts';
-
 /**
  * better-auth: rows of its table `user`, each with its rows of `account`, as JSON or CSV. The account of the provider
  * `credential` has the password. https://www.better-auth.com/docs/concepts/database (core schema),
  * https://www.better-auth.com/docs/plugins/username, …/phone-number, …/admin (their columns)
  */
+import type { Fields } from '../source.ts';
+import { firstBool, firstText, listAt, textAt } from '../values.ts';
+import { factorLostIf, tableSource } from './table.ts';
 
 const PROVIDER = ['providerId', 'provider_id'];
 const ACCOUNT = ['accountId', 'account_id'];

@@ -1,15 +1,14 @@
-import type { Note, Person } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { fieldNames, firstText, jsonAt, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Casdoor: users of its API (`GET /api/get-users`), of an init_data file, and rows of its table `user`, as JSON or CSV.
  * The API shows `***` in place of the password unless the caller is a global administrator.
  * https://casdoor.org/docs/basic/core-concepts; https://casdoor.org/docs/organization/password-type;
  * https://github.com/casdoor/casdoor (object/user.go, cred/)
  */
+import type { Note, Person } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { fieldNames, firstText, jsonAt, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /** Providers that many people use; each has a column with the user's id there. */
 const PROVIDERS = [

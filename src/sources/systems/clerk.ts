@@ -1,9 +1,3 @@
-import type { Note, Person, ProviderLink } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * Clerk: the CSV of its dashboard, which has the hashes, and the users of its backend API, which have the metadata.
  *
@@ -12,6 +6,11 @@ import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '..
  * https://clerk.com/docs/reference/backend-api/tag/users
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
+import type { Note, Person, ProviderLink } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const clerk: ExportFormat = {
   name: 'clerk',

@@ -1,9 +1,3 @@
-import type { Note, Person, ProviderLink } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
-
 /**
  * Amazon Cognito: the users of a pool as `aws cognito-idp list-users` prints them, page after page, and CSV with the
  * header of its import jobs. Users have no passwords, because Cognito exports no hashes.
@@ -12,6 +6,11 @@ import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } fro
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
+import type { Note, Person, ProviderLink } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 const FEDERATED: Note = {
   id: 'COGNITO-FEDERATED',

@@ -1,11 +1,10 @@
-import type { Fields } from '../source.ts';
-import { textAt } from '../values.ts';
-import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * Descope: users as its API answers `POST /v2/mgmt/user/search`. Descope returns no password hashes.
  * https://docs.descope.com/api/management/users/search-users
  */
+import type { Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 export const descope = tableSource({
   name: 'descope',

@@ -1,10 +1,3 @@
-import type { Note, Person } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import { UsageError } from '../read/records.ts';
-import type { Fields } from '../source.ts';
-import { boolAt, textAt } from '../values.ts';
-import { tableSource, verifiedOn } from './table.ts';
-
 /**
  * Devise, the login library of most Rails applications: the table of its model as JSON, NDJSON or CSV.
  * https://github.com/heartcombo/devise (lib/generators/active_record/devise_generator.rb has the columns)
@@ -12,6 +5,12 @@ import { tableSource, verifiedOn } from './table.ts';
  * Hashes are bcrypt. With `config.pepper` they are bcrypt of password and pepper together: the pepper comes with the
  * import, as the hashes do not show it.
  */
+import type { Note, Person } from '../entry.ts';
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { UsageError } from '../read/records.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, textAt } from '../values.ts';
+import { tableSource, verifiedOn } from './table.ts';
 
 /** GoTrue (Supabase) took its column names from Devise. */
 const GOTRUE = ['instance_id', 'aud', 'is_sso_user', 'raw_app_meta_data', 'raw_user_meta_data', 'email_confirmed_at'];

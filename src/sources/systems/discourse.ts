@@ -1,14 +1,13 @@
-import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { firstText, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Discourse: rows of the tables `users`, `user_emails` and `user_passwords`, joined, as JSON or CSV.
  * https://github.com/discourse/discourse (app/models/user.rb, app/models/user_password.rb, lib/password_hasher.rb)
  *
  * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
  */
+import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { firstText, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 const ALGORITHM = /^\$?pbkdf2-sha256\$i=(\d+),l=32\$?$/;
 const ID = ['user_id', 'id'];

@@ -1,10 +1,3 @@
-import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import type { Note } from '../entry.ts';
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { boolAt, CONTEXT, fieldNames, isFields, parseJson, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Django: users of `auth.User` or a custom user model, as `manage.py dumpdata` writes them, and rows of such a table.
  *
@@ -12,6 +5,12 @@ import { tableSource } from './table.ts';
  * https://docs.djangoproject.com/en/stable/ref/django-admin/#dumpdata
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
+import { identifierOf, schemeOf } from '../../passwords/registry.ts';
+import type { Note } from '../entry.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { boolAt, CONTEXT, fieldNames, isFields, parseJson, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /** What Django's hashers write, and the mark for an unusable password. */
 const PASSWORD = /^(?:(?:pbkdf2_sha256|pbkdf2_sha1|argon2|bcrypt|bcrypt_sha256|scrypt|sha1|md5)\$|!)/;

@@ -1,13 +1,12 @@
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Drupal: rows of the table `users_field_data` (Drupal 8 and newer) or `users` (Drupal 7), as JSON or CSV. No column
  * says whether an address is verified: by default, Drupal activates nobody before that, but sites may change it.
  * https://www.drupal.org/docs/7/api/schema-api; https://api.drupal.org/api/drupal/core!modules!user!src!Entity!User.php
  */
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 export const drupal = tableSource({
   name: 'drupal',

@@ -1,13 +1,12 @@
-import type { Person } from '../entry.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
-
 /**
  * Microsoft Entra External ID and Azure AD B2C: users as Microsoft Graph answers `GET /users`, with the property
  * `identities`. Microsoft exports no password hashes.
  * https://learn.microsoft.com/graph/api/user-list, https://learn.microsoft.com/graph/api/resources/objectidentity
  */
+import type { Person } from '../entry.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 const KNOWN = fieldNames(`id accountEnabled displayName givenName surname userPrincipalName mail otherMails mobilePhone
   businessPhones preferredLanguage identities creationType passwordPolicies passwordProfile mailNickname createdDateTime

@@ -1,11 +1,3 @@
-import { decodeBase64 } from '../../passwords/scheme.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import { UsageError } from '../read/records.ts';
-import type { ExportFormat, Fields, Format } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * Firebase Authentication: the JSON or CSV of `firebase auth:export`, and the users that the Admin SDK lists, whose
  * fields have other names.
@@ -16,6 +8,13 @@ import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
  * https://firebase.google.com/docs/reference/admin/node/firebase-admin.auth.userrecord
  * https://github.com/firebase/scrypt
  */
+import { decodeBase64 } from '../../passwords/scheme.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { UsageError } from '../read/records.ts';
+import type { ExportFormat, Fields, Format } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 const IN_COLUMNS = [
   ['google.com', 'facebook.com', 'twitter.com', 'github.com'],

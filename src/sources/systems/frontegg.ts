@@ -1,9 +1,8 @@
-import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * Frontegg: users as its API answers `GET /identity/resources/users/v3`. Frontegg returns no password hashes.
  * https://developers.frontegg.com/api/identity/users/userscontrollerv3_getusers
  */
+import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
 
 export const frontegg = tableSource({
   name: 'frontegg',

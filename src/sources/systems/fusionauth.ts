@@ -1,3 +1,10 @@
+/**
+ * FusionAuth: request bodies of its import, and responses of its user search and of `GET /api/user`. The API never
+ * returns hashes; they come from a body that was made for its import, or from its database.
+ * https://fusionauth.io/docs/apis/users/import (encodings: salt and hash are base64, except for bcrypt and phpass)
+ * https://fusionauth.io/docs/apis/users/search
+ * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
+ */
 import { Secret } from 'otpauth';
 import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
@@ -6,14 +13,6 @@ import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hash
 import type { ExportFormat, Fields } from '../source.ts';
 import { readState } from '../states.ts';
 import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
-/**
- * FusionAuth: request bodies of its import, and responses of its user search and of `GET /api/user`. The API never
- * returns hashes; they come from a body that was made for its import, or from its database.
- * https://fusionauth.io/docs/apis/users/import (encodings: salt and hash are base64, except for bcrypt and phpass)
- * https://fusionauth.io/docs/apis/users/search
- * https://fusionauth.io/docs/reference/password-hashes (how each is computed)
- */
 
 export const fusionauth: ExportFormat = {
   name: 'fusionauth',

@@ -1,11 +1,10 @@
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import { textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Joomla: rows of the table `#__users`, as JSON or CSV.
  * https://github.com/joomla/joomla-cms (installation/sql/mysql/base.sql, libraries/src/User/UserHelper.php)
  */
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 export const joomla = tableSource({
   name: 'joomla',

@@ -1,11 +1,3 @@
-import { Secret } from 'otpauth';
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * Keycloak: users of realm exports, users files, realms written by hand, and the admin API.
  *
@@ -14,6 +6,13 @@ import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textA
  * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation, …#CredentialRepresentation
  * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile, …#hashalgorithm, …#one-time-password-otp-policies
  */
+import { Secret } from 'otpauth';
+import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const keycloak: ExportFormat = {
   name: 'keycloak',

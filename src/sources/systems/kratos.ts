@@ -1,3 +1,13 @@
+/**
+ * Ory Kratos and Ory Network: identities as the admin API lists them, in pages or one per line.
+ *
+ * Guarantee: no trait is lost. Traits that do not become a field go into the metadata. Tokens of providers are never read.
+ * https://www.ory.com/docs/kratos/manage-identities/overview, …/identity-schema
+ * https://www.ory.com/docs/kratos/reference/api#tag/identity/operation/listIdentities
+ * https://www.ory.com/docs/kratos/concepts/credentials
+ * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
+ * https://github.com/ory/kratos (hash/hash_comparator.go)
+ */
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import {
@@ -13,17 +23,6 @@ import {
 import type { ExportFormat, Fields } from '../source.ts';
 import { readState } from '../states.ts';
 import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
-
-/**
- * Ory Kratos and Ory Network: identities as the admin API lists them, in pages or one per line.
- *
- * Guarantee: no trait is lost. Traits that do not become a field go into the metadata. Tokens of providers are never read.
- * https://www.ory.com/docs/kratos/manage-identities/overview, …/identity-schema
- * https://www.ory.com/docs/kratos/reference/api#tag/identity/operation/listIdentities
- * https://www.ory.com/docs/kratos/concepts/credentials
- * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
- * https://github.com/ory/kratos (hash/hash_comparator.go)
- */
 
 export const kratos: ExportFormat = {
   name: 'kratos',

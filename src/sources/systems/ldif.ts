@@ -1,10 +1,3 @@
-import { schemeOf } from '../../passwords/registry.ts';
-import type { Note, Person, Skipped } from '../entry.ts';
-import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields, Format } from '../source.ts';
-import { readState, type StateRead, type StateRules } from '../states.ts';
-import { fieldNames, numberAt, textAt } from '../values.ts';
-
 /**
  * LDIF: the persons among the entries of a directory, such as OpenLDAP, 389 Directory Server, FreeIPA or Active
  * Directory.
@@ -15,6 +8,12 @@ import { fieldNames, numberAt, textAt } from '../values.ts';
  * RFC 2307 (posixAccount), RFC 4524 (account), RFC 1274 (pilotPerson);
  * https://learn.microsoft.com/windows/win32/adschema/c-user
  */
+import { schemeOf } from '../../passwords/registry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
+import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
+import type { ExportFormat, Fields, Format } from '../source.ts';
+import { readState, type StateRead, type StateRules } from '../states.ts';
+import { fieldNames, numberAt, textAt } from '../values.ts';
 
 export const ldif: ExportFormat = {
   name: 'ldif',

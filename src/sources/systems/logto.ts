@@ -1,13 +1,12 @@
+/**
+ * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
+ * https://openapi.logto.io/operation/operation-listusers; https://github.com/logto-io/logto (packages/schemas/tables/users.sql)
+ */
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { firstText, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
-
-/**
- * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
- * https://openapi.logto.io/operation/operation-listusers; https://github.com/logto-io/logto (packages/schemas/tables/users.sql)
- */
 
 const EMAIL = ['primaryEmail', 'primary_email'];
 const PHONE = ['primaryPhone', 'primary_phone'];

@@ -1,3 +1,9 @@
+/**
+ * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
+ * names. They are recognized only if no system is: any file with a column of email addresses qualifies.
+ *
+ * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
+ */
 import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { knownForm } from '../hash-forms.ts';
@@ -15,13 +21,6 @@ import type { Convert, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, looksLikeState, readState } from '../states.ts';
 import { surveyOf } from '../survey.ts';
 import { boolAt, CONTEXT, objectAt, textAt, valueAt } from '../values.ts';
-
-/**
- * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
- * names. They are recognized only if no system is: any file with a column of email addresses qualifies.
- *
- * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
- */
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;

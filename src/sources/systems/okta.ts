@@ -1,9 +1,3 @@
-import type { Note, Person } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * Okta: users as its API lists or accepts them, and rows of its CSV files: its import template (`login,firstName,…`),
  * paths (`profile.login`), and reports (`First name`, `Okta user status`). Okta does not export its own hashes.
@@ -15,6 +9,11 @@ import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
  * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
  */
+import type { Note, Person } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const okta: ExportFormat = {
   name: 'okta',

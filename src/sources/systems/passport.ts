@@ -1,13 +1,12 @@
-import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
-import type { ConvertOptions, Fields } from '../source.ts';
-import { textAt } from '../values.ts';
-import { emailOrName, tableSource } from './table.ts';
-
 /**
  * passport-local-mongoose: documents of its model, as `mongoexport` writes them. `hash` is PBKDF2 in hexadecimal digits,
  * `salt` is used as text. https://github.com/saintedlama/passport-local-mongoose (options `iterations`, `keylen`,
  * `digestAlgorithm`)
  */
+import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
+import type { ConvertOptions, Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { emailOrName, tableSource } from './table.ts';
 
 const DEFAULTS = { rounds: 25_000, digest: 'sha256' };
 /** Each block of PBKDF2's output depends on the whole password, so the first verifies as much as all sixteen. */

@@ -1,11 +1,10 @@
-import { fieldNames, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * phpBB 3: rows of the table `phpbb_users`, as JSON or CSV. Bots and the guest account are skipped.
  * https://github.com/phpbb/phpbb (phpBB/install/schemas/schema_data.sql, phpBB/includes/constants.php);
  * https://area51.phpbb.com/docs/dev/master/db/ (users)
  */
+import { fieldNames, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 /** USER_IGNORE, for bots and the guest. Others are USER_NORMAL (0), USER_INACTIVE (1) and USER_FOUNDER (3). */
 const IGNORED = '2';

@@ -1,10 +1,9 @@
-import { objectAt, textAt } from '../values.ts';
-import { JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * PingOne: users as its API answers `GET /environments/{id}/users`. PingOne returns no password hashes.
  * https://developer.pingidentity.com/pingone-api/platform/users/users-1.html
  */
+import { objectAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 export const pingone = tableSource({
   name: 'pingone',

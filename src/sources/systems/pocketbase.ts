@@ -1,9 +1,8 @@
-import { tableSource } from './table.ts';
-
 /**
  * PocketBase: records of an auth collection such as `users`, from its API (without hashes) or from its SQLite database.
  * https://pocketbase.io/docs/api-records/, https://pocketbase.io/docs/collections/#auth-collection
  */
+import { tableSource } from './table.ts';
 
 export const pocketbase = tableSource({
   name: 'pocketbase',

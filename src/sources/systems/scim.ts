@@ -1,12 +1,11 @@
-import type { Note, Person } from '../entry.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
-
 /**
  * SCIM 2.0: users of a list response, as any SCIM service answers `GET /Users`. Passwords are never returned.
  * RFC 7643 (User, section 4.1), RFC 7644 (list responses, section 3.4.2)
  */
+import type { Note, Person } from '../entry.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
 const KNOWN = fieldNames(`schemas id externalId meta userName name displayName nickName emails phoneNumbers active

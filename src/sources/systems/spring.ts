@@ -1,16 +1,15 @@
-import { schemeOf } from '../../passwords/registry.ts';
-import type { Person } from '../entry.ts';
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { textAt } from '../values.ts';
-import { emailOrName, tableSource } from './table.ts';
-
 /**
  * Spring Security: rows of the table `users` of its JdbcUserDetailsManager, and of tables like it, as JSON or CSV.
  * Passwords name their encoder in braces: `{bcrypt}$2a$10$…`.
  * https://docs.spring.io/spring-security/reference/servlet/authentication/passwords/jdbc.html (schema)
  * https://docs.spring.io/spring-security/reference/features/authentication/password-storage.html (passwords)
  */
+import { schemeOf } from '../../passwords/registry.ts';
+import type { Person } from '../entry.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { textAt } from '../values.ts';
+import { emailOrName, tableSource } from './table.ts';
 
 /** The ids of encoders, also with a version: `{argon2@SpringSecurity_v5_8}`. */
 const PASSWORD = /^\{([A-Za-z0-9-]+(?:@SpringSecurity_v\d_\d)?)\}/;

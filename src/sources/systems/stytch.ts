@@ -1,9 +1,3 @@
-import type { Person } from '../entry.ts';
-import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields, HashFile } from '../source.ts';
-import { boolAt, firstText, objectAt, objectsAt, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * Stytch Consumer: users as its API answers `POST /v1/users/search`, and the file of hashes from its support: a CSV with
  * first the parameters of scrypt, then the rows `user id, hash, salt, scrypt, project id`. The salt is used as the
@@ -11,6 +5,11 @@ import { tableSource } from './table.ts';
  * https://stytch.com/docs/api/search-users, https://stytch.com/docs/api/user-object
  * https://github.com/FusionAuth/fusionauth-import-scripts/tree/main/stytch (with a program that checks a hash)
  */
+import type { Person } from '../entry.ts';
+import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Fields, HashFile } from '../source.ts';
+import { boolAt, firstText, objectAt, objectsAt, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 const HASH_COLUMNS = ['id', 'hash', 'salt', 'hash_method', 'project_id'];
 /** Where the joined record is in the user's. */

@@ -1,10 +1,3 @@
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
-
 /**
  * Supabase Auth (GoTrue): rows of its table `auth.users` as CSV or JSON, and users as its admin API lists them, without
  * hashes. Databases write objects as JSON texts, booleans as `false` or `f`, and absent values as an empty text or
@@ -14,6 +7,12 @@ import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.t
  * https://supabase.com/docs/guides/auth/users, …/managing-user-data, …/identities
  * https://github.com/supabase/auth (internal/models)
  */
+import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 
 /** Columns that only this table has. */
 const OWN_COLUMNS = [

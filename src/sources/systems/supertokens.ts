@@ -1,10 +1,3 @@
-import { decodeBase64 } from '../../passwords/scheme.ts';
-import type { Note, Person } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import { UsageError } from '../read/records.ts';
-import type { ExportFormat, Fields } from '../source.ts';
-import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * SuperTokens: request bodies of its bulk import, responses of the Core's `GET /users`, and CSV of its tables.
  *
@@ -14,6 +7,12 @@ import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from 
  * https://supertokens.com/docs/migration/legacy/account-creation/user-creation (hashes)
  * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
  */
+import { decodeBase64 } from '../../passwords/scheme.ts';
+import type { Note, Person } from '../entry.ts';
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { UsageError } from '../read/records.ts';
+import type { ExportFormat, Fields } from '../source.ts';
+import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 const SIGNER_KEY_HELP =
   'Users that came from Firebase need the signer key (firebase_password_hashing_signer_key of the Core): a file with ' +

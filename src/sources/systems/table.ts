@@ -1,3 +1,10 @@
+/**
+ * Makes a source from a description of its records: which column becomes which field of a person. For systems whose
+ * export is a table, or a list of objects with few levels.
+ *
+ * Guarantee: every column that `columns` and `links` do not name, and that is not dropped, becomes metadata, unless its
+ * name says that it is a secret. That a function reads a column is not known here.
+ */
 import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
@@ -23,14 +30,6 @@ import {
   restOf,
   textAt,
 } from '../values.ts';
-
-/**
- * Makes a source from a description of its records: which column becomes which field of a person. For systems whose
- * export is a table, or a list of objects with few levels.
- *
- * Guarantee: every column that `columns` and `links` do not name, and that is not dropped, becomes metadata, unless its
- * name says that it is a secret. That a function reads a column is not known here.
- */
 
 /** JSON files alone; a table may be CSV as well, and has all formats unless it says otherwise. */
 export const JSON_ONLY: readonly Format[] = ['json', 'ndjson'];

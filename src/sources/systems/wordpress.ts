@@ -1,9 +1,3 @@
-import type { Person } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { isSecretName, objectsAt, textAt } from '../values.ts';
-import { tableSource } from './table.ts';
-
 /**
  * WordPress: the output of WP-CLI's `wp user list`, and rows of `wp_users`, with or without their `wp_usermeta`: keys and
  * values, some in PHP's serialize() form. No column says whether an address is verified.
@@ -11,6 +5,11 @@ import { tableSource } from './table.ts';
  * https://developer.wordpress.org/reference/functions/wp_hash_password/
  * https://developer.wordpress.org/reference/functions/get_user_meta/
  */
+import type { Person } from '../entry.ts';
+import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Fields } from '../source.ts';
+import { isSecretName, objectsAt, textAt } from '../values.ts';
+import { tableSource } from './table.ts';
 
 export const wordpress = tableSource({
   name: 'wordpress',

@@ -1,10 +1,9 @@
-import { textAt } from '../values.ts';
-import { JSON_ONLY, tableSource } from './table.ts';
-
 /**
  * WorkOS AuthKit: users as its API answers `GET /user_management/users`. WorkOS returns no password hashes.
  * https://workos.com/docs/reference/authkit/user
  */
+import { textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 export const workos = tableSource({
   name: 'workos',

@@ -1,10 +1,3 @@
-import { decodeBase64 } from '../../passwords/scheme.ts';
-import { camelCase } from '../../platform/text/names.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import type { ExportFormat, Fields, JsonPath } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
-
 /**
  * ZITADEL: request bodies of its import (`dataOrgs`), responses of its export and its user searches, and request bodies
  * of version 2 that create one human user; in camelCase and snake_case.
@@ -14,6 +7,12 @@ import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../value
  *
  * As in all JSON forms of protobuf, false, empty and unset fields are omitted.
  */
+import { decodeBase64 } from '../../passwords/scheme.ts';
+import { camelCase } from '../../platform/text/names.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { ExportFormat, Fields, JsonPath } from '../source.ts';
+import { readState } from '../states.ts';
+import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 const ORGS: JsonPath[] = [
   ['dataOrgs', 'orgs', '*'],

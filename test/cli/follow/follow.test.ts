@@ -1,3 +1,4 @@
+/** Following an import while the service fails in every way: which faults it waits for, and for how long. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -7,8 +8,6 @@ import { type FollowOptions, follow } from '../../../src/cli/follow/follow.ts';
 import { openApi } from '../../../src/cli/service/api.ts';
 import type { Patience } from '../../../src/cli/service/events.ts';
 import { EXIT, type Failure } from '../../../src/cli/terminal/failure.ts';
-
-/** Following an import while the service fails in every way: which faults it waits for, and for how long. */
 
 const PATIENCE: Patience = { giveUpMs: 10_000, pauseMs: 1, mostPauseMs: 5, silenceMs: 10_000 };
 

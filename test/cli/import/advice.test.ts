@@ -1,3 +1,4 @@
+/** What `muster import` advises at its end, and what it checks before it reads a file. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { type RunOptions, requireTimeout } from '../../../src/cli/import/options.ts';
@@ -5,8 +6,6 @@ import { adviceLines } from '../../../src/cli/import/run.ts';
 import { summaryLines } from '../../../src/cli/import/summary.ts';
 import { Failure } from '../../../src/cli/terminal/failure.ts';
 import { openCounter } from '../../../src/sources/summary.ts';
-
-/** What `muster import` advises at its end, and what it checks before it reads a file. */
 
 const OPTIONS = {
   files: ['my users.json'],

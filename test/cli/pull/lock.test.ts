@@ -1,3 +1,4 @@
+/** One pull at a time for a state file; the lock of a process that has ended is taken over. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,8 +7,6 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { lockState } from '../../../src/cli/pull/state.ts';
-
-/** One pull at a time for a state file; the lock of a process that has ended is taken over. */
 
 test('the lock of a state file', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'muster-lock-'));

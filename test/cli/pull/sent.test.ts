@@ -1,3 +1,4 @@
+/** The fingerprints of what a pull has sent: found again after a restart, also when the last one was cut off. */
 import assert from 'node:assert/strict';
 import { appendFile, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -5,8 +6,6 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { fingerprintOf, openSent } from '../../../src/cli/pull/send.ts';
 import type { Entry } from '../../../src/sources/entry.ts';
-
-/** The fingerprints of what a pull has sent: found again after a restart, also when the last one was cut off. */
 
 function entry(n: number, lastName = 'Archer'): Entry {
   const email = { email: `u${n}@example.com` };

@@ -1,9 +1,8 @@
+/** Which events are shown while they are followed, of those that the service has at each moment. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Call } from '../../../src/cli/service/api.ts';
 import { type AuditEvent, followEvents } from '../../../src/cli/service/events.ts';
-
-/** Which events are shown while they are followed, of those that the service has at each moment. */
 
 const AT = Date.parse('2026-01-31T12:00:00Z');
 const event = (sequence: number, seconds: number): AuditEvent => ({

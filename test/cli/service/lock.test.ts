@@ -1,11 +1,10 @@
+/** The lock of the stored login: one at a time, and what a stopped command left behind is taken over. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { mayRun, ourselves, takeLock, withLock } from '../../../src/cli/service/lock.ts';
-
-/** The lock of the stored login: one at a time, and what a stopped command left behind is taken over. */
 
 test('a holder is alive only with its own start time', async () => {
   const us = await ourselves();

@@ -1,10 +1,9 @@
+/** Progress bars: they fit the terminal, and end with the last state. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import test from 'node:test';
 import { openGauge } from '../../../src/cli/import/read.ts';
 import { amountOf, type Output, openDisplay, rateOf } from '../../../src/cli/terminal/output.ts';
-
-/** Progress bars: they fit the terminal, and end with the last state. */
 
 /** A terminal of this width, and what is written to it. */
 function terminal(columns: number): { out: Output; text(): string } {

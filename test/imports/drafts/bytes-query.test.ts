@@ -1,11 +1,10 @@
+/** Statements with a parameter of megabytes, which goes to the socket as it is. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { queryBytes } from '../../../src/imports/drafts/files.ts';
 import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Statements with a parameter of megabytes, which goes to the socket as it is. */
 
 const MIB = 2 ** 20;
 const INSERT = 'insert into piece (name, n, bytes) select $1, $2, $3 where $2 > 0';

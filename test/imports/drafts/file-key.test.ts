@@ -1,10 +1,9 @@
+/** Pieces of files are encrypted as they arrive, without leaving garbage. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { newFileKey, openFileKey, release, SEAL_BYTES } from '../../../src/imports/drafts/files.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
-
-/** Pieces of files are encrypted as they arrive, without leaving garbage. */
 
 const MIB = 2 ** 20;
 const key = openFileKey(SECRETS, newFileKey(SECRETS), 'file');

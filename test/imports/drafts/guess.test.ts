@@ -1,11 +1,10 @@
+/** Guesses run in threads: what a hostile file costs ends after a time, and keeps nothing else waiting. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readDraft } from '../../../src/imports/drafts/draft.ts';
 import { guessDraft } from '../../../src/imports/drafts/guess-pool.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
-
-/** Guesses run in threads: what a hostile file costs ends after a time, and keeps nothing else waiting. */
 
 let api: TestApi;
 let orgId: string;

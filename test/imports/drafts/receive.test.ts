@@ -1,3 +1,4 @@
+/** Bodies of imports that are kept as drafts: sent once, checked, started. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { convertRound } from '../../../src/imports/drafts/convert-round.ts';
@@ -9,8 +10,6 @@ import { newDraft } from '../../support/imports/drafts.ts';
 import { entry } from '../../support/imports/imports.ts';
 import { hold } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Bodies of imports that are kept as drafts: sent once, checked, started. */
 
 let api: TestApi;
 let orgId: string;

@@ -1,3 +1,4 @@
+/** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { CopyRows } from '../../../src/imports/entries/copy-rows.ts';
@@ -8,8 +9,6 @@ import fc from '../../support/fast-check.ts';
 import { HASH, type Row } from '../../support/imports/imports.ts';
 import { judge } from '../../support/imports/judge.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Any JSON value becomes a row, and PostgreSQL reads back exactly what was written. */
 
 const tricky = fc.constantFrom(
   '\\N',

@@ -1,10 +1,9 @@
+/** Compares the parser with JSON.parse: same entries and same verdict, however the bytes are split. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Step } from '../../../src/imports/entries/parser.ts';
 import fc from '../../support/fast-check.ts';
 import { cutAt, cuts, goodBody, refusal, steps, usersOf } from '../../support/imports/parse.ts';
-
-/** Compares the parser with JSON.parse: same entries and same verdict, however the bytes are split. */
 
 type Json = Record<string, unknown>;
 

@@ -1,11 +1,10 @@
+/** Any JSON value as an entry: it is stored unchanged, and what is shown of it contains no secret. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { hashPassword, sealEntry, unsealEntry, withholdSecrets } from '../../../src/imports/entries/secrets.ts';
 import { toItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
 import fc from '../../support/fast-check.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
-
-/** Any JSON value as an entry: it is stored unchanged, and what is shown of it contains no secret. */
 
 const SECRET = 'tr0ub4dor&3';
 const secretName = fc.constantFrom(

@@ -1,3 +1,4 @@
+/** The fast path of entries/fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { fastPathItem } from '../../../src/imports/entries/fast-path.ts';
@@ -5,8 +6,6 @@ import { USUAL_RULES, validateEntry } from '../../../src/imports/entries/validat
 import { fbscrypt } from '../../passwords/bounds.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, SECRETS } from '../../support/imports/imports.ts';
-
-/** The fast path of entries/fast-path.ts gives the same item as the schema, or leaves the entry to the schema. */
 
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
 const mostly = (...usual: unknown[]) =>

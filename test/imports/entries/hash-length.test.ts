@@ -1,3 +1,7 @@
+/**
+ * How long a hash may be: 400 characters with `$fbscrypt$`, else 200; for every way to create or change a user, and in
+ * the documentation.
+ */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { z } from 'zod';
@@ -7,11 +11,6 @@ import { fastPathItem } from '../../../src/imports/entries/fast-path.ts';
 import { fbscrypt } from '../../passwords/bounds.ts';
 import { entry } from '../../support/imports/imports.ts';
 import { pendingOf, problemsOf } from '../../support/imports/judge.ts';
-
-/**
- * How long a hash may be: 400 characters with `$fbscrypt$`, else 200; for every way to create or change a user, and in
- * the documentation.
- */
 
 const COST = 'n=14,r=8,p=1';
 const LONGEST = fbscrypt(COST, 117, 27);

@@ -1,11 +1,10 @@
+/** A body gives the same result with guessed commas as without: see src/imports/entries/data-orgs.ts. */
 import assert from 'node:assert/strict';
 import { it, mock } from 'node:test';
 import { DataOrgsParser, LastComma } from '../../../src/imports/entries/data-orgs.ts';
 import { MAX_DEPTH } from '../../../src/imports/entries/parser.ts';
 import fc from '../../support/fast-check.ts';
 import { around, cutAt, merge, refusal, usersOf } from '../../support/imports/parse.ts';
-
-/** A body gives the same result with guessed commas as without: see src/imports/entries/data-orgs.ts. */
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const plain = (n: number) => `{"userId":"u${n}","user":{"userName":"n${n}"}}`;

@@ -1,9 +1,8 @@
+/** The limits of the parser, and which of several problems it reports. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MAX_DEPTH, MAX_ENTRY_BYTES } from '../../../src/imports/entries/parser.ts';
 import { around, refusal, refusedAs, steps } from '../../support/imports/parse.ts';
-
-/** The limits of the parser, and which of several problems it reports. */
 
 const CHUNK = 65_536;
 

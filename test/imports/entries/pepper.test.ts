@@ -1,3 +1,8 @@
+/**
+ * Imports whose hashes need a pepper: the modes, the first login, what keeps a pepper and what erases it. The bcrypt and
+ * SHA-crypt hashes were made by libxcrypt (`python3 -c "import crypt; crypt.crypt(password + pepper, salt)"`), the HMAC
+ * and PBKDF2 by Python's hmac and hashlib.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { specialStores } from '../../../src/imports/run/stores.ts';
@@ -8,12 +13,6 @@ import { badFieldsOf, errorId, type SetUp, startApi, type TestApi, unique } from
 import { bulk } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, openWriterPool } from '../../support/imports/imports.ts';
-
-/**
- * Imports whose hashes need a pepper: the modes, the first login, what keeps a pepper and what erases it. The bcrypt and
- * SHA-crypt hashes were made by libxcrypt (`python3 -c "import crypt; crypt.crypt(password + pepper, salt)"`), the HMAC
- * and PBKDF2 by Python's hmac and hashlib.
- */
 
 const PASSWORD = 'correct horse';
 const PEPPER = 'a pepper of the shöp';

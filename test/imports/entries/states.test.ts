@@ -1,10 +1,9 @@
+/** The table of states and the diagram in the README of imports say the same. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { DRAFT_STATES, IMPORT_STATES } from '../../../src/contract/import-results.ts';
 import { ACTIONS, isEnded, shownState } from '../../../src/imports/entries/states.ts';
-
-/** The table of states and the diagram in the README of imports say the same. */
 
 const README = readFileSync(new URL('../../../src/imports/README.md', import.meta.url), 'utf8');
 const arrows = [...README.matchAll(/^ {2}(\S+) --> (\S+): (.*)$/gm)].map(([, from, to, why]) => ({ from, to, why }));

@@ -1,3 +1,9 @@
+/**
+ * The work for a body grows with its bytes, not with the number of its chunks times the length of what is unfinished.
+ *
+ * The time is that of the processor, and its limit is generous: if each chunk copied or searched the unfinished part,
+ * it would be many minutes on any machine.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
@@ -5,13 +11,6 @@ import type { Step } from '../../../src/imports/entries/parser.ts';
 import { EntryShapes } from '../../../src/imports/intake/fast/alike-entries.ts';
 import { cpuMs } from '../../support/cpu.ts';
 import { refusal } from '../../support/imports/parse.ts';
-
-/**
- * The work for a body grows with its bytes, not with the number of its chunks times the length of what is unfinished.
- *
- * The time is that of the processor, and its limit is generous: if each chunk copied or searched the unfinished part,
- * it would be many minutes on any machine.
- */
 
 const MOST_MS = 30_000;
 const ENTRY = 7_900_000;

@@ -1,10 +1,9 @@
+/** Two COPYs at once: the error of one is reported only when both have ended. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { copyLine, type Item } from '../../../src/imports/entries/item.ts';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Two COPYs at once: the error of one is reported only when both have ended. */
 
 /** A COPY ends when it is larger than this. */
 const MAX_BYTES = 16 * 2 ** 20;

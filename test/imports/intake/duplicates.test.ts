@@ -1,3 +1,4 @@
+/** The same id or name twice in one body: the first one wins, whatever order the workers run in. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createDuplicateFilter } from '../../../src/imports/entries/duplicate-filter.ts';
@@ -14,8 +15,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The same id or name twice in one body: the first one wins, whatever order the workers run in. */
 
 const person = (userId: string, userName: string) => ({ ...entry('x', { userName }), userId });
 

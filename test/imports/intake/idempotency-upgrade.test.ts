@@ -1,3 +1,7 @@
+/**
+ * Keys across the upgrade that hashes them (migration 029): those in use keep working, and processes of the previous
+ * version, which send keys as they are, import nothing twice.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { claimKey, findKey, type KeyedRequest, keyedRequest } from '../../../src/imports/intake/idempotency.ts';
@@ -5,11 +9,6 @@ import { isStoreFault } from '../../../src/platform/db/faults.ts';
 import { transaction } from '../../../src/platform/db/pool.ts';
 import { acceptImport, addOrgs, entries, SECRETS, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/**
- * Keys across the upgrade that hashes them (migration 029): those in use keep working, and processes of the previous
- * version, which send keys as they are, import nothing twice.
- */
 
 const RAW = 'migration-part-1';
 const HASH = Buffer.alloc(32, 1);

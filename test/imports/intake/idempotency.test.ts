@@ -1,3 +1,4 @@
+/** Idempotency keys: which import they identify, until when, and what happens to concurrent requests. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -28,8 +29,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Idempotency keys: which import they identify, until when, and what happens to concurrent requests. */
 
 const OLD = `now() - interval '24 hours 1 second'`;
 

@@ -1,3 +1,4 @@
+/** NDJSON bodies all the way into the database, and refused ones that leave nothing there. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../../../src/contract/permissions.ts';
@@ -14,8 +15,6 @@ import {
 } from '../../support/imports/imports.ts';
 import { acceptLines, lines, ofOrg } from '../../support/imports/ndjson.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** NDJSON bodies all the way into the database, and refused ones that leave nothing there. */
 
 const OWNER: Caller = { userId: 'm', orgId: 'mine', isIamOwner: false, orgRoles: new Map([['mine', ['ORG_OWNER']]]) };
 

@@ -1,3 +1,4 @@
+/** A refused body leaves nothing behind, however much of it was read. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -14,8 +15,6 @@ import {
   importDeps,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** A refused body leaves nothing behind, however much of it was read. */
 
 const OWNER: Caller = { userId: 'm', orgId: 'mine', isIamOwner: false, orgRoles: new Map([['mine', ['ORG_OWNER']]]) };
 const MANAGER: Caller = { ...OWNER, orgRoles: new Map([['mine', ['ORG_USER_MANAGER', 'ORG_OWNER_VIEWER']]]) };

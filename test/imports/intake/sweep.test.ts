@@ -1,3 +1,4 @@
+/** Uploads in progress, and abandoned ones that the sweep removes. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { DataOrgsParser } from '../../../src/imports/entries/data-orgs.ts';
@@ -16,8 +17,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Uploads in progress, and abandoned ones that the sweep removes. */
 
 const OLD = `now() - interval '6 minutes'`;
 const FIVE_MINUTES = 300_000;

@@ -1,3 +1,9 @@
+/**
+ * Operations on BullMQ's own backends and on Muster's must leave the same jobs and events, and give the same answers. Operations are made at once, so that Muster's are batched; which of them comes first is left open.
+ *
+ * Two differences are intended: jobs that are added in a batch have the time of the first, and no option `jobId`. A batch
+ * on PostgreSQL writes no event `drained`; BullMQ writes none either when the last jobs end at once.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,13 +17,6 @@ import {
 } from '../../support/stores/queue-backends.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/**
- * Operations on BullMQ's own backends and on Muster's must leave the same jobs and events, and give the same answers. Operations are made at once, so that Muster's are batched; which of them comes first is left open.
- *
- * Two differences are intended: jobs that are added in a batch have the time of the first, and no option `jobId`. A batch
- * on PostgreSQL writes no event `drained`; BullMQ writes none either when the last jobs end at once.
- */
 
 const LOCK_MS = 30_000;
 const MOST_EVENTS = 1000;

@@ -1,3 +1,4 @@
+/** Jobs start as they arrive, many are fetched at once, and a job with a lost lock is dropped. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -10,8 +11,6 @@ import { BACKENDS } from '../../support/processes/service.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Jobs start as they arrive, many are fetched at once, and a job with a lost lock is dropped. */
 
 const PREFIX = 'eager';
 

@@ -1,3 +1,4 @@
+/** Jobs that are added in a batch are as BullMQ would have added them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type BackendFactory, createPostgresBackend, type IQueueBackend, type JobsOptions, Queue } from 'bullmq';
@@ -6,8 +7,6 @@ import { hasKnownFunctions } from '../../../src/imports/queue/batching.ts';
 import { withBatchedAdds } from '../../../src/imports/queue/postgres-add.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Jobs that are added in a batch are as BullMQ would have added them. */
 
 const GONE: JobsOptions = { removeOnComplete: true, removeOnFail: true };
 const PLAIN = createPostgresBackend as BackendFactory<IQueueBackend, unknown>;

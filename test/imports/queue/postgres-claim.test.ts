@@ -1,11 +1,10 @@
+/** The shared statement hands out the jobs that BullMQ would have handed out one by one, or none. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
 import pg from 'pg';
 import { claimBatch } from '../../../src/imports/queue/postgres-fetch.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The shared statement hands out the jobs that BullMQ would have handed out one by one, or none. */
 
 const NOW = 1_800_000_000_000;
 const LOCK_MS = 30_000;

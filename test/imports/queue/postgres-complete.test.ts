@@ -1,3 +1,4 @@
+/** The merged statement has exactly the effect of BullMQ's functions for each job, or none. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPostgresBackend, type JobsOptions, Queue } from 'bullmq';
@@ -7,8 +8,6 @@ import { completeBatch, type Ending } from '../../../src/imports/queue/postgres-
 import { abandonLocks, hold } from '../../support/stores/locks.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** The merged statement has exactly the effect of BullMQ's functions for each job, or none. */
 
 const NOW = 1_800_000_000_000;
 const LOCK_MS = 30_000;

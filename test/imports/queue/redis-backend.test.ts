@@ -1,3 +1,4 @@
+/** Merged calls of BullMQ's scripts have the same effect on each job as single calls. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import {
@@ -13,8 +14,6 @@ import { Redis } from 'ioredis';
 import { withBatchedScripts } from '../../../src/imports/queue/backend.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Merged calls of BullMQ's scripts have the same effect on each job as single calls. */
 
 const PREFIX = `batch-${process.pid}`;
 

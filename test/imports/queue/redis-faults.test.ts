@@ -1,3 +1,7 @@
+/**
+ * A Redis that answers but cannot serve: replica after a failover, full, locked, restarted empty. Workers retry slowly
+ * and recover.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -8,11 +12,6 @@ import { openCondition } from '../../../src/platform/lifecycle.ts';
 import { findProgram } from '../../support/runner/programs.ts';
 import { requireOrSkip, startRedis } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/**
- * A Redis that answers but cannot serve: replica after a failover, full, locked, restarted empty. Workers retry slowly
- * and recover.
- */
 
 const PATIENT = { timeoutMs: 30_000 };
 const cutAll = (redis: Redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

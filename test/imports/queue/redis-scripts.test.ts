@@ -1,3 +1,4 @@
+/** A batched call leaves what BullMQ's scripts leave for each job, or nothing is batched; no job is lost when it fails midway. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import test, { after, afterEach, before, describe, it } from 'node:test';
@@ -16,8 +17,6 @@ import { isKnownScript } from '../../../src/imports/queue/batching.ts';
 import { openQueues } from '../../../src/imports/queue/queues.ts';
 import { SCRIPTS } from '../../../src/imports/queue/redis-scripts.ts';
 import { redisUrl } from '../../support/stores/redis.ts';
-
-/** A batched call leaves what BullMQ's scripts leave for each job, or nothing is batched; no job is lost when it fails midway. */
 
 const PREFIX = `common-${process.pid}`;
 type Way = 'as BullMQ' | 'in common' | 'in common or refused' | { failingAtWrite: number };

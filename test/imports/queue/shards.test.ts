@@ -1,3 +1,4 @@
+/** Jobs on the shards of a queue: where they are, and that workers with other numbers of shards find them. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
@@ -6,8 +7,6 @@ import { shardsOn, slotOf } from '../../../src/imports/queue/shards.ts';
 import type { RedisServer } from '../../../src/platform/config.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Jobs on the shards of a queue: where they are, and that workers with other numbers of shards find them. */
 
 const CLUSTER: RedisServer = { kind: 'cluster', nodes: [], login: {}, tls: false };
 const SINGLE: RedisServer = { kind: 'single', url: '' };

@@ -1,9 +1,8 @@
+/** A worker process takes its share of the queue, and one job at a time while its database is away. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchFault } from '../../../src/imports/run/batch-writer.ts';
 import { openConcurrencyShare, shareOf } from '../../../workers/import-users.ts';
-
-/** A worker process takes its share of the queue, and one job at a time while its database is away. */
 
 test('processes divide the share of a single one, down to a hundred each, within their limits', () => {
   const shares = (concurrency: number) => [0, 1, 2, 3, 4, 40].map((processes) => shareOf(concurrency, processes));

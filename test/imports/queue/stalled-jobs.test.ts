@@ -1,11 +1,10 @@
+/** With the queue on PostgreSQL, jobs of a dead worker are taken over whatever clock the workers have. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
 import { openQueues, type Queues } from '../../../src/imports/queue/queues.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** With the queue on PostgreSQL, jobs of a dead worker are taken over whatever clock the workers have. */
 
 const LOCK_MS = 600;
 const TWO_HOURS_MS = 2 * 3600 * 1000;

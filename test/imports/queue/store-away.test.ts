@@ -1,3 +1,4 @@
+/** The queue's store is unavailable at first, or becomes so later: workers and producers work again when it is back. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -9,8 +10,6 @@ import { type Gate, type Manner, startGate } from '../../support/stores/gate.ts'
 import { testDatabase } from '../../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** The queue's store is unavailable at first, or becomes so later: workers and producers work again when it is back. */
 
 interface World {
   gate: Gate;

@@ -1,3 +1,4 @@
+/** Worker processes of one queue: they are counted, and each obeys its limit. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
@@ -6,8 +7,6 @@ import { openQueues, type Queues } from '../../../src/imports/queue/queues.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Worker processes of one queue: they are counted, and each obeys its limit. */
 
 for (const kind of ['postgres', 'redis'] as const) {
   test(`a limited worker on ${kind} finishes its jobs, then takes fewer at once`, async (t) => {

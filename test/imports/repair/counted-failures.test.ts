@@ -1,3 +1,4 @@
+/** Failures are counted as they happen, and the counts never say anything else than the failed users themselves. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { errorGroups } from '../../../src/imports/repair/causes.ts';
@@ -8,8 +9,6 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { entry, openWriterPool } from '../../support/imports/imports.ts';
-
-/** Failures are counted as they happen, and the counts never say anything else than the failed users themselves. */
 
 const SETTINGS = { codeTtlMs: 100_000 };
 

@@ -1,3 +1,4 @@
+/** Corrections of a draft's entries before its import starts, through the API. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { convertRound } from '../../../src/imports/drafts/convert-round.ts';
@@ -6,8 +7,6 @@ import { startImportWorker } from '../../../workers/import-users.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Corrections of a draft's entries before its import starts, through the API. */
 
 const BCRYPT = '$2b$04$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC';
 const BAD_HASH = `$2x${BCRYPT.slice(3)}`;

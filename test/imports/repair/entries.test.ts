@@ -1,3 +1,4 @@
+/** The pure parts of corrections: causes, remedies, merge patches, and what is shown of an entry. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { causesOf, patchOf } from '../../../src/contract/causes.ts';
@@ -5,8 +6,6 @@ import type { Remedy } from '../../../src/contract/import-types.ts';
 import { HIDDEN, mergePatch, patchedPaths, readPatch, shownEntry } from '../../../src/imports/repair/entry.ts';
 import { hashProblem } from '../../../src/passwords/registry.ts';
 import { errorBody } from '../../../src/platform/errors.ts';
-
-/** The pure parts of corrections: causes, remedies, merge patches, and what is shown of an entry. */
 
 const invalid = (...violations: [field: string, description: string][]) =>
   errorBody(

@@ -1,3 +1,4 @@
+/** Causes and corrections of failed users, through the API. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -7,8 +8,6 @@ import { type Answer, startApi, type TestApi } from '../../support/api.ts';
 import { bulk } from '../../support/imports/bodies.ts';
 import { entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
 import { assertSums } from '../../support/imports/outcome.ts';
-
-/** Causes and corrections of failed users, through the API. */
 
 /** Of bcrypt's variant $2x$, which is not supported. */
 const BAD_HASH = `$2x$10$${'R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC'}`;

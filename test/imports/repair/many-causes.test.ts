@@ -1,3 +1,4 @@
+/** Counting the causes of many failed users: exact, with a few statements, in bounded memory. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openCausesReader } from '../../../src/imports/repair/causes.ts';
@@ -5,8 +6,6 @@ import { readProgress } from '../../../src/imports/status/progress.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { acceptImport, addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Counting the causes of many failed users: exact, with a few statements, in bounded memory. */
 
 describe('the causes of many failed users', () => {
   let db: TestDatabase;

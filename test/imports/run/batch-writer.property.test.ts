@@ -1,10 +1,9 @@
+/** In any order of jobs and with any failures of the database, every job settles once, with the right outcome. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
 import fc from '../../support/fast-check.ts';
 import { type FakePlan, fakeStore, key, turns } from '../../support/imports/batch-store.ts';
-
-/** In any order of jobs and with any failures of the database, every job settles once, with the right outcome. */
 
 const IMPORTS = ['a', 'b', 'c'];
 const subset = fc.uniqueArray(fc.nat(30));

@@ -1,3 +1,4 @@
+/** Users that already exist: their items fail with the right error id, and the other items are written. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -17,8 +18,6 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Users that already exist: their items fail with the right error id, and the other items are written. */
 
 describe('a conflict with existing users', () => {
   let db: TestDatabase;

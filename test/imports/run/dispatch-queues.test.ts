@@ -1,3 +1,4 @@
+/** Dispatching to the real queues: the window, and the recovery when a queue loses everything. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
@@ -19,8 +20,6 @@ import {
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Dispatching to the real queues: the window, and the recovery when a queue loses everything. */
 
 const WINDOW = 20;
 const COUNT = 70;

@@ -1,3 +1,4 @@
+/** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PAYLOAD } from '../../../src/imports/entries/item.ts';
@@ -22,8 +23,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** `dryRun=true`: reports what the import would do, and stores nothing but the report. */
 
 describe('a dry run', () => {
   let db: TestDatabase;

@@ -1,3 +1,4 @@
+/** `onExisting=skip`: existing users are not changed, so the same file can be imported again. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { specialStores } from '../../../src/imports/run/stores.ts';
@@ -17,8 +18,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** `onExisting=skip`: existing users are not changed, so the same file can be imported again. */
 
 const SKIP = special('skip');
 

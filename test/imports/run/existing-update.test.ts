@@ -1,3 +1,4 @@
+/** `onExisting=update`: existing users are changed to match their entry, and nothing else is touched. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
@@ -19,8 +20,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** `onExisting=update`: existing users are changed to match their entry, and nothing else is touched. */
 
 const UPDATE = special('update');
 /** A bcrypt hash of another password. */

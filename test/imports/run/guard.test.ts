@@ -1,3 +1,4 @@
+/** Nothing is written for an import that does not run, whichever worker holds its jobs and however late it wakes up. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { cancelImport } from '../../../src/imports/control/control.ts';
@@ -20,8 +21,6 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Nothing is written for an import that does not run, whichever worker holds its jobs and however late it wakes up. */
 
 const NOTHING = { users: 0, events: 0, metadata: 0, links: 0, codes: 0, mails: 0 };
 const STATES = [

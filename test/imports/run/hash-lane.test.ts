@@ -1,3 +1,4 @@
+/** The slots for hashing: turns of organizations and imports, and what is dropped. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { QueryConfig } from 'pg';
@@ -5,8 +6,6 @@ import { HandBack } from '../../../src/imports/queue/worker.ts';
 import { openHashLane } from '../../../src/imports/run/hash-lane.ts';
 import type { Db } from '../../../src/platform/db/pool.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** The slots for hashing: turns of organizations and imports, and what is dropped. */
 
 /** A lane with one slot, whose work is done in the order of `done` after `open`. */
 function openLane() {

@@ -1,3 +1,4 @@
+/** Contract section 4, "Mail rule of imports": a mail is sent if and only if one is due, and of the right kind. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -13,8 +14,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** Contract section 4, "Mail rule of imports": a mail is sent if and only if one is due, and of the right kind. */
 
 const HOUR = 3_600_000;
 

@@ -1,3 +1,4 @@
+/** The optimistic path and the path with conflict handling give the same outcome. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { batchStore } from '../../../src/imports/run/stores.ts';
@@ -14,8 +15,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The optimistic path and the path with conflict handling give the same outcome. */
 
 const conflict = Object.assign(new Error('taken'), { code: '23505' });
 

@@ -1,3 +1,4 @@
+/** Imported second factors: validated, encrypted on receipt, and moved to their user unchanged. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
@@ -19,8 +20,6 @@ import {
 import { judge, pendingOf, problemsOf } from '../../support/imports/judge.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { codeAt } from '../../support/totp.ts';
-
-/** Imported second factors: validated, encrypted on receipt, and moved to their user unchanged. */
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
 const AS_COPIED = 'gezd gnbv gy3t qojq gezd gnbv gy3t qojq';

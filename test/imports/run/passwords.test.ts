@@ -1,3 +1,4 @@
+/** Plain passwords: encrypted at rest, hashed by the worker, and then erased. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { QueryConfig } from 'pg';
@@ -25,8 +26,6 @@ import {
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Plain passwords: encrypted at rest, hashed by the worker, and then erased. */
 
 const withPassword = (name: string, password: string) => entry(name, { password, hashedPassword: undefined });
 

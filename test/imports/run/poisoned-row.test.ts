@@ -1,3 +1,4 @@
+/** A row that PostgreSQL refuses fails alone. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { BatchFault, createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
@@ -16,8 +17,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** A row that PostgreSQL refuses fails alone. */
 
 const COUNT = 20;
 const REFUSED = new BatchFault('data', undefined);

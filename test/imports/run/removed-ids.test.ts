@@ -1,3 +1,4 @@
+/** The id of a deleted user is free at once in its organization, and never in another one: `sub` keeps its person. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { undoRound } from '../../../src/imports/control/undo.ts';
@@ -8,8 +9,6 @@ import { SETTINGS, special } from '../../support/imports/existing.ts';
 import { acceptBody, entry, errorIdOf, itemRows, openWriterPool, writerWaits } from '../../support/imports/imports.ts';
 import { hold } from '../../support/stores/locks.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** The id of a deleted user is free at once in its organization, and never in another one: `sub` keeps its person. */
 
 describe('the id of a deleted user', () => {
   let api: TestApi;

@@ -1,3 +1,4 @@
+/** `withoutEmail=true`: users who have only a user name, from the import to the log-in. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { specialStores } from '../../../src/imports/run/stores.ts';
@@ -8,8 +9,6 @@ import { bulk, OLD_PASSWORD } from '../../support/imports/bodies.ts';
 import { SETTINGS } from '../../support/imports/existing.ts';
 import { type Entry, entry, HASH, openWriterPool } from '../../support/imports/imports.ts';
 import { judge } from '../../support/imports/judge.ts';
-
-/** `withoutEmail=true`: users who have only a user name, from the import to the log-in. */
 
 const WITHOUT = { withoutEmail: true };
 

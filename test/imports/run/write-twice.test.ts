@@ -1,3 +1,4 @@
+/** The same jobs twice, late or concurrently: an item settles once. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createBatchWriter } from '../../../src/imports/run/batch-writer.ts';
@@ -15,8 +16,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The same jobs twice, late or concurrently: an item settles once. */
 
 const SETTINGS = { codeTtlMs: 1000 };
 const COUNT = 60;

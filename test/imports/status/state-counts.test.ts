@@ -1,11 +1,10 @@
+/** How many imports are in each state: what is counted, for whom, and at what cost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { StateCounts } from '../../../src/contract/import-types.ts';
 import { countStates } from '../../../src/imports/status/progress.ts';
 import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** How many imports are in each state: what is counted, for whom, and at what cost. */
 
 describe('the number of imports in each state', () => {
   let db: TestDatabase;

@@ -1,3 +1,4 @@
+/** Watching imports: one query for all of them, each change once, through an outage. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
@@ -7,8 +8,6 @@ import type { Pool } from '../../../src/platform/db/pool.ts';
 import { acceptImport, addOrgs, entries, setImport } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { waitFor } from '../../support/wait.ts';
-
-/** Watching imports: one query for all of them, each change once, through an outage. */
 
 let db: TestDatabase;
 let queries = 0;

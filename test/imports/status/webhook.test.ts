@@ -1,11 +1,10 @@
+/** The message of an import's end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { composeEnd } from '../../../src/imports/status/webhook.ts';
 import { claimWebhooks, type DueWebhook } from '../../../src/messages/webhooks/outbox.ts';
 import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The message of an import's end. */
 
 describe('the message of the end of an import', () => {
   let db: TestDatabase;

@@ -1,3 +1,4 @@
+/** When ended imports are removed, and what remains. The tests simulate time by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { cancelImport, releaseMails } from '../../../src/imports/control/control.ts';
@@ -18,8 +19,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** When ended imports are removed, and what remains. The tests simulate time by setting timestamps back. */
 
 const DAY = 86_400_000;
 const PAST = (days: number) => `clock_timestamp() - interval '${days} days'`;

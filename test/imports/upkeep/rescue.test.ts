@@ -1,3 +1,4 @@
+/** The rescuer, among imports that it must not touch. The tests simulate stalls by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { dispatchRound, pointerJob } from '../../../src/imports/run/dispatch.ts';
@@ -15,8 +16,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** The rescuer, among imports that it must not touch. The tests simulate stalls by setting timestamps back. */
 
 const AFTER = { rescueAfterMs: 30_000, abandonedAfterMs: 300_000 };
 const LONG_AGO = `clock_timestamp() - interval '31 seconds'`;

@@ -1,3 +1,4 @@
+/** What data imports keep, and for how long. The tests simulate time by setting timestamps back. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { cancelImport, pauseImport, resumeImport, retryImport } from '../../../src/imports/control/control.ts';
@@ -22,8 +23,6 @@ import {
   wipe,
 } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
-
-/** What data imports keep, and for how long. The tests simulate time by setting timestamps back. */
 
 const HOUR = 3_600_000;
 const LONG_AGO = `clock_timestamp() - interval '61 minutes'`;

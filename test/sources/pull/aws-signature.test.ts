@@ -1,8 +1,7 @@
+/** Signature version 4, by the vectors of AWS's own test suite. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { awsSignature } from '../../../src/sources/pull/http.ts';
-
-/** Signature version 4, by the vectors of AWS's own test suite. */
 
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-examples.html, suite "aws-sig-v4-test-suite"
 const KEYS = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };

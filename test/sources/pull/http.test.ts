@@ -1,11 +1,10 @@
+/** Requests to old systems: rate limits, faults that pass, and what is reported. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
 import { askedWaitMs, nextLink, openHttp, usedUpMs } from '../../../src/sources/pull/http.ts';
 import { baseUrl } from '../../../src/sources/pull/system.ts';
 import { type FakeAnswer, startFake } from '../../support/pull/fake.ts';
-
-/** Requests to old systems: rate limits, faults that pass, and what is reported. */
 
 const NOW = Date.parse('2026-11-23T12:00:00Z');
 

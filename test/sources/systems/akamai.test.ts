@@ -1,10 +1,9 @@
+/** Users of Akamai Identity Cloud: passwords with their type, dates that mean yes. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { akamai } from '../../../src/sources/systems/akamai.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of Akamai Identity Cloud: passwords with their type, dates that mean yes. */
 
 const convert = (record: Fields) => personOf(akamai, record);
 

@@ -1,10 +1,9 @@
+/** Users of Appwrite: how its hashes are converted. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { appwrite } from '../../../src/sources/systems/appwrite.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of Appwrite: how its hashes are converted. */
 
 const convert = (record: Fields) => personOf(appwrite, record);
 

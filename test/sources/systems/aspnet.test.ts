@@ -1,11 +1,10 @@
+/** Rows of AspNetUsers in the spellings of various databases, and what counts as locked out. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import type { Person } from '../../../src/sources/entry.ts';
 import { aspnet } from '../../../src/sources/systems/aspnet.ts';
 import { assertSamePerson } from './same-person.ts';
-
-/** Rows of AspNetUsers in the spellings of various databases, and what counts as locked out. */
 
 function convert(record: Record<string, unknown>): Person {
   const person = aspnet.converter({})(record);

@@ -1,3 +1,4 @@
+/** Hashes that Auth0 exports, and hashes of other systems in the form of its bulk import. */
 import assert from 'node:assert/strict';
 import { argon2Sync, createHmac, hash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -5,8 +6,6 @@ import bcrypt from 'bcryptjs';
 import type { Fields } from '../../../src/sources/source.ts';
 import { auth0 } from '../../../src/sources/systems/auth0.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Hashes that Auth0 exports, and hashes of other systems in the form of its bulk import. */
 
 const PASSWORD = 'correct hörse';
 const SALT = Buffer.from('0123456789abcdef');

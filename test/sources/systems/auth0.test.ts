@@ -1,10 +1,9 @@
+/** Users of Auth0: profiles, CSV rows, and the file of hashes that belongs to them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Fields, HashFile } from '../../../src/sources/source.ts';
 import { auth0 } from '../../../src/sources/systems/auth0.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Auth0: profiles, CSV rows, and the file of hashes that belongs to them. */
 
 const convert = (record: Fields) => personOf(auth0, record);
 const hashFile = auth0.hashFile as HashFile;

@@ -1,10 +1,9 @@
+/** Users of authentik: service accounts, unusable passwords, attributes. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { authentik } from '../../../src/sources/systems/authentik.ts';
 import { personOf } from '../people.ts';
-
-/** Users of authentik: service accounts, unusable passwords, attributes. */
 
 const convert = (record: Fields) => personOf(authentik, record);
 

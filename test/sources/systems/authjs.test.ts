@@ -1,10 +1,9 @@
+/** Users of Auth.js: a date means verified, accounts become links. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { authjs } from '../../../src/sources/systems/authjs.ts';
 import { personOf } from '../people.ts';
-
-/** Users of Auth.js: a date means verified, accounts become links. */
 
 const convert = (record: Fields) => personOf(authjs, record);
 

@@ -1,10 +1,9 @@
+/** Users of better-auth: the password of the credential account, links, columns of plugins. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { betterAuth } from '../../../src/sources/systems/better-auth.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of better-auth: the password of the credential account, links, columns of plugins. */
 
 const convert = (record: Fields) => personOf(betterAuth, record);
 

@@ -1,10 +1,9 @@
+/** Users of Casdoor: how its password types are converted. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { casdoor } from '../../../src/sources/systems/casdoor.ts';
 import { assertRefused, noteIds, personOf } from '../people.ts';
-
-/** Users of Casdoor: how its password types are converted. */
 
 const convert = (record: Fields) => personOf(casdoor, record);
 

@@ -1,11 +1,10 @@
+/** All hashers that Clerk documents, in the documented form. */
 import assert from 'node:assert/strict';
 import { createCipheriv, hash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
 import { clerk } from '../../../src/sources/systems/clerk.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** All hashers that Clerk documents, in the documented form. */
 
 const PASSWORD = 'correct hörse';
 const SALT = Buffer.from('0123456789abcdef');

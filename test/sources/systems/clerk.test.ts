@@ -1,10 +1,9 @@
+/** Users of Clerk: rows of its dashboard's CSV, and objects of its backend API. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { clerk } from '../../../src/sources/systems/clerk.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Clerk: rows of its dashboard's CSV, and objects of its backend API. */
 
 const convert = (record: Fields) => personOf(clerk, record);
 

@@ -1,10 +1,9 @@
+/** Users of Amazon Cognito, from its API and in the format of its import jobs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { cognito } from '../../../src/sources/systems/cognito.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Amazon Cognito, from its API and in the format of its import jobs. */
 
 const convert = (record: Fields) => personOf(cognito, record);
 const SUB = '5f0c0de0-0000-4000-8000-000000000001';

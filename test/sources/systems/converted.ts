@@ -1,10 +1,10 @@
+/** What the source makes of users and credentials of Keycloak. */
 import assert from 'node:assert/strict';
 import { pbkdf2Sync } from 'node:crypto';
 import { hashProblem, verifyHash } from '../../../src/passwords/registry.ts';
 import type { Person } from '../../../src/sources/entry.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 import { keycloak } from '../../../src/sources/systems/keycloak.ts';
-/** What the source makes of users and credentials of Keycloak. */
 
 export const PASSWORD = 'correct horse';
 export const SALT = Buffer.from('RaXjs4RiUKgJGkX6kp277w==', 'base64');

@@ -1,10 +1,9 @@
+/** Users of Descope: what they type to sign in. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { descope } from '../../../src/sources/systems/descope.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Descope: what they type to sign in. */
 
 const convert = (record: Fields) => personOf(descope, record);
 

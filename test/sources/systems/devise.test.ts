@@ -1,3 +1,4 @@
+/** Users of Rails Devise: columns of its modules, peppers, and the second factor. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
@@ -6,8 +7,6 @@ import { UsageError } from '../../../src/sources/read/records.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 import { devise } from '../../../src/sources/systems/devise.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of Rails Devise: columns of its modules, peppers, and the second factor. */
 
 const convert = (record: Fields) => personOf(devise, record);
 const AT = '2024-03-01T09:00:00.000Z';

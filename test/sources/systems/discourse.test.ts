@@ -1,10 +1,9 @@
+/** Users of Discourse: hashes, system users, suspension. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { discourse } from '../../../src/sources/systems/discourse.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of Discourse: hashes, system users, suspension. */
 
 const convert = (record: Fields) => personOf(discourse, record);
 

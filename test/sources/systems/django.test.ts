@@ -1,10 +1,9 @@
+/** Django's dumps and tables: how users and other models are converted, and which passwords are imported. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { verifyHash } from '../../../src/passwords/registry.ts';
 import { django } from '../../../src/sources/systems/django.ts';
 import { assertSamePerson } from './same-person.ts';
-
-/** Django's dumps and tables: how users and other models are converted, and which passwords are imported. */
 
 const convert = django.converter({});
 const dumped = (fields: Record<string, unknown>, model = 'auth.user', pk: unknown = 7) => ({ model, pk, fields });

@@ -1,10 +1,9 @@
+/** Users of Drupal: the anonymous user, hashes of Drupal 6. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { drupal } from '../../../src/sources/systems/drupal.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of Drupal: the anonymous user, hashes of Drupal 6. */
 
 const convert = (record: Fields) => personOf(drupal, record);
 

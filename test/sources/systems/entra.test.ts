@@ -1,10 +1,9 @@
+/** Users of Microsoft Graph: which identity gives the name, the address and the links. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { entra } from '../../../src/sources/systems/entra.ts';
 import { personOf } from '../people.ts';
-
-/** Users of Microsoft Graph: which identity gives the name, the address and the links. */
 
 const convert = (record: Fields) => personOf(entra, record);
 

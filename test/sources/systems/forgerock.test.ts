@@ -1,10 +1,9 @@
+/** Managed users of ForgeRock: hashed and encrypted passwords. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { forgerock } from '../../../src/sources/systems/forgerock.ts';
 import { assertRefused, assertVerifies, personOf } from '../people.ts';
-
-/** Managed users of ForgeRock: hashed and encrypted passwords. */
 
 const convert = (record: Fields) => personOf(forgerock, record);
 

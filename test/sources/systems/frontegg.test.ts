@@ -1,10 +1,9 @@
+/** Users of Frontegg: metadata, locks and second factors. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { frontegg } from '../../../src/sources/systems/frontegg.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Frontegg: metadata, locks and second factors. */
 
 const convert = (record: Fields) => personOf(frontegg, record);
 

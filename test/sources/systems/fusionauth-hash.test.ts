@@ -1,3 +1,4 @@
+/** Every password scheme of FusionAuth, checked against its documentation and its published test vectors. */
 import assert from 'node:assert/strict';
 import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -6,8 +7,6 @@ import { hashProblem } from '../../../src/passwords/registry.ts';
 import { encodeCrypt64 } from '../../../src/passwords/schemes/crypt3.ts';
 import { fusionauth } from '../../../src/sources/systems/fusionauth.ts';
 import { assertRefused, assertVerifies, personOf } from '../people.ts';
-
-/** Every password scheme of FusionAuth, checked against its documentation and its published test vectors. */
 
 const PASSWORD = 'correct hörse';
 const SALT = Buffer.from('a salt of FusionAuth');

@@ -1,11 +1,10 @@
+/** Users of FusionAuth, except for their hashes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readTotpSecret } from '../../../src/passwords/totp-secret.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 import { fusionauth } from '../../../src/sources/systems/fusionauth.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of FusionAuth, except for their hashes. */
 
 const convert = (record: Fields) => personOf(fusionauth, record);
 const SECRET = Buffer.from('12345678901234567890').toString('base64');

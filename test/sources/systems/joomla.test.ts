@@ -1,10 +1,9 @@
+/** Users of Joomla: waiting and blocked users. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { joomla } from '../../../src/sources/systems/joomla.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of Joomla: waiting and blocked users. */
 
 const convert = (record: Fields) => personOf(joomla, record);
 

@@ -1,11 +1,10 @@
+/** Users of Laravel: how its table is converted, from JSON and CSV. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
 import type { Fields } from '../../../src/sources/source.ts';
 import { laravel } from '../../../src/sources/systems/laravel.ts';
 import { assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of Laravel: how its table is converted, from JSON and CSV. */
 
 const convert = (record: Fields) => personOf(laravel, record);
 const AT = '2024-03-01T09:00:00.000000Z';

@@ -1,8 +1,7 @@
+/** Which entries are persons in a directory with custom object classes, and which only look like persons. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { isPerson } from '../../../src/sources/systems/ldif.ts';
-
-/** Which entries are persons in a directory with custom object classes, and which only look like persons. */
 
 type Case = [what: string, classes: string, attributes: Record<string, string>];
 

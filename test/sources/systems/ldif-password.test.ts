@@ -1,10 +1,9 @@
+/** Passwords of directory entries: which of several is imported, in which form, and which values are not passwords. */
 import assert from 'node:assert/strict';
 import { pbkdf2Sync } from 'node:crypto';
 import test from 'node:test';
 import { hashProblem, verifyHash } from '../../../src/passwords/registry.ts';
 import { passwordOf } from '../../../src/sources/systems/ldif.ts';
-
-/** Passwords of directory entries: which of several is imported, in which form, and which values are not passwords. */
 
 const SSHA = '{SSHA}0c0blFTXXNuAMHECS4uxrj3ZieMoWImr';
 const MD5_CRYPT = '$1$saltsalt$vk1vw.z2SbLyTpnSb9HNs1';

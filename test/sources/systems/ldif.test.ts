@@ -1,9 +1,8 @@
+/** Entries of directories: which are persons, how attributes are converted, and when an account counts as disabled. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Person } from '../../../src/sources/entry.ts';
 import { ldif } from '../../../src/sources/systems/ldif.ts';
-
-/** Entries of directories: which are persons, how attributes are converted, and when an account counts as disabled. */
 
 type Entry = Record<string, string | string[]>;
 

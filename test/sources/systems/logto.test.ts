@@ -1,10 +1,9 @@
+/** Users of Logto: hashes of other systems, factors and identities. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { logto } from '../../../src/sources/systems/logto.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of Logto: hashes of other systems, factors and identities. */
 
 const convert = (record: Fields) => personOf(logto, record);
 

@@ -1,9 +1,8 @@
+/** Custom columns: automatic mapping, in addition to the fixtures. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ndjson } from '../../../src/sources/systems/mapped.ts';
 import { personOf } from '../people.ts';
-
-/** Custom columns: automatic mapping, in addition to the fixtures. */
 
 const verified = (value: unknown) => personOf(ndjson, { email: 'ann@example.com', emailVerified: value }).emailVerified;
 

@@ -1,3 +1,4 @@
+/** Users of Okta: from its API and CSV files, and hashes in the form of its API. */
 import assert from 'node:assert/strict';
 import { hash, pbkdf2Sync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -5,8 +6,6 @@ import bcrypt from 'bcryptjs';
 import type { Fields } from '../../../src/sources/source.ts';
 import { okta } from '../../../src/sources/systems/okta.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of Okta: from its API and CSV files, and hashes in the form of its API. */
 
 const convert = (record: Fields) => personOf(okta, record);
 

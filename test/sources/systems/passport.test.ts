@@ -1,10 +1,9 @@
+/** Users of passport-local-mongoose: the first block of the hash, other costs. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { passport } from '../../../src/sources/systems/passport.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of passport-local-mongoose: the first block of the hash, other costs. */
 
 const convert = (record: Fields) => personOf(passport, record);
 

@@ -1,10 +1,9 @@
+/** Users of phpBB: types of users, and which columns are kept. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { phpbb } from '../../../src/sources/systems/phpbb.ts';
 import { personOf } from '../people.ts';
-
-/** Users of phpBB: types of users, and which columns are kept. */
 
 const convert = (record: Fields) => personOf(phpbb, record);
 

@@ -1,10 +1,9 @@
+/** Users of PingOne: states and the population. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { pingone } from '../../../src/sources/systems/pingone.ts';
 import { personOf } from '../people.ts';
-
-/** Users of PingOne: states and the population. */
 
 const convert = (record: Fields) => personOf(pingone, record);
 

@@ -1,10 +1,9 @@
+/** Users of PocketBase: the column of the hash in old and new versions. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { pocketbase } from '../../../src/sources/systems/pocketbase.ts';
 import { personOf } from '../people.ts';
-
-/** Users of PocketBase: the column of the hash in old and new versions. */
 
 const convert = (record: Fields) => personOf(pocketbase, record);
 

@@ -1,10 +1,9 @@
+/** Users of SCIM list responses: primary values, extensions, what is dropped. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { scim } from '../../../src/sources/systems/scim.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of SCIM list responses: primary values, extensions, what is dropped. */
 
 const convert = (record: Fields) => personOf(scim, record);
 

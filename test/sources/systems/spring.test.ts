@@ -1,10 +1,9 @@
+/** Users of Spring Security: which passwords are taken, and what the columns become. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { spring } from '../../../src/sources/systems/spring.ts';
 import { assertRefused, personOf } from '../people.ts';
-
-/** Users of Spring Security: which passwords are taken, and what the columns become. */
 
 const convert = (record: Fields) => personOf(spring, record);
 

@@ -1,10 +1,9 @@
+/** Users of Stytch: verified values come first. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { stytch } from '../../../src/sources/systems/stytch.ts';
 import { assertRefused, noteIds, personOf } from '../people.ts';
-
-/** Users of Stytch: verified values come first. */
 
 const convert = (record: Fields) => personOf(stytch, record);
 

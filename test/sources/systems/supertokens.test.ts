@@ -1,3 +1,4 @@
+/** Users of SuperTokens: their login methods in each form, and the hashes that need a key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import bcrypt from 'bcryptjs';
@@ -6,8 +7,6 @@ import { UsageError } from '../../../src/sources/read/records.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 import { supertokens } from '../../../src/sources/systems/supertokens.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of SuperTokens: their login methods in each form, and the hashes that need a key. */
 
 const convert = (record: Fields) => personOf(supertokens, record);
 const HASH = bcrypt.hashSync('correct horse', 4);

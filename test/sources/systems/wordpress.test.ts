@@ -1,3 +1,4 @@
+/** Users of WordPress: rows of wp_users with and without their metadata, and the output of WP-CLI. */
 import assert from 'node:assert/strict';
 import { createHmac, hash } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -5,8 +6,6 @@ import bcrypt from 'bcryptjs';
 import type { Fields } from '../../../src/sources/source.ts';
 import { wordpress } from '../../../src/sources/systems/wordpress.ts';
 import { assertRefused, assertVerifies, noteIds, personOf } from '../people.ts';
-
-/** Users of WordPress: rows of wp_users with and without their metadata, and the output of WP-CLI. */
 
 const convert = (record: Fields) => personOf(wordpress, record);
 const metaList = (meta: Record<string, string>) =>

@@ -1,10 +1,9 @@
+/** Users of WorkOS: its own metadata and the external id. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
 import { workos } from '../../../src/sources/systems/workos.ts';
 import { personOf } from '../people.ts';
-
-/** Users of WorkOS: its own metadata and the external id. */
 
 const convert = (record: Fields) => personOf(workos, record);
 

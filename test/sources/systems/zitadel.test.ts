@@ -1,3 +1,4 @@
+/** Users of ZITADEL in its import, its export and its searches, in both spellings. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JsonScanner } from '../../../src/sources/read/json.ts';
@@ -5,8 +6,6 @@ import type { Fields, JsonPath } from '../../../src/sources/source.ts';
 import { zitadel } from '../../../src/sources/systems/zitadel.ts';
 import { CONTEXT } from '../../../src/sources/values.ts';
 import { noteIds, personOf } from '../people.ts';
-
-/** Users of ZITADEL in its import, its export and its searches, in both spellings. */
 
 const convert = (record: Fields) => personOf(zitadel, record);
 const b64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64');

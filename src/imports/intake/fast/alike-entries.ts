@@ -1,7 +1,3 @@
-import { isUtf8 } from 'node:buffer';
-import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, QUOTE } from '../../../platform/text/json-stream.ts';
-import type { EntryFinder, ShapedEntries } from '../../entries/parser.ts';
-
 /**
  * Finds the values of entries by the bytes between them, without parsing. See README.md.
  *
@@ -12,6 +8,9 @@ import type { EntryFinder, ShapedEntries } from '../../entries/parser.ts';
  * Guarantee: `read` takes no entry unless JSON.parse would return exactly these fields with these values. An entry with
  * an escape, a control character, a long value or any other difference is left to JSON.parse.
  */
+import { isUtf8 } from 'node:buffer';
+import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, OPEN_OBJECT, QUOTE } from '../../../platform/text/json-stream.ts';
+import type { EntryFinder, ShapedEntries } from '../../entries/parser.ts';
 
 interface Field {
   readonly path: string;

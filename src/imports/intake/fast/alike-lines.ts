@@ -1,3 +1,10 @@
+/**
+ * Writes the line of COPY of a common entry from the bytes of its values, without a string or an object for it. See
+ * README.md.
+ *
+ * Guarantee: writes exactly the line that `toItem` and `copyLine` make of the entry, or none; then they have to. The
+ * values have no escape and no control character, so COPY takes them as they are.
+ */
 import { hashProblem } from '../../../passwords/registry.ts';
 import { GENDERS, nameKey } from '../../../platform/fields.ts';
 import type { CopyRows } from '../../entries/copy-rows.ts';
@@ -6,14 +13,6 @@ import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
 import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
-
-/**
- * Writes the line of COPY of a common entry from the bytes of its values, without a string or an object for it. See
- * README.md.
- *
- * Guarantee: writes exactly the line that `toItem` and `copyLine` make of the entry, or none; then they have to. The
- * values have no escape and no control character, so COPY takes them as they are.
- */
 
 /** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
 const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;

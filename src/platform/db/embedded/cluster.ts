@@ -1,3 +1,12 @@
+/**
+ * The files of the embedded database, which initdb creates once, and the user that PostgreSQL runs as.
+ *
+ * PostgreSQL refuses to run as root, so root starts it as another user, who must be able to enter its folders.
+ * Guarantee: if that user cannot enter a folder, the error names it before anything is written. `<dataDir>/postgres`
+ * exists only when it is complete and its password is stored; initdb works in `postgres.new`, and the finished cluster
+ * is renamed at the end.
+ * On crash: the next start deletes `postgres.new`; other folders that were created are empty.
+ */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
@@ -15,16 +24,6 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { StartError } from '../../errors.ts';
-
-/**
- * The files of the embedded database, which initdb creates once, and the user that PostgreSQL runs as.
- *
- * PostgreSQL refuses to run as root, so root starts it as another user, who must be able to enter its folders.
- * Guarantee: if that user cannot enter a folder, the error names it before anything is written. `<dataDir>/postgres`
- * exists only when it is complete and its password is stored; initdb works in `postgres.new`, and the finished cluster
- * is renamed at the end.
- * On crash: the next start deletes `postgres.new`; other folders that were created are empty.
- */
 
 /** The name of the superuser, and of the database. */
 export const NAME = 'muster';

@@ -1,3 +1,11 @@
+/**
+ * The embedded PostgreSQL: a database server in the data folder, for installations that have no server.
+ *
+ * Guarantees: only one process has a data folder at a time; the server stops only when told to, not on a signal to our
+ * process group; a server that dies is restarted on the same address.
+ * On crash: the server stops seconds later. The next start takes over the folder, and PostgreSQL recovers what was
+ * committed.
+ */
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
@@ -25,15 +33,6 @@ import {
   stopOrphan,
   supervise,
 } from './server.ts';
-
-/**
- * The embedded PostgreSQL: a database server in the data folder, for installations that have no server.
- *
- * Guarantees: only one process has a data folder at a time; the server stops only when told to, not on a signal to our
- * process group; a server that dies is restarted on the same address.
- * On crash: the server stops seconds later. The next start takes over the folder, and PostgreSQL recovers what was
- * committed.
- */
 
 export interface EmbeddedOptions {
   /** The cluster is `<dataDir>/postgres`. */

@@ -1,13 +1,3 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { open, readFile, readlink, realpath, rename, statfs, writeFile } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { StartError } from '../../errors.ts';
-import { type Account, ENV } from './cluster.ts';
-
 /**
  * The server of the embedded database: one run of the program `postgres` on a cluster after another, on one address,
  * until it is told to stop.
@@ -20,6 +10,15 @@ import { type Account, ENV } from './cluster.ts';
  * On crash: the pipe that this process holds closes, and a watchdog stops the server. If the watchdog dies too, the
  * next start on the folder stops the server that it finds. PostgreSQL recovers from `kill -9` of everything.
  */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile, readlink, realpath, rename, statfs, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { StartError } from '../../errors.ts';
+import { type Account, ENV } from './cluster.ts';
 
 const PAUSE_MS = 500;
 const MOST_TRIES = 40;

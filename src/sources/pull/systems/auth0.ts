@@ -1,3 +1,10 @@
+/**
+ * Auth0: an export job of the Management API, whose file (NDJSON, gzip) is read while it is downloaded. Auth0 returns no
+ * password hashes; its support exports them on request.
+ *
+ * https://auth0.com/docs/manage-users/user-migration/bulk-user-exports
+ * https://auth0.com/docs/api/management/v2/jobs/post-users-exports, …/jobs/get-jobs-by-id
+ */
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -15,14 +22,6 @@ import {
   requiredOption,
   secretOf,
 } from '../system.ts';
-
-/**
- * Auth0: an export job of the Management API, whose file (NDJSON, gzip) is read while it is downloaded. Auth0 returns no
- * password hashes; its support exports them on request.
- *
- * https://auth0.com/docs/manage-users/user-migration/bulk-user-exports
- * https://auth0.com/docs/api/management/v2/jobs/post-users-exports, …/jobs/get-jobs-by-id
- */
 
 const PAGE = 1000;
 const FIRST_PAUSE_MS = 500;

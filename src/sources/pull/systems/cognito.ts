@@ -1,3 +1,11 @@
+/**
+ * Amazon Cognito: ListUsers, signed with the keys of an AWS user. Cognito returns no password hashes.
+ *
+ * Its filter knows no time of change, so all users are read and compared. Nothing says how long a pagination token is
+ * valid, so an interrupted run reads from the beginning and sends what it had not sent.
+ * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
+ * https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html
+ */
 import { UsageError } from '../../read/records.ts';
 import type { Fields } from '../../source.ts';
 import { type AwsKeys, awsSignature, type Http, openHttp } from '../http.ts';
@@ -12,15 +20,6 @@ import {
   requiredOption,
   secretOf,
 } from '../system.ts';
-
-/**
- * Amazon Cognito: ListUsers, signed with the keys of an AWS user. Cognito returns no password hashes.
- *
- * Its filter knows no time of change, so all users are read and compared. Nothing says how long a pagination token is
- * valid, so an interrupted run reads from the beginning and sends what it had not sent.
- * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
- * https://docs.aws.amazon.com/cognito/latest/developerguide/quotas.html
- */
 
 /** Region and id: `eu-central-1_aBcD1234`. */
 const POOL = /^([a-z]{2}(?:-[a-z]+)+-\d)_[0-9A-Za-z]+$/;

@@ -1,3 +1,12 @@
+/**
+ * Microsoft Entra and Azure AD B2C: the users that Microsoft Graph lists, or its delta query, which workforce tenants
+ * have and external and B2C tenants have not. Graph returns no password hashes.
+ *
+ * Nothing says how long the link to a next page is valid, so an interrupted run reads from the beginning and sends what
+ * it had not sent.
+ * https://learn.microsoft.com/graph/api/user-list, …/api/user-delta, …/graph/delta-query-overview
+ * https://learn.microsoft.com/graph/throttling (429 with Retry-After)
+ */
 import type { Fields } from '../../source.ts';
 import { fieldNames } from '../../values.ts';
 import { clientToken, type Http, openHttp } from '../http.ts';
@@ -12,16 +21,6 @@ import {
   requiredOption,
   secretOf,
 } from '../system.ts';
-
-/**
- * Microsoft Entra and Azure AD B2C: the users that Microsoft Graph lists, or its delta query, which workforce tenants
- * have and external and B2C tenants have not. Graph returns no password hashes.
- *
- * Nothing says how long the link to a next page is valid, so an interrupted run reads from the beginning and sends what
- * it had not sent.
- * https://learn.microsoft.com/graph/api/user-list, …/api/user-delta, …/graph/delta-query-overview
- * https://learn.microsoft.com/graph/throttling (429 with Retry-After)
- */
 
 /** The properties that the source reads. */
 const PROPERTIES = [

@@ -1,10 +1,3 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import { UsageError } from '../../read/records.ts';
-import type { Fields } from '../../source.ts';
-import { isFields, objectAt, parseJson, textAt } from '../../values.ts';
-import { clientToken, type Http, openHttp } from '../http.ts';
-import { baseUrl, numberOption, optionOf, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
-
 /**
  * Firebase Authentication and Identity Platform: the users of a project or tenant with their password hashes, and the
  * parameters of these hashes, as far as the service account may read them.
@@ -12,6 +5,12 @@ import { baseUrl, numberOption, optionOf, PullError, type PullSystem, requiredOp
  * https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config (signIn.hashConfig)
  * https://developers.google.com/identity/protocols/oauth2/service-account#httprest (RFC 7523)
  */
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { UsageError } from '../../read/records.ts';
+import type { Fields } from '../../source.ts';
+import { isFields, objectAt, parseJson, textAt } from '../../values.ts';
+import { clientToken, type Http, openHttp } from '../http.ts';
+import { baseUrl, numberOption, optionOf, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
 
 const NO_PARAMETERS =
   'The service account may not read the parameters of the hashes, and gets no hashes without firebaseauth.configs.getHashConfig (role Firebase Authentication Admin).';

@@ -1,3 +1,11 @@
+/**
+ * FusionAuth: User Search, in the order of the ids. FusionAuth returns no password hashes; they are in its database.
+ *
+ * With the search engine Elasticsearch or OpenSearch, a page is followed by what its `nextResults` names, also beyond
+ * 10,000 users; with the engine of the database, pages count from an offset.
+ * https://fusionauth.io/docs/apis/users/search
+ * https://fusionauth.io/docs/lifecycle/manage-users/search/search#extended-pagination
+ */
 import type { Fields } from '../../source.ts';
 import { type Http, openHttp } from '../http.ts';
 import {
@@ -10,15 +18,6 @@ import {
   requiredOption,
   secretOf,
 } from '../system.ts';
-
-/**
- * FusionAuth: User Search, in the order of the ids. FusionAuth returns no password hashes; they are in its database.
- *
- * With the search engine Elasticsearch or OpenSearch, a page is followed by what its `nextResults` names, also beyond
- * 10,000 users; with the engine of the database, pages count from an offset.
- * https://fusionauth.io/docs/apis/users/search
- * https://fusionauth.io/docs/lifecycle/manage-users/search/search#extended-pagination
- */
 
 export const fusionauth: PullSystem = {
   name: 'fusionauth',

@@ -1,3 +1,12 @@
+/**
+ * Keycloak's own PostgreSQL database, read-only: the only way to read password hashes from a running Keycloak, as its
+ * admin API does not return them. Rows become users as a realm export shows them.
+ *
+ * Keycloak stores no time of a user's last change, so changes are found by comparison. The statements fit its tables since
+ * Keycloak 8.
+ * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
+ * https://github.com/keycloak/keycloak/tree/main/model/jpa/src/main/resources/META-INF
+ */
 import { UsageError } from '../../read/records.ts';
 import type { Fields } from '../../source.ts';
 import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
@@ -10,16 +19,6 @@ import {
   type RecordPage,
   requiredOption,
 } from '../system.ts';
-
-/**
- * Keycloak's own PostgreSQL database, read-only: the only way to read password hashes from a running Keycloak, as its
- * admin API does not return them. Rows become users as a realm export shows them.
- *
- * Keycloak stores no time of a user's last change, so changes are found by comparison. The statements fit its tables since
- * Keycloak 8.
- * https://www.keycloak.org/docs-api/latest/rest-api/index.html#UserRepresentation
- * https://github.com/keycloak/keycloak/tree/main/model/jpa/src/main/resources/META-INF
- */
 
 export const keycloakDb: PullSystem = {
   name: 'keycloak-db',

@@ -1,7 +1,3 @@
-import type { Fields } from '../../source.ts';
-import { clientToken, openHttp } from '../http.ts';
-import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
-
 /**
  * Keycloak's admin API. It returns no password hashes: `keycloak-db` reads them from the database.
  *
@@ -10,6 +6,9 @@ import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secr
  * https://www.keycloak.org/docs-api/latest/rest-api/index.html (GET /admin/realms/{realm}/users)
  * https://www.keycloak.org/docs/latest/server_development/#admin-rest-api
  */
+import type { Fields } from '../../source.ts';
+import { clientToken, openHttp } from '../http.ts';
+import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
 
 export const keycloak: PullSystem = {
   name: 'keycloak',

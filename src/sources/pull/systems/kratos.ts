@@ -1,12 +1,11 @@
-import type { Fields } from '../../source.ts';
-import { nextLink, openHttp } from '../http.ts';
-import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
-
 /**
  * Ory Kratos: the list of identities of its admin API, with password hashes.
  *
  * https://www.ory.sh/docs/kratos/reference/api (GET /admin/identities: page_size, page_token, include_credential)
  */
+import type { Fields } from '../../source.ts';
+import { nextLink, openHttp } from '../http.ts';
+import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
 
 /** Credentials that the source reads. */
 const CREDENTIALS = ['password', 'oidc', 'totp'];

@@ -1,3 +1,10 @@
+/**
+ * A directory, by paged searches (RFC 2696) over LDAPS or StartTLS. The cookie of a page is good for its connection only,
+ * so an interrupted run reads from the beginning and sends what it had not sent.
+ *
+ * Guarantee: neither a password nor a user crosses a network in clear text, and the certificate is checked. What
+ * arrived before TLS is never read as a part of what comes after it (response injection).
+ */
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import net, { isIP } from 'node:net';
@@ -17,14 +24,6 @@ import {
   secretOf,
   type Trouble,
 } from '../system.ts';
-
-/**
- * A directory, by paged searches (RFC 2696) over LDAPS or StartTLS. The cookie of a page is good for its connection only,
- * so an interrupted run reads from the beginning and sends what it had not sent.
- *
- * Guarantee: neither a password nor a user crosses a network in clear text, and the certificate is checked. What
- * arrived before TLS is never read as a part of what comes after it (response injection).
- */
 
 export const ldap: PullSystem = {
   name: 'ldap',

@@ -1,3 +1,10 @@
+/**
+ * Okta: List Users, page by page as the `Link` header says. Okta returns no password hashes.
+ *
+ * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/ (List all users)
+ * https://support.okta.com/help/s/article/Pagination-Overview
+ * https://developer.okta.com/docs/reference/rl-best-practices/ (X-Rate-Limit-Remaining, X-Rate-Limit-Reset)
+ */
 import type { Fields } from '../../source.ts';
 import { type Http, nextLink, openHttp } from '../http.ts';
 import {
@@ -10,14 +17,6 @@ import {
   type Start,
   secretOf,
 } from '../system.ts';
-
-/**
- * Okta: List Users, page by page as the `Link` header says. Okta returns no password hashes.
- *
- * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/ (List all users)
- * https://support.okta.com/help/s/article/Pagination-Overview
- * https://developer.okta.com/docs/reference/rl-best-practices/ (X-Rate-Limit-Remaining, X-Rate-Limit-Reset)
- */
 
 export const okta: PullSystem = {
   name: 'okta',

@@ -1,9 +1,8 @@
+/** Any table of users in PostgreSQL, MySQL or MariaDB, by a query of one's own. */
 import { UsageError } from '../../read/records.ts';
 import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
 import { asksForChanges, keysetPages } from '../sql.ts';
 import { numberOption, type PullSystem, requiredOption } from '../system.ts';
-
-/** Any table of users in PostgreSQL, MySQL or MariaDB, by a query of one's own. */
 
 export const sql: PullSystem = {
   name: 'sql',

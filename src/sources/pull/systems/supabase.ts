@@ -1,11 +1,10 @@
-import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
-import { keysetPages } from '../sql.ts';
-import { numberOption, type PullSystem, requiredOption } from '../system.ts';
-
 /**
  * Supabase Auth: its tables in PostgreSQL, with password hashes, identities and authenticator apps.
  * https://supabase.com/docs/guides/auth/managing-user-data, https://github.com/supabase/auth/tree/master/migrations
  */
+import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
+import { keysetPages } from '../sql.ts';
+import { numberOption, type PullSystem, requiredOption } from '../system.ts';
 
 /** `provider_id` exists since 2023; read as JSON, a column that is not there is null. */
 const QUERY = `

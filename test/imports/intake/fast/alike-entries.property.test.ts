@@ -1,11 +1,10 @@
+/** A body gives the same users and the same errors with entries that are found by their shape as without. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Step } from '../../../../src/imports/entries/parser.ts';
 import fc from '../../../support/fast-check.ts';
 import { around, cutAt, merge, steps } from '../../../support/imports/parse.ts';
 import { commonEntries, parseAll, shapedSteps } from '../../../support/imports/shaped.ts';
-
-/** A body gives the same users and the same errors with entries that are found by their shape as without. */
 
 /** The same steps with entries that are parsed. */
 function parsed(all: Step[]): Step[] {

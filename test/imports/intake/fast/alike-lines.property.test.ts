@@ -1,3 +1,4 @@
+/** The line of COPY that is written from an entry's bytes is the one that its validated item gives. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { CopyRows } from '../../../../src/imports/entries/copy-rows.ts';
@@ -10,8 +11,6 @@ import fc from '../../../support/fast-check.ts';
 import { SECRETS } from '../../../support/imports/imports.ts';
 import { around, cutAt } from '../../../support/imports/parse.ts';
 import { commonEntries, shapedSteps } from '../../../support/imports/shaped.ts';
-
-/** The line of COPY that is written from an entry's bytes is the one that its validated item gives. */
 
 const nothing = { unknown() {} };
 const strict = { ...USUAL_RULES, strict: true };

@@ -1,3 +1,4 @@
+/** An accepted body is stored the same with the fast path as without it. */
 import assert from 'node:assert/strict';
 import { after, before, it, mock } from 'node:test';
 import { ShapedLines } from '../../../../src/imports/intake/fast/alike-lines.ts';
@@ -5,8 +6,6 @@ import fc from '../../../support/fast-check.ts';
 import { acceptImport, addOrgs, importRow, itemRows, type Row, wipe } from '../../../support/imports/imports.ts';
 import { commonEntries } from '../../../support/imports/shaped.ts';
 import { type TestDatabase, testDatabase } from '../../../support/stores/postgres.ts';
-
-/** An accepted body is stored the same with the fast path as without it. */
 
 let db: TestDatabase;
 before(async () => {

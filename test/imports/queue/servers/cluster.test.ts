@@ -1,3 +1,4 @@
+/** Imports with the queue in a Redis Cluster: one shard on each master, while slots move and masters die. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { shardsOn, slotOf } from '../../../../src/imports/queue/shards.ts';
@@ -9,8 +10,6 @@ import { must, startService } from '../../../support/processes/service.ts';
 import { requireOrSkip } from '../../../support/stores/redis.ts';
 import { moveSlot, portOf, startCluster } from '../../../support/stores/redis-groups.ts';
 import { waitFor } from '../../../support/wait.ts';
-
-/** Imports with the queue in a Redis Cluster: one shard on each master, while slots move and masters die. */
 
 const USERS = 1200;
 

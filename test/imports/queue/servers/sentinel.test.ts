@@ -1,3 +1,4 @@
+/** Imports with the queue on a Redis behind Sentinels, while its role moves to the replica and while it dies. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readRedisNodes } from '../../../../src/imports/queue/redis.ts';
@@ -8,8 +9,6 @@ import { startService } from '../../../support/processes/service.ts';
 import { requireOrSkip, type TestRedis } from '../../../support/stores/redis.ts';
 import { portOf, startSentinels } from '../../../support/stores/redis-groups.ts';
 import { waitFor } from '../../../support/wait.ts';
-
-/** Imports with the queue on a Redis behind Sentinels, while its role moves to the replica and while it dies. */
 
 const USERS = 600;
 

@@ -1,3 +1,4 @@
+/** Users from the APIs of other systems, each played by a server that speaks the documented protocol. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -7,8 +8,6 @@ import { kratos } from '../../../../src/sources/pull/systems/kratos.ts';
 import { okta } from '../../../../src/sources/pull/systems/okta.ts';
 import { type FakeAnswer, type FakeRequest, startFake } from '../../../support/pull/fake.ts';
 import { readAll } from '../../../support/pull/read.ts';
-
-/** Users from the APIs of other systems, each played by a server that speaks the documented protocol. */
 
 const DENIED = { name: 'PullError', trouble: 'denied' };
 

@@ -1,3 +1,4 @@
+/** Users from Cognito, Firebase, Entra and FusionAuth, each played by a server that speaks the documented protocol. */
 import assert from 'node:assert/strict';
 import { createVerify, generateKeyPairSync } from 'node:crypto';
 import test from 'node:test';
@@ -8,8 +9,6 @@ import { firebase } from '../../../../src/sources/pull/systems/firebase.ts';
 import { fusionauth } from '../../../../src/sources/pull/systems/fusionauth.ts';
 import { type FakeAnswer, type FakeRequest, startFake } from '../../../support/pull/fake.ts';
 import { readAll } from '../../../support/pull/read.ts';
-
-/** Users from Cognito, Firebase, Entra and FusionAuth, each played by a server that speaks the documented protocol. */
 
 const DENIED = { name: 'PullError', trouble: 'denied' };
 const ids = (records: readonly Record<string, unknown>[], key = 'id') => records.map((record) => record[key]);

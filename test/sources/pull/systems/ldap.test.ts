@@ -1,3 +1,4 @@
+/** Users from a real OpenLDAP server, by paged searches. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,8 +15,6 @@ import { readAll } from '../../../support/pull/read.ts';
 import { ROOT_DN, ROOT_PASSWORD, SUFFIX, startSlapd } from '../../../support/pull/servers.ts';
 import { requireOrSkip } from '../../../support/runner/programs.ts';
 import { startSlapd as startTlsSlapd } from '../../../support/slapd.ts';
-
-/** Users from a real OpenLDAP server, by paged searches. */
 
 const HASH = '{SSHA}RLk8OEh3lsZ2/8cOF5TN0Q3J8MmRMTIz';
 const old = (n: number) => `dn: uid=u${n},ou=people,${SUFFIX}

@@ -1,3 +1,4 @@
+/** Users from PostgreSQL, MySQL and MariaDB by a query, and from Supabase's tables. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
@@ -10,8 +11,6 @@ import { readAll } from '../../../support/pull/read.ts';
 import { startMariadb } from '../../../support/pull/servers.ts';
 import { requireOrSkip } from '../../../support/runner/programs.ts';
 import { testDatabase } from '../../../support/stores/postgres.ts';
-
-/** Users from PostgreSQL, MySQL and MariaDB by a query, and from Supabase's tables. */
 
 async function oldDatabase(t: TestContext, statements: string) {
   const { url, pool, drop } = await testDatabase(t);
