@@ -19,7 +19,6 @@ test('the role of deploy/postgres-role.sql is no superuser, and owns its databas
   assert.equal(reached, role);
 
   const pool = new pg.Pool({ connectionString: url, max: 1 });
-  t.after(() => pool.end());
   for (const forbidden of [
     'create role another',
     'create database another',
@@ -29,6 +28,8 @@ test('the role of deploy/postgres-role.sql is no superuser, and owns its databas
   ]) {
     await assert.rejects(pool.query(forbidden), { code: '42501' }, forbidden);
   }
+  // Before the server stops, which would end its connection.
+  await pool.end();
   const other = new pg.Client({ connectionString: url.replace(/\/[^/]*$/, '/postgres') });
   await assert.rejects(other.connect(), { code: '42501' });
 });

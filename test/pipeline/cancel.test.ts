@@ -68,7 +68,8 @@ onEachBackend('a cancelled import', async (t, backend) => {
   for (const first of ['a batch', 'the cancel'] as const) {
     await t.test(`counts what was written before it when ${first} gets the lock first`, async () => {
       const writing = await holdWriting(service.pool);
-      const users = people(first.replace(' ', ''), 200);
+      // With one user there is one batch: a second one could take the row in the moment in which it is released.
+      const users = people(first.replace(' ', ''), first === 'a batch' ? 200 : 1);
       const held = (await must(service.importBody(bulk(org.orgId, users)))).body.importId;
       const release = await holdImport(service.pool, held);
       const cancel = () => service.call('POST', `/admin/v1/imports/${held}/_cancel`);
