@@ -36,6 +36,8 @@ const SILENCE_MS = 120_000;
 const SWEEP_MS = 50;
 /** Time to read the answer to a request that is cut, before its connection is closed. */
 const CUT_MS = 1000;
+/** After this time of a stop, connections that have sent nothing at all are closed: browsers open some ahead of need. */
+const UNUSED_MS = 1000;
 /**
  * Connections that wait to be accepted: one is accepted in each turn of the event loop, so some hundreds that come at
  * once wait for seconds on a busy process. Beyond this number the kernel resets them. It allows no more than
@@ -109,10 +111,11 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   cutSilence(server, options.silenceMs ?? SILENCE_MS);
   requireBodyRate(server, options.bodyRate);
   const exchanges = noteExchanges(server);
+  const sockets = noteSockets(server);
   server.listen({ port: options.port, host: options.host, backlog: BACKLOG });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { port, stop: (graceMs) => stop(server, exchanges, graceMs, refusal) };
+  return { port, stop: (graceMs) => stop(server, { exchanges, sockets }, graceMs, refusal) };
 }
 
 /** A response may take minutes to start (`Prefer: wait`) or continue (an event stream): then the client waits. */
@@ -142,8 +145,26 @@ function noteExchanges(server: Server): Set<Exchange> {
   return exchanges;
 }
 
-async function stop(server: Server, exchanges: Set<Exchange>, graceMs: number, options: RefusalOptions): Promise<void> {
+function noteSockets(server: Server): Set<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+async function stop(
+  server: Server,
+  { exchanges, sockets }: { exchanges: Set<Exchange>; sockets: Set<Socket> },
+  graceMs: number,
+  options: RefusalOptions,
+): Promise<void> {
   const closed = once(server, 'close');
+  // Node counts a connection without a first request as busy.
+  const unused = setTimeout(() => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, UNUSED_MS);
   server.close();
   // A connection that was busy stays open for the next request of its client, which would not be answered.
   const sweep = setInterval(() => {
@@ -156,7 +177,7 @@ async function stop(server: Server, exchanges: Set<Exchange>, graceMs: number, o
   const end = setTimeout(() => server.closeAllConnections(), graceMs + (graceMs > 0 ? CUT_MS : 0));
   await closed;
   clearInterval(sweep);
-  for (const timer of [cut, end]) clearTimeout(timer);
+  for (const timer of [unused, cut, end]) clearTimeout(timer);
 }
 
 /** An event stream has no end of its own: its client opens it again, on another process. */

@@ -63,6 +63,17 @@ test('a client that goes silent during a request is disconnected, one that waits
   assert.match(await waiting, /at last/);
 });
 
+test('a connection that has sent nothing does not hold up a stop', async () => {
+  const server = await listen((_req, res) => res.end(), here);
+  const unused = connect(server.port, '127.0.0.1');
+  await once(unused, 'connect');
+  // A request on another connection, so that the server has accepted both.
+  await fetch(`http://127.0.0.1:${server.port}`).then((response) => response.text());
+  const begun = performance.now();
+  await Promise.all([server.stop(60_000), once(unused, 'close')]);
+  assert(performance.now() - begun < 30_000);
+});
+
 test('a stopping server answers 503 to what does not finish in time, and closes the connection', async () => {
   const started = Promise.withResolvers<void>();
   const server = await listen(() => started.resolve(), here);
