@@ -74,6 +74,13 @@ onEachBackend('muster workers lists each worker with its roles and what it does'
 
   // As if it had died ten seconds ago: it reports nothing, and nobody removes its row.
   next.kill('SIGSTOP');
+  const fails = `update workers set failing = '{imports queue}', is_stopping = $2 where pid = $1`;
+  const shown = async (isStopping: boolean) => {
+    await service.pool.query(fails, [next.pid, isStopping]);
+    return (await ask(service)).stdout;
+  };
+  await waitFor(async () => / failing: imports queue /.test(await shown(false)), { what: 'what fails' });
+  await waitFor(async () => / stopping, failing: imports queue /.test(await shown(true)), { what: 'both' });
   const late = `update workers set seen_at = seen_at - interval '11 seconds' where pid = $1`;
   // Its last report may still have been on its way.
   const isGone = async () => {

@@ -38,8 +38,9 @@ function row({ host, pid, version, queue, jobs, usersPerSecond, startedAt, roles
   ];
 }
 
-/** `running`, `stopping`, or `failing: imports queue` */
+/** `running`, `stopping`, or with what fails: `failing: imports queue`, `stopping, failing: imports queue`. */
 function stateOf({ state, failing }: Pick<WorkerView, 'state' | 'failing'>): string {
-  if (failing.length > 0) return `failing: ${failing.join(', ')}`;
-  return state.replace('WORKER_STATE_', '').toLowerCase();
+  const names = [state.replace('WORKER_STATE_', '').toLowerCase(), `failing: ${failing.join(', ')}`];
+  if (failing.length === 0) return names[0] as string;
+  return names.slice(state === 'WORKER_STATE_RUNNING' ? 1 : 0).join(', ');
 }

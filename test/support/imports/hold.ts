@@ -66,8 +66,8 @@ export function moreUsers(pool: Pool, importId: string, count = 0): Promise<bool
 }
 
 /**
- * Waits until `count` batches wait for a lock of the test, not only of each other; returns the ids of their server
- * processes.
+ * Waits until `count` batches wait for a lock of the test or of the API, not only of each other or, for a moment, of
+ * another worker; returns the ids of their server processes.
  */
 export function waitingBatches(pool: Pool, count: number): Promise<number[]> {
   return waitFor(
@@ -76,7 +76,7 @@ export function waitingBatches(pool: Pool, count: number): Promise<number[]> {
         `select w.pid from pg_stat_activity w
          where w.datname = current_database() and w.application_name = 'muster-writer' and w.wait_event_type = 'Lock'
            and exists (select from pg_stat_activity h
-             where h.pid = any(pg_blocking_pids(w.pid)) and h.application_name <> 'muster-writer')`,
+             where h.pid = any(pg_blocking_pids(w.pid)) and h.application_name not like 'muster-w%')`,
       );
       return rows.length >= count ? rows.map((r) => r.pid) : undefined;
     },
