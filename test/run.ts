@@ -33,7 +33,8 @@ const APART = [
 ];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = [
-  ...['console/', 'crash/', 'queue/', 'browser/', 'pipeline/', 'cli/', 'bench/', 'db/', 'start/', 'openapi/', 'mail/'],
+  ...['console/', 'crash/', 'imports/queue/', 'browser/', 'pipeline/', 'platform/db/', 'cli/', 'contract/', 'start/'],
+  ...['bench/', 'sources/', 'messages/', 'roles/'],
 ];
 /** Groups of Redis servers, for `npm run test:stores`. */
 const GROUPS = 'test/imports/queue/servers/';
@@ -46,7 +47,7 @@ const PIPELINE = [
   ...['test/platform/db/plans.test.ts', GROUPS],
 ];
 /** Most tests spend most of their time waiting: for a process to start, for a lock to expire. */
-const AT_ONCE = Math.max(4, 2 * availableParallelism());
+const AT_ONCE = Math.max(4, 3 * availableParallelism());
 /** The number of services for which PostgreSQL's default of 100 connections is enough. */
 const AT_ONCE_ON_DISTRIBUTION = 2;
 
@@ -88,6 +89,9 @@ function filesOf(patterns: string[]): string[] {
   const found = patterns
     .flatMap((path) => globSync(isFolder(path) ? `${path}/**/*.test.ts` : path))
     .filter((file) => !isWhole || onDistribution || ![...APART, GROUPS].some((folder) => file.startsWith(folder)));
+  for (const part of LONG) {
+    if (!isFolder(`test/${part}`)) throw new Error(`There are no tests in test/${part}, which LONG names.`);
+  }
   const rank = (file: string) =>
     (LONG.findIndex((part) => file.startsWith(`test/${part}`)) + LONG.length + 1) % (LONG.length + 1);
   return [...new Set(found.map((file) => relative('.', resolve(file))))].sort(

@@ -1,6 +1,6 @@
 /** `muster login` and `logout` against a real service, with a real browser; the renewal of tokens. */
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type TestContext } from 'node:test';
@@ -323,7 +323,19 @@ test('logging in and out', async (t) => {
   await t.test('the lock of a crashed command is taken over', async (t) => {
     const home = await openHome(t, url);
     await home.muster(['login', '--token'], { input: service.token });
+    const crashed = { pid: 999_999, host: hostname(), since: new Date().toISOString() };
+    await writeFile(`${home.path}.lock`, JSON.stringify(crashed));
+    const { code } = await home.muster(['logout']);
+    assert.equal(code, 0);
+    assert.deepEqual(await readdir(dirname(home.path)), []);
+  });
+
+  await t.test('a lock that nobody can read is taken over once it is old', async (t) => {
+    const home = await openHome(t, url);
+    await home.muster(['login', '--token'], { input: service.token });
     await writeFile(`${home.path}.lock`, `${hostname()} 999999`);
+    const twoMinutesAgo = new Date(Date.now() - 120_000);
+    await utimes(`${home.path}.lock`, twoMinutesAgo, twoMinutesAgo);
     const { code } = await home.muster(['logout']);
     assert.equal(code, 0);
     assert.deepEqual(await readdir(dirname(home.path)), []);
