@@ -13,10 +13,12 @@ import { transpile } from './transpile.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
 const FOLDER = join(DIST, 'muster-cli');
-/** Loaded by `muster doctor --local` and `muster keys` only. */
+/** Loaded by `muster doctor --local`, `muster keys` and `muster admin` only. */
 const OF_THE_SERVER = [
   'src/platform/config.ts',
   'src/operate/key-rotation.ts',
+  'src/operate/known-keys.ts',
+  'src/signin/recover.ts',
   'src/operate/local-diagnostics.ts',
   'src/cli/doctor/local.ts',
 ];

@@ -1,4 +1,5 @@
 import type { CommandModule } from 'yargs';
+import { admin } from './commands/admin.ts';
 import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly CommandModule[] = [
   doctor,
   workers,
   keys,
+  admin,
   login,
   logout,
 ];

@@ -86,6 +86,9 @@ const limits = z.object({
   loginsPerMinute: count(),
 });
 
+/** Settings that name the first administrators. */
+export const FIRST_START_SETTINGS = ['BOOTSTRAP_TOKEN', 'ADMIN_EMAIL'] as const;
+
 const diagnostics = z
   .object({
     version: z.string(),
@@ -100,6 +103,9 @@ const diagnostics = z
     }),
     encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
     limits: limits.meta({ description: '0: no limit.' }),
+    unusedSettings: z.array(z.enum(FIRST_START_SETTINGS)).optional().meta({
+      description: 'Settings that only the first start uses and with which nobody is IAM_OWNER.',
+    }),
   })
   .meta({ id: 'Diagnostics' });
 
@@ -131,6 +137,7 @@ export type QueueFacts = z.output<typeof queue>;
 export type ReplicaFacts = z.output<typeof replica>;
 export type MailFacts = z.output<typeof mail>;
 export type ProxyFacts = NonNullable<Diagnostics['proxy']>;
+export type FirstStartSetting = (typeof FIRST_START_SETTINGS)[number];
 export type WorkerView = z.output<typeof worker>;
 
 const example: z.input<typeof diagnostics> = {
@@ -179,6 +186,7 @@ const example: z.input<typeof diagnostics> = {
     requestsPerSecond: 1000,
     loginsPerMinute: 600,
   },
+  unusedSettings: [],
 };
 
 const exampleWorker: z.input<typeof worker> = {

@@ -73,6 +73,8 @@ export const AUDIT_TYPES = {
   'organization.password_source.removed': 'a password source was deleted',
   'instance.member.added': 'a user became an IAM_OWNER',
   'instance.member.removed': 'a user is no longer an IAM_OWNER',
+  'instance.administrator.recovered':
+    'a user was made IAM_OWNER and able to sign in by `muster admin recover`; `payload.by` says who ran it where',
   'instance.policy.password.age.changed': 'the password-age policy of the instance was changed',
   'instance.policy.password.complexity.changed': 'the password-complexity policy of the instance was changed',
   'instance.policy.login.changed': 'the login policy of the instance was changed',

@@ -1,5 +1,5 @@
 /** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
-import type { Diagnostics, MailFacts, ProxyFacts, ReplicaFacts } from './diagnostics.ts';
+import type { Diagnostics, FirstStartSetting, MailFacts, ProxyFacts, ReplicaFacts } from './diagnostics.ts';
 import { type Finding, number, ok, problem, size, warning } from './finding.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
@@ -28,6 +28,7 @@ export function checkService(facts: Diagnostics): Finding[] {
     ...checkProxy(facts.proxy),
     checkKey(facts),
     checkLimits(facts),
+    ...checkFirstStart(facts.unusedSettings),
   ];
 }
 
@@ -123,4 +124,19 @@ export function checkLimits({ limits }: Diagnostics): Finding {
   if (maxBacklog === 0 || backlog < maxBacklog * NEARLY) return ok('limits', message);
   const advice = 'Wait, start more workers, or raise MAX_BACKLOG.';
   return warning('limits', `${waiting}, of at most ${number(maxBacklog)}: imports will soon be refused`, advice);
+}
+
+/** @param unused absent from a service of an earlier version, and where the database cannot be read */
+export function checkFirstStart(unused: readonly FirstStartSetting[] = []): Finding[] {
+  return unused.map((name) => warning('first start', ...firstStartTexts(name)));
+}
+
+/** Why a setting of the first start has no effect, and what to do about it. */
+export function firstStartTexts(name: FirstStartSetting): [message: string, advice: string] {
+  const nobody = name === 'ADMIN_EMAIL' ? 'no IAM_OWNER has this address' : 'no IAM_OWNER has this token';
+  const message = `${name} has no effect: only the first start uses it, and ${nobody} now`;
+  return [
+    message,
+    `Remove the setting. If nobody can sign in any more, run \`muster admin recover\` beside the service.`,
+  ];
 }

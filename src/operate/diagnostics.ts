@@ -32,6 +32,7 @@ import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { arrivalOf, contradictionOf, type TrustProxy } from '../platform/http/proxies.ts';
 import { withTimeout } from '../platform/timeouts.ts';
+import { unusedFirstStartSettings } from '../signin/bootstrap.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 
 /** Time limit for one read from the queue, and for the replica, in milliseconds. */
@@ -142,13 +143,14 @@ function workerView({
 
 async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
   const { pool, config, secrets, reads } = deps;
-  const [postgres, queue, mail, opensKeys, waiting, replica] = await Promise.all([
+  const [postgres, queue, mail, opensKeys, waiting, replica, unusedSettings] = await Promise.all([
     postgresFacts(pool),
     queueFacts(deps),
     mailFacts(pool, config.SMTP_URL),
     canOpenKeys({ pool, secrets }),
     backlog(pool),
     reads.replica && replicaFacts(pool, reads.replica),
+    unusedFirstStartSettings(pool, config),
   ]);
   return {
     version: packageJson.version,
@@ -159,6 +161,7 @@ async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
     mail,
     encryptionKey: { opensSigningKeys: opensKeys },
     limits: limitsOf(config, waiting),
+    unusedSettings,
   };
 }
 

@@ -17,14 +17,10 @@ import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/en
 import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
 import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
-import type { Config } from '../platform/config.ts';
-import { embeddedState } from '../platform/db/embedded/embedded.ts';
-import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
-import { keyIdOf, openSecrets, type Secrets } from '../platform/encryption.ts';
-import { StartError } from '../platform/errors.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { keyIdOf, type Secrets } from '../platform/encryption.ts';
 import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
 import { sourceSeal } from '../signin/password-sources/store.ts';
-import { keptKey } from './known-keys.ts';
 
 /** Values that are replaced in one statement: few, as an invalid entry may have a megabyte. */
 const BATCH = 50;
@@ -101,26 +97,6 @@ export interface SealedValue {
   key: RowKey;
   column: string;
   keyId: string | undefined;
-}
-
-/**
- * The database and the keys of this machine's service.
- * @throws StartError when the settings name no database or no key
- */
-export async function openKeyring(config: Config): Promise<{ pool: Pool; secrets: Secrets }> {
-  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
-  const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));
-  if (!url || !key) {
-    throw new StartError(
-      'Set DATABASE_URL, ENCRYPTION_KEY and DECRYPTION_KEYS as the service has them; with the embedded database, start the service.',
-    );
-  }
-  return { pool: openPool(url, { max: 1, name: 'muster keys' }), secrets: openSecrets(key, config.DECRYPTION_KEYS) };
-}
-
-async function embeddedUrl(dataDir: string): Promise<string | undefined> {
-  const embedded = await embeddedState(dataDir);
-  return embedded.state === 'running' ? embedded.url : undefined;
 }
 
 /** Counts the values of each key. Changes nothing. */

@@ -6,7 +6,8 @@
  */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
+import type { FirstStartSetting, PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
+import { findOrg } from '../directory/organizations.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
 import type { Config } from '../platform/config.ts';
@@ -14,6 +15,7 @@ import { embeddedState } from '../platform/db/embedded/embedded.ts';
 import { openPool, type Pool } from '../platform/db/pool.ts';
 import { openSecrets } from '../platform/encryption.ts';
 import { withTimeout } from '../platform/timeouts.ts';
+import { INSTANCE_ORG, unusedFirstStartSettings } from '../signin/bootstrap.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 import { postgresFacts, readReplica } from './diagnostics.ts';
 import { keptKey, missingKeyIds } from './known-keys.ts';
@@ -27,6 +29,8 @@ export interface LocalFacts {
   replica?: FactsOrReason<ReplicaFacts>;
   /** Whether the encryption keys match the database. Absent without a key, or if the schema has another version. */
   encryptionKey?: { opensSigningKeys: boolean; missingIds: string[] };
+  /** Absent if the database does not answer, or has no instance of this version. */
+  unusedSettings?: FirstStartSetting[];
   /** Absent if the queue is in PostgreSQL. */
   redis?: RedisNode[];
   /** Absent if mails are kept as files. */
@@ -57,7 +61,7 @@ async function look<T>(facts: Promise<T>): Promise<FactsOrReason<T>> {
 
 const PATIENCE_MS = 5000;
 
-async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgres' | 'replica' | 'encryptionKey'>> {
+async function lookAtDatabase(config: Config): Promise<Omit<LocalFacts, 'redis' | 'smtp' | 'dataDir'>> {
   const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
   if (embedded && embedded.state !== 'running') {
     return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };
@@ -77,7 +81,8 @@ async function lookAtDatabase(config: Config): Promise<Pick<LocalFacts, 'postgre
       DATABASE_REPLICA_URL === undefined
         ? {}
         : { replica: await lookAtReplica(pool, open(DATABASE_REPLICA_URL, false)) };
-    return { postgres, ...replica, ...(isMigrated(postgres.facts) ? await tryKeys(pool, config) : {}) };
+    if (!isMigrated(postgres.facts)) return { postgres, ...replica };
+    return { postgres, ...replica, ...(await tryKeys(pool, config)), ...(await lookAtSettings(pool, config)) };
   } finally {
     await Promise.all([pool.end(), direct?.end()]);
   }
@@ -93,6 +98,11 @@ async function lookAtReplica(primary: Pool, replica: Pool): Promise<FactsOrReaso
 
 function isMigrated({ migrations: { applied, known } }: PostgresFacts): boolean {
   return applied === known;
+}
+
+async function lookAtSettings(pool: Pool, config: Config): Promise<Pick<LocalFacts, 'unusedSettings'>> {
+  const isSetUp = await findOrg(pool, INSTANCE_ORG);
+  return isSetUp ? { unusedSettings: await unusedFirstStartSettings(pool, config) } : {};
 }
 
 async function tryKeys(pool: Pool, config: Config): Promise<Pick<LocalFacts, 'encryptionKey'>> {

@@ -4,6 +4,7 @@
  *
  * Guarantee: runs once per instance, however many processes start at once; later starts change nothing.
  */
+import type { FirstStartSetting } from '../contract/diagnostics.ts';
 import { generatedDomain } from '../contract/domain-name.ts';
 import { addMember } from '../directory/members.ts';
 import { findOrg, insertOrg } from '../directory/organizations.ts';
@@ -12,12 +13,13 @@ import { insertUser } from '../directory/users/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import { type Config, ConfigError } from '../platform/config.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
-import { isEmailAddress } from '../platform/fields.ts';
+import { isEmailAddress, nameKey } from '../platform/fields.ts';
 import { newId, randomToken } from '../platform/ids.ts';
+import { callerOfToken } from './authenticate.ts';
 import { addPat } from './machines/tokens.ts';
 
 /** Id of the instance's own organization; its row marks the instance as set up. */
-const INSTANCE_ORG = 'muster';
+export const INSTANCE_ORG = 'muster';
 const INSTANCE_NAME = 'Muster';
 /** "BOOT" as bytes. */
 const LOCK = 0x424f4f54;
@@ -34,6 +36,8 @@ export interface Bootstrapped {
   created: boolean;
   /** The token, if it was generated here; shown once, as it is not stored. */
   token?: string;
+  /** Settings that have no effect, as only the first start uses them. */
+  unused: FirstStartSetting[];
 }
 
 /**
@@ -41,7 +45,9 @@ export interface Bootstrapped {
  *   ADMIN_PASSWORD breaks a rule for passwords
  */
 export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promise<Bootstrapped> {
-  if (await findOrg(pool, INSTANCE_ORG)) return { created: false };
+  if (await findOrg(pool, INSTANCE_ORG)) {
+    return { created: false, unused: await unusedFirstStartSettings(pool, config) };
+  }
   const admin = firstHuman(config);
   if (admin) await requireGoodAdmin(pool, config, admin);
   const passwordHash = admin && (await hasher.hash(admin.password));
@@ -54,7 +60,30 @@ export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promis
     if (admin) await addHuman(db, admin.email, passwordHash);
     return true;
   });
-  return { created, ...(created && !config.BOOTSTRAP_TOKEN ? { token } : {}) };
+  const unused = created ? [] : await unusedFirstStartSettings(pool, config);
+  return { created, unused, ...(created && !config.BOOTSTRAP_TOKEN ? { token } : {}) };
+}
+
+/**
+ * Settings of the first start with which nobody is IAM_OWNER: they were changed since, or their administrator is gone.
+ */
+export async function unusedFirstStartSettings(
+  db: Db,
+  { BOOTSTRAP_TOKEN, ADMIN_EMAIL }: Pick<Config, 'BOOTSTRAP_TOKEN' | 'ADMIN_EMAIL'>,
+): Promise<FirstStartSetting[]> {
+  const unused: FirstStartSetting[] = [];
+  if (BOOTSTRAP_TOKEN && !(await callerOfToken(db, BOOTSTRAP_TOKEN))?.isIamOwner) unused.push('BOOTSTRAP_TOKEN');
+  if (ADMIN_EMAIL && !(await isOwnersAddress(db, ADMIN_EMAIL))) unused.push('ADMIN_EMAIL');
+  return unused;
+}
+
+async function isOwnersAddress(db: Db, address: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from instance_members m join users u on u.id = m.user_id
+     where 'IAM_OWNER' = any(m.roles) and (u.email_key = $1 or u.user_name_key = $1)`,
+    [nameKey(address)],
+  );
+  return Boolean(rowCount);
 }
 
 function firstHuman(config: BootstrapDeps['config']): { email: string; password: string } | undefined {
@@ -86,10 +115,12 @@ async function addMachine(db: Db, token: string): Promise<void> {
   await addPat(db, user, { token }, EDITOR);
 }
 
-async function addHuman(db: Db, email: string, passwordHash: string | undefined): Promise<void> {
+/** Adds a person who is IAM_OWNER to the organization of the instance; returns their id. */
+export async function addHuman(db: Db, email: string, passwordHash?: string): Promise<string> {
   const userId = newId();
   const name = { givenName: 'Instance', familyName: 'Administrator', displayName: 'Instance Administrator' };
   const human = { ...name, email, emailVerified: true, passwordHash };
   await insertUser(db, { id: userId, orgId: INSTANCE_ORG, userName: email, human }, EDITOR);
   await addMember(db, { kind: 'instance' }, { userId, roles: ['IAM_OWNER'] }, EDITOR);
+  return userId;
 }

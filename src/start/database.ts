@@ -2,6 +2,8 @@
  * Prepares the database before a process uses it: it must be reachable, new enough, migrated, and contain an instance.
  * Any number of processes may do this at once.
  */
+import type { Logger } from 'pino';
+import { firstStartTexts } from '../contract/findings.ts';
 import { migrateQueue } from '../imports/queue/schema.ts';
 import { openHasher } from '../passwords/hasher.ts';
 import type { Config } from '../platform/config.ts';
@@ -38,9 +40,15 @@ export async function prepareDatabase(url: string, config: Config): Promise<Boot
  * Prepares the database, and shows a created token: on the terminal and not in the log, which other people can read.
  * @throws StartError when the database does not answer or is too old
  */
-export async function prepareInstance(config: StoresConfig): Promise<void> {
-  const { token } = await prepareDatabase(directUrl(config), config);
+export async function prepareInstance(config: StoresConfig, logger: Logger): Promise<void> {
+  const { token, unused } = await prepareDatabase(directUrl(config), config);
+  warnOfUnused(unused, logger);
   if (token) console.error(`\nToken of the first administrator, shown only once:\n  ${token}\n`);
+}
+
+/** Settings of the first start that were changed later: somebody may believe that they let them in. */
+export function warnOfUnused(unused: Bootstrapped['unused'], logger: Logger): void {
+  for (const name of unused) logger.warn({ setting: name }, `${firstStartTexts(name).join('. ')}`);
 }
 
 async function requireServer(pool: Pool): Promise<void> {

@@ -8,7 +8,7 @@ import { runEntry } from '../platform/lifecycle.ts';
 import { prepareInstance } from './database.ts';
 
 runEntry('migration', async (config, logger) => {
-  await prepareInstance(config);
+  await prepareInstance(config, logger);
   logger.info('the database is ready for this version');
   process.exit(0);
 });

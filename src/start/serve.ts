@@ -30,7 +30,7 @@ const CLOSING_MS = 2500;
 
 /** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
-  await prepareInstance(config);
+  await prepareInstance(config, logger);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
   const isShared = config.DATABASE_DIRECT_URL !== undefined;
   const pool = openPool(url, { max: POOL_SIZES.api, name: 'muster-api', statementMs, isShared });

@@ -1,6 +1,12 @@
 /** `GET /admin/v1/diagnostics` reports the state of the stores, also if one is down, and never their addresses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pino } from 'pino';
+import { checkService } from '../../src/contract/findings.ts';
+import { localFacts } from '../../src/operate/local-diagnostics.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { requireStores } from '../../src/platform/lifecycle.ts';
+import { prepareInstance } from '../../src/start/database.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -127,4 +133,37 @@ test('contains no address of any store', async (t) => {
   for (const part of [hostname, password, pathname, `:${port}`, api.deps.config.DATA_DIR, api.token]) {
     assert.ok(part === '' || !text.includes(part), part);
   }
+});
+
+test('settings that only the first start uses are named once they have no effect', async (t) => {
+  const api = await startApi({ env: { ADMIN_EMAIL: 'ann@localhost', ADMIN_PASSWORD: 'correct horse' } });
+  t.after(() => api.stop());
+  assert.deepEqual((await read(api)).unusedSettings, []);
+  api.deps.config.ADMIN_EMAIL = 'eve@localhost';
+  const facts = await read(api);
+  assert.deepEqual(facts.unusedSettings, ['ADMIN_EMAIL']);
+  const findings = checkService(facts).filter(({ name }) => name === 'first start');
+  assert.deepEqual(
+    findings.map(({ state, message }) => [state, message]),
+    [['warning', 'ADMIN_EMAIL has no effect: only the first start uses it, and no IAM_OWNER has this address now']],
+  );
+  const config = readConfig({ DATABASE_URL: api.deps.config.DATABASE_URL, BOOTSTRAP_TOKEN: 'x'.repeat(32) });
+  assert.deepEqual((await localFacts(config)).unusedSettings, ['BOOTSTRAP_TOKEN']);
+});
+
+test('the start logs them', async (t) => {
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(line) });
+  const api = await startApi();
+  t.after(() => api.stop());
+  const config = readConfig({
+    DATABASE_URL: api.deps.config.DATABASE_URL,
+    ENCRYPTION_KEY: api.deps.config.ENCRYPTION_KEY,
+    BOOTSTRAP_TOKEN: 'x'.repeat(32),
+  });
+  await prepareInstance(requireStores(config), logger);
+  const [line, ...others] = lines.map((text) => JSON.parse(text)).filter(({ level }) => level === 40);
+  assert.deepEqual([line.setting, others], ['BOOTSTRAP_TOKEN', []]);
+  assert.match(line.msg, /^BOOTSTRAP_TOKEN has no effect: .* `muster admin recover`/);
+  assert.ok(!line.msg.includes('xxx'));
 });

@@ -23,14 +23,14 @@ const TOKEN = 'a-token-of-at-least-32-characters';
 
 test('the first start sets up the instance, later ones change nothing', async (t) => {
   const { pool, boot } = await start(t, { BOOTSTRAP_TOKEN: TOKEN });
-  assert.deepEqual(await boot(), { created: true });
+  assert.deepEqual(await boot(), { created: true, unused: [] });
   const caller = await callerOfToken(pool, TOKEN);
   assert.deepEqual([caller?.isIamOwner, caller?.orgId], [true, 'muster']);
   const { rows } = await pool.query('select name, primary_domain from organizations');
   assert.deepEqual(rows, [{ name: 'Muster', primary_domain: 'muster.localhost' }]);
   const events = async () => (await pool.query('select count(*) from events')).rows[0].count;
   const before = await events();
-  assert.deepEqual(await boot(), { created: false });
+  assert.deepEqual(await boot(), { created: false, unused: [] });
   assert.equal(await events(), before);
 });
 
@@ -40,7 +40,7 @@ test('without BOOTSTRAP_TOKEN one is generated and shown once', async (t) => {
   assert.equal(created, true);
   assert.match(token ?? '', /^[\w-]{43}$/);
   assert.equal((await callerOfToken(pool, token as string))?.isIamOwner, true);
-  assert.deepEqual(await boot(), { created: false });
+  assert.deepEqual(await boot(), { created: false, unused: [] });
 });
 
 test('of several processes that start at once, one sets it up', async (t) => {
@@ -76,4 +76,20 @@ test('an administrator without a password, with a common one or with an invalid 
     await assert.rejects(boot(), ConfigError);
     assert.equal((await pool.query('select from organizations')).rowCount, 0);
   }
+});
+
+test('a later start names the settings that were changed since the first, or whose administrator is gone', async (t) => {
+  const first = { BOOTSTRAP_TOKEN: TOKEN, ADMIN_EMAIL: 'ann@localhost', ADMIN_PASSWORD: 'correct horse' };
+  const { pool, boot, deps } = await start(t, first);
+  assert.deepEqual((await boot()).unused, []);
+  const later = async (env: Record<string, string>) =>
+    (await bootstrap({ ...deps, config: readConfig({ ...first, ...env }) })).unused;
+  assert.deepEqual(await later({ ADMIN_PASSWORD: 'another horse' }), []);
+  assert.deepEqual(await later({ ADMIN_EMAIL: 'ANN@localhost' }), []);
+  assert.deepEqual(await later({ ADMIN_EMAIL: 'eve@localhost' }), ['ADMIN_EMAIL']);
+  assert.deepEqual(await later({ BOOTSTRAP_TOKEN: `${TOKEN}-2` }), ['BOOTSTRAP_TOKEN']);
+  await pool.query(`update users set state = 'inactive' where kind = 'machine'`);
+  assert.deepEqual((await boot()).unused, ['BOOTSTRAP_TOKEN']);
+  await pool.query('delete from instance_members');
+  assert.deepEqual((await boot()).unused, ['BOOTSTRAP_TOKEN', 'ADMIN_EMAIL']);
 });

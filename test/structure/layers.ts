@@ -34,8 +34,11 @@ export const CLIENT_EXCEPTIONS = [
   // Development only: operations for the mailbox of `npm start`.
   'src/console/mailbox.ts src/messages/mail/mailbox.ts',
   'src/console/mailbox.ts src/messages/mail/read-mailbox.ts',
-  // Stays: `muster keys` and `muster doctor --local` run beside the server, with its settings.
+  // Stays: `muster keys`, `muster admin` and `muster doctor --local` run beside the server, with its settings.
+  'src/cli/commands/admin.ts src/operate/known-keys.ts',
+  'src/cli/commands/admin.ts src/signin/recover.ts',
   'src/cli/commands/keys.ts src/operate/key-rotation.ts',
+  'src/cli/service/server-part.ts src/operate/known-keys.ts',
   'src/cli/doctor/local.ts src/operate/local-diagnostics.ts',
 ];
 

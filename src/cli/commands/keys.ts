@@ -1,10 +1,8 @@
 /** `muster keys`: replacing the encryption key. It runs where the service runs, as it needs the keys. */
-import type { KeyUse, openKeyring } from '../../operate/key-rotation.ts';
-import { StartError } from '../../platform/errors.ts';
+import type { KeyUse } from '../../operate/key-rotation.ts';
 import { command, group } from '../command.ts';
-import { ofTheServer } from '../service/server-part.ts';
-import type { Shell } from '../terminal/completion.ts';
-import { EXIT, wrongUsage } from '../terminal/failure.ts';
+import { besideDatabase, ofTheServer } from '../service/server-part.ts';
+import { EXIT } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 const status = command({
@@ -13,7 +11,7 @@ const status = command({
   examples: [['$0 keys status', 'before you remove a key from DECRYPTION_KEYS']],
   async run({ out }, { shell }) {
     const { keyUse } = await ofTheServer(import('../../operate/key-rotation.ts'));
-    showUse(out, await withKeyring(shell.env, ({ pool, secrets }) => keyUse(pool, secrets)));
+    showUse(out, await besideDatabase(shell.env, 'muster keys', ({ pool, secrets }) => keyUse(pool, secrets)));
   },
 });
 
@@ -29,28 +27,13 @@ const rotate = command({
       out.note(`${replaced} values are encrypted with the new key.`);
       last = replaced;
     };
-    const use = await withKeyring(shell.env, ({ pool, secrets }) => rotateKeys(pool, secrets, { progress }));
+    const use = await besideDatabase(shell.env, 'muster keys', ({ pool, secrets }) =>
+      rotateKeys(pool, secrets, { progress }),
+    );
     showUse(out, use);
     if (!use.isDone) shell.exitCode = EXIT.failed;
   },
 });
-
-type Keyring = Awaited<ReturnType<typeof openKeyring>>;
-
-/** @throws Failure when the settings are wrong or the database does not answer */
-async function withKeyring<T>(env: Shell['env'], work: (keyring: Keyring) => Promise<T>): Promise<T> {
-  // Loaded only when needed, as they import the service's settings: commands should start fast.
-  const [{ ConfigError, readConfig }, { openKeyring }] = await ofTheServer(
-    Promise.all([import('../../platform/config.ts'), import('../../operate/key-rotation.ts')]),
-  );
-  try {
-    const keyring = await openKeyring(readConfig(env));
-    return await work(keyring).finally(() => keyring.pool.end());
-  } catch (error) {
-    if (error instanceof StartError || error instanceof ConfigError) throw wrongUsage(error.message);
-    throw error;
-  }
-}
 
 function showUse(out: Output, use: KeyUse): void {
   const { current, values, codes, isDone } = use;

@@ -1,6 +1,12 @@
 /** Checks from the server's own machine, with the settings in the environment, whether or not the service runs. */
 import { adviceForSilent, type Finding, ok, problem, size, warning } from '../../contract/finding.ts';
-import { checkReplica, checkSmtp, encryptionKeyFinding, keptAsFiles } from '../../contract/findings.ts';
+import {
+  checkFirstStart,
+  checkReplica,
+  checkSmtp,
+  encryptionKeyFinding,
+  keptAsFiles,
+} from '../../contract/findings.ts';
 import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../contract/store-findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
@@ -28,6 +34,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
   yield* redisFindings(facts);
   yield facts.smtp ? checkSmtp(facts.smtp) : keptAsFiles();
   yield* folderFindings(facts);
+  yield* checkFirstStart(facts.unusedSettings);
 }
 
 function tryConfig(env: Shell['env']) {
