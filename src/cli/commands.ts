@@ -10,6 +10,7 @@ import { causes, fix } from './commands/import-fixes.ts';
 import { items, report, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
 import { login, logout } from './commands/login.ts';
+import { members } from './commands/members.ts';
 import { orgs } from './commands/orgs.ts';
 import { passwordSources } from './commands/password-sources.ts';
 import { pull } from './commands/pull.ts';
@@ -30,6 +31,7 @@ export const COMMANDS: readonly CommandModule[] = [
   ...importActions,
   users,
   orgs,
+  members,
   passwordSources,
   tokens,
   clients,

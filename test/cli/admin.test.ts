@@ -49,8 +49,8 @@ async function events(userId: string) {
   return body.result.map((event: { type: string; actor: { kind: string } }) => [event.type, event.actor.kind]);
 }
 
-test('a deactivated person without rights becomes IAM_OWNER, active, without second factor, with a link', async () => {
-  const { userId, userName, orgId } = await api.setupOrg({ roles: [] });
+test('a deactivated person becomes IAM_OWNER, active, without second factor, with a link', async () => {
+  const { userId, userName, orgId } = await api.setupOrg();
   await api.call('POST', `/v2beta/users/${userId}/deactivate`, {});
   await api.deps.pool.query(`insert into user_totp (user_id, secret, confirmed_at) values ($1, 'x', now())`, [userId]);
   const { rows } = await api.deps.pool.query('select primary_domain from organizations where id = $1', [orgId]);
@@ -105,7 +105,7 @@ test('the machine user of the first start gets a token for a day', async () => {
 
 test('nothing is changed for nobody, for several, for no address, or with another key or version', async () => {
   const name = unique('twice');
-  for (const _ of [1, 2]) await api.setupOrg({ human: { userName: name }, roles: [] });
+  for (const _ of [1, 2]) await api.setupOrg({ human: { userName: name } });
   const before = await owners();
   const refused = async (args: string[], problem: RegExp, env = {}) => {
     const { code, stdout, stderr } = await recover(args, env);
