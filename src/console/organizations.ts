@@ -27,7 +27,7 @@ import {
 } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import type { ConsoleUrl } from './shell/show.ts';
-import { MEMBERS, ORGS } from './texts/organizations.ts';
+import { MEMBERS, ORG_CHANGES, ORGS } from './texts/organizations.ts';
 import { userNames } from './users/list.ts';
 
 const ONE = '/console/organizations/:orgId';
@@ -105,7 +105,7 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
 }
 
 /** @throws ApiError 403 unless the person may manage the organization */
-async function orgOf(req: Request, res: Response): Promise<OrgView> {
+export async function orgOf(req: Request, res: Response): Promise<OrgView> {
   const { api, caller } = sessionOf(res);
   const orgId = String(req.params.orgId);
   requirePermission(caller, 'searchOrgMembers', orgId);
@@ -131,7 +131,8 @@ async function showOne(
   );
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
-  const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal });
+  const mayChange = may(sessionOf(res).caller, 'deactivateOrg');
+  const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal, mayChange });
   const done = ownValue(ORGS.done, saidOnce(res));
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
@@ -222,10 +223,12 @@ function valuesOf<N extends string>(req: Request, res: Response, names: readonly
   return Object.fromEntries(values) as Record<N, string>;
 }
 
-interface OrgView {
+export interface OrgView {
   id: string;
   name: string;
   primaryDomain: string;
+  /** Absent in the list of a person's own organizations. */
+  state?: string;
 }
 
 interface OrgList {
@@ -238,7 +241,7 @@ interface OrgList {
   mayCreate: boolean;
 }
 
-function orgPath(id: string): string {
+export function orgPath(id: string): string {
   return `/organizations/${encodeURIComponent(id)}`;
 }
 
@@ -266,11 +269,19 @@ function searchForm(consoleUrl: ConsoleUrl, text: string): Html {
 
 function orgTable(consoleUrl: ConsoleUrl, orgs: readonly OrgView[], total: number): Html {
   const rows = orgs.map(
-    ({ id, name, primaryDomain }) => html`<tr><th scope="row"><a href="${consoleUrl(orgPath(id))}">${name}</a></th>
-<td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td></tr>\n`,
+    ({
+      id,
+      name,
+      primaryDomain,
+      state,
+    }) => html`<tr><th scope="row"><a href="${consoleUrl(orgPath(id))}">${name}</a></th>
+<td data-label="${ORGS.domain}">${primaryDomain}</td><td data-label="${ORGS.id}"><code>${id}</code></td>${
+      state === undefined ? undefined : html`<td data-label="${ORGS.state}">${ownValue(ORGS.states, state)}</td>`
+    }</tr>\n`,
   );
+  const names = [ORGS.name, ORGS.domain, ORGS.id, ...(orgs[0]?.state === undefined ? [] : [ORGS.state])];
   return html`<p class="soft">${ORGS.found(count(total), total === 1)}</p>
-<section class="card flush">${table(ORGS.title, [ORGS.name, ORGS.domain, ORGS.id], rows)}</section>`;
+<section class="card flush">${table(ORGS.title, names, rows)}</section>`;
 }
 
 function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
@@ -301,16 +312,34 @@ interface OrgPage {
   /** What was typed into the form for a new member. */
   values: Readonly<Record<string, string>>;
   refusal?: Refusal | undefined;
+  /** Whether the person may deactivate the organization. */
+  mayChange: boolean;
+}
+
+/** The changes of the organization as a whole that its state allows. */
+function changesOf({ state }: OrgView): (keyof typeof ORG_CHANGES.pages)[] {
+  return state === 'ORG_STATE_INACTIVE' ? ['reactivate'] : ['deactivate'];
 }
 
 function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
   const { org } = page;
   const users = consoleUrl(`/users${queryOf({ org: org.id })}`);
   const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
-<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>`;
+<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>
+${
+  page.mayChange
+    ? changesOf(org).map(
+        (
+          name,
+        ) => html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/${name}`)}">${ORG_CHANGES.pages[name].button}</a>
+`,
+      )
+    : undefined
+}`;
   const about = facts([
     [ORGS.id, html`<code>${org.id}</code>`],
     [ORGS.domain, org.primaryDomain],
+    [ORGS.state, ownValue(ORGS.states, org.state)],
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>

@@ -12,6 +12,7 @@ import { fixScreens } from './imports/fix.ts';
 import { importScreens } from './imports/routes.ts';
 import { hasMailbox, mailboxScreens } from './mailbox.ts';
 import { newImportScreens } from './new-import/routes.ts';
+import { organizationStateScreens } from './organization-states.ts';
 import { organizationScreens } from './organizations.ts';
 import { systemScreens } from './system.ts';
 import { FRAME } from './texts/frame.ts';
@@ -42,7 +43,8 @@ export const SCREENS: readonly Screen[] = [
     path: '/organizations',
     name: FRAME.organizations,
     operation: 'searchOrgMembers',
-    routes: (deps) => Router().use(organizationScreens(deps)).use(credentialScreens(deps)),
+    routes: (deps) =>
+      Router().use(organizationScreens(deps)).use(organizationStateScreens(deps)).use(credentialScreens(deps)),
   },
   { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
   {

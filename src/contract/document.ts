@@ -33,7 +33,7 @@ import { userOperations } from './users.ts';
 
 /** The groups of operations, in the order in which they are shown. */
 const FEATURES: [tag: string, description: string, Operations][] = [
-  ['Organizations', 'Set up, create and find organizations.', orgOperations],
+  ['Organizations', 'Set up, create, find and deactivate organizations.', orgOperations],
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],

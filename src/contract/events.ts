@@ -52,6 +52,8 @@ export const AUDIT_TYPES = {
   'user.machine.secret.set': 'a secret of a machine user was created',
   'user.machine.secret.removed': 'a secret of a machine user was deleted',
   'organization.added': 'an organization was created',
+  'organization.deactivated': 'an organization was deactivated: its users cannot sign in, its imports are paused',
+  'organization.reactivated': 'an organization was reactivated',
   'organization.member.added': 'a user got roles on an organization',
   'organization.member.removed': 'a user lost the roles on an organization',
   'organization.policy.password.age.added': 'an organization got a password-age policy of its own',

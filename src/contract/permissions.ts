@@ -35,6 +35,8 @@ const TABLE = {
   createOrg: IAM_OWNER_ONLY,
   getOrg: IAM_OWNER_ONLY,
   searchOrgs: IAM_OWNER_ONLY,
+  deactivateOrg: IAM_OWNER_ONLY,
+  reactivateOrg: IAM_OWNER_ONLY,
   getMyOrg: ANY_ROLE,
   getAllowedUrls: ANY_ROLE,
   setAllowedUrls: OWNER,

@@ -118,7 +118,7 @@ export async function activeRightsOf(
   lock: '' | 'for share' = '',
 ): Promise<Map<string, Rights>> {
   const { rows: stopped } = await db.query<{ id: string }>(
-    `select id from users where id = any($1::text[]) and state <> 'active'`,
+    `select id from users where id = any($1::text[]) and (state <> 'active' or not org_is_active(org_id))`,
     [userIds],
   );
   const rights = await rightsOfAll(db, userIds, lock);
@@ -143,16 +143,35 @@ export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> 
   await db.query('lock table instance_members in share row exclusive mode');
   const { rowCount: others } = await db.query(
     `select 1 from instance_members m join users u on u.id = m.user_id
-     where m.user_id <> $1 and 'IAM_OWNER' = any(m.roles) and u.state = 'active' and ${CAN_SIGN_IN} limit 1`,
+     where m.user_id <> $1 and ${IS_IAM_OWNER} limit 1`,
     [userId],
   );
-  if (!others) {
-    throw new ApiError(
-      'FAILED_PRECONDITION',
-      'MEMBER-LAST-OWNER',
-      'The instance must keep at least one active IAM_OWNER with a password, token, key or secret.',
-    );
-  }
+  if (!others)
+    throw lastOwner('The instance must keep at least one active IAM_OWNER with a password, token, key or secret.');
+}
+
+/** SQL over `instance_members m` and `users u`: somebody who can administer the instance now. */
+const IS_IAM_OWNER = `'IAM_OWNER' = any(m.roles) and u.state = 'active' and org_is_active(u.org_id) and ${CAN_SIGN_IN}`;
+
+function lastOwner(message: string): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', message);
+}
+
+/**
+ * Call it before an organization stops being active; other such changes wait until the transaction ends.
+ * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
+ */
+export async function ensureOwnerElsewhere(db: Db, orgId: string): Promise<void> {
+  const ofOrg = 'select 1 from instance_members m join users u on u.id = m.user_id where u.org_id = $1 limit 1';
+  if (!(await db.query(ofOrg, [orgId])).rowCount) return;
+  await db.query('lock table instance_members in share row exclusive mode');
+  const { rowCount: others } = await db.query(
+    `select 1 from instance_members m join users u on u.id = m.user_id
+     where u.org_id <> $1 and ${IS_IAM_OWNER} limit 1`,
+    [orgId],
+  );
+  if (!others)
+    throw lastOwner('Another organization must have an active IAM_OWNER with a password, token, key or secret.');
 }
 
 /**

@@ -1,18 +1,19 @@
 /**
- * Routes of organizations: create, get and search them, and set their allowed URLs, sign-in names and the secret that
+ * Routes of organizations: create, get, search, deactivate and reactivate them, and set their allowed URLs, sign-in names and the secret that
  * signs their webhooks.
  */
-import { type Request, Router } from 'express';
-import { allowedUrlsBody, newOrg, orgSearch, signInNamesBody } from '../contract/organizations.ts';
+import { type Request, type Response, Router } from 'express';
+import { allowedUrlsBody, newOrg, type ORG_STATES, orgSearch, signInNamesBody } from '../contract/organizations.ts';
 import { type Caller, callerOf, type OperationId, requirePermission, selectedOrg } from '../contract/permissions.ts';
 import { setWebhookSecret } from '../messages/webhooks/signature.ts';
 import type { Config } from '../platform/config.ts';
-import { details } from '../platform/db/events.ts';
-import { type Pool, transaction } from '../platform/db/pool.ts';
+import { type AppendedEvent, details } from '../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId } from '../platform/ids.ts';
+import { deactivateOrg, reactivateOrg } from './organization-states.ts';
 import {
   allowedUrlsOf,
   insertOrg,
@@ -53,17 +54,39 @@ export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> })
     const orgId = permittedOrg(req, callerOf(res), 'getMyOrg');
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
-  return router.use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
+  return router.use(stateRoutes(deps)).use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
+}
+
+/** What an IAM_OWNER does to an organization as a whole. */
+function stateRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  const change =
+    (operation: OperationId, act: (db: Db, orgId: string, editor: string) => Promise<AppendedEvent>) =>
+    async (req: Request, res: Response) => {
+      const caller = callerOf(res);
+      requirePermission(caller, operation);
+      const orgId = selectedOrg(req, caller);
+      const { sequence, createdAt: changedAt } = await transaction(pool, (db) => act(db, orgId, caller.userId));
+      res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
+    };
+  router.post('/management/v1/orgs/me/_deactivate', change('deactivateOrg', deactivateOrg));
+  router.post('/management/v1/orgs/me/_reactivate', change('reactivateOrg', reactivateOrg));
+  return router;
 }
 
 function orgView(org: Org): Record<string, unknown> {
   return {
     id: org.id,
     details: details({ ...org, resourceOwner: org.id }),
-    state: 'ORG_STATE_ACTIVE',
+    state: stateOf(org),
     name: org.name,
     primaryDomain: org.domain,
   };
+}
+
+function stateOf({ inactiveSince, removedAt }: Org): (typeof ORG_STATES)[number] {
+  if (removedAt !== null) return 'ORG_STATE_REMOVED';
+  return inactiveSince === null ? 'ORG_STATE_ACTIVE' : 'ORG_STATE_INACTIVE';
 }
 
 /** Where the links in emails of an organization may lead. */

@@ -1,7 +1,7 @@
 /**
  * Stores organizations, the URLs that they allow in emails, and the names that their users sign in with;
- * `users/store.ts` says to whom a name belongs. Organizations are never deleted, so one that was found once always
- * exists.
+ * `users/store.ts` says to whom a name belongs. An organization is deleted for good
+ * only days after it stopped to be active, so one that was found exists for as long as a request takes.
  *
  * Guarantee: a link in an email leads only to an origin that the organization allows, to the service itself, or to the
  * redirect URIs of an OAuth client: a link carries a code, and users trust an email of the service. An IAM_OWNER
@@ -22,9 +22,17 @@ export interface Org {
   sequence: string;
   createdAt: Date;
   changedAt: Date;
+  /** Null while it is active. */
+  inactiveSince: Date | null;
+  /** When it was deleted; null if it was not. */
+  removedAt: Date | null;
 }
 
-const COLUMNS = `id, name, primary_domain as domain, sequence, created_at as "createdAt", changed_at as "changedAt"`;
+/** SQL over `organizations o`: neither deactivated nor deleted. Elsewhere, `org_is_active(id)` of the migrations. */
+export const ORG_IS_ACTIVE = '(o.inactive_since is null and o.removed_at is null)';
+
+const COLUMNS = `id, name, primary_domain as domain, sequence, created_at as "createdAt", changed_at as "changedAt",
+  inactive_since as "inactiveSince", removed_at as "removedAt"`;
 
 export interface NewOrg {
   id: string;
@@ -97,6 +105,21 @@ export async function requireOrg(db: Db, id: string): Promise<Org> {
   const org = await findOrg(db, id);
   if (!org) throw orgNotFound();
   return org;
+}
+
+/** @throws ApiError 404; 400 ORG-INACTIVE for an organization that was deactivated or deleted */
+export async function requireActiveOrg(db: Db, id: string): Promise<void> {
+  if (!isActiveOrg(await requireOrg(db, id))) throw orgInactive(id);
+}
+
+/** Neither deactivated nor deleted. */
+export function isActiveOrg({ inactiveSince, removedAt }: Pick<Org, 'inactiveSince' | 'removedAt'>): boolean {
+  return inactiveSince === null && removedAt === null;
+}
+
+/** The error of a call that needs an active organization. */
+export function orgInactive(id: string): ApiError {
+  return new ApiError('FAILED_PRECONDITION', 'ORG-INACTIVE', `The organization ${id} is deactivated or deleted.`);
 }
 
 /** The error that an IAM_OWNER gets for an organization that does not exist. */

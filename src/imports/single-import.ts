@@ -7,7 +7,7 @@
  * the user.
  */
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
-import { requireOrg } from '../directory/organizations.ts';
+import { requireActiveOrg } from '../directory/organizations.ts';
 import { rememberSlowHash } from '../directory/users/slow-hashes.ts';
 import { sourceOf } from '../passwords/marks.ts';
 import type { Pepper } from '../passwords/pepper.ts';
@@ -79,7 +79,7 @@ interface Outcome {
  * @param body the single-import body, anything JSON can hold
  * @param pepper what the old system added to the password before it hashed it
  * @param keyed the idempotency key with the hash of the whole body, if the caller sent a key
- * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 409 for a conflict or for
+ * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 400 ORG-INACTIVE, 409 for a conflict or for
  *   a key that was used for a different request, 504 at the timeout
  */
 export async function importOne(
@@ -157,7 +157,7 @@ async function createSingle(
 ): Promise<string> {
   const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
   if (!rows[0]) {
-    await requireOrg(db, orgId);
+    await requireActiveOrg(db, orgId);
     throw permissionDenied(); // the caller lost the role while the body arrived
   }
   if (pepper) await addPepper(db, secrets, rows[0].id, pepper);

@@ -1,7 +1,8 @@
 /**
  * Bearer authentication, with personal access tokens and with access tokens of the authorization server, opaque or JWT.
  *
- * Guarantee: a token that is unknown, expired or revoked, or whose user is not active, gives the same 401. Only the
+ * Guarantee: a token that is unknown, expired or revoked, or whose user or their organization is not active, gives the same
+ * 401. A role on an organization that is not active does not count. Only the
  * holder of a valid token learns that it was not issued for the API (`API_SCOPE`). One prepared query per request reads
  * the token, its user and all roles, so a revocation takes effect with the next call. A JWT is looked up by its hash
  * too: one that we did not issue has no row, so its signature need not be checked here.
@@ -75,7 +76,8 @@ const CALLER = {
   name: 'caller_of_token',
   text: `select u.id, u.org_id, t.for_api, t.client_id, t.signed_in_at, t.grant_id, t.session_uid,
       coalesce(i.roles, '{}') as instance_roles,
-      coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m where m.user_id = u.id), '{}') as org_roles
+      coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m
+        where m.user_id = u.id and org_is_active(m.org_id)), '{}') as org_roles
     from (
       select user_id, true as for_api, null as client_id, null::float8 as signed_in_at,
         null as grant_id, null as session_uid from personal_access_tokens
@@ -88,7 +90,8 @@ const CALLER = {
         and (session_uid is null or exists (select from oauth_models s
           where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
     ) t
-    cross join lateral (select id, org_id from users where id = t.user_id and state = 'active' offset 0) u
+    cross join lateral (select id, org_id from users
+      where id = t.user_id and state = 'active' and org_is_active(org_id) offset 0) u
     left join instance_members i on i.user_id = u.id`,
 };
 

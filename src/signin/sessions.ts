@@ -4,9 +4,10 @@
  * is stored; the token is not a bearer token.
  *
  * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
- * when the user stops being active.
+ * when the user stops being active. While their organization is not active, their sessions do not count.
  */
 import type { Caller } from '../contract/permissions.ts';
+import { ORG_IS_ACTIVE } from '../directory/organizations.ts';
 import { revokeSessions } from '../directory/revocation.ts';
 import { signInEvent } from '../directory/sign-in-events.ts';
 import { LOGIN_NAME } from '../directory/users/store.ts';
@@ -40,6 +41,7 @@ export interface Session {
 /** The sequence of a session is the sequence of its event. */
 const ADD = `with allowed as materialized (
     select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
+      and org_is_active(org_id)
     for share),
   ${eventWhere('allowed', 8)},
   signed_in as (${auditWhere('added', 27)}),
@@ -78,7 +80,7 @@ export async function findSession(db: Db, id: string, days: number): Promise<Ses
        s.sequence, s.created_at as "createdAt", s.changed_at as "changedAt",
        s.created_at + $2 * interval '1 day' as "expiresAt"
      from sessions s join users u on u.id = s.user_id join organizations o on o.id = u.org_id
-     where s.id = $1 and s.created_at > now() - $2 * interval '1 day'`,
+     where s.id = $1 and s.created_at > now() - $2 * interval '1 day' and ${ORG_IS_ACTIVE}`,
     [id, days],
   );
   return rows[0];

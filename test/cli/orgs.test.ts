@@ -106,3 +106,16 @@ test('list is limited, and says how many are left', async () => {
   const { details, result } = JSON.parse((await asOwner('list', '--json')).stdout);
   assert.equal(Number(details.totalResult), result.length);
 });
+
+test('an organization is deactivated and reactivated, by an IAM_OWNER only', async () => {
+  const org = (await asOwner('create', unique('Stopped'))).stdout.trim();
+  const { token } = await api.machine(org, ['ORG_OWNER']);
+  assert.equal((await muster(token, 'deactivate', org, '--yes')).code, 4);
+  assert.match((await asOwner('deactivate', org)).stderr, /--yes/, 'it asks first');
+  assert.equal((await asOwner('deactivate', org, '--yes')).stdout, `Organization ${org} is deactivated.\n`);
+  assert.match((await asOwner('get', org)).stdout, /state +INACTIVE/);
+  assert.match((await asOwner('list', '--limit', '1000')).stdout, new RegExp(`${org}.*INACTIVE`));
+  assert.match((await asOwner('deactivate', org, '--yes')).stderr, /ORG-STATE/);
+  assert.equal((await asOwner('reactivate', org)).stdout, `Organization ${org} is reactivated.\n`);
+  assert.match((await asOwner('get', org)).stdout, /state +ACTIVE/);
+});

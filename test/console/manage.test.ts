@@ -94,6 +94,25 @@ describe('managing in the console', () => {
     assert.equal(await page.getByText(MARKUP).count(), 0);
   });
 
+  it('deactivates and reactivates an organization, for an administrator only', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { orgId } = await world.api.setupOrg({ org: { name: 'Stopped Ltd' } });
+    const path = `/console/organizations/${orgId}`;
+    const owner = await world.enter(t, `/console/organizations/${world.org.orgId}`);
+    assert.equal(await owner.getByRole('link', { name: 'Deactivate', exact: true }).count(), 0);
+    const page = await world.enter(t, path, admin, { javaScriptEnabled: false });
+    for (const [change, said, state] of [
+      ['Deactivate', 'The organization is deactivated.', 'Deactivated'],
+      ['Reactivate', 'The organization is reactivated.', 'Active'],
+    ] as const) {
+      await page.getByRole('link', { name: change, exact: true }).click();
+      await headed(page, `${change} Stopped Ltd`);
+      await page.getByRole('button', { name: change, exact: true }).click();
+      await page.getByText(said).waitFor();
+      await page.getByText(state, { exact: true }).waitFor();
+    }
+  });
+
   it('lists, adds and removes administrators without JavaScript, and keeps the last one', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const first = (await world.api.call('GET', '/management/v1/me')).body.user.userId;

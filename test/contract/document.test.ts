@@ -73,6 +73,7 @@ describe('the OpenAPI document', () => {
   it('names the error of the last owner where it can occur', () => {
     const named = judge.operations.filter(({ object }) => /MEMBER-LAST-OWNER/.test(object.responses[400]?.description));
     assert.deepEqual(named.map(({ id }) => id).sort(), [
+      'deactivateOrg',
       'deactivateUser',
       'deleteUser',
       'lockUser',

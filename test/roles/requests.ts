@@ -29,6 +29,17 @@ const onOrg =
   (body?: () => unknown): Make =>
   (_world, { orgId }) => ({ orgId, body: body?.() });
 
+/** On a new organization, as the call would stop one that other calls need. */
+const onNewOrg =
+  (...actions: string[]): Make =>
+  async ({ api }, { target, orgId: missing }) => {
+    if (target === 'missing') return { orgId: missing };
+    const { body } = await api.call('POST', '/management/v1/orgs', { name: unique('Acme') });
+    const named = { orgId: body.id as string };
+    for (const action of actions) await api.call('POST', `/management/v1/orgs/me/${action}`, undefined, named);
+    return named;
+  };
+
 /** On a new human. */
 const onHuman =
   (body?: unknown, state?: string): Make =>
@@ -99,6 +110,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'POST /management/v1/orgs': plain(() => ({ name: unique('Acme') })),
   'GET /admin/v1/orgs/:orgId': (_world, { orgId }) => ({ params: { orgId } }),
   'POST /admin/v1/orgs/_search': plain(() => ({})),
+  'POST /management/v1/orgs/me/_deactivate': onNewOrg(),
+  'POST /management/v1/orgs/me/_reactivate': onNewOrg('_deactivate'),
   'GET /management/v1/orgs/me': onOrg(),
   'GET /management/v1/orgs/me/allowed_urls': onOrg(),
   'PUT /management/v1/orgs/me/allowed_urls': onOrg(() => ({ allowedUrls: ['https://app.example.com'] })),

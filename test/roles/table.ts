@@ -19,6 +19,8 @@ POST   /admin/v1/orgs/_setup                              200  .33333331 _      
 POST   /management/v1/orgs                                200  .33333331 _         _         _
 GET    /admin/v1/orgs/:orgId                              200  .33333331 .33333331 433333331 _
 POST   /admin/v1/orgs/_search                             200  .33333331 _         _         _
+POST   /management/v1/orgs/me/_deactivate                 200  .33333331 .33333331 433333331 _
+POST   /management/v1/orgs/me/_reactivate                 200  .33333331 .33333331 433333331 _
 GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
 GET    /management/v1/orgs/me/allowed_urls                200  ....33331 .333...31 433333331 _
 PUT    /management/v1/orgs/me/allowed_urls                200  ..3333331 .333.3331 433333331 _

@@ -1,10 +1,11 @@
 /** `muster orgs`: the organizations that users belong to. */
 import type { CommandModule } from 'yargs';
 import { command, group, showEntries } from '../command.ts';
-import { argument, isLimit, limit, ORG, text } from '../options.ts';
+import { argument, isLimit, limit, ORG, text, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
+import { confirm } from '../terminal/ask.ts';
 
 const PATH = '/management/v1/orgs';
 const URLS_PATH = '/management/v1/orgs/me/allowed_urls';
@@ -23,8 +24,8 @@ const list = command({
     const found = isIamOwner(me) ? await searchAll(api, limit) : own(me, limit);
     out.result(found);
     showEntries(out, found.result, {
-      columns: ['ID', 'NAME', 'DOMAIN', isIamOwner(me) ? '' : 'YOUR ROLES'],
-      row: (org) => [org.id, org.name, org.primaryDomain, (org.roles ?? []).join(', ')],
+      columns: ['ID', 'NAME', 'DOMAIN', isIamOwner(me) ? 'STATE' : 'YOUR ROLES'],
+      row: (org) => [org.id, org.name, org.primaryDomain, org.state ? stateOf(org) : (org.roles ?? []).join(', ')],
     });
     const left = Number(found.details.totalResult) - found.result.length;
     if (found.result.length > 0 && left > 0 && !out.json) out.note(`${left} more: raise --limit to see them.`);
@@ -34,6 +35,11 @@ const list = command({
 interface FoundOrgs {
   details: { totalResult: string };
   result: (Org & { roles?: string[] })[];
+}
+
+/** ACTIVE, INACTIVE or REMOVED. */
+function stateOf({ state = '' }: Pick<Org, 'state'>): string {
+  return state.replace('ORG_STATE_', '');
 }
 
 async function searchAll(api: Api, limit: number): Promise<FoundOrgs> {
@@ -81,6 +87,7 @@ const get = command({
       ['name', name],
       ['domain', primaryDomain],
       ['created', details.creationDate],
+      ['state', stateOf(answer.org)],
     ];
     out.table(['id', id], rows);
   },
@@ -159,6 +166,33 @@ const signInNames = command({
   },
 });
 
+const deactivate = command({
+  usage: 'deactivate <org>',
+  describe: 'stop everything that happens for an organization, without deleting anything (IAM_OWNER)',
+  options: { org: ORG, yes: YES },
+  examples: [['$0 orgs deactivate acme', 'nobody of acme can sign in']],
+  async run({ out, api }, { yes, ...given }) {
+    const org = await findOrg(api, given.org);
+    if (!yes) await confirm(out, `Deactivate ${org}? Its users cannot sign in, and its imports are paused.`);
+    out.result(await api.call('POST', `${PATH}/me/_deactivate`, { org }));
+    out.line(`Organization ${org} is deactivated.`);
+    if (!out.json) out.note(`\`muster orgs reactivate ${org}\` takes it back.`);
+  },
+});
+
+const reactivate = command({
+  usage: 'reactivate <org>',
+  describe: 'let a deactivated organization work again (IAM_OWNER)',
+  options: { org: ORG },
+  examples: [['$0 orgs reactivate acme', '']],
+  async run({ out, api }, given) {
+    const org = await findOrg(api, given.org);
+    out.result(await api.call('POST', `${PATH}/me/_reactivate`, { org }));
+    out.line(`Organization ${org} is reactivated.`);
+    if (!out.json) out.note('Its imports stay paused: continue them with `muster resume`.');
+  },
+});
+
 export const orgs = group('orgs', 'manage organizations', [
   list,
   create,
@@ -167,4 +201,6 @@ export const orgs = group('orgs', 'manage organizations', [
   allow,
   disallow,
   signInNames,
+  deactivate,
+  reactivate,
 ]);

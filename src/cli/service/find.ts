@@ -12,6 +12,8 @@ export interface Org {
   id: string;
   name: string;
   primaryDomain: string;
+  /** Absent in the list of the caller's own organizations. */
+  state?: string;
 }
 
 /** @returns the id of the organization with this id, exact name or primary domain @throws Failure for none, or several */

@@ -17,6 +17,12 @@ export const ORGS = {
   next: 'Next organizations',
   none: 'No organization found',
   noneHint: 'Names, domains and ids must match in full.',
+  state: 'State',
+  states: {
+    ORG_STATE_ACTIVE: 'Active',
+    ORG_STATE_INACTIVE: 'Deactivated',
+    ORG_STATE_REMOVED: 'Deleted',
+  } as Readonly<Record<string, string>>,
   users: 'Users',
   newMachine: 'New machine user',
   machineEffect:
@@ -27,6 +33,32 @@ export const ORGS = {
     created: 'The organization is created.',
     added: 'The member is added.',
     removed: 'The member is removed.',
+    deactivated: 'The organization is deactivated.',
+    reactivated: 'The organization is reactivated. Its imports stay paused until somebody continues them.',
+  },
+};
+
+export const ORG_CHANGES = {
+  back: 'Back, change nothing',
+  pages: {
+    deactivate: {
+      button: 'Deactivate',
+      title: (name: string) => `Deactivate ${name}`,
+      effects: [
+        'At once, its users cannot sign in, and all their sessions and tokens are refused.',
+        'Its running imports are paused, and its emails wait.',
+        'Nothing is deleted. You can reactivate it at any time.',
+      ],
+    },
+    reactivate: {
+      button: 'Reactivate',
+      title: (name: string) => `Reactivate ${name}`,
+      effects: [
+        'Its users can sign in again, and sessions and tokens that have not expired are good again.',
+        'Emails that waited are sent within an hour.',
+        'Its imports stay paused until somebody continues them.',
+      ],
+    },
   },
 };
 

@@ -34,6 +34,7 @@ import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
+import { ORG_IS_ACTIVE } from '../organizations.ts';
 
 export interface User {
   id: string;
@@ -65,6 +66,7 @@ export interface User {
   changedAt: Date;
   /** Primary domain of the user's organization. */
   domain: string;
+  orgIsActive: boolean;
 }
 
 /** Columns of `users u join organizations o` in the shape of `User`. */
@@ -75,7 +77,12 @@ export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_
   u.password_hash is not null as "hasPassword", u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
   u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
   u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
-  o.primary_domain as domain`;
+  o.primary_domain as domain, ${ORG_IS_ACTIVE} as "orgIsActive"`;
+
+/** What the user may do now: nobody of an organization that is not active may do anything. */
+export function stateNow({ state, orgIsActive }: Pick<User, 'state' | 'orgIsActive'>): UserState {
+  return orgIsActive ? state : 'inactive';
+}
 
 export type UserLock = 'for update' | 'for key share';
 

@@ -11,7 +11,7 @@
 import type { z } from 'zod';
 import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
 import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
-import { requireOrg } from '../../directory/organizations.ts';
+import { requireActiveOrg } from '../../directory/organizations.ts';
 import { rememberSlow } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -201,6 +201,6 @@ async function importable(db: Db, caller: Caller, operation: OperationId, draft:
     const message = `${unnamed.total} users name no organization. Convert the files again with orgId.`;
     throw new ApiError('FAILED_PRECONDITION', 'DRAFT-ORG', message);
   }
-  for (const orgId of orgIds) await requireOrg(db, orgId);
+  for (const orgId of orgIds) await requireActiveOrg(db, orgId);
   return result;
 }

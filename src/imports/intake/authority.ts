@@ -9,6 +9,7 @@
  * (`stop_imports_of` in the migrations).
  */
 import { type Caller, permissionDenied } from '../../contract/permissions.ts';
+import { ORG_IS_ACTIVE, orgInactive } from '../../directory/organizations.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 
@@ -57,7 +58,7 @@ export async function copyAuthors(db: Db, from: string, to: string): Promise<voi
 /**
  * Everybody who made a part of the import, and these callers, may import into all these organizations; until the
  * transaction ends, nobody can take that away. Call it before the row of an import that has started is locked.
- * @throws ApiError 400 IMPORT-RIGHTS
+ * @throws ApiError 400 IMPORT-RIGHTS, ORG-INACTIVE
  */
 export async function requireAuthors(
   db: Db,
@@ -79,14 +80,36 @@ export async function requireAuthors(
 /**
  * The caller, who was read when the request began, may still import into all of these organizations, until the
  * transaction ends.
- * @throws ApiError 403
+ * @throws ApiError 403, 400 ORG-INACTIVE
  */
 export async function requireRights(db: Db, caller: Caller, orgIds: readonly string[]): Promise<void> {
   if (!(await haveRights(db, [caller.userId], orgIds))) throw permissionDenied();
 }
 
-/** Whether all of these users may import into all of these organizations; it stays so until the transaction ends. */
+/**
+ * Whether the organizations of the import and of its makers are active. Locks them before any other row, so that they
+ * stay so until the transaction ends.
+ * @throws ApiError 400 ORG-INACTIVE when one of `orgIds` is not
+ */
+async function lockOrgs(db: Db, userIds: readonly string[], orgIds: readonly string[]): Promise<boolean> {
+  const { rows } = await db.query<{ id: string; isActive: boolean }>(
+    `select o.id, ${ORG_IS_ACTIVE} as "isActive" from organizations o
+     where o.id = any($2::text[]) or o.id in (select org_id from users where id = any($1::text[]))
+     order by o.id for share`,
+    [userIds, orgIds],
+  );
+  const stopped = rows.filter(({ isActive }) => !isActive);
+  const target = stopped.find(({ id }) => orgIds.includes(id));
+  if (target) throw orgInactive(target.id);
+  return stopped.length === 0;
+}
+
+/**
+ * Whether all of these users may import into all of these organizations; it stays so until the transaction ends.
+ * @throws ApiError 400 ORG-INACTIVE when one of the organizations is not active
+ */
 async function haveRights(db: Db, userIds: readonly string[], orgIds: readonly string[]): Promise<boolean> {
+  if (!(await lockOrgs(db, userIds, orgIds))) return false;
   const { rowCount: active } = await db.query(
     `select from users where id = any($1::text[]) and state = 'active' order by id for share`,
     [userIds],

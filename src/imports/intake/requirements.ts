@@ -5,6 +5,7 @@
  * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
  */
 import { type Caller, may, permissionDenied } from '../../contract/permissions.ts';
+import { findOrg, isActiveOrg, orgInactive } from '../../directory/organizations.ts';
 import { markOf, sourceOf } from '../../passwords/marks.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
@@ -28,7 +29,7 @@ const RETRY_AFTER_S = 30;
 export interface BodyOrgs {
   /** By the organization's number in the body. */
   tallies: OrgTally[];
-  /** @throws ApiError 400 unless it is an id; 403 unless the caller may import into it; 404 when it does not exist */
+  /** @throws ApiError 400 unless it is an id; 403 unless the caller may import into it; 404 when it does not exist; 400 ORG-INACTIVE */
   take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
   /** The counts of an organization; its id may come later in the body. */
   tally(org: number): OrgTally;
@@ -46,8 +47,9 @@ export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
   async function allow(orgId: string, where: string): Promise<void> {
     if (allowed.has(orgId)) return;
     if (!may(caller, 'importUsers', orgId)) throw permissionDenied();
-    const { rowCount } = await db.query('select from organizations where id = $1', [orgId]);
-    if (rowCount === 0) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', `${where}: the organization does not exist.`);
+    const org = await findOrg(db, orgId);
+    if (!org) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', `${where}: the organization does not exist.`);
+    if (!isActiveOrg(org)) throw orgInactive(orgId);
     allowed.add(orgId);
   }
 

@@ -19,7 +19,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
-import { type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
+import { HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
 import { composeText, type MailContent, renderMail, renderNotice, type TextMessage } from './texts.ts';
 
@@ -59,14 +59,19 @@ export interface DeliverDeps {
   retryDelaysMs?: readonly number[];
 }
 
-/** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt. */
-export type Delivery = 'sent' | 'retry' | 'failed' | 'gone';
+/** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt.
+ * `held`: its organization is not active. */
+export type Delivery = 'sent' | 'retry' | 'failed' | 'held' | 'gone';
 
 /** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
 export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Promise<Delivery> {
   const loadedAt = performance.now();
   const mail = await deps.loader.load(pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
+  if (!mail.org_is_active) {
+    await holdMail(deps.pool, mail, HOLD_MS);
+    return 'held';
+  }
   const about = { 'muster.attempt': mail.attempts + 1 };
   const held = { loadedAt, until: pointer.until ?? mail.claimed_until };
   return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, held));

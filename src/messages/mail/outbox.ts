@@ -244,6 +244,24 @@ export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: 
   });
 }
 
+/** How long a mail waits before it is asked again whether its organization is active, in milliseconds. */
+export const HOLD_MS = 60 * 60_000;
+
+/** Holds a claimed mail back. The clock of its code stands meanwhile, as nobody has got it; so does the mail's. */
+export async function holdMail(
+  db: Db,
+  { id, attempts, claimed_until: until }: Pick<LoadedMail, 'id' | 'attempts' | 'claimed_until'>,
+  ms: number,
+): Promise<void> {
+  await db.query(
+    `with held as (
+       update mail_outbox m set next_attempt_at = now() + $4 * interval '1 millisecond'
+       where m.id = $1 and m.attempts = $2 and m.next_attempt_at = $3::timestamptz and ${IS_UNSENT} returning m.code_id)
+     update codes c set expires_at = c.expires_at + $4 * interval '1 millisecond' from held where c.id = held.code_id`,
+    [id, attempts, until, ms],
+  );
+}
+
 /** All data that a mail is composed from. */
 export interface LoadedMail {
   id: string;
@@ -267,6 +285,8 @@ export interface LoadedMail {
   verified: boolean;
   org_id: string;
   org_name: string | null;
+  /** Whether the organization of the user is neither deactivated nor deleted. */
+  org_is_active: boolean;
 }
 
 // `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
@@ -274,7 +294,8 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     m.import_id, m.code_id, c.generation, c.expires_at,
     coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
     u.email_verified and m.address is null as verified,
-    u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name
+    u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name,
+    o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active
   from unnest($1::bigint[]) as wanted (id)
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
   left join lateral (select * from codes where id = m.code_id offset 0) c on true

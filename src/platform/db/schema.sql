@@ -443,7 +443,10 @@ create table organizations (
   webhook_secret text,
   allowed_urls text[] not null default '{}'::text[],
   sign_in_names text[] not null default '{userName,loginName,email}'::text[],
+  inactive_since timestamp with time zone,
+  removed_at timestamp with time zone,
   PRIMARY KEY (id),
+  TRIGGER DEFERRABLE INITIALLY DEFERRED,
   UNIQUE (primary_domain)
 );
 
@@ -862,9 +865,76 @@ CREATE OR REPLACE FUNCTION public.may_import_into(p_user text, p_org text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select exists (select from users where id = p_user and state = 'active') and (
+  select org_is_active(p_org)
+    and exists (select from users where id = p_user and state = 'active' and org_is_active(org_id)) and (
     exists (select from instance_members where user_id = p_user and 'IAM_OWNER' = any(roles))
     or exists (select from org_members where org_id = p_org and user_id = p_user and 'ORG_OWNER' = any(roles)))
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.org_is_active(p_org text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (select from organizations where id = p_org and inactive_since is null and removed_at is null);
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.pause_imports_of_org(p_org text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  import record;
+  event bigint;
+  new_state import_state;
+  reason jsonb := jsonb_build_object('reason', 'organization', 'orgId', p_org);
+begin
+  for import in
+    select i.id, i.kind, i.state, i.dry_run, i.resource_owner from imports i
+    where i.state in ('running', 'undoing') and (i.state = 'undoing' or i.deadline > clock_timestamp()) and (
+      exists (select from import_orgs o where o.import_id = i.id and o.org_id = p_org)
+      or exists (select from users u where u.id in (i.created_by, i.run_by, i.undo_by) and u.org_id = p_org)
+      or exists (select from import_authors a join users u on u.id = a.author
+        where a.import_id = i.id and u.org_id = p_org))
+    order by i.id for update of i
+  loop
+    continue when import.state not in ('running', 'undoing');
+    new_state := case when import.state = 'running' and import.kind = 'bulk' and not import.dry_run
+      then 'paused' else 'cancelled' end;
+    event := nextval('events_sequence_seq');
+    update imports set
+      state = new_state,
+      changed_at = clock_timestamp(),
+      paused_at = case when new_state = 'paused' then clock_timestamp() end,
+      finished_at = case when new_state = 'paused' then finished_at else coalesce(finished_at, clock_timestamp()) end,
+      sequence = event,
+      warnings = warnings || jsonb_build_array(jsonb_build_object('path', '', 'count', 1, 'message',
+        format('The import was %s: the organization %s, which it imports into or whose user made or started a part of it, was deactivated.',
+          case when new_state = 'paused' then 'paused' else 'stopped' end, p_org)))
+    where id = import.id;
+    insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+    values (event, 'import', import.id::text, import.resource_owner, 'import.' || new_state, 'system', reason);
+    insert into audit_events (sequence, type, actor_kind, org_id, object_type, object_id, payload)
+    values (event, 'import.' || new_state, 'system', nullif(import.resource_owner, 'instance'), 'import',
+      import.id::text, reason);
+    perform pg_notify('muster_import', import.id::text);
+  end loop;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.pause_imports_of_stopped_org()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pause_imports_of_org(old.id);
+  return null;
+end
 $function$
 ;
 
@@ -1133,6 +1203,8 @@ CREATE CONSTRAINT TRIGGER org_members_lost AFTER DELETE OR UPDATE OF roles ON pu
 CREATE TRIGGER org_members_need_user AFTER UPDATE OF user_id ON public.org_members FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER org_members_need_users AFTER INSERT ON public.org_members REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE CONSTRAINT TRIGGER organizations_stopped AFTER UPDATE OF inactive_since, removed_at ON public.organizations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.inactive_since IS NULL) AND (old.removed_at IS NULL) AND ((new.inactive_since IS NOT NULL) OR (new.removed_at IS NOT NULL)))) EXECUTE FUNCTION pause_imports_of_stopped_org();
 
 CREATE TRIGGER personal_access_tokens_need_user AFTER UPDATE OF user_id ON public.personal_access_tokens FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 

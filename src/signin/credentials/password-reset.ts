@@ -18,7 +18,7 @@ import { type PasswordResetInput, passwordBody, passwordResetBody } from '../../
 import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, stateNow, type User } from '../../directory/users/store.ts';
 import {
   ANYBODY,
   issueCode,
@@ -146,7 +146,7 @@ export async function resetPassword(
   editor: string,
 ): Promise<Changed> {
   const { db, secrets, config } = deps;
-  if (user.state === 'inactive') {
+  if (stateNow(user) === 'inactive') {
     throw new ApiError('FAILED_PRECONDITION', 'PASSWORD-RESET-INACTIVE', 'The user is deactivated.');
   }
   const kind = mailFor(user);
@@ -233,7 +233,7 @@ function sendOnce(deps: ForgottenDeps, { userId, code = '', isToVerify = false }
     if (
       user?.kind !== 'human' ||
       user.email === null ||
-      user.state === 'inactive' ||
+      stateNow(user) === 'inactive' ||
       (isToVerify && user.emailVerified)
     )
       return;

@@ -16,7 +16,7 @@ import { ownerProof } from '../../contract/shapes.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { accessForChange, findUser, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, stateNow, type User } from '../../directory/users/store.ts';
 import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -197,7 +197,7 @@ export async function preparePasswordByCode(
   const code = await requireValidCode(deps, holder, PASSWORD_CODES);
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
-    if (user.state === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
+    if (stateNow(user) === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
     await revokeLogins(db, user.id);
     const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
     const change = { hash, changeRequired: password.changeRequired };

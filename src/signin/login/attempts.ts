@@ -208,7 +208,8 @@ export type SettledState = UserState | 'code_missing' | 'factor_missing';
 /** Two steps of a `with`, from the numbers of the parameters. */
 function loginRecord({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
   return `now as (
-      select id, case when not $${hasCode}::boolean
+      select id, case when not org_is_active(u.org_id) then 'inactive'
+        when not $${hasCode}::boolean
           and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
         then 'code_missing'
         when not $${hasCode}::boolean and u.kind = 'human' and u.state = 'active' and ${FORCES_MFA} then 'factor_missing'

@@ -1,6 +1,7 @@
 /** Reads and updates the data of users that a login needs. */
 import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
+import { ORG_IS_ACTIVE } from '../../directory/organizations.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
 import { LOGIN_NAME, signsInWith } from '../../directory/users/store.ts';
 import { bareHash } from '../../passwords/pepper.ts';
@@ -10,6 +11,7 @@ import { nameKey } from '../../platform/fields.ts';
 export interface Login {
   id: string;
   orgId: string;
+  /** `inactive` also while the organization is not active. */
   state: UserState;
   /** The preferred login name. */
   loginName: string;
@@ -29,7 +31,8 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : signsInWith(user.loginName, parameter, user);
   const within = user.orgIds ? `and u.org_id = any(${parameter(user.orgIds)})` : '';
-  const text = `select u.id, u.org_id as "orgId", u.state, ${LOGIN_NAME} as "loginName",
+  const text = `select u.id, u.org_id as "orgId", case when ${ORG_IS_ACTIVE} then u.state else 'inactive' end as state,
+       ${LOGIN_NAME} as "loginName",
        coalesce(u.display_name, '') as "displayName",
        u.password_hash as "passwordHash", u.password_changed_at::text as "passwordSetAt",
        (extract(epoch from now() - coalesce(u.password_changed_at, u.created_at)) / 86400)::float8 as "passwordAgeDays",

@@ -67,7 +67,8 @@ export async function removeSecret(db: Db, owner: MachineRef, editor: string): P
 export async function findMachineClient(db: Db, clientId: string): Promise<MachineClient | undefined> {
   const { rows } = await db.query<MachineClient>(
     `select id as "userId", secret_hash as "secretHash", access_token_type as "accessTokenType", org_id as "orgId"
-     from users where id = $1 and kind = 'machine' and state = 'active' and secret_hash is not null`,
+     from users where id = $1 and kind = 'machine' and state = 'active' and secret_hash is not null
+       and org_is_active(org_id)`,
     [clientId],
   );
   return rows[0];

@@ -2,8 +2,8 @@
  * What the protocol library asks the service: which users are its accounts, which organization an application names,
  * and how errors and sign-outs are shown.
  *
- * Guarantee: users are read on every request, and only active users are accounts, so a deactivated user's refresh
- * tokens, sessions and userinfo end with the next call. `auth_time` of an access token is the time when the person
+ * Guarantee: users are read on every request, and only active users of active organizations are accounts, so a deactivated
+ * user's refresh tokens, sessions and userinfo end with the next call. `auth_time` of an access token is the time when the person
  * proved who they are; a login that was still valid and a refresh token keep the old time. A request for HTML at an
  * address that browsers are sent to gets a page of ours, any other request the JSON of RFC 6749 section 5.2. Neither
  * reveals anything of an internal error but its name.
@@ -16,7 +16,7 @@ import {
   errors,
   type KoaContextWithOIDC,
 } from 'oidc-provider';
-import { findUser, loginNames, type User } from '../../directory/users/store.ts';
+import { findUser, loginNames, stateNow, type User } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS, idProblem, isEmailAddress } from '../../platform/fields.ts';
 import { formTarget, type HtmlPage, type PageOptions, renderPage } from '../../platform/html/layout.ts';
@@ -25,7 +25,7 @@ import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './page
 /** The account, if the user exists and is active. */
 export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
   const user = await findUser(db, userId);
-  if (user?.state !== 'active') return undefined;
+  if (!user || stateNow(user) !== 'active') return undefined;
   return { accountId: user.id, claims: () => claimsOf(user) };
 }
 

@@ -38,13 +38,15 @@ const IN_GRACE = `m.kind = 'RefreshToken' and m.consumed_at > now() - interval '
 const FIND = `select m.id_hash as key, m.payload,
     case when ${IN_GRACE} then null else extract(epoch from m.consumed_at)::float8 end as consumed
   from oauth_models m
-  where m.kind = $1 and (m.user_id is null or exists (select from users u where u.id = m.user_id and u.state = 'active'))`;
+  where m.kind = $1 and (m.user_id is null or exists (select from users u
+    where u.id = m.user_id and u.state = 'active' and org_is_active(u.org_id)))`;
 
 /**
  * `for share` waits for transactions that change the user's state, and then reads the state again. A device code gets
  * its grant only later, and keeps its user code.
  */
-const UPSERT = `with owner as materialized (select from users where id = $4 and state = 'active' for share)
+const UPSERT = `with owner as materialized (select from users
+    where id = $4 and state = 'active' and org_is_active(org_id) for share)
   insert into oauth_models (id_hash, kind, grant_hash, user_id, client_id, session_uid, scope, user_code_hash, payload,
     expires_at, address, user_agent, used_at)
   select $1, $2, $3, $4, $5, $6, $7, $8, $9, now() + $10 * interval '1 second', $11::text, $12::text, case when $13::boolean then now() end

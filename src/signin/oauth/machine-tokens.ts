@@ -28,7 +28,7 @@ import {
 } from 'oidc-provider';
 import { API_SCOPE } from '../../contract/own-clients.ts';
 import { ACCESS_TOKEN_TYPES } from '../../contract/users.ts';
-import { findUser, type User } from '../../directory/users/store.ts';
+import { findUser, stateNow, type User } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { tokenHash } from '../../platform/ids.ts';
@@ -51,7 +51,7 @@ export async function checkAssertion(db: Db, assertion: string, audiences: strin
   const claims = await verified(assertion, key, audiences);
   checkLifetime(claims);
   const user = await findUser(db, key.userId);
-  if (user?.state !== 'active' || user.kind !== 'machine') throw refused();
+  if (user?.kind !== 'machine' || stateNow(user) !== 'active') throw refused();
   return user;
 }
 
@@ -190,7 +190,8 @@ export async function findPatToken(db: Db, token: string): Promise<AdapterPayloa
     `select t.user_id as "userId", floor(extract(epoch from t.created_at))::float8 as iat,
        floor(extract(epoch from t.expires_at))::float8 as exp
      from personal_access_tokens t join users u on u.id = t.user_id
-     where t.token_hash = $1 and (t.expires_at is null or t.expires_at > now()) and u.state = 'active'`,
+     where t.token_hash = $1 and (t.expires_at is null or t.expires_at > now()) and u.state = 'active'
+       and org_is_active(u.org_id)`,
     [tokenHash(token)],
   );
   const row = rows[0];

@@ -45,7 +45,7 @@ export async function setUpFactor(
   await transaction(pool, async (db) => {
     const user = await findUser(db, proof.id, 'for update');
     const login = await findLogin(db, { userId: proof.id });
-    if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
+    if (!user || login?.state !== 'active' || login.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
     await addTotp({ db, secrets }, user, user.id, secret);
     await verifyTotp({ db, secrets, config }, user, code, user.id);
   });
@@ -87,7 +87,7 @@ export async function replaceOwnPassword(
   return transaction(pool, async (db) => {
     const user = await findUser(db, proof.id, 'for update');
     const login = await findLogin(db, { userId: proof.id });
-    if (user?.state !== 'active' || login?.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
+    if (!user || login?.state !== 'active' || login.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
     const event = { type: 'user.human.password.changed', editor: user.id };
     await storePassword(db, user, { hash, changeRequired: false }, event);
     return { id: user.id, passwordSetAt: (await findLogin(db, { userId: user.id }))?.passwordSetAt ?? null };

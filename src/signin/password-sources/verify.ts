@@ -3,7 +3,7 @@
  * at its rate, with a circuit breaker: a source that does not answer is left alone for a while, so that sign-ins do not
  * wait for it and it can recover.
  *
- * Guarantee: only an active user of an active source of their own organization is asked about, who has no more rights
+ * Guarantee: only an active user of an active source of their own active organization is asked about, who has no more rights
  * than whoever decided last what the source is. A source that does not
  * answer never counts as a wrong password. At most AT_ONCE checks of a source run in a process, and few wait; the rate
  * holds over all processes. A check takes its line's time, MOST_WAIT_MS and the source's timeout at most.
@@ -14,6 +14,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { UserPlaceholder } from '../../contract/password-sources.ts';
+import { ORG_IS_ACTIVE } from '../../directory/organizations.ts';
 import { rememberSlowSource } from '../../directory/users/slow-hashes.ts';
 import { openThreadQueue } from '../../passwords/hasher.ts';
 import { markOf } from '../../passwords/marks.ts';
@@ -64,7 +65,7 @@ export async function verifyAtSource(
        'loginName', u.user_name || '@' || o.primary_domain) as names
      from users u join organizations o on o.id = u.org_id
        join password_sources s on s.id = $2 and s.org_id = u.org_id
-     where u.id = $1 and u.state = 'active' and ${IS_ACTIVE}`,
+     where u.id = $1 and u.state = 'active' and ${ORG_IS_ACTIVE} and ${IS_ACTIVE}`,
     [userId, sourceId],
   );
   const [found] = rows;

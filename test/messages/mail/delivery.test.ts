@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Logger } from 'pino';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
-import { enqueueNotice } from '../../../src/messages/mail/outbox.ts';
+import { enqueueNotice, HOLD_MS } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
 import { startSmtp, urlsIn } from '../../support/smtp.ts';
 import { secrets, useDeliveries } from './deliveries.ts';
@@ -53,6 +53,28 @@ describe('delivery over SMTP', () => {
     assert.equal(await names({ address: 'victim@example.com' }), false, 'a new address');
     assert.deepEqual(at.smtp.mails.at(-1)?.to, ['victim@example.com']);
     assert.equal(await names({}), true);
+  });
+
+  it('holds the mails of an organization that is not active, and the clock of their codes', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const { outboxId, codeId } = await addMail(at.db.pool, { kind: 'initialise', userId: 'u1' });
+    const validMs = async () => {
+      const text = 'select extract(epoch from expires_at - now())::float8 * 1000 as ms from codes where id = $1';
+      return (await at.db.pool.query<{ ms: number }>(text, [codeId])).rows[0]?.ms ?? 0;
+    };
+    const atFirst = await validMs();
+    const set = (column: string, value: string) => at.db.pool.query(`update organizations set ${column} = ${value}`);
+    for (const column of ['inactive_since', 'removed_at']) {
+      await set(column, 'now()');
+      assert.equal(await at.deliver(outboxId), 'held');
+      await set(column, 'null');
+    }
+    const text = "select state, attempts, next_attempt_at > now() + $1 * interval '1 ms' as waits from mail_outbox";
+    const { rows } = await at.db.pool.query(text, [HOLD_MS / 2]);
+    assert.deepEqual(rows, [{ state: 'pending', attempts: 0, waits: true }]);
+    assert.ok((await validMs()) > atFirst + HOLD_MS);
+    assert.equal(at.smtp.mails.length, 0);
+    assert.equal(await at.deliver(outboxId), 'sent');
   });
 
   it('tells the old address of a change, without a link and without any words of the user', async () => {

@@ -17,6 +17,7 @@ import {
   userKeys,
 } from '../../../src/signin/login/delays.ts';
 import { unique } from '../../support/answers.ts';
+import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 /** Always the same, as two users of a random one may share a bucket. */
@@ -27,6 +28,7 @@ const MINUTE = 60_000;
 let db: TestDatabase;
 before(async () => {
   db = await testDatabase({ name: 'delays' });
+  await addOrgs(db.pool, 'org');
 });
 after(() => db.drop());
 

@@ -5,11 +5,13 @@ import { deleteUser } from '../../../src/directory/users/store.ts';
 import { recordLogin } from '../../../src/signin/login/attempts.ts';
 import { networkOf } from '../../../src/signin/login/origin.ts';
 import { unique } from '../../support/answers.ts';
+import { addOrgs } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 
 let db: TestDatabase;
 before(async () => {
   db = await testDatabase({ name: 'networks' });
+  await addOrgs(db.pool, 'org');
 });
 after(() => db.drop());
 

@@ -88,6 +88,17 @@ describe('password sources', () => {
     return (await api.deps.pool.query('select failures from login_delays where bucket = $1', [keys.here])).rows;
   };
 
+  it('are not asked about a user of a deactivated organization', async () => {
+    const { name } = await userAt();
+    const change = (action: string) =>
+      api.call('POST', `/management/v1/orgs/me/${action}`, undefined, { orgId: org.orgId });
+    await change('_deactivate');
+    old.asked.length = 0;
+    assert.deepEqual([errorId(await session(name)), old.asked], ['SESSION-CREDENTIALS', []]);
+    await change('_reactivate');
+    assert.deepEqual([(await session(name)).status, old.asked], [201, [name]]);
+  });
+
   it('are added with a secret that is shown once and stored encrypted', async () => {
     const settings = { url: 'ldaps://ldap.acme.example', searchBase: 'dc=a', searchFilter: '(uid={name})' };
     const secret = { bindDn: 'cn=b', bindPassword: 'not shown' };
