@@ -187,6 +187,10 @@ export interface Guess {
     isHashes: boolean;
     format: string;
     encoding: string;
+    /** If it is a guess: others that fit as well. */
+    alsoFits?: string[];
+    /** From 0 to 1. */
+    doubtful: number;
     isGzip: boolean;
     delimiter: string;
     columns: Column[];

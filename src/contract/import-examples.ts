@@ -106,6 +106,8 @@ export const exampleGuess = {
       isHashes: false,
       format: 'csv',
       encoding: 'windows-1252',
+      alsoFits: ['windows-1250'],
+      doubtful: 0,
       isGzip: false,
       delimiter: ';',
       columns: [

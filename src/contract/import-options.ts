@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
-import { ENCODINGS } from '../sources/read/records.ts';
+import { ENCODINGS } from '../sources/read/encoding.ts';
 import { SOURCES } from '../sources/registry.ts';
 import { webhookUrl } from './shapes.ts';
 

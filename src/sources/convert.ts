@@ -10,6 +10,7 @@ import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
 import { openNullWords } from './null-words.ts';
+import { isDoubtful } from './read/encoding.ts';
 import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
@@ -141,10 +142,21 @@ async function* outcomesOf(
       const place = { file: file.name, line };
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
       const outcome = { ...place, ...converted(value, source, { orgId, idPrefix }, { convert, hashes }) };
-      return isUneven ? { ...outcome, notes: [...outcome.notes, NOTES.unevenRow] } : outcome;
+      const more = [...(isUneven ? [NOTES.unevenRow] : []), ...(hasDoubtful(value) ? [NOTES.doubtful] : [])];
+      return more.length === 0 ? outcome : { ...outcome, notes: [...outcome.notes, ...more] };
     });
   }
 }
+
+/** Whether a text of the record, or of an object or list in it, may be garbled. */
+function hasDoubtful(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return isDoubtful(value);
+  if (typeof value !== 'object' || value === null || depth > MOST_DEPTH) return false;
+  return Object.values(value).some((inner) => hasDoubtful(inner, depth + 1));
+}
+
+/** As deep as the fields of people are. */
+const MOST_DEPTH = 6;
 
 type Converted = Omit<Outcome, 'file' | 'line'>;
 

@@ -124,6 +124,11 @@ export const NOTES = {
     message:
       'The address or the user name had characters that nobody sees or types, such as a zero width space; they are removed.',
   },
+  doubtful: {
+    id: 'CHARACTERS-DOUBTFUL',
+    message:
+      'The record has characters that are hardly text and may be garbled. Check the encoding of the file; --encoding names another one.',
+  },
   masked: {
     id: 'PASSWORD-MASKED',
     message: 'The password is a mask such as ****, which is nobody’s password; it is dropped.',

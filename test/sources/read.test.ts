@@ -13,7 +13,7 @@ import { type CsvLayout, csvRecords, delimiterOf } from '../../src/sources/read/
 import { type FileOptions, openExport, STDIN } from '../../src/sources/read/file.ts';
 import { ldifRecords } from '../../src/sources/read/ldif.ts';
 import { ndjsonRecords } from '../../src/sources/read/ndjson.ts';
-import { encodingOf, type FileRecord, type Records } from '../../src/sources/read/records.ts';
+import type { FileRecord, Records } from '../../src/sources/read/records.ts';
 import { asFileOf } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat } from '../../src/sources/source.ts';
@@ -195,17 +195,6 @@ test('the format is detected by content', () => {
   assert.equal(formatOf('version: 1\ndn: x'), 'ldif');
   assert.equal(formatOf('cn: x\n\ndn: cn=y\nobjectClass: person\n'), 'ldif');
   assert.equal(formatOf('# by hand\nid,mail\n'), 'csv');
-});
-
-test('the encoding is detected by content, even if the sample ends inside a character', () => {
-  assert.equal(encodingOf(Buffer.from('\ufeffä', 'utf16le'), true), 'utf-16le');
-  assert.equal(encodingOf(Buffer.from('abcd', 'utf16le'), true), 'utf-16le');
-  assert.equal(encodingOf(Buffer.from('abcd', 'utf16le').swap16(), true), 'utf-16be');
-  assert.equal(encodingOf(Buffer.from('Ž€𝄞').subarray(0, 8), false), 'utf-8');
-  assert.equal(encodingOf(Buffer.from('plain'), true), 'utf-8');
-  assert.equal(encodingOf(Buffer.from('M\xfcller,x', 'latin1'), true), 'windows-1252');
-  assert.equal(encodingOf(Buffer.from('M\xfc', 'latin1'), true), 'windows-1252');
-  assert.equal(encodingOf(Buffer.from('M\xfc', 'latin1'), false), 'utf-8');
 });
 
 async function folder(t: TestContext): Promise<string> {

@@ -6,8 +6,8 @@
  * as the wrong one, users would be imported inactive, with other ids, and without their passwords and links.
  */
 import { type Contradiction, contradictionsTo, isAnybodys } from '../../sources/convert.ts';
+import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
-import type { Encoding } from '../../sources/read/records.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources, whyUnrecognized } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, ExportFormat, Format } from '../../sources/source.ts';
@@ -108,11 +108,28 @@ export function describeFiles(
     const how = [FORMAT_NAMES[file.format], file.encoding.toUpperCase(), ...(file.isGzip ? ['gzip'] : [])].join(', ');
     const name = file.name === STDIN ? 'standard input' : file.name;
     const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
-    return [`${name}: ${what} (${how})${guess}`, ...((first && source.explain?.(first, options)) ?? [])];
+    const explained = (first && source.explain?.(first, options)) ?? [];
+    return [`${name}: ${what} (${how})${guess}`, ...encodingLines(file), ...explained];
   });
   const isGiven = [options.hashConfig, options.pepperEnv, options.pepperMode].some((one) => one !== undefined);
   const isAsked = source.hashConfig !== undefined && !isGiven;
   return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
+}
+
+/** Lines for an encoding that is a guess, or whose characters may be garbled. */
+function encodingLines({ encoding, alsoFits, characters: { foreign, doubtful } }: ExportFile): string[] {
+  const lines: string[] = [];
+  if (alsoFits) {
+    const others = alsoFits.length === 0 ? '' : `, such as ${alsoFits.join(', ')}`;
+    lines.push(`  The encoding ${encoding} is a guess; --encoding names another one${others}.`);
+  }
+  if (doubtful > 0) {
+    const share = ((100 * doubtful) / foreign).toFixed(1);
+    lines.push(
+      `  warning: ${doubtful} of the ${foreign} characters beyond ASCII at its beginning (${share} %) may be garbled.`,
+    );
+  }
+  return lines;
 }
 
 export interface SourceChoice {

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
-import { ENCODINGS } from '../../sources/read/records.ts';
+import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
@@ -40,8 +40,19 @@ const SOURCE_OPTIONS = {
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
   },
   format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
-  encoding: { choices: ENCODINGS, describe: 'encoding of the files (default: detected from the content)' },
+  encoding: {
+    type: 'string',
+    coerce: encodingOf,
+    describe: 'encoding of the files, such as shift_jis or windows-1250 (default: detected from the content)',
+  },
 } as const;
+
+/** @throws Failure (usage) */
+function encodingOf(given: string): Encoding {
+  const known = encodingNamed(given);
+  if (known) return known;
+  throw wrongUsage(`--encoding: there is no encoding "${given}".`, `Use one of ${ENCODINGS.join(', ')}.`);
+}
 
 /** Options about the files, which `import` and `convert` share. */
 export type SourceOptions = GivenOptions<typeof SOURCE_OPTIONS> & { files: string[] };

@@ -52,11 +52,17 @@ function recognized(guess: Guess | undefined, problem: string | undefined, chose
   return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
 ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
+${guess?.files.map(encodingNotices)}
 ${guess && fileTable(guess)}
 <details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
 <div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">
 ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
 <optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select></div></details></section>`;
+}
+
+function encodingNotices({ name, encoding, alsoFits, doubtful }: Guess['files'][number]): Html {
+  const percent = (100 * doubtful).toFixed(1);
+  return html`${alsoFits && notice(SOURCE.guessed(name, encoding), 'warn')}${doubtful > 0 ? notice(SOURCE.doubtful(name, percent), 'warn') : undefined}`;
 }
 
 function fileTable({ files }: Guess): Html {

@@ -65,6 +65,9 @@ export const SOURCE = {
   ofUsers: 'Users',
   ofHashes: 'Password hashes',
   delimiters: { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' } as Readonly<Record<string, string>>,
+  guessed: (name: string, encoding: string) =>
+    `The encoding of ${name}, ${encoding}, is a guess: compare the names in the next step. If they are garbled, save the file as UTF-8.`,
+  doubtful: (name: string, percent: string) => `In ${name}, ${percent} % of the letters beyond ASCII may be garbled.`,
   choose: 'Not right? Choose the source',
   source: 'Source',
   recognized: 'Recognized',

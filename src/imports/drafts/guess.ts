@@ -10,8 +10,9 @@
 import type { FileKind } from '../../contract/import-results.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
 import { givenMapping, mappingFor } from '../../sources/mapping.ts';
+import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
-import { type Encoding, FileError } from '../../sources/read/records.ts';
+import { FileError } from '../../sources/read/records.ts';
 import {
   asFileOf,
   type FileOfSource,
@@ -69,6 +70,10 @@ export interface GuessedFile {
   isHashes: boolean;
   format: string;
   encoding: string;
+  /** The encodings that fit as well, where it is a guess. */
+  alsoFits?: readonly string[];
+  /** The share of characters beyond ASCII that may be garbled, from 0 to 1. */
+  doubtful: number;
   isGzip: boolean;
   /** The delimiter of a CSV file; else empty. */
   delimiter: string;
@@ -130,7 +135,7 @@ async function describe(
   read: FileOfSource | undefined,
   mapping: Record<string, string>,
 ): Promise<GuessedFile> {
-  const { name, format, encoding, isGzip, delimiter } = file;
+  const { name, format, encoding, alsoFits, characters, isGzip, delimiter } = file;
   const layout = read?.layout ?? { paths: [[], ['*']], columns: undefined };
   const records = await firstRecords(
     readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(inParts(file.head)),
@@ -142,6 +147,8 @@ async function describe(
     kind,
     format,
     encoding,
+    ...(alsoFits ? { alsoFits } : {}),
+    doubtful: characters.foreign === 0 ? 0 : characters.doubtful / characters.foreign,
     isGzip,
     isHashes: read?.isHashes ?? kind === 'hashes',
     delimiter: format === 'csv' ? delimiter : '',

@@ -5,6 +5,7 @@
  * Guarantee: standard input, which can be read only once, is written to a temporary file that is unlinked before the first
  * byte is written, so it disappears with the process, however that ends.
  */
+import { isAscii } from 'node:buffer';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +15,18 @@ import { createGunzip } from 'node:zlib';
 import type { Format, JsonPath } from '../source.ts';
 import { beginningOf, formattedBeginning } from './beginning.ts';
 import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
+import {
+  type Characters,
+  charactersIn,
+  type DetectedEncoding,
+  detectEncoding,
+  type Encoding,
+  toUtf8,
+} from './encoding.ts';
 import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
-import { type Encoding, encodingOf, FileError, type Records, toUtf8 } from './records.ts';
+import { FileError, type Records } from './records.ts';
 
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';
@@ -27,6 +36,10 @@ export interface ExportFile {
   name: string;
   isGzip: boolean;
   encoding: Encoding;
+  /** The encodings that fit as well, where it is a guess. */
+  alsoFits: readonly Encoding[] | undefined;
+  /** The characters of the beginning. */
+  characters: Characters;
   format: Format;
   delimiter: string;
   /** Size as stored, in bytes. */
@@ -110,8 +123,7 @@ export interface ExportBytes {
 export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Promise<ExportFile> {
   const { name, size, isPart = false } = bytes;
   const isGzip = await beginsAsGzip(bytes);
-  const raw = await beginningOf(decompressed(bytes, isGzip));
-  const encoding = options.encoding ?? encodingOf(raw.bytes, raw.isWhole && !isPart);
+  const { encoding, alsoFits } = options.encoding ? { encoding: options.encoding } : await detected(bytes, isGzip);
   const text = () => toUtf8(decompressed(bytes, isGzip), encoding);
   const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
   const problem = options.format === undefined ? notAnExport(head.toString('utf8', 0, 4000)) : undefined;
@@ -121,6 +133,8 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
     name,
     isGzip,
     encoding,
+    alsoFits,
+    characters: charactersIn(head.toString('utf8')),
     format,
     delimiter,
     size,
@@ -132,6 +146,23 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
     },
     close: () => bytes.close(),
   };
+}
+
+/** Most bytes that are searched for the first one that is not ASCII. */
+const SEARCHED_BYTES = 2 ** 23;
+
+/** By the beginning; or by the first part with a byte that is not ASCII, if one follows soon. */
+async function detected(bytes: ExportBytes, isGzip: boolean): Promise<DetectedEncoding> {
+  const head = await beginningOf(decompressed(bytes, isGzip));
+  const isEnd = head.isWhole && !bytes.isPart;
+  if (isEnd || !isAscii(head.bytes)) return detectEncoding(head.bytes, isEnd);
+  let read = 0;
+  for await (const chunk of decompressed(bytes, isGzip)) {
+    read += chunk.length;
+    if (!isAscii(chunk)) return detectEncoding(chunk, false);
+    if (read > SEARCHED_BYTES) break;
+  }
+  return detectEncoding(head.bytes, isEnd);
 }
 
 async function beginsAsGzip(bytes: ExportBytes): Promise<boolean> {
