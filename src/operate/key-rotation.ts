@@ -211,11 +211,7 @@ async function replaceBatch(
   keys: RowKey[],
 ): Promise<Reencrypted> {
   const purposeOf = table.columns[column] as (key: RowKey) => string;
-  const { rows } = await db.query<{ position: number; sealed: string }>(
-    `select v.position::int, t.${column} as sealed from ${table.name} t join ${given(table, ['position'])} on ${same(table)}
-     where t.${column} is not null`,
-    [...columnsOf(table, keys), keys.map((_, i) => String(i))],
-  );
+  const rows = await sealedOf(db, table, column, keys);
   const found = rows.flatMap(({ position, sealed }) => {
     const key = keys[position] as RowKey;
     const fresh = sealedAgain(secrets, sealed, purposeOf(key));
@@ -230,6 +226,52 @@ async function replaceBatch(
     found.map(({ fresh }) => fresh),
   ]);
   return { replaced: rowCount ?? 0, unreadable: rows.length - found.length };
+}
+
+/** The values of a column; `position` is that of the key. */
+async function sealedOf(
+  db: Db,
+  table: SealedTable,
+  column: string,
+  keys: RowKey[],
+): Promise<{ position: number; sealed: string }[]> {
+  const { rows } = await db.query<{ position: number; sealed: string }>(
+    `select v.position::int, t.${column} as sealed from ${table.name} t join ${given(table, ['position'])} on ${same(table)}
+     where t.${column} is not null`,
+    [...columnsOf(table, keys), keys.map((_, i) => String(i))],
+  );
+  return rows;
+}
+
+/** Yields the keys of rows with values that no given encryption key decrypts, page by page. */
+export async function* unreadable(
+  db: Db,
+  secrets: Pick<Secrets, 'unseal'>,
+  table: SealedTable,
+): AsyncGenerator<RowKey[]> {
+  for await (const page of scan(db, table)) {
+    const lost = new Map<string, RowKey>();
+    for (const [column, purposeOf] of Object.entries(table.columns)) {
+      const keys = page.filter((value) => value.column === column).map(({ key }) => key);
+      for (let at = 0; at < keys.length; at += BATCH) {
+        const batch = keys.slice(at, at + BATCH);
+        for (const { position, sealed } of await sealedOf(db, table, column, batch)) {
+          const key = batch[position] as RowKey;
+          if (!canUnseal(secrets, sealed, purposeOf(key))) lost.set(key.join('\n'), key);
+        }
+      }
+    }
+    if (lost.size > 0) yield [...lost.values()];
+  }
+}
+
+function canUnseal(secrets: Pick<Secrets, 'unseal'>, sealed: string, purpose: string): boolean {
+  try {
+    secrets.unseal(sealed, purpose);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function sealedAgain(secrets: Pick<Secrets, 'seal' | 'unseal'>, sealed: string, purpose: string): string | undefined {

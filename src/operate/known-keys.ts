@@ -8,7 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '../platform/config.ts';
-import { embeddedState } from '../platform/db/embedded/embedded.ts';
+import { type EmbeddedPostgres, embeddedState, startEmbeddedPostgres } from '../platform/db/embedded/embedded.ts';
 import { migrationState } from '../platform/db/migrate.ts';
 import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
 import { openSecrets, type Secrets } from '../platform/encryption.ts';
@@ -25,7 +25,7 @@ export async function requireKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Pro
   const ids = await missingKeyIds(db, secrets);
   if (ids.length === 0) return;
   throw new StartError(
-    `The database needs the encryption key with the id ${ids.join(', ')}: set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS.`,
+    `The database needs the encryption key with the id ${ids.join(', ')}: set it as ENCRYPTION_KEY, or add it to DECRYPTION_KEYS. If it is lost for good, \`muster keys lost\` lists what that costs, and gives it up.`,
   );
 }
 
@@ -51,17 +51,24 @@ export interface Keyring {
 /**
  * The database and the keys of this machine's service.
  * @param name what the connection is called in the database
+ * @param embedded the URL of an embedded database that was started for this
  * @throws StartError when the settings name no database or no key
  */
-export async function openKeyring(config: Config, name: string): Promise<Keyring> {
-  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? (await embeddedUrl(config.DATA_DIR));
+export async function openKeyring(config: Config, name: string, embedded?: string): Promise<Keyring> {
+  const url = config.DATABASE_DIRECT_URL ?? config.DATABASE_URL ?? embedded ?? (await embeddedUrl(config.DATA_DIR));
   const key = config.ENCRYPTION_KEY ?? (config.DATABASE_URL ? undefined : await keptKey(config.DATA_DIR));
   if (!url || !key) {
     throw new StartError(
-      'Set DATABASE_URL, ENCRYPTION_KEY and DECRYPTION_KEYS as the service has them; with the embedded database, start the service.',
+      'Set DATABASE_URL, ENCRYPTION_KEY and DECRYPTION_KEYS as the service has them; with the embedded database, start the service (for `keys lost`, stop it and set ENCRYPTION_KEY).',
     );
   }
   return { pool: openPool(url, { max: 1, name }), secrets: openSecrets(key, config.DECRYPTION_KEYS) };
+}
+
+/** Starts the database of the data folder, if the service uses it and does not run. The caller stops it. */
+export async function startEmbedded(config: Config): Promise<EmbeddedPostgres | undefined> {
+  if (config.DATABASE_URL || (await embeddedState(config.DATA_DIR)).state !== 'stopped') return undefined;
+  return startEmbeddedPostgres({ dataDir: config.DATA_DIR });
 }
 
 async function embeddedUrl(dataDir: string): Promise<string | undefined> {

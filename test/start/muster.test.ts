@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type Config, ConfigError, readConfig } from '../../src/platform/config.ts';
 import { StartError } from '../../src/platform/errors.ts';
 import { type Muster, type StartOptions, startMuster } from '../../src/start/muster.ts';
+import { runMuster } from '../support/processes/muster.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -92,6 +93,10 @@ test('a missing key is not replaced', async () => {
     return true;
   });
   assert.equal(await exists(file), false);
+  const lost = (env: Record<string, string>) => runMuster(['keys', 'lost'], { env: { DATA_DIR, ...env } });
+  assert.match((await lost({})).stderr, /for `keys lost`, stop it and set ENCRYPTION_KEY/);
+  const { code, stdout, stderr } = await lost({ ENCRYPTION_KEY: randomBytes(32).toString('base64') });
+  assert.deepEqual([code, stdout, stderr], [0, 'Nothing is lost: every stored value can be decrypted.\n', '']);
   await writeFile(file, 'c2hvcnQ=');
   await assert.rejects(startMuster(configOf(), { files }), {
     message: `The encryption key in ${file} is damaged; it must be 32 bytes in base64. Restore it from a backup.`,

@@ -38,6 +38,7 @@ export const CLIENT_EXCEPTIONS = [
   'src/cli/commands/admin.ts src/operate/known-keys.ts',
   'src/cli/commands/admin.ts src/signin/recover.ts',
   'src/cli/commands/keys.ts src/operate/key-rotation.ts',
+  'src/cli/commands/keys.ts src/operate/lost-keys.ts',
   'src/cli/service/server-part.ts src/operate/known-keys.ts',
   'src/cli/doctor/local.ts src/operate/local-diagnostics.ts',
 ];

@@ -27,21 +27,28 @@ export async function ofTheServer<T>(loading: Promise<T>): Promise<T> {
 /**
  * Works with the database and the keys of this machine's service, which may run or not.
  * @param name what the connection is called in the database
+ * @param startsDatabase start the embedded database, if it is the service's and does not run
  * @throws Failure when the settings are wrong, the database does not answer, or `work` throws a StartError
  */
 export async function besideDatabase<T>(
   env: Shell['env'],
   name: string,
   work: (keyring: Keyring & { config: Config }) => Promise<T>,
+  { startsDatabase = false }: { startsDatabase?: boolean } = {},
 ): Promise<T> {
   // Loaded only when needed, as they import the service's settings: commands should start fast.
-  const [{ ConfigError, readConfig }, { openKeyring }] = await ofTheServer(
+  const [{ ConfigError, readConfig }, { openKeyring, startEmbedded }] = await ofTheServer(
     Promise.all([import('../../platform/config.ts'), import('../../operate/known-keys.ts')]),
   );
   try {
     const config = readConfig(env);
-    const keyring = await openKeyring(config, name);
-    return await work({ ...keyring, config }).finally(() => keyring.pool.end());
+    const embedded = startsDatabase ? await startEmbedded(config) : undefined;
+    try {
+      const keyring = await openKeyring(config, name, embedded?.url);
+      return await work({ ...keyring, config }).finally(() => keyring.pool.end());
+    } finally {
+      await embedded?.stop();
+    }
   } catch (error) {
     if (error instanceof StartError || error instanceof ConfigError) throw wrongUsage(error.message);
     throw error;

@@ -68,6 +68,11 @@ export async function useStep(db: Db, userId: string, sealed: string, step: numb
   return rowCount === 1;
 }
 
+/** Replaces the secret of an active factor; it stays active. */
+export async function replaceSecret(db: Db, userId: string, sealed: string): Promise<void> {
+  await db.query('update user_totp set secret = $2, last_step = null, tries = 0 where user_id = $1', [userId, sealed]);
+}
+
 /** Returns false when there was none. */
 export async function removeTotp(db: Db, userId: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from user_totp where user_id = $1', [userId]);

@@ -11,10 +11,18 @@
  * On crash: after a code was used and before the login was answered, the user needs the next code, 30 seconds later. A
  * factor that was not confirmed is pending, and adding another replaces it.
  */
-import { confirm, findTotp, putPending, removeTotp, spendTry, useStep } from '../../directory/users/second-factors.ts';
+import {
+  confirm,
+  findTotp,
+  putPending,
+  removeTotp,
+  replaceSecret,
+  spendTry,
+  useStep,
+} from '../../directory/users/second-factors.ts';
 import { newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
-import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
+import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
@@ -85,6 +93,21 @@ export async function verifyTotp(
 export async function dropTotp(db: Db, user: TotpOwner, editor: string): Promise<AppendedEvent> {
   if (!(await removeTotp(db, user.id))) throw notFound();
   return totpEvent(db, user, 'removed', editor);
+}
+
+/**
+ * Puts a new secret, which nobody gets to know, in the place of one that no key decrypts any more: the user still needs
+ * the factor to sign in, and no code is right until the factor is removed. A pending factor is dropped.
+ */
+export async function loseTotp(
+  { db, secrets }: { db: Db; secrets: Pick<Secrets, 'seal'> },
+  user: TotpOwner,
+): Promise<void> {
+  const totp = await findTotp(db, user.id);
+  if (!totp) return;
+  if (!totp.active) return void (await dropTotp(db, user, SYSTEM));
+  await replaceSecret(db, user.id, secrets.seal(newTotpSecret(), TOTP_PURPOSE));
+  await totpEvent(db, user, 'lost', SYSTEM);
 }
 
 /** A second factor is part of its user, so the change also updates the user's sequence. */

@@ -113,7 +113,11 @@ export function splitSettings({ settings }: Pick<NewSource, 'settings'>) {
 }
 
 /** The encrypted form of hidden settings; null when there are none. */
-export function sealSecrets(secrets: Secrets, id: string, hidden: Record<string, unknown>): string | null {
+export function sealSecrets(
+  secrets: Pick<Secrets, 'seal'>,
+  id: string,
+  hidden: Record<string, unknown>,
+): string | null {
   return Object.keys(hidden).length === 0 ? null : secrets.seal(JSON.stringify(hidden), sourceSeal(id));
 }
 

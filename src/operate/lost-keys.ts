@@ -1,0 +1,324 @@
+/**
+ * Gives up what was encrypted with a key that nobody has any more, so that the service can start without it. For
+ * `muster keys lost`, which runs beside the database while the service is stopped.
+ *
+ * Guarantee: nobody gets in because a key was lost. A second factor stays required, with a secret that nobody knows,
+ * unless the operator names its user; users who were to be written with lost secrets fail; the requests to a password
+ * source carry a secret that is wrong. Values that a given key decrypts stay as they are.
+ * On crash: run it again; it continues with the values that are left. The service starts only after the last of them.
+ */
+import {
+  countPending,
+  giveUpItems,
+  giveUpPrepared,
+  isBeingPrepared,
+  pepperedItems,
+} from '../imports/upkeep/lost-items.ts';
+import { newWebhookSecret } from '../messages/webhooks/signature.ts';
+import { IS_PEPPERED, PEPPER_OF } from '../passwords/pepper.ts';
+import { appendEvent, SYSTEM } from '../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
+import type { Secrets } from '../platform/encryption.ts';
+import { StartError } from '../platform/errors.ts';
+import { dropTotp, loseTotp, type TotpOwner } from '../signin/factors/totp.ts';
+import { sealSecrets, sourceEvent } from '../signin/password-sources/store.ts';
+import { type RowKey, SEALED_TABLES, type SealedTable, unreadable } from './key-rotation.ts';
+import { missingKeyIds } from './known-keys.ts';
+
+/** What cannot be decrypted, by what it is. */
+export interface Loss {
+  /** Keys that the database names and that were not given. */
+  keyIds: string[];
+  /** Users with an active second factor; `administrators` are those of them who are IAM_OWNER. */
+  secondFactors: string[];
+  administrators: string[];
+  /** Users who have begun to set up a second factor. */
+  enrolments: string[];
+  signingKeys: string[];
+  passwordSources: { id: string; orgId: string; name: string }[];
+  /** Organizations whose webhooks are signed. */
+  webhookSecrets: string[];
+  /** Imports, with the users whose password cannot be verified without the pepper. */
+  peppers: { importId: string; users: number }[];
+  /** Imports: `pending` users were still to be written, the data of `failed` ones was kept for a correction. */
+  imports: { importId: string; pending: number; failed: number }[];
+  drafts: string[];
+  /** Values in all. */
+  values: number;
+  /** Codes that were sent and can no longer be used. */
+  codes: number;
+}
+
+type Secret = Pick<Secrets, 'keyIds' | 'seal' | 'unseal'>;
+
+/** Lists what cannot be decrypted. Changes nothing. */
+export async function findLoss(db: Db, secrets: Secret): Promise<Loss> {
+  const loss: Loss = {
+    keyIds: await missingKeyIds(db, secrets),
+    secondFactors: [],
+    administrators: [],
+    enrolments: [],
+    signingKeys: [],
+    passwordSources: [],
+    webhookSecrets: [],
+    peppers: [],
+    imports: [],
+    drafts: [],
+    values: 0,
+    codes: 0,
+  };
+  for (const table of SEALED_TABLES) {
+    for await (const keys of unreadable(db, secrets, table)) {
+      loss.values += keys.length;
+      await handlerOf(table).list(db, keys, loss);
+    }
+  }
+  if (hasLoss(loss)) loss.codes = await countCodes(db);
+  return loss;
+}
+
+/** Whether there is anything to give up. */
+export function hasLoss({ keyIds, values }: Loss): boolean {
+  return keyIds.length > 0 || values > 0;
+}
+
+/**
+ * Gives up what `findLoss` lists.
+ * @param removeFactors users whose second factor is removed, so that the password alone is enough; `all`: everybody
+ * @throws StartError while processes of the service are connected
+ */
+export async function giveUp(
+  pool: Pool,
+  secrets: Secret,
+  { removeFactors }: { removeFactors: readonly string[] },
+): Promise<Loss> {
+  const loss = await findLoss(pool, secrets);
+  const unknown = removeFactors.filter((id) => id !== 'all' && !loss.secondFactors.includes(id));
+  if (unknown.length > 0) throw new StartError(`The second factor of ${unknown.join(', ')} is not lost.`);
+  if (!hasLoss(loss)) return loss;
+  if (loss.values > 0) await requireStopped(pool);
+  const doing = { secrets, removeFactors };
+  for (const table of SEALED_TABLES) {
+    for await (const keys of unreadable(pool, secrets, table)) await handlerOf(table).giveUp(pool, keys, doing);
+  }
+  await transaction(pool, async (db) => {
+    await db.query('delete from encryption_keys where id <> all($1::text[])', [secrets.keyIds]);
+    const { keyIds, codes, values, ...lists } = loss;
+    const counts = Object.entries(lists).map(([name, list]) => [name, list.length]);
+    await appendEvent(db, {
+      aggregateType: 'instance',
+      aggregateId: 'instance',
+      resourceOwner: 'instance',
+      type: 'instance.encryption_key.lost',
+      editor: SYSTEM,
+      payload: { keyIds, values, ...Object.fromEntries(counts), factorsRemoved: removedOf(loss, removeFactors) },
+    });
+  });
+  return loss;
+}
+
+function removedOf({ secondFactors }: Loss, removeFactors: readonly string[]): number {
+  return removeFactors.includes('all') ? secondFactors.length : new Set(removeFactors).size;
+}
+
+/** A process that runs would go on to use the key, and then it is not lost. */
+async function requireStopped(db: Db): Promise<void> {
+  const { rows } = await db.query<{ name: string }>(
+    `select distinct application_name as name from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid()
+       and application_name like 'muster%' and application_name not in ('muster start', 'muster keys')
+     order by name`,
+  );
+  if (rows.length === 0) return;
+  const names = rows.map(({ name }) => name).join(', ');
+  throw new StartError(
+    `Processes of the service are connected to the database: ${names}. If one of them still has the key, it is not lost: ` +
+      'on Linux, /proc/PID/environ has the settings of the process PID. Otherwise stop all of them first.',
+  );
+}
+
+async function countCodes(db: Db): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    'select count(*)::int as n from codes where used_at is null and expires_at > now()',
+  );
+  return rows[0]?.n ?? 0;
+}
+
+interface Doing {
+  secrets: Secret;
+  removeFactors: readonly string[];
+}
+
+interface Handler {
+  /** Adds these rows to the list. */
+  list(db: Db, keys: RowKey[], loss: Loss): Promise<void>;
+  giveUp(pool: Pool, keys: RowKey[], doing: Doing): Promise<void>;
+}
+
+function handlerOf({ name }: SealedTable): Handler {
+  const handler = HANDLERS[name];
+  if (!handler) throw new Error(`nothing gives up ${name}`);
+  return handler;
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  import_items: {
+    async list(db, keys, loss) {
+      for (const [importId, ordinals] of byImport(keys)) {
+        if (await isBeingPrepared(db, importId)) {
+          addOnce(loss.drafts, importId);
+          continue;
+        }
+        const known = loss.imports.find((each) => each.importId === importId);
+        const entry = known ?? { importId, pending: 0, failed: 0 };
+        const pending = await countPending(db, importId, ordinals);
+        entry.pending += pending;
+        entry.failed += ordinals.length - pending;
+        if (!known) loss.imports.push(entry);
+      }
+    },
+    async giveUp(pool, keys) {
+      for (const [importId, ordinals] of byImport(keys)) {
+        await transaction(pool, async (db) => {
+          if (await isBeingPrepared(db, importId)) await giveUpPrepared(db, importId);
+          else await giveUpItems(db, importId, ordinals);
+        });
+      }
+    },
+  },
+  import_files: {
+    async list(_db, keys, { drafts }) {
+      for (const [importId] of byImport(keys)) addOnce(drafts, importId);
+    },
+    async giveUp(pool, keys) {
+      for (const [importId] of byImport(keys)) await transaction(pool, (db) => giveUpPrepared(db, importId));
+    },
+  },
+  import_peppers: { list: listPeppers, giveUp: eachRow(giveUpPepper) },
+  user_totp: { list: listFactors, giveUp: eachRow(giveUpFactor) },
+  signing_keys: {
+    list: async (_db, keys, { signingKeys }) => void signingKeys.push(...firsts(keys)),
+    giveUp: (pool, keys) => remove(pool, 'signing_keys', keys),
+  },
+  password_sources: { list: listSources, giveUp: eachRow(giveUpSource) },
+  organizations: {
+    list: async (_db, keys, { webhookSecrets }) => void webhookSecrets.push(...firsts(keys)),
+    giveUp: eachRow(giveUpWebhookSecret),
+  },
+};
+
+function firsts(keys: RowKey[]): string[] {
+  return keys.map(([id]) => id as string);
+}
+
+function addOnce(list: string[], value: string): void {
+  if (!list.includes(value)) list.push(value);
+}
+
+/** The second columns of the keys, by import. */
+function byImport(keys: RowKey[]): [importId: string, seconds: string[]][] {
+  const groups = Map.groupBy(keys, ([importId]) => importId as string);
+  return [...groups].map(([importId, rows]) => [importId, rows.map(([, second]) => second as string)]);
+}
+
+/** Gives up one row a transaction, with its event. */
+function eachRow(one: (db: Db, id: string, doing: Doing) => Promise<void>): Handler['giveUp'] {
+  return async (pool, keys, doing) => {
+    for (const id of firsts(keys)) await transaction(pool, (db) => one(db, id, doing));
+  };
+}
+
+async function remove(pool: Pool, table: 'signing_keys', keys: RowKey[]): Promise<void> {
+  await pool.query(`delete from ${table} where id = any($1::text[])`, [firsts(keys)]);
+}
+
+async function listPeppers(db: Db, keys: RowKey[], { peppers }: Loss): Promise<void> {
+  const { rows } = await db.query<{ importId: string; users: number }>(
+    `select p.id as "importId", (select count(*)::int from users u where ${IS_PEPPERED} and ${PEPPER_OF} = p.id) as users
+     from unnest($1::text[]) as p (id)`,
+    [firsts(keys)],
+  );
+  peppers.push(...rows);
+}
+
+/** Users who were written keep their hash, which nothing verifies: they choose a new password. */
+async function giveUpPepper(db: Db, importId: string): Promise<void> {
+  if (await isBeingPrepared(db, importId)) await giveUpPrepared(db, importId);
+  for (;;) {
+    const ordinals = await pepperedItems(db, importId);
+    if (ordinals.length === 0) break;
+    await giveUpItems(db, importId, ordinals);
+  }
+  await db.query('delete from import_peppers where import_id = $1', [importId]);
+}
+
+async function listFactors(db: Db, keys: RowKey[], loss: Loss): Promise<void> {
+  const { rows } = await db.query<{ id: string; active: boolean; owner: boolean }>(
+    `select t.user_id as id, t.confirmed_at is not null as active,
+       exists (select from instance_members m where m.user_id = t.user_id and 'IAM_OWNER' = any(m.roles)) as owner
+     from user_totp t where t.user_id = any($1::text[]) order by t.user_id`,
+    [firsts(keys)],
+  );
+  for (const { id, active, owner } of rows) {
+    (active ? loss.secondFactors : loss.enrolments).push(id);
+    if (active && owner) loss.administrators.push(id);
+  }
+}
+
+async function giveUpFactor(db: Db, userId: string, { secrets, removeFactors }: Doing): Promise<void> {
+  const text = 'select id, org_id as "orgId", kind from users where id = $1 for no key update';
+  const { rows } = await db.query<TotpOwner>(text, [userId]);
+  const [user] = rows;
+  if (!user) return;
+  if (removeFactors.includes('all') || removeFactors.includes(userId)) await dropTotp(db, user, SYSTEM);
+  else await loseTotp({ db, secrets }, user);
+}
+
+async function listSources(db: Db, keys: RowKey[], { passwordSources }: Loss): Promise<void> {
+  const { rows } = await db.query<Loss['passwordSources'][number]>(
+    'select id, org_id as "orgId", name from password_sources where id = any($1::text[]) order by id',
+    [firsts(keys)],
+  );
+  passwordSources.push(...rows);
+}
+
+/** The secret that each kind stores; a directory that is searched without a password stores none. */
+const SECRET_OF: Readonly<Record<string, string>> = {
+  http: 'secret',
+  ldap: 'bindPassword',
+  'oauth-password': 'clientSecret',
+  cognito: 'clientSecret',
+};
+
+/** A wrong secret, as a directory may take an empty password for an anonymous search. */
+async function giveUpSource(db: Db, id: string, { secrets }: Doing): Promise<void> {
+  const { rows } = await db.query<{ id: string; orgId: string; name: string; kind: string }>(
+    'select id, org_id as "orgId", name, kind from password_sources where id = $1 for no key update',
+    [id],
+  );
+  const [source] = rows;
+  if (!source) return;
+  const field = SECRET_OF[source.kind] ?? 'secret';
+  const { sequence, createdAt } = await sourceEvent(db, source, 'changed', SYSTEM, [field]);
+  await db.query('update password_sources set secret_sealed = $2, sequence = $3, changed_at = $4 where id = $1', [
+    id,
+    sealSecrets(secrets, id, { [field]: newWebhookSecret() }),
+    sequence,
+    createdAt,
+  ]);
+}
+
+async function giveUpWebhookSecret(db: Db, orgId: string): Promise<void> {
+  const { sequence, createdAt } = await appendEvent(db, {
+    aggregateType: 'organization',
+    aggregateId: orgId,
+    resourceOwner: orgId,
+    type: 'organization.webhook_secret.lost',
+    editor: SYSTEM,
+  });
+  await db.query('update organizations set webhook_secret = null, sequence = $2, changed_at = $3 where id = $1', [
+    orgId,
+    sequence,
+    createdAt,
+  ]);
+}
