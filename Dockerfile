@@ -1,7 +1,9 @@
 # One image for the API, the workers and the migration; the command selects what runs. The stores run in other containers.
 # Its processes write to /data only, so run it with a read-only root filesystem: docs/deployment.md.
 
-FROM node:24-slim AS dependencies
+# An exact version, which may end with a digest: docs/deployment.md.
+ARG NODE_IMAGE=docker.io/library/node:24.21.0-slim
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Without development tools, the embedded database and install scripts; the image needs none of them.
@@ -10,14 +12,15 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts
 # development tools, or options of other packages, need too.
 RUN npm pkg delete devDependencies && npm sbom --sbom-type=application --sbom-format=cyclonedx >sbom.cdx.json
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
+ARG NODE_IMAGE
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Muster" \
   org.opencontainers.image.description="An identity service whose main job is moving users in" \
   org.opencontainers.image.version="1.0.0" \
   org.opencontainers.image.revision="$REVISION" \
   org.opencontainers.image.licenses="Apache-2.0" \
-  org.opencontainers.image.base.name="docker.io/library/node:24-slim"
+  org.opencontainers.image.base.name="$NODE_IMAGE"
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data MALLOC_ARENA_MAX=1
 WORKDIR /app
 # Holds mails as files if SMTP_URL is not set.

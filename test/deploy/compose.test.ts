@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
 import { readConfig } from '../../src/platform/config.ts';
 import { requireStores } from '../../src/platform/lifecycle.ts';
 import { API_OPTIONS, WORKER_OPTIONS } from '../../src/start/v8-options.ts';
@@ -33,7 +34,73 @@ test('each secret is required by name, and the example names every setting', () 
     assert.throws(() => composeFile(others), { message: `${name}: set it in .env, see deploy/env.example` });
   }
   const { names } = composeFile(SECRETS);
-  assert.deepEqual([...names].sort(), [...read(ENV_EXAMPLE).matchAll(/^([A-Z_]+)=/gm)].map((m) => m[1]).sort());
+  assert.deepEqual([...names].sort(), [...read(ENV_EXAMPLE).matchAll(/^#?([A-Z_]+)=/gm)].map((m) => m[1]).sort());
+});
+
+/** Settings that docker-compose.yml does not take from .env, and why. */
+const EXCEPTED: Record<string, string> = {
+  HOST: 'fixed in the image',
+  PORT: 'fixed in the image; in .env it is the port on the machine',
+  DATA_DIR: 'fixed in the image',
+  HEALTH_PORT: 'fixed, as the health check of the worker asks it',
+  METRICS_PORT: 'fixed, as Prometheus asks it',
+  DATABASE_URL: 'leads to the PostgreSQL of the file',
+  DATABASE_DIRECT_URL: 'the PostgreSQL of the file has no pooler',
+  DATABASE_REPLICA_URL: 'the PostgreSQL of the file has no replica',
+  REDIS_URL: 'leads to the Redis of the file',
+  WORKERS: 'read by `npm start` only; in .env it is the number of containers',
+  WORKER_ROLES: 'all workers of the file are alike, so they need all roles',
+  QUIET: 'read by `npm start` only',
+  OTEL_EXPORTER_OTLP_PROTOCOL: 'has one valid value, which is the default',
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'has one valid value, which is the default',
+};
+
+test('every setting comes from .env, unless there is a reason', () => {
+  const settings = [...read('src/platform/config.ts').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map((m) => m[1] as string);
+  assert.ok(settings.includes('DECRYPTION_KEYS') && settings.length > 60);
+  const mine = Object.fromEntries(settings.map((name) => [name, `value of ${name}`]));
+  const { services } = composeFile({ ...mine, ...SECRETS, ENCRYPTION_KEY: mine.ENCRYPTION_KEY }).file;
+  for (const name of ['api', 'worker']) {
+    const env = environmentOf(services[name] as Service);
+    const missing = settings.filter((setting) => env[setting] !== (mine[setting] as string));
+    assert.deepEqual(missing.filter((setting) => setting !== 'BOOTSTRAP_TOKEN').sort(), Object.keys(EXCEPTED).sort());
+    assert.equal(env.BOOTSTRAP_TOKEN, SECRETS.BOOTSTRAP_TOKEN);
+  }
+});
+
+test('the administrator of PostgreSQL stays with PostgreSQL', () => {
+  const { services } = composeFile(SECRETS).file;
+  for (const [name, service] of Object.entries(services)) {
+    assert.equal(JSON.stringify(service).includes(SECRETS.POSTGRES_ADMIN_PASSWORD), name === 'postgres', name);
+  }
+});
+
+test('CA_FILE is mounted, and Node.js trusts it', () => {
+  const mounted = (env: Record<string, string>) => {
+    const api = composeFile({ ...SECRETS, ...env }).file.services.api as Service;
+    return [api.volumes?.map((volume) => typeof volume === 'object' && volume.source), environmentOf(api)] as const;
+  };
+  const [sources, { NODE_EXTRA_CA_CERTS }] = mounted({ CA_FILE: './ca.crt' });
+  assert.deepEqual([sources, NODE_EXTRA_CA_CERTS], [['./ca.crt'], '/etc/muster-ca.crt']);
+  const [none, without] = mounted({});
+  assert.deepEqual([none, without.NODE_EXTRA_CA_CERTS], [['/dev/null'], '']);
+});
+
+test('every container has a memory limit, logs of a bounded size, and an image of an exact version', () => {
+  const { services } = composeFile(SECRETS).file;
+  for (const [name, { mem_limit, logging, image }] of Object.entries(services)) {
+    assert.match(mem_limit ?? '', /^\d+[mg]$/, name);
+    assert.deepEqual([logging?.driver, Object.keys(logging?.options ?? {})], ['json-file', ['max-size', 'max-file']]);
+    if (image !== 'muster') assert.match(image ?? '', /:v?\d+\.\d+(\.\d+)?$/, name);
+  }
+  const images = Object.fromEntries(Object.keys(services).map((name) => [name, services[name]?.image]));
+  const chart = parse(read('deploy/helm/muster/values.yaml')).bundledStores;
+  assert.deepEqual([chart.postgres.image, chart.redis.image], [images.postgres, images.redis]);
+  const pinned = 'postgres:18.4@sha256:1234';
+  assert.equal(composeFile({ ...SECRETS, POSTGRES_IMAGE: pinned }).file.services.postgres?.image, pinned);
+  const { node } = JSON.parse(read('package.json')).devDependencies;
+  assert.match(read('Dockerfile'), new RegExp(`^ARG NODE_IMAGE=docker\\.io/library/node:${node}-slim$`, 'm'));
+  assert.ok(read('docker-compose.yml').includes(`\${NODE_IMAGE:-docker.io/library/node:${node}-slim}`));
 });
 
 test('api and worker run the same commands as the npm scripts', () => {

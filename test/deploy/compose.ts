@@ -6,6 +6,9 @@ export const ENV_EXAMPLE = 'deploy/env.example';
 
 export interface Service {
   image?: string;
+  mem_limit?: string;
+  logging?: { driver: string; options: Record<string, string> };
+  volumes?: (string | { source: string; target: string })[];
   command?: string[];
   environment?: Record<string, unknown>;
   healthcheck?: { test: string[] };
@@ -25,7 +28,8 @@ export function scripts(): Record<string, string> {
 }
 
 /**
- * Fills in `${NAME}`, `${NAME:-default}` and `${NAME:?message}` (Compose Specification, Interpolation).
+ * Fills in `${NAME}`, `${NAME:-default}`, `${NAME:+instead}` and `${NAME:?message}` (Compose Specification,
+ * Interpolation) in the values, as Compose does, so that an empty one is a text and not `null`.
  * @throws Error `NAME: message` for a required variable without a value
  */
 export function composeFile(env: Record<string, string | undefined>): {
@@ -33,13 +37,21 @@ export function composeFile(env: Record<string, string | undefined>): {
   names: Set<string>;
 } {
   const names = new Set<string>();
-  const text = read('docker-compose.yml').replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_all, name, kind, rest) => {
-    names.add(name);
-    if (env[name]) return env[name];
-    if (kind === '?') throw new Error(`${name}: ${rest}`);
-    return kind === '-' ? rest : '';
-  });
-  return { file: parse(text, { merge: true }), names };
+  const filledIn = (text: string) =>
+    text.replace(/\$\{(\w+)(?::([-+?])([^}]*))?\}/g, (_all, name, kind, rest) => {
+      names.add(name);
+      if (env[name]) return kind === '+' ? rest : env[name];
+      if (kind === '?') throw new Error(`${name}: ${rest}`);
+      return kind === '-' ? rest : '';
+    });
+  const file = parse(read('docker-compose.yml'), { merge: true });
+  const fill = (value: unknown, key: string): unknown => {
+    if (typeof value === 'string') return key === 'replicas' ? Number(filledIn(value)) : filledIn(value);
+    if (Array.isArray(value)) return value.map((one) => fill(one, key));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fill(one, name)]));
+  };
+  return { file: fill(file, '') as { services: Record<string, Service> }, names };
 }
 
 /** The environment of a container: the variables of the image and of the service. */

@@ -9,6 +9,17 @@ const VALUES = {
   default: [],
   minimal: ['--values', resolve('deploy/helm/values-minimal.yaml')],
   ha: ['--values', resolve('deploy/helm/values-ha.yaml')],
+  /** What the other ones leave at its default. */
+  more: [
+    ...['--set', 'caCertificates.secret=ca,serviceAccount.create=false,serviceAccount.name=shop'],
+    ...['--set', `image.digest=sha256:${'a'.repeat(64)},workers.import.autoscaling.enabled=true`],
+    ...['--set', 'workers.import.autoscaling.minReplicas=2,workers.import.autoscaling.maxReplicas=9'],
+    ...['--set', 'workers.import.autoscaling.cpuPercent=80,nodeSelector.disk=ssd,workers.import.nodeSelector.cpu=fast'],
+    ...[
+      '--set-json',
+      'affinity={"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"Exists"}]}]}}}',
+    ],
+  ],
 };
 export type ValuesName = keyof typeof VALUES;
 export const NAMES = Object.keys(VALUES) as ValuesName[];
@@ -17,7 +28,7 @@ export interface Container {
   name: string;
   image: string;
   command?: string[];
-  env?: { name: string; value?: string; valueFrom?: unknown }[] | null;
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[] | null;
   envFrom?: { secretRef: { name: string } }[];
   ports?: { name: string; containerPort: number }[];
   securityContext: Record<string, unknown>;
@@ -27,7 +38,15 @@ export interface Container {
 
 export interface Pod {
   metadata: { labels: Record<string, string> };
-  spec: { containers: Container[]; securityContext: Record<string, unknown>; automountServiceAccountToken: boolean };
+  spec: {
+    containers: Container[];
+    securityContext: Record<string, unknown>;
+    automountServiceAccountToken: boolean;
+    serviceAccountName?: string;
+    nodeSelector?: Record<string, string>;
+    affinity?: Record<string, unknown>;
+    volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string } }[];
+  };
 }
 
 export interface Resource {

@@ -16,11 +16,12 @@ import { CHART, type Container, containersOf, helm, NAMES, podOf, type Resource,
 
 const SECRETS = {
   POSTGRES_PASSWORD: 'a1',
-  POSTGRES_ADMIN_PASSWORD: 'a2',
   REDIS_PASSWORD: 'a3',
   ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   BOOTSTRAP_TOKEN: randomBytes(24).toString('hex'),
 };
+/** The Secret of the bundled PostgreSQL. */
+const STORE_SECRETS = { POSTGRES_ADMIN_PASSWORD: 'a2' };
 /** What the guide puts into the Secret for external stores. */
 const EXTERNAL = { DATABASE_URL: 'postgres://muster@db/muster', REDIS_URL: 'redis://redis:6379' };
 const IMAGE = Object.fromEntries(
@@ -30,8 +31,9 @@ const IMAGE = Object.fromEntries(
 /** The environment of a container of Muster, as the kubelet makes it. */
 function environmentOf({ env }: Container, secret: Record<string, string>): Record<string, string> {
   const own: Record<string, string> = {};
-  for (const { name, value } of env ?? []) {
-    own[name] = value?.replace(/\$\((\w+)\)/g, (_all, used) => own[used] as string) ?? (secret[name] as string);
+  for (const { name, value, valueFrom } of env ?? []) {
+    const known = secret[valueFrom?.secretKeyRef.key ?? ''] as string;
+    own[name] = value?.replace(/\$\((\w+)\)/g, (_all, used) => own[used] as string) ?? known;
   }
   return { ...IMAGE, ...secret, ...own };
 }
@@ -61,7 +63,7 @@ export async function checkContents(t: TestContext): Promise<void> {
     });
 
     await t.test(`${name}: processes have the commands of Compose, valid settings and all roles`, () => {
-      const { services } = composeFile(SECRETS).file;
+      const { services } = composeFile({ ...SECRETS, ...STORE_SECRETS }).file;
       const secret = name === 'minimal' ? SECRETS : { ...SECRETS, ...EXTERNAL };
       const containers = containersOf(all.filter(isMuster));
       const configs = containers.map((container) => requireStores(readConfig(environmentOf(container, secret))));

@@ -20,6 +20,10 @@ async function kubeconform(t: TestContext, manifests: string[], version: string)
   return JSON.parse(said).summary;
 }
 
+const SCALED = ['minReplicas=2', 'maxReplicas=9', 'cpuPercent=80']
+  .map((one) => `workers.import.autoscaling.${one}`)
+  .join();
+
 /** A field of each source of schemas, and a misspelling. */
 const MISSPELLED = {
   automountServiceAccountToken: 'automountServiceToken',
@@ -61,6 +65,17 @@ export async function checkValidity(t: TestContext): Promise<void> {
     ['scaling of a pool that does not exist', 'ha', 'scaling.pool=other', /there is no pool other/],
     ['scaling with bundled stores', 'minimal', 'scaling.enabled=true,scaling.pool=all', /needs external stores/],
     ['more replicas at least than at most', 'ha', 'scaling.minReplicas=17', /at most scaling.maxReplicas/],
+    ['two that scale one pool', 'ha', `workers.import.autoscaling.enabled=true,${SCALED}`, /only one may scale it/],
+    ['fewer replicas at most than at least', 'ha', 'api.autoscaling.maxReplicas=2', /minReplicas must be at most/],
+    ['scaling without a request', 'ha', 'api.resources.requests.cpu=null', /needs resources.requests.cpu/],
+    [
+      'two sources of certificates',
+      'default',
+      'caCertificates.secret=a,caCertificates.configMap=b',
+      /either configMap/,
+    ],
+    ['a digest that is none', 'default', 'image.digest=latest', /image\/digest/],
+    ['the password of the administrator', 'minimal', 'settings.POSTGRES_ADMIN_PASSWORD=a', /POSTGRES_ADMIN_PASSWORD/],
     ['an ingress without its host', 'ha', 'ingress.host=', /ingress.host must be set/],
     ['an ingress without BASE_URL', 'ha', 'settings.BASE_URL=', /settings.BASE_URL must be the public address/],
   ];

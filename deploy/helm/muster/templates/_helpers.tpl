@@ -5,7 +5,26 @@
 {{- end }}
 
 {{- define "muster.image" -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ with .Values.image.digest }}@{{ . }}{{ end }}
+{{- end }}
+
+{{/* The account of API and workers; it has no rights in the cluster. */}}
+{{- define "muster.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "muster.name" .) "default") }}
+{{- end }}
+
+{{/* The migration runs before the account of API and workers exists, so the chart creates one for it. */}}
+{{- define "muster.migrationAccount" -}}
+{{ include "muster.serviceAccount" . }}{{ if .Values.serviceAccount.create }}-migration{{ end }}
+{{- end }}
+
+{{/* Where the certificates of private authorities are mounted. */}}
+{{- define "muster.caFolder" -}}
+/etc/muster/ca
+{{- end }}
+
+{{- define "muster.hasCa" -}}
+{{- if or .Values.caCertificates.configMap .Values.caCertificates.secret }}true{{ end -}}
 {{- end }}
 
 {{/* Takes (list . component). */}}
@@ -66,7 +85,11 @@ capabilities: { drop: [ALL] }
 - name: REDIS_URL
   value: redis://:$(REDIS_PASSWORD)@{{ include "muster.name" $ }}-redis:6379
 {{- end }}
-{{- range $name, $value := mergeOverwrite (dict) $.Values.settings (index . 1) }}
+{{- $ca := dict }}
+{{- if include "muster.hasCa" $ }}
+{{- $ca = dict "NODE_EXTRA_CA_CERTS" (printf "%s/%s" (include "muster.caFolder" $) $.Values.caCertificates.key) }}
+{{- end }}
+{{- range $name, $value := mergeOverwrite $ca $.Values.settings (index . 1) }}
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
@@ -78,8 +101,12 @@ capabilities: { drop: [ALL] }
 {{- add 15 (div (get $settings "STOP_AFTER_MS" | default "15000" | int) 1000) -}}
 {{- end }}
 
-{{/* The part of a pod that all processes share. */}}
+{{/* What all pods of processes have. Takes (list . account own), where `own` has a placement that takes precedence. */}}
 {{- define "muster.pod" -}}
+{{- $own := index . 2 -}}
+{{- $values := (index . 0).Values.AsMap -}}
+serviceAccountName: {{ index . 1 }}
+{{- with index . 0 }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 securityContext:
@@ -88,18 +115,23 @@ securityContext:
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector:
+{{- range $field := list "nodeSelector" "tolerations" "affinity" }}
+{{- with get $own $field | default (get $values $field) }}
+{{ $field }}:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
 {{- end }}
 volumes:
   # Mails and text messages as files, if SMTP_URL or SMS_URL is not set; nothing else is written.
   - name: data
     emptyDir: {}
+  {{- with .Values.caCertificates.configMap }}
+  - { name: ca, configMap: { name: {{ . }} } }
+  {{- end }}
+  {{- with .Values.caCertificates.secret }}
+  - { name: ca, secret: { secretName: {{ . }} } }
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The part of a container that all processes share, but for its settings. */}}
@@ -112,6 +144,9 @@ envFrom:
   - secretRef: { name: {{ .Values.secretName }} }
 volumeMounts:
   - { name: data, mountPath: /data }
+  {{- if include "muster.hasCa" . }}
+  - { name: ca, mountPath: {{ include "muster.caFolder" . }}, readOnly: true }
+  {{- end }}
 {{- end }}
 
 {{/* Spreads the pods of a component over nodes. Takes (list . component). */}}
