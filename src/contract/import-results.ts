@@ -318,13 +318,9 @@ export const guess = z
         isHashes: z.boolean().meta({ description: 'It holds hashes for the users of another file.' }),
         format: text(),
         encoding: text(),
-        alsoFits: z
-          .array(text())
-          .optional()
-          .meta({
-            description:
-              'If the encoding is a guess: others that fit about as well. `encoding` of `_convert` names one.',
-          }),
+        alsoFits: z.array(text()).optional().meta({
+          description: 'If the encoding is a guess: others that fit about as well. `encoding` of `_convert` names one.',
+        }),
         doubtful: z.number().meta({
           description: 'The share of the characters beyond ASCII that are hardly text and may be garbled, from 0 to 1.',
         }),
