@@ -10,6 +10,7 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Queues } from '../src/imports/queue/queues.ts';
 import { removeWorker, reportWorker } from '../src/imports/status/workers.ts';
+import { clockSkew } from '../src/operate/metrics.ts';
 import type { Config } from '../src/platform/config.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
 import { newId } from '../src/platform/ids.ts';
@@ -20,6 +21,8 @@ import { startLoop } from './loop.ts';
 
 const BEAT_MS = 2000;
 const REMOVE_MS = 2000;
+/** As the alert MusterClockSkew, in seconds. */
+const MOST_SKEW_S = 5;
 
 export interface PresenceDeps {
   pool: Pool;
@@ -53,9 +56,13 @@ export function startPresence({ pool, config, queues, condition, logger }: Prese
   const began = performance.now();
   let isStopping = false;
 
+  async function clockParts(): Promise<string[]> {
+    return Math.abs(await clockSkew(pool)) > MOST_SKEW_S ? ['clock'] : [];
+  }
+
   async function beat(): Promise<number> {
     const { imports, mails } = jobs();
-    const failing = condition.failures().map(({ part }) => part);
+    const failing = [...condition.failures().map(({ part }) => part), ...(await clockParts())];
     const state = { isStopping, importJobs: imports, mailJobs: mails, usersPerSecond: usersPerSecond(), failing };
     await reportWorker(pool, own, state, (performance.now() - began) / 1000);
     return BEAT_MS;

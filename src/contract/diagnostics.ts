@@ -123,7 +123,12 @@ const worker = z
     queue: z.object({ backend: z.enum(['redis', 'postgres']), shards: count() }),
     jobs: perQueue.meta({ description: 'Jobs in progress in this process.' }),
     usersPerSecond: z.number().meta({ description: 'Users that it wrote, a second, in about the last two seconds.' }),
-    failing: z.array(z.string()).meta({ description: 'The parts that fail, as `/readyz` of the worker names them.' }),
+    failing: z
+      .array(z.string())
+      .meta({
+        description:
+          'The parts that fail, as `/readyz` of the worker names them; `clock`: it differs from the clock of PostgreSQL.',
+      }),
     startedAt: time(),
     seenAt: time(),
   })

@@ -31,46 +31,50 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const PAGE = `<!doctype html>
+/** @param path of the public address, without a slash at its end */
+const pageAt = (path: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API documentation</title>
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="${path}/docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="${path}/docs/favicon-32x32.png">
 </head>
 <body>
 <div id="docs"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="${path}/docs/swagger-ui-bundle.js"></script>
+<script src="${path}/docs/start.js"></script>
 </body>
 </html>
 `;
 
 /** Without `validatorUrl: null`, Swagger UI sends the document to a validation service of its own. */
-const START = `window.ui = SwaggerUIBundle({
-  url: '/openapi.json', dom_id: '#docs', deepLinking: true, docExpansion: 'list', filter: true, validatorUrl: null,
+const startAt = (path: string) => `window.ui = SwaggerUIBundle({
+  url: '${path}/openapi.json', dom_id: '#docs', deepLinking: true, docExpansion: 'list', filter: true, validatorUrl: null,
   defaultModelsExpandDepth: 0, tryItOutEnabled: false, persistAuthorization: false,
 });
 `;
 
 const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const;
 
-/** `GET /docs` and the files of the page. */
-export function docsRoutes(): Router {
+/** `GET /docs` and the files of the page, which a proxy may have put below a path (BASE_URL). */
+export function docsRoutes({ config }: { config: { baseUrl: string } }): Router {
+  const path = new URL(config.baseUrl).pathname.replace(/\/$/, '');
+  const page = pageAt(path);
+  const start = startAt(path);
   const router = Router();
   router.get('/docs', (_req, res) => {
-    res.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' }).type('html').send(PAGE);
+    res.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' }).type('html').send(page);
   });
   router.get('/docs/start.js', (_req, res) => {
-    mayBeKept(res).type('js').send(START);
+    mayBeKept(res).type('js').send(start);
   });
   for (const file of FILES) {
-    const path = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`));
+    const source = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`));
     // A parent folder may begin with a dot.
     router.get(`/docs/${file}`, (_req, res) => {
-      mayBeKept(res).sendFile(path, { cacheControl: false, dotfiles: 'allow' });
+      mayBeKept(res).sendFile(source, { cacheControl: false, dotfiles: 'allow' });
     });
   }
   return router;

@@ -32,6 +32,7 @@ const UNDONE = {
   rescue: 'nothing restarts a stuck import, ends one at its deadline, or undoes one',
   maintenance: 'expired data is not removed',
   webhooks: 'no webhook is sent',
+  convert: 'uploaded files are not converted, so drafts of imports wait',
 };
 
 type RedisFacts = NonNullable<QueueFacts['redis']>;

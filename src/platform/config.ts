@@ -31,6 +31,9 @@ export const WORKER_ROLE_NAMES = [
 ] as const;
 
 const RATIO = 'must be a number from 0 to 1';
+/** An address, alone or in angle brackets after a name. */
+const SENDER = /^(?:[^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)\s*$/;
+const SENDER_FORM = 'must be an address, such as Example <no-reply@example.com>';
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 
 const flag = z
@@ -107,7 +110,7 @@ const schema = z.object({
   ADMIN_PASSWORD: z.string().optional(),
 
   /** Sender of every mail. */
-  MAIL_FROM: z.string().default('Muster <no-reply@localhost>'),
+  MAIL_FROM: z.string().regex(SENDER, SENDER_FORM).default('Muster <no-reply@localhost>'),
   /** Mails per second over all workers; 0: no limit. */
   MAIL_RATE: int(0, 100_000).default(0),
   /** Mails per second of one import; 0: no limit. Imports take turns at sending mails. */
@@ -219,6 +222,8 @@ const schema = z.object({
   /** Turns off the hints that `npm start` prints; `npm run demo` sets it. */
   QUIET: flag.default(false),
 });
+
+export const SETTING_NAMES: readonly string[] = Object.keys(schema.shape);
 
 export type Config = z.output<typeof schema> & { baseUrl: string };
 

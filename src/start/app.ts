@@ -82,7 +82,7 @@ export function buildApp(deps: AppDeps): Express {
   const api = apiRoutes(deps, () => app.router);
   const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };
   app.use(consoleApi(ofConsole));
-  app.use(docsRoutes());
+  app.use(docsRoutes(deps));
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
   app.use(pageRoutes(deps));

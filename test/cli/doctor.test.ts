@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Finding } from '../../src/contract/finding.ts';
 import { migrateQueue } from '../../src/imports/queue/schema.ts';
+import { reportWorker } from '../../src/imports/status/workers.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/embedded.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { freePort } from '../support/free-port.ts';
@@ -126,6 +127,17 @@ test('a service whose database is down', async (t) => {
   assert.deepEqual(problems(told), ['ready', 'login']);
   assert.match(told.of('ready')?.message as string, /is not ready; these parts do not work: database/);
   assert.match(told.of('ready')?.advice as string, /PostgreSQL/);
+});
+
+test('what a worker reports of itself, and its clock', async (t) => {
+  const service = await start(t, { backend: 'postgres', workers: 0 });
+  const own = { id: 'w', host: 'far', pid: 7, version: '1.0.0', roles: [], backend: 'postgres', shards: 1 } as const;
+  const idle = { isStopping: false, importJobs: 0, mailJobs: 0, usersPerSecond: 0 };
+  await reportWorker(service.pool, { ...own, roles: [] }, { ...idle, failing: ['mails queue', 'clock'] }, 1);
+  const { findings } = await doctor(ofService(service));
+  const messages = findings.map(({ message }) => message);
+  assert.ok(messages.includes('the worker 7 on far has another time than PostgreSQL, by more than 5 s'));
+  assert.ok(messages.includes('the worker 7 on far reports that these parts fail: mails queue'));
 });
 
 test('the identity of the caller', async (t) => {
@@ -246,6 +258,7 @@ test('--local checks from the server’s machine, with its settings', async (t) 
     DATABASE_URL: database.url,
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
     SMTP_URL: smtp.url,
+    MAIL_FROM: 'Muster <no-reply@example.com>',
     DATA_DIR: folder,
   };
   const local = (env: Record<string, string>) => doctor(env, '--local');
@@ -267,6 +280,47 @@ test('--local checks from the server’s machine, with its settings', async (t) 
     for (const name of ['PORT', 'REDIS_URL', 'WORKERS']) {
       assert.match(told.of('configuration')?.message as string, new RegExp(`^ {2}${name}: `, 'm'));
     }
+  });
+  await t.test('a setting that is valid but not meant so is a warning', async () => {
+    const warned = async (env: Record<string, string>) => {
+      const { findings } = await local({ ...good, ...env });
+      return findings.filter(({ state }) => state === 'warning').map(({ message, advice }) => `${message}. ${advice}`);
+    };
+    const usual = await warned({});
+    const added = async (env: Record<string, string>) => (await warned(env)).filter((text) => !usual.includes(text));
+    for (const [name, meant] of [
+      ['REDIS_URI', 'REDIS_URL'],
+      ['TRUST_PROXIES', 'TRUST_PROXY'],
+      ['MAILFROM', 'MAIL_FROM'],
+      ['WORKER_ROLE', 'WORKER_ROLES'],
+      ['rate_limit_login', 'RATE_LIMIT_LOGINS'],
+      ['MUSTER_DATABASE_URL', 'DATABASE_URL'],
+    ] as const) {
+      const [text, ...more] = await added({ [name]: 'x' });
+      assert.deepEqual(more, []);
+      assert.match(text ?? '', new RegExp(`^${name} is set, but no setting .* Did you mean ${meant}\\?`));
+    }
+    const innocent = {
+      MUSTER_URL: 'https://a.example',
+      MUSTER_PORT: 'tcp://10.0.0.1:8080',
+      REDIS_PORT: '1',
+      PGHOST: 'x',
+    };
+    assert.deepEqual(
+      await added({ ...innocent, HOSTNAME: 'a', OTEL_EXPORTER_OTLP_HEADERS: 'a=b', POSTGRES_PASSWORD: 'x' }),
+      [],
+    );
+    assert.match(
+      (await added({ BASE_URL: 'http://id.example.com' }))[0] ?? '',
+      /BASE_URL is http:.* can be intercepted/,
+    );
+    assert.deepEqual(await added({ BASE_URL: 'http://localhost:8080' }), []);
+    assert.match((await added({ HOST: '0.0.0.0' }))[0] ?? '', /BASE_URL is not set, .* lead to http:\/\/localhost/);
+    assert.match((await added({ MAIL_FROM: '' })).join(), /MAIL_FROM is Muster <no-reply@localhost>/);
+    assert.match(
+      (await local({ ...good, MAIL_FROM: 'nobody' })).of('configuration')?.message as string,
+      /MAIL_FROM: must be an address/,
+    );
   });
   await t.test('stores and a mail server that are down are problems, whose texts contain no password', async () => {
     const told = await local({

@@ -131,6 +131,20 @@ test('another server at the URL is recognized as such', async (t) => {
   }
 });
 
+test('what a proxy refuses is not taken for another server', async (t) => {
+  const server = createServer((_req, res) => void res.writeHead(413).end('<html>413 Request Entity Too Large</html>'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { code, stderr } = await runMuster(['status', '--url', url], { env: { MUSTER_TOKEN: 'not-a-token' } });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /A proxy or firewall before \S+ answered 413: the body is too large for it\.\n.*client_max_body_size/,
+  );
+  assert.doesNotMatch(stderr, /is not Muster/);
+});
+
 test('a missing permission is exit code 4, with what to do', async (t) => {
   const api = await startApi();
   t.after(api.stop);

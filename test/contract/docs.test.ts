@@ -85,6 +85,17 @@ describe('the documentation in a browser', () => {
     assert.doesNotMatch(policy, /https?:|unsafe-eval/);
   });
 
+  it('works below the path of the public address', async () => {
+    const below = await startApi({ env: { BASE_URL: 'https://id.example.com/muster/' } });
+    const [page, start] = await Promise.all(
+      ['/docs', '/docs/start.js'].map((path) => below.call('GET', path, undefined, { token: null })),
+    );
+    await below.stop();
+    const links = [...String(page?.body).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, link]) => link);
+    assert.ok(links.length >= 4 && links.every((link) => link?.startsWith('/muster/docs/')), links.join());
+    assert.match(String(start?.body), /url: '\/muster\/openapi\.json'/);
+  });
+
   it('lets browsers cache its files, and answers 404 for any other file', async () => {
     for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'start.js']) {
       const { status, headers } = await api.call('GET', `/docs/${file}`, undefined, { token: null });

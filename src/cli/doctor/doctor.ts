@@ -4,7 +4,7 @@
  * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
  */
 import { connect, type PeerCertificate } from 'node:tls';
-import type { Diagnostics } from '../../contract/diagnostics.ts';
+import type { Diagnostics, WorkerView } from '../../contract/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
 import { checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
 import { ownValue } from '../../platform/text/names.ts';
@@ -32,8 +32,30 @@ async function checkInside({ api }: Session, version: string): Promise<Finding[]
   });
   if (facts instanceof Failure)
     return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  return [checkVersions(facts, version), ...judgeOfRemote(facts)];
+  const workers = await api.call<WorkerList>('GET', '/admin/v1/workers').catch(() => ({ result: [] }));
+  return [checkVersions(facts, version), ...judgeOfRemote(facts), ...workers.result.flatMap(failingWorker)];
 }
+
+interface WorkerList {
+  result: Pick<WorkerView, 'host' | 'pid' | 'failing'>[];
+}
+
+/** What a worker reports of itself; the parts that nobody does are found elsewhere. */
+function failingWorker({ host, pid, failing }: WorkerList['result'][number]): Finding[] {
+  const name = `the worker ${pid} on ${host}`;
+  const parts = failing.filter((part) => part !== CLOCK_PART);
+  return [
+    ...(parts.length === failing.length
+      ? []
+      : [warning('clock', `${name} has another time than PostgreSQL, by more than 5 s`, SYNCHRONIZE)]),
+    ...(parts.length === 0
+      ? []
+      : [warning('workers', `${name} reports that these parts fail: ${parts.join(', ')}`, 'Its log says why.')]),
+  ];
+}
+
+const CLOCK_PART = 'clock';
+const SYNCHRONIZE = 'Synchronize the machines with a time server (NTP).';
 
 const PATIENCE_MS = 5000;
 const DAY_MS = 86_400_000;

@@ -11,6 +11,7 @@ import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../c
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
+import { settingFindings } from './settings.ts';
 
 /** Yields each finding as soon as it is known. */
 export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> {
@@ -20,6 +21,7 @@ export async function* checkMachine(env: Shell['env']): AsyncGenerator<Finding> 
     return;
   }
   yield ok('configuration', `every setting is valid; the public address is ${config.baseUrl}`);
+  yield* settingFindings(env, config);
   if (config.DATABASE_URL && !config.ENCRYPTION_KEY) {
     const advice = 'Create one with openssl rand -base64 32, and keep it with the backups of the database.';
     yield problem('encryption key', 'ENCRYPTION_KEY is not set, but DATABASE_URL requires it', advice);

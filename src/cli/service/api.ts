@@ -109,6 +109,30 @@ export class Stranger extends Failure {
   }
 }
 
+/** What proxies and firewalls answer themselves; Muster gives a reason with each of these. */
+const PROXY: Readonly<Record<number, readonly [why: string, advice: string]>> = {
+  403: ['it does not let this request through', 'Allow it in the rules of the proxy or firewall.'],
+  407: ['it needs a login of its own', 'Log in to the proxy, or reach the service without it.'],
+  408: ['the request took too long for it', 'Raise the time that the proxy allows for a request.'],
+  411: ['it needs to know the length of a body', 'Let the proxy accept bodies that are sent in chunks.'],
+  413: [
+    'the body is too large for it',
+    'Raise its limit to MAX_IMPORT_BYTES of the service (nginx: client_max_body_size), or send smaller files.',
+  ],
+  414: ['the address is too long for it', 'Raise the limit of the proxy for request lines.'],
+  429: ['there are too many requests for it', 'Wait, or raise the limit of the proxy.'],
+  431: ['the headers are too long for it', 'Raise the limit of the proxy for headers.'],
+};
+
+function ofProxy(url: string, status: number): Failure | undefined {
+  const [why, advice] = PROXY[status] ?? [];
+  if (why === undefined) return undefined;
+  return new Failure(`A proxy or firewall before ${url} answered ${status}: ${why}.`, {
+    exitCode: exitCodeOf(status),
+    advice,
+  });
+}
+
 /** An error as the service words it. */
 export interface ServiceError {
   message?: string;
@@ -127,7 +151,7 @@ export function detailsOf({ details }: ServiceError): { id: string | undefined; 
 async function refusal(url: string, response: Response): Promise<Failure> {
   const body = (await response.json().catch(() => undefined)) as ServiceError | undefined;
   const said = body?.message ?? body?.error_description;
-  if (said === undefined && response.status < 500) return new Stranger(url);
+  if (said === undefined && response.status < 500) return ofProxy(url, response.status) ?? new Stranger(url);
   const { id, fields } = detailsOf(body ?? {});
   const message = said ?? `${url} answered ${response.status} without saying why.`;
   return new Failure([message, ...fields].join('\n  '), {

@@ -53,7 +53,8 @@ function contextFor(req: Request, requestId: string): RequestContext {
 
 /**
  * Logs method, path, status, milliseconds and caller when the response is sent or the caller has disconnected; mount it
- * after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug.
+ * after the request's context. Frequent requests of machines (`PROBES`) are logged at level debug, faults (5xx) as
+ * warnings.
  */
 export function accessLog(logger: Logger): RequestHandler {
   return (req, res, next) => {
@@ -61,13 +62,13 @@ export function accessLog(logger: Logger): RequestHandler {
     res.on('close', () => {
       const path = pathOf(req);
       const { requestId, userId, clientId } = requestContextOf(res);
-      const level = isProbe(req) ? 'debug' : 'info';
-      logger[level](
+      const status = statusOf(res);
+      logger[levelOf(req, status)](
         {
           requestId,
           method: req.method,
           path,
-          status: statusOf(res),
+          status,
           ms: Math.round(performance.now() - started),
           ...(userId === undefined ? {} : { userId }),
           ...(clientId === undefined ? {} : { clientId }),
@@ -81,6 +82,12 @@ export function accessLog(logger: Logger): RequestHandler {
     });
     next();
   };
+}
+
+/** A fault of ours must be seen where only warnings are kept: during an outage it is the 503s that count. */
+function levelOf(req: Request, status: number): 'debug' | 'info' | 'warn' {
+  if (isProbe(req)) return 'debug';
+  return status >= 500 ? 'warn' : 'info';
 }
 
 /** What a request fails with that was not finished when its process stopped. */

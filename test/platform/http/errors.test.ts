@@ -149,7 +149,7 @@ test('the access log has method, path, status and id, and no query', async (t) =
   await app.get('/verify?code=SECRETCODE&userId=7');
   const [line] = app.log();
   assert.equal(line?.path, '/verify');
-  assert.deepEqual([line?.method, line?.status, line?.requestId], ['GET', 404, 'r1']);
+  assert.deepEqual([line?.level, line?.method, line?.status, line?.requestId], [30, 'GET', 404, 'r1']);
   assert(!JSON.stringify(line).includes('SECRETCODE'));
 });
 
@@ -178,10 +178,10 @@ test('a body that a stopping process cannot wait for is answered 503, and logged
     [503, '1'],
     [503, '1'],
   ]);
-  const told = lines.filter(({ msg }) => msg === 'request').map(({ status, cut }) => [status, cut]);
+  const told = lines.filter(({ msg }) => msg === 'request').map(({ level, status, cut }) => [level, status, cut]);
   assert.deepEqual(told, [
-    [503, true],
-    [503, true],
+    [40, 503, true],
+    [40, 503, true],
   ]);
 });
 
