@@ -62,6 +62,9 @@ const queue = z.object({
   roles: z
     .object(Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count()])) as Record<Role, z.ZodInt>)
     .meta({ description: 'Worker processes by role, as they report themselves.' }),
+  missingRights: z.array(z.string()).optional().meta({
+    description: 'Rights that the user of `REDIS_URL` lacks: commands, and patterns of keys such as `~muster:*`.',
+  }),
   dispatching: z.boolean().meta({ description: 'Whether a worker dispatches the users of imports.' }),
   redis: redis.optional().meta({ description: 'The first Redis server that answers.' }),
   redisNodes: z
@@ -123,12 +126,10 @@ const worker = z
     queue: z.object({ backend: z.enum(['redis', 'postgres']), shards: count() }),
     jobs: perQueue.meta({ description: 'Jobs in progress in this process.' }),
     usersPerSecond: z.number().meta({ description: 'Users that it wrote, a second, in about the last two seconds.' }),
-    failing: z
-      .array(z.string())
-      .meta({
-        description:
-          'The parts that fail, as `/readyz` of the worker names them; `clock`: it differs from the clock of PostgreSQL.',
-      }),
+    failing: z.array(z.string()).meta({
+      description:
+        'The parts that fail, as `/readyz` of the worker names them; `clock`: it differs from the clock of PostgreSQL.',
+    }),
     startedAt: time(),
     seenAt: time(),
   })

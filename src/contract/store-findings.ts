@@ -180,12 +180,19 @@ export function checkConnections(
 /** Findings about the queue, its store and its workers. */
 export function checkQueue(facts: QueueFacts): Finding[] {
   const where = facts.backend === 'redis' ? 'Redis' : 'PostgreSQL';
+  if (facts.missingRights?.length) return [lacksRights(facts.missingRights)];
   if (!facts.answers) {
     const advice = 'Imports wait and resume once it is back. Check that it is running and that REDIS_URL is right.';
     return [problem('queue', `${where}, which holds the jobs, does not answer`, advice)];
   }
   const jobs = facts.jobs && `${facts.jobs.imports} import and ${facts.jobs.mails} mail jobs waiting or running`;
   return [...checkHeld(facts, where), ...checkWorkers(facts, jobs ?? '')];
+}
+
+/** The queue then works in part or not at all, so the other findings would mislead. */
+export function lacksRights(missing: readonly string[]): Finding {
+  const message = `the user of REDIS_URL lacks rights in Redis: ${missing.join(', ')}`;
+  return problem('redis', message, 'Grant them (ACL SETUSER): docs/operations.md, "Rights in Redis", lists all.');
 }
 
 function checkHeld({ redis, redisNodes }: QueueFacts, where: string): Finding[] {

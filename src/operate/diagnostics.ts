@@ -21,6 +21,7 @@ import { callerOf, requirePermission } from '../contract/permissions.ts';
 import { backlog } from '../imports/intake/requirements.ts';
 import type { QueueName, Queues } from '../imports/queue/queues.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
+import { readMissingRights } from '../imports/queue/redis-rights.ts';
 import { type LiveWorker, listWorkers } from '../imports/status/workers.ts';
 import { verifySmtp } from '../messages/mail/verify-smtp.ts';
 import { type Config, WORKER_ROLE_NAMES } from '../platform/config.ts';
@@ -82,7 +83,7 @@ export interface DiagnosticsDeps {
 export interface QueueFactsDeps {
   pool: Db;
   queues: Pick<Queues, 'kind' | 'depth' | 'workers'>;
-  config: { REDIS_URL?: string | undefined };
+  config: { REDIS_URL?: string | undefined; QUEUE_PREFIX: string };
 }
 
 export type Duty = (typeof DUTIES)[number];
@@ -236,10 +237,11 @@ async function sharesSessions(pool: Pool): Promise<boolean> {
 /** Reads the facts of the queue; what does not answer within PATIENCE_MS is left out. */
 export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Promise<QueueFacts> {
   const url = config.REDIS_URL;
-  const [jobs, workers, nodes, duties, roles] = await Promise.all([
+  const [jobs, workers, nodes, missing, duties, roles] = await Promise.all([
     ifItAnswers(shownJobs(queues)),
     ifItAnswers(shownWorkers(queues)),
     url === undefined ? undefined : ifItAnswers(readRedisNodes(url)),
+    url === undefined ? [] : readMissingRights(url, config.QUEUE_PREFIX),
     heldDuties(pool),
     workersByRole(pool),
   ]);
@@ -249,6 +251,7 @@ export async function queueFacts({ pool, queues, config }: QueueFactsDeps): Prom
     ...(jobs ? { jobs } : {}),
     ...(workers ? { workers } : {}),
     roles,
+    ...(missing.length > 0 ? { missingRights: missing } : {}),
     dispatching: duties.includes('dispatcher'),
     ...redisOf(nodes ?? []),
   };

@@ -9,6 +9,7 @@ import { dirname, resolve } from 'node:path';
 import type { FirstStartSetting, PostgresFacts, ReplicaFacts } from '../contract/diagnostics.ts';
 import { findOrg } from '../directory/organizations.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
+import { readMissingRights } from '../imports/queue/redis-rights.ts';
 import { type SmtpAnswer, verifySmtp } from '../messages/mail/verify-smtp.ts';
 import type { Config } from '../platform/config.ts';
 import { embeddedState } from '../platform/db/embedded/embedded.ts';
@@ -33,6 +34,8 @@ export interface LocalFacts {
   unusedSettings?: FirstStartSetting[];
   /** Absent if the queue is in PostgreSQL. */
   redis?: RedisNode[];
+  /** Rights that the user of REDIS_URL lacks; empty without REDIS_URL. */
+  missingRights: string[];
   /** Absent if mails are kept as files. */
   smtp?: SmtpAnswer;
   dataDir: { path: string; isWritable: boolean; freeBytes: number };
@@ -41,13 +44,14 @@ export interface LocalFacts {
 /** Reads all facts. Never throws because a store does not answer. */
 export async function localFacts(config: Config): Promise<LocalFacts> {
   const { REDIS_URL, SMTP_URL } = config;
-  const [database, redis, smtp, dataDir] = await Promise.all([
+  const [database, redis, missingRights, smtp, dataDir] = await Promise.all([
     lookAtDatabase(config),
     REDIS_URL === undefined ? undefined : readRedisNodes(REDIS_URL),
+    REDIS_URL === undefined ? [] : readMissingRights(REDIS_URL, config.QUEUE_PREFIX),
     SMTP_URL === undefined ? undefined : verifySmtp(SMTP_URL),
     lookAtFolder(resolve(config.DATA_DIR)),
   ]);
-  return { ...database, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
+  return { ...database, missingRights, ...(redis ? { redis } : {}), ...(smtp ? { smtp } : {}), dataDir };
 }
 
 async function look<T>(facts: Promise<T>): Promise<FactsOrReason<T>> {

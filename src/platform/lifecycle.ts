@@ -9,7 +9,7 @@ import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { StartError } from './errors.ts';
-import { openLogger } from './logger.ts';
+import { logWarnings, openLogger } from './logger.ts';
 
 /**
  * A signal this soon after the first counts as the same one: on Ctrl-C, a process gets it from the terminal and again
@@ -55,6 +55,7 @@ export function runWith<C extends Config>(name: string, read: () => C, start: St
     requireNode();
     const config = read();
     const logger = openLogger({ level: config.LOG_LEVEL, name });
+    logWarnings(logger);
     const stopAfterMs = config.STOP_AFTER_MS + marginMs;
     runProcess({ name, logger, stopAfterMs, start: (stopping) => start(config, logger, stopping) });
   } catch (error) {

@@ -38,6 +38,14 @@ function stdout(): DestinationStream {
   return lines;
 }
 
+/**
+ * Puts what packages write with `console.warn` into the log: the driver of Redis does so at each connection whose user
+ * may not call INFO, and a log of JSON lines must not contain plain text.
+ */
+export function logWarnings(logger: Logger): void {
+  console.warn = (...said: unknown[]) => logger.warn({ reason: said.map(String).join(' ') }, 'a package warns');
+}
+
 /** The part of `error` that may be logged. */
 export function loggable(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };

@@ -7,7 +7,7 @@ import {
   encryptionKeyFinding,
   keptAsFiles,
 } from '../../contract/findings.ts';
-import { checkConnections, checkNodes, checkPostgres, checkRedis } from '../../contract/store-findings.ts';
+import { checkConnections, checkNodes, checkPostgres, checkRedis, lacksRights } from '../../contract/store-findings.ts';
 import type { LocalFacts } from '../../operate/local-diagnostics.ts';
 import { type Config, ConfigError, readConfig } from '../../platform/config.ts';
 import type { Shell } from '../terminal/completion.ts';
@@ -70,7 +70,8 @@ function connectionFindings({ postgres }: LocalFacts, { REDIS_URL, WORKERS }: Co
 
 type Nodes = NonNullable<LocalFacts['redis']>;
 
-function redisFindings({ redis }: LocalFacts): Finding[] {
+function redisFindings({ redis, missingRights }: LocalFacts): Finding[] {
+  if (missingRights.length > 0) return [lacksRights(missingRights)];
   if (!redis) return [ok('queue', 'jobs are in PostgreSQL, as REDIS_URL is not set')];
   const [node] = redis;
   if (redis.length === 1 && node?.facts) return checkRedis(node.facts);

@@ -23,6 +23,7 @@ import { withBatchedFetches } from './postgres-fetch.ts';
 import { connectRedis } from './redis.ts';
 import { batchAdditions } from './redis-add.ts';
 import { batchCompletions, type CompletionOptions } from './redis-finish.ts';
+import { requireRights } from './redis-rights.ts';
 import { openScripts, type Warn } from './redis-scripts.ts';
 import { onlyShard, openProbe, type Shard, shardsOn } from './shards.ts';
 
@@ -133,7 +134,10 @@ function redisBackend(
     factory: batching ? withBatchedScripts(plain, batching.warn) : plain,
     producer: (server) => connect(server, 2),
     worker: (server) => connect(server, null),
-    check: (redis, shard) => (redis as Redis).set(`${shard.prefix}:check`, '', 'PX', WRITTEN_MS),
+    async check(redis, shard) {
+      await requireRights(redis as Redis | Cluster, prefix);
+      await (redis as Redis).set(`${shard.prefix}:check`, '', 'PX', WRITTEN_MS);
+    },
     disconnect: async (redis) => (redis as Redis | Cluster).disconnect(),
     shards,
     otherShards: probe.otherShards,

@@ -21,9 +21,17 @@ const SLOTS_MS = 5000;
 /** Without `replyMapping`, which ioredis declares in a way that its own constructors reject. */
 type RedisOptions = Omit<AllRedisOptions, 'replyMapping'>;
 
-/** @param maxRetriesPerRequest null: a command waits until the server is back */
-export function connectRedis(server: RedisServer, maxRetriesPerRequest: number | null): Redis | Cluster {
-  const redis = connect(server, { maxRetriesPerRequest, reconnectOnError: isReplica, ...LIMITS });
+/**
+ * @param maxRetriesPerRequest null: a command waits until the server is back
+ * @param readyCheck whether to wait until the server has loaded its data, which needs the right to call INFO
+ */
+export function connectRedis(
+  server: RedisServer,
+  maxRetriesPerRequest: number | null,
+  { readyCheck = true }: { readyCheck?: boolean } = {},
+): Redis | Cluster {
+  const enableReadyCheck = readyCheck;
+  const redis = connect(server, { maxRetriesPerRequest, reconnectOnError: isReplica, enableReadyCheck, ...LIMITS });
   redis.on('error', () => {}); // BullMQ also listens, and its error events are logged
   return redis;
 }
@@ -79,7 +87,12 @@ export interface RedisFacts {
 const TIMEOUT_MS = 3000;
 /** Shorter for each of several servers, which are first found and then asked. */
 export const NODE_TIMEOUT_MS = 1500;
-const ONCE: RedisOptions = { lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null };
+const ONCE: RedisOptions = {
+  lazyConnect: true,
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+  enableReadyCheck: false,
+};
 
 /**
  * Connects once, reads, and disconnects.
