@@ -8,6 +8,7 @@ import { parseDuration } from '../src/contract/import-options.ts';
 import { sweepAudit } from '../src/directory/audit.ts';
 import { eraseDrafts } from '../src/imports/drafts/erase.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
+import { openEraser } from '../src/imports/upkeep/erasure.ts';
 import { eraseRound, removeRound, sweepPeppers } from '../src/imports/upkeep/retention.ts';
 import { sweepMailCounts, sweepUnusedCodes, sweepUsedCodes } from '../src/messages/mail/codes.ts';
 import { sweepMails } from '../src/messages/mail/outbox.ts';
@@ -22,7 +23,7 @@ import { sweepPats } from '../src/signin/machines/tokens.ts';
 import { sweepExpired } from '../src/signin/oauth/tokens.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
 import { sweepSessions } from '../src/signin/sessions.ts';
-import { startLoop } from './loop.ts';
+import { openDuty, type Pause, startLoop } from './loop.ts';
 
 const SWEEP_EVERY_MS = 60_000;
 /** After this time at the latest, the users of a password source that has ended get their emails. */
@@ -64,7 +65,7 @@ export interface MaintenanceDeps {
 }
 
 export function startMaintenance({ pool, config, logger, condition }: MaintenanceDeps): { stop(): Promise<unknown> } {
-  const start = (name: string, round: () => Promise<number>) => startLoop(name, logger, round, { condition });
+  const start = (name: string, round: () => Promise<Pause>) => startLoop(name, logger, round, { condition });
   const sweepers = Object.entries(SWEEPS).map(([name, sweep]) =>
     start(`sweeper of ${name}`, async () => ((await sweep(pool, config)) < SWEEP_ROWS ? SWEEP_EVERY_MS : PAUSE_MS)),
   );
@@ -78,9 +79,14 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
   );
   const drafts = start('eraser of drafts', async () => ((await eraseDrafts(pool)) ? 0 : DRAFTS_EVERY_MS));
+  const erasing = openDuty('eraser of people', { pool, logger });
+  const erase = openEraser(pool);
+  const people = start('eraser of people', () => erasing.round(erase));
   const peppers = start('eraser of peppers', async () => {
     await sweepPeppers(pool);
     return SWEEP_EVERY_MS;
   });
-  return { stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts, peppers].map((loop) => loop.stop())) };
+  return {
+    stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts, people, peppers].map((loop) => loop.stop())),
+  };
 }

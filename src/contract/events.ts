@@ -46,6 +46,8 @@ export const AUDIT_TYPES = {
   'user.deactivated': 'a user was deactivated',
   'user.reactivated': 'a user was reactivated',
   'user.removed': 'a user was deleted',
+  'user.erasure.requested': 'the erasure of a user who was deleted before was requested',
+  'user.erased': 'an erasure is done: nothing names the person any more; `userId` is what stands in place of the id',
   'user.pat.added': 'a personal access token was created',
   'user.pat.removed': 'a personal access token was deleted',
   'user.machine.key.added': 'a key of a machine user was created',

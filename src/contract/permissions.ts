@@ -69,6 +69,7 @@ const TABLE = {
   lockUser: MANAGER,
   unlockUser: MANAGER,
   deleteUser: MANAGER,
+  eraseUser: OWNER,
 
   createSession: ANY_ROLE,
   getSession: ANY_ROLE,

@@ -344,6 +344,21 @@ export const userOperations: Operations = {
     answers: { 200: changed },
     errors: { 400: LAST_OWNER },
   },
+  'POST /v2beta/users/{userId}/erase': {
+    id: 'eraseUser',
+    summary: 'Erase a person',
+    description:
+      'Deletes the user, if this was not done before, and removes the person from imports, reports, the history of ' +
+      'changes and audit events: workers replace the id by `erasedId`, and remove names, addresses and data. The audit ' +
+      'event `user.erased` tells when they are done. This cannot be undone. The id stays taken in other organizations.',
+    answers: {
+      200: {
+        schema: z.object({ details: changed.schema.shape.details, erasedId: z.string() }),
+        example: { ...changed.example, erasedId: 'erased:0NnH1tQO4bUYwHhVYB7m2g' },
+      },
+    },
+    errors: { 400: LAST_OWNER, 404: 'USER-NOT-FOUND: the user does not exist, and did not.' },
+  },
 };
 
 function state(id: OperationId, summary: string, description = '', problem = WRONG_STATE): Operation {

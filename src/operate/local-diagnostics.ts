@@ -65,7 +65,9 @@ async function look<T>(facts: Promise<T>): Promise<FactsOrReason<T>> {
 
 const PATIENCE_MS = 5000;
 
-async function lookAtDatabase(config: Config): Promise<Omit<LocalFacts, 'redis' | 'smtp' | 'dataDir'>> {
+async function lookAtDatabase(
+  config: Config,
+): Promise<Omit<LocalFacts, 'redis' | 'missingRights' | 'smtp' | 'dataDir'>> {
   const embedded = config.DATABASE_URL ? undefined : await embeddedState(config.DATA_DIR);
   if (embedded && embedded.state !== 'running') {
     return { postgres: embedded.state === 'absent' ? 'embedded, not made yet' : 'embedded, not running' };

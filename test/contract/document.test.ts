@@ -76,6 +76,7 @@ describe('the OpenAPI document', () => {
       'deactivateOrg',
       'deactivateUser',
       'deleteUser',
+      'eraseUser',
       'lockUser',
       'removeInstanceMember',
       'removeKey',

@@ -92,6 +92,7 @@ export const STORY: Step[] = [
   { id: 'deleteSession' },
   { id: 'endLogins' },
   { id: 'deleteUser', before: async ({ world }) => world.api.call('POST', '/v2beta/users/human', CLEO), ...onCleo },
+  { id: 'eraseUser', before: async ({ world }) => world.api.call('POST', '/v2beta/users/human', CLEO), ...onCleo },
 
   { id: 'createMachineUser' },
   { id: 'addPat' },

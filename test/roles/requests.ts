@@ -151,6 +151,7 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'POST /v2beta/users/:userId/lock': onHuman({}),
   'POST /v2beta/users/:userId/unlock': onHuman({}, 'locked'),
   'DELETE /v2beta/users/:userId': onHuman(),
+  'POST /v2beta/users/:userId/erase': onHuman({}),
 
   'POST /v2beta/sessions': async (world, place) => ({
     body: { checks: { user: { userId: await world.human(place) }, password: { password: PASSWORD } } },

@@ -14,6 +14,7 @@ import {
   userIdOf,
   userPath,
 } from '../service/find.ts';
+import { confirm } from '../terminal/ask.ts';
 import type { Output } from '../terminal/output.ts';
 
 const USER = argument('id or login name');
@@ -187,6 +188,22 @@ const remove = deleteCommand({
   },
 });
 
+const erase = command({
+  usage: 'erase <user>',
+  describe: 'delete a user, and remove everything that names them, also from imports and events (ORG_OWNER)',
+  options: { user: argument('id or login name; of a deleted user the id'), yes: YES },
+  examples: [['$0 users erase ann@acme.example', 'asks for confirmation']],
+  async run({ out, api }, { user, yes }) {
+    const [found] = (await searchUsers(api, [{ inUserIdsQuery: { userIds: [user] } }], 1)).result;
+    // A login name leads to nobody once the user is deleted; an id may still.
+    const userId = found || !user.includes('@') ? user : await userIdOf(api, user);
+    if (!yes) await confirm(out, `Erase user ${userId}, with all that names them? This cannot be undone.`);
+    const erased = await api.call<{ erasedId: string }>('POST', userPath(userId, '/erase'), { body: {} });
+    out.result(erased);
+    out.line(`User ${userId} is deleted. Workers now replace the id by ${erased.erasedId}.`);
+  },
+});
+
 export const users = group('users', 'list, find and manage users', [
   list,
   find,
@@ -194,4 +211,5 @@ export const users = group('users', 'list, find and manage users', [
   ...stateChanges,
   resetPassword,
   remove,
+  erase,
 ]);

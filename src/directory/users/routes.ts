@@ -30,6 +30,7 @@ import { badFields, LARGE_BODY, parseBody, pathId, readJson } from '../../platfo
 import { newId } from '../../platform/ids.ts';
 import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requireOrg } from '../organizations.ts';
 import { createHuman, type HumanDeps } from './create.ts';
+import { requestErasure } from './erase.ts';
 import { linksOf, metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
 import { changeState, type StateChange, TRANSITIONS } from './states.ts';
@@ -160,7 +161,7 @@ async function addMachine(pool: Pool, req: Request, res: Response): Promise<void
   });
 }
 
-/** Routes that deactivate, reactivate, lock, unlock and delete users. */
+/** Routes that deactivate, reactivate, lock, unlock, delete and erase users. */
 export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
   const router = Router();
   for (const change of Object.keys(TRANSITIONS) as StateChange[]) {
@@ -171,6 +172,11 @@ export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets })
     );
   }
   router.delete('/v2beta/users/:userId', (req, res) => act(pool, 'deleteUser', req, res, deleteUser));
+  router.post('/v2beta/users/:userId/erase', async (req, res) => {
+    const { event, orgId, erasedId } = await requestErasure(pool, callerOf(res), pathId(req, 'userId'));
+    const { sequence, createdAt } = event;
+    res.json({ details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), erasedId });
+  });
   return router;
 }
 

@@ -263,7 +263,8 @@ async function holdersOf(db: Db, items: CandidateItem[]): Promise<Map<string, Na
 
 async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, string>> {
   const { rows } = await db.query<{ id: string; org_id: string }>(
-    'select id, org_id from removed_user_ids where id = any($1::text[])',
+    `select id, org_id from (select id, org_of_removed_id(id) as org_id from unnest($1::text[]) as id) r
+     where org_id is not null`,
     [items.map((item) => item.user_id)],
   );
   return new Map(rows.map(({ id, org_id }) => [id, org_id]));

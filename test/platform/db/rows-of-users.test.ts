@@ -22,7 +22,7 @@ const ROWS: Record<string, string> = {
   user_totp: `(user_id, secret) values ($1, 's')`,
 };
 /** Tables that name users, also deleted ones. */
-const NAME_ONLY = ['audit_events', 'import_items'];
+const NAME_ONLY = ['audit_events', 'erasures', 'import_items'];
 const NO_USER = '23503';
 
 describe('the rows of users', () => {

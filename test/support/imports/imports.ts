@@ -41,7 +41,7 @@ export function openWriterPool(url: string, max = 4): Pool {
 /** Removes everything except organizations. */
 export async function wipe(pool: Pool): Promise<void> {
   await pool.query(
-    'delete from users; delete from removed_user_ids; delete from events; delete from imports; delete from import_items',
+    'delete from users; delete from removed_users; delete from removed_user_ids; delete from events; delete from imports; delete from import_items',
   );
 }
 
