@@ -1,21 +1,10 @@
 /** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
 import { UsageError } from './read/records.ts';
 import type { ConvertOptions, Fields } from './source.ts';
-import { COMMON_WORDS, commonRules, STATE_NAMES, type StateRules } from './states.ts';
+import { COMMON_WORDS, commonRules, STATE_NAMES, STATUS_NAMES, type StateRules } from './states.ts';
 import { plainName, valueAt } from './values.ts';
 
-/** Fields that name a state; `state` may also be a part of an address. */
-const STATUS_NAMES = [
-  'state',
-  'status',
-  'userstate',
-  'userstatus',
-  'accountstatus',
-  'accountstate',
-  'statut',
-  'estado',
-  'stato',
-];
+const STATE_IN_WORDS = ['state', ...STATUS_NAMES];
 
 function listOf(names: string): readonly string[] {
   return names.split(/\s+/);
@@ -49,7 +38,7 @@ const USUAL = {
   gender: ['gender', 'sex'],
   phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
   phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
-  state: [...STATUS_NAMES],
+  state: STATE_IN_WORDS,
   enabled: listOf(STATE_NAMES.active),
   disabled: [...listOf(STATE_NAMES.inactive), ...listOf(STATE_NAMES.inactiveUntil)],
   locked: [...listOf(STATE_NAMES.locked), ...listOf(STATE_NAMES.lockedUntil), ...listOf(STATE_NAMES.unlocked)],
@@ -182,6 +171,7 @@ export function hasNested(record: Fields): boolean {
 /** The state fields of a mapping, by what `STATE_NAMES` calls them. */
 const STATE_FIELDS: Readonly<Record<keyof typeof STATE_NAMES, MappedField>> = {
   active: 'enabled',
+  activeUntil: 'enabled',
   inactive: 'disabled',
   inactiveUntil: 'disabled',
   locked: 'locked',
@@ -201,7 +191,7 @@ function statesOf({ columns }: GivenMapping, untaken: readonly string[]): StateR
     const column = columns[field as keyof typeof OWN_RULES];
     if (column) rules[meaning] = [column, ...(rules[meaning] ?? [])];
   }
-  const guessed = untaken.filter((column) => STATUS_NAMES.includes(plainName(column)));
+  const guessed = untaken.filter((column) => STATE_IN_WORDS.includes(plainName(column)));
   const named = columns.state === '' ? [] : [...(columns.state === undefined ? [] : [columns.state]), ...guessed];
   return { ...rules, words: named.map((field) => ({ field, ...COMMON_WORDS })) };
 }

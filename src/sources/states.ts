@@ -23,6 +23,10 @@ export interface StateRules {
   /** The user may not sign in before this date. */
   inactiveUntil?: readonly string[];
   lockedUntil?: readonly string[];
+  /** The account ends at this date. Empty, zero or a word for never: it does not. */
+  activeUntil?: readonly string[];
+  /** These have common names, and mean something else. */
+  ignored?: readonly string[];
   words?: readonly StateWords[];
   /** These must be there in every record, as the system always writes them. */
   required?: readonly string[];
@@ -45,25 +49,45 @@ export interface StateRead {
 }
 
 type Meaning = 'active' | 'inactive' | 'locked' | 'deleted';
+/** With what else is to be said; a note alone makes the user inactive. */
+type Read = Meaning | Note | { meaning: Meaning; note: Note };
 
 /** @param now milliseconds since 1970 */
 export function readState(record: Fields, rules: StateRules, now = Date.now()): StateRead {
   const notes: Note[] = [];
   const found = new Set<Meaning>();
   let because = '';
-  const see = (field: string, meaning: Meaning | Note) => {
-    if (typeof meaning !== 'string') notes.push(meaning);
+  const see = (field: string, read: Read) => {
+    const { meaning, note } = typeof read === 'string' ? { meaning: read } : 'note' in read ? read : unreadable(read);
+    if (note) notes.push(note);
     if (meaning === 'deleted' && because === '') because = field;
-    found.add(typeof meaning === 'string' ? meaning : 'inactive');
+    found.add(meaning);
   };
-  for (const [field, meaning] of meaningsOf(record, rules, now)) see(field, meaning);
+  for (const [field, read] of meaningsOf(record, rules, now)) see(field, read);
   for (const field of rules.required ?? []) if (valueAt(record, field) === undefined) see(field, emptyNote(field));
   if (found.has('deleted')) return { state: undefined, skip: `The user is deleted (${because}).`, notes: [] };
   if (found.has('inactive')) return { state: 'inactive', notes };
   return { state: found.has('locked') ? 'locked' : undefined, notes };
 }
 
-function* meaningsOf(record: Fields, rules: StateRules, now: number): Generator<[string, Meaning | Note]> {
+const SYSTEMS = new WeakMap<StateRules, (record: Fields) => StateRules>();
+
+/**
+ * As `readState`, for a system whose records may have more fields than it documents: those with common names are read
+ * besides.
+ * @param own the same object for all records
+ */
+export function readSystemState(record: Fields, own: StateRules, now = Date.now()): StateRead {
+  const rules = SYSTEMS.get(own) ?? withCommonRules(own);
+  SYSTEMS.set(own, rules);
+  return readState(record, rules(record), now);
+}
+
+function unreadable(note: Note): { meaning: Meaning; note?: Note } {
+  return { meaning: 'inactive', note };
+}
+
+function* meaningsOf(record: Fields, rules: StateRules, now: number): Generator<[string, Read]> {
   for (const field of rules.active ?? []) {
     const value = valueAt(record, field);
     if (value !== undefined) yield [field, whenActive(field, value)];
@@ -77,6 +101,7 @@ function* meaningsOf(record: Fields, rules: StateRules, now: number): Generator<
   }
   for (const field of rules.inactiveUntil ?? []) yield [field, until(field, valueAt(record, field), 'inactive', now)];
   for (const field of rules.lockedUntil ?? []) yield [field, until(field, valueAt(record, field), 'locked', now)];
+  for (const field of rules.activeUntil ?? []) yield [field, untilEnd(field, valueAt(record, field), now)];
   for (const words of rules.words ?? []) {
     const value = valueAt(record, words.field);
     if (value !== undefined) yield [words.field, meaningOf(value, words)];
@@ -107,19 +132,77 @@ const FOR_GOOD = /^(?:infinity|forever|never|permanent(?:ly)?)$/i;
 function until(field: string, value: unknown, marked: 'inactive' | 'locked', now: number): Meaning | Note {
   if (isEmpty(value) || isNoDate(value) || flagOf(value) === false) return 'active';
   if (flagOf(value) === true || FOR_GOOD.test(String(value).trim())) return marked;
-  const moment = momentOf(value);
-  if (Number.isNaN(moment)) return unreadNote(field, value);
-  return moment > now ? marked : 'active';
+  const moments = momentsOf(value);
+  if (moments.length === 0) return unreadNote(field, value);
+  return Math.max(...moments) > now ? marked : 'active';
 }
 
-/** `2026-03-01T00:00:00Z`; `2030-01-15 10:30:00.5+00` of PostgreSQL; seconds or milliseconds since 1970. */
-function momentOf(value: unknown): number {
+/** Words and numbers for an account without an end; the last is the largest FILETIME. */
+const NO_END =
+  /^(?:infinity|forever|never|none|no|unlimited|permanent(?:ly)?|nie|jamais|nunca|mai|0|-1|9223372036854775807)$/i;
+
+/** Later than any account is meant to end: another way to write never. */
+const ENDLESS_MS = Date.UTC(2200, 0, 1);
+
+/** Whoever's account ends later can sign in until somebody deactivates them, which is said. */
+function untilEnd(field: string, value: unknown, now: number): Read {
+  if (isEmpty(value) || isNoDate(value) || NO_END.test(String(value).trim())) return 'active';
+  const moments = momentsOf(value);
+  if (moments.length === 0) return unreadNote(field, value);
+  const end = Math.min(...moments);
+  if (end <= now) {
+    const message = `The account has ended (${field}); the user is imported as inactive.`;
+    return { meaning: 'inactive', note: { id: 'ACCOUNT-ENDED', message } };
+  }
+  if (end > ENDLESS_MS) return 'active';
+  const message = `The account is to end later (${field}). Nothing ends it here: deactivate the user then.`;
+  return { meaning: 'active', note: { id: 'EXPIRY-DROPPED', message } };
+}
+
+/** FILETIME counts units of 100 ns since 1601. */
+export function fromFileTime(filetime: number): number {
+  return filetime / 10_000 - 11_644_473_600_000;
+}
+
+/**
+ * The moments that a value may mean, in milliseconds since 1970; none when it is no date. A day and a month that may be
+ * exchanged make two.
+ *
+ * `2026-03-01T00:00:00Z`; `2030-01-15 10:30:00.5+00` of PostgreSQL; `31.12.2025`; `20260301` and `20260301120000Z`;
+ * seconds, milliseconds or microseconds since 1970; FILETIME of Windows.
+ */
+function momentsOf(value: unknown): number[] {
   const text = String(value).trim();
-  if (/^\d{9,10}$/.test(text)) return Number(text) * 1000;
-  if (/^\d{11,14}$/.test(text)) return Number(text);
-  if (/^-infinity$/i.test(text)) return Number.NEGATIVE_INFINITY;
+  if (/^-infinity$/i.test(text)) return [Number.NEGATIVE_INFINITY];
+  const [, year, month, day, hour = '0', minute = '0', second = '0'] =
+    /^((?:19|20)\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])(?:T?([01]\d|2[0-3])([0-5]\d)([0-5]\d)?(?:[.,]\d+)?)?Z?$/.exec(
+      text,
+    ) ?? [];
+  if (year !== undefined && text.length !== 10) {
+    return [Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second))];
+  }
+  if (/^\d{9,18}$/.test(text)) return [ofDigits(Number(text), text.length)];
+  const parts = /^(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:,?[ T]+(\d{1,2}):(\d\d).*)?$/.exec(text);
+  if (parts) return ofParts(parts);
   const iso = text.replace(/^(\d{4}-\d\d-\d\d) /, '$1T').replace(/(:\d.*?) ?([+-]\d\d)$/, '$1$2:00');
-  return Date.parse(iso);
+  const parsed = /\d{4}/.test(text) ? Date.parse(iso) : Number.NaN;
+  return Number.isNaN(parsed) ? [] : [parsed];
+}
+
+function ofDigits(number: number, digits: number): number {
+  if (digits <= 11) return number * 1000;
+  if (digits <= 14) return number;
+  return digits <= 16 ? number / 1000 : fromFileTime(number);
+}
+
+/** `31.12.2025` has the day first; `01/02/2025` may have either. */
+function ofParts([, first, separator, second, year, hour = '0', minute = '0']: RegExpExecArray): number[] {
+  const [one, other] = [Number(first), Number(second)];
+  const at = (day: number, month: number) =>
+    month >= 1 && month <= 12 && day >= 1 && day <= 31
+      ? [Date.UTC(Number(year), month - 1, day, Number(hour), Number(minute))]
+      : [];
+  return separator === '.' ? at(one, other) : [...at(one, other), ...at(other, one)];
 }
 
 function meaningOf(value: unknown, words: StateWords): Meaning | Note {
@@ -238,7 +321,15 @@ export const STATE_NAMES = {
   unlocked: 'accountnonlocked isaccountnonlocked',
   deleted: `deleted isdeleted deletedat deleteat deletedon deleteddate datedeleted softdeleted issoftdeleted removed
     isremoved removedat discardedat erasedat userdeleted accountdeleted`,
-  inactiveUntil: 'banneduntil bannedtill suspendeduntil suspendedtill blockeduntil disableduntil banexpires',
+  inactiveUntil:
+    'activefrom activedate validfrom gultigab gueltigab gltigab start starttime startsat activatesat banneduntil bannedtill suspendeduntil suspendedtill blockeduntil disableduntil banexpires',
+  activeUntil: `expires expiresat expireson expiry expirydate expirydatetime expiration expirationdate expirationtime
+    expirationtimestamp expirydt expdate accountexpires accountexpiresat accountexpireson accountexpiry accountexpirydate
+    accountexpiration accountexpirationdate accountexpirationtime accountenddate accountvaliduntil userexpires
+    userexpiresat userexpiry userexpirationdate validuntil validto validtill validthru validthrough gultigbis gueltigbis gltigbis
+    ablaufdatum ablauf enddate endtime enddatetime endsat endson stop stoptime expiredat activeuntil activeto
+    rolvaliduntil inactivedate inactivationdate disableon loginexpirationtime dateexpiration datefin fechafin
+    fechaexpiracion datascadenza`,
   lockedUntil: 'lockeduntil lockuntil lockoutend lockoutenddateutc lockoutuntil lockexpiresat',
 } as const;
 
@@ -255,6 +346,32 @@ export function commonRules(fields: Iterable<string>): StateRules {
     if (meaning !== undefined) rules[meaning] = [...(rules[meaning] ?? []), field];
   }
   return rules;
+}
+
+/** Fields that name a state in words, besides `state`, which may also be a part of an address. */
+export const STATUS_NAMES = [
+  ...['status', 'userstate', 'userstatus', 'accountstatus', 'accountstate', 'statut', 'estado', 'stato'],
+];
+
+/**
+ * Rules of a system whose records may have more fields than it documents: its own, and those of fields with common names.
+ * @param isOther whether the system does not read a field as something else
+ * @returns the rules for a record; remembered for records with the same fields
+ */
+export function withCommonRules(own: StateRules, isOther: (name: string) => boolean = () => true) {
+  const ownFields = new Set(fieldsIn(own));
+  let shape = '';
+  let rules = own;
+  return (record: Fields): StateRules => {
+    const names = Object.keys(record);
+    const next = names.join('\n');
+    if (next === shape) return rules;
+    shape = next;
+    const others = names.filter((name) => !ownFields.has(name) && isOther(name));
+    const inWords = others.filter((name) => STATUS_NAMES.includes(plainName(name)));
+    rules = joinRules(own, { ...commonRules(others), words: inWords.map((field) => ({ field, ...COMMON_WORDS })) });
+    return rules;
+  };
 }
 
 const LIKE_A_STATE =

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { Fields } from '../../src/sources/source.ts';
-import { commonRules, looksLikeState, readState } from '../../src/sources/states.ts';
+import { commonRules, looksLikeState, readState, readSystemState } from '../../src/sources/states.ts';
 import { auth0 } from '../../src/sources/systems/auth0.ts';
 import { cognito } from '../../src/sources/systems/cognito.ts';
 import { discourse } from '../../src/sources/systems/discourse.ts';
@@ -161,4 +161,50 @@ test('words of a status are read, also in other languages, and a deleted person 
   for (const word of ['0', 'inaktiv', 'gesperrt', 'pending', 'closed', 'Suspended']) assert.equal(of(word), 'inactive');
   assert.ok('skip' in csv.converter({})({ email: 'ann@example.com', status: 'deleted' }));
   assert.ok('skip' in csv.converter({})({ email: 'ann@example.com', deleted_at: '2023-01-02 03:04:05' }));
+});
+
+describe('the end of an account', () => {
+  const past = ['2025-12-31', '31.12.2025', '12/31/2025', '20251231', '20251231120000Z', '1767100000', 1767100000000];
+  it('keeps out whoever is past it, however the date is written', () => {
+    for (const expires of [...past, '134110464000000000', '-infinity', '31 Dec 2025', '12/31/2025 11:59:00 PM']) {
+      assert.equal(stateOf({ account_expires: expires }), 'inactive, noted', String(expires));
+    }
+  });
+
+  it('is said if it is to come, and no end is none', () => {
+    assert.equal(stateOf({ 'valid until': '2026-02-01' }), 'active, noted');
+    for (const none of [
+      '',
+      null,
+      0,
+      '0',
+      '-1',
+      'never',
+      '0000-00-00',
+      '9223372036854775807',
+      'infinity',
+      '9999-12-31',
+    ]) {
+      assert.equal(stateOf({ expires_at: none }), 'active', String(none));
+    }
+  });
+
+  it('keeps out whoever has one that cannot be read', () => {
+    for (const odd of ['soon', true, {}, '31.31.2025'])
+      assert.equal(stateOf({ expiry: odd }), 'inactive, noted', String(odd));
+  });
+
+  it('of a ban written as seconds in a thousand years has not passed', () => {
+    assert.equal(stateOf({ banned_until: 33229353600 }), 'inactive');
+  });
+});
+
+describe('a system', () => {
+  it('has fields with common names beside those that it documents', () => {
+    const read = (record: Fields) => readSystemState(record, { inactive: ['blocked'] }, NOW).state ?? 'active';
+    assert.equal(read({ blocked: false }), 'active');
+    for (const extra of [{ status: 'suspended' }, { disabled: 'yes' }, { deactivated_at: '2020-01-01' }]) {
+      assert.equal(read({ blocked: false, ...extra }), 'inactive', JSON.stringify(extra));
+    }
+  });
 });

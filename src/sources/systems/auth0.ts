@@ -1,4 +1,4 @@
-import type { Note, Person, ProviderLink } from '../entry.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import {
   bytesOf,
   type Encoding,
@@ -11,7 +11,7 @@ import {
   unsupported,
 } from '../hashes.ts';
 import type { ExportFormat, Fields, HashFile } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, isEmptyObject, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
@@ -64,12 +64,15 @@ function certaintyOf(user: Fields): number {
   return names.some((name) => Object.hasOwn(user, name)) ? 0.7 : 0;
 }
 
-function convert(record: Fields): Person {
+const STATES = { inactive: ['blocked'] };
+
+function convert(record: Fields): Person | Skipped {
   const user = asUser(record);
   const email = textAt(user, 'email');
   const name = textAt(user, 'name');
   const { hash, notes = [] } = auth0Hash(user);
-  const { state, notes: unread } = readState(user, { inactive: ['blocked'] });
+  const { state, skip, notes: unread } = readSystemState(user, STATES);
+  if (skip !== undefined) return { skip };
   return {
     userId: textAt(user, 'user_id'),
     userName: textAt(user, 'username'),

@@ -6,10 +6,10 @@
  * https://clerk.com/docs/reference/backend-api/tag/users
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
-import type { Note, Person, ProviderLink } from '../entry.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const clerk: ExportFormat = {
@@ -33,13 +33,16 @@ const PRIMARY_UNLISTED: Note = {
     'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
 };
 
-function convert(record: Fields): Person {
+const STATES = { inactive: ['banned'], locked: ['locked'] };
+
+function convert(record: Fields): Person | Skipped {
   const emails = contactsOf(record, 'email_address', 'email_addresses');
   const phones = contactsOf(record, 'phone_number', 'phone_numbers');
   const email = primaryOf(emails);
   const phone = primaryOf(phones);
   const { hash, notes = [] } = clerkHash(record);
-  const read = readState(record, { inactive: ['banned'], locked: ['locked'] });
+  const read = readSystemState(record, STATES);
+  if (read.skip !== undefined) return { skip: read.skip };
   const totp = textAt(record, 'totp_secret');
   return {
     userId: textAt(record, 'id'),

@@ -6,10 +6,10 @@
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
-import type { Note, Person, ProviderLink } from '../entry.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
 const FEDERATED: Note = {
@@ -30,10 +30,11 @@ export const cognito: ExportFormat = {
   converter: () => convert,
 };
 
-function convert(record: Fields): Person {
+function convert(record: Fields): Person | Skipped {
   const attributes = attributesOf(record);
   const status = textAt(record, 'UserStatus');
-  const { state, notes } = readState(record, STATES);
+  const { state, skip, notes } = readSystemState(record, STATES);
+  if (skip !== undefined) return { skip };
   const isFederated = status === 'EXTERNAL_PROVIDER';
   const userName = textAt(record, 'Username') ?? textAt(record, 'cognito:username');
   return {

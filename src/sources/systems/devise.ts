@@ -34,7 +34,7 @@ export const devise = tableSource({
     if (!has('encrypted_password') || GOTRUE.some(has)) return 0;
     return DEVISE.some(has) ? 0.95 : 0.6;
   },
-  states: { locked: ['locked_at'], deleted: ['deleted_at', 'discarded_at'] },
+  states: { locked: ['locked_at'], inactive: ['expired_at'], deleted: ['deleted_at', 'discarded_at'] },
   columns: {
     emailVerified: verifiedOn('confirmed_at'),
   },
@@ -46,7 +46,7 @@ export const devise = tableSource({
   dropped: `encrypted_password reset_password_sent_at remember_created_at allow_password_change sign_in_count
     current_sign_in_at last_sign_in_at current_sign_in_ip last_sign_in_ip confirmed_at confirmation_sent_at
     unconfirmed_email failed_attempts locked_at discarded_at otp_required_for_login consumed_timestep last_activity_at
-    expired_at password_changed_at`,
+    password_changed_at`,
 });
 
 const PEPPER = /pepper"?\s*[:=]\s*["']?([^"'\s]+)/;

@@ -3,9 +3,9 @@
  * `identities`. Microsoft exports no password hashes.
  * https://learn.microsoft.com/graph/api/user-list, https://learn.microsoft.com/graph/api/resources/objectidentity
  */
-import type { Person } from '../entry.ts';
+import type { Person, Skipped } from '../entry.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 const KNOWN = fieldNames(`id accountEnabled displayName givenName surname userPrincipalName mail otherMails mobilePhone
@@ -31,8 +31,8 @@ export const entra: ExportFormat = {
   converter: () => convert,
 };
 
-// https://learn.microsoft.com/graph/api/resources/user (accountEnabled)
-const STATES = { active: ['accountEnabled'] };
+// https://learn.microsoft.com/graph/api/resources/user (accountEnabled; deletedDateTime of /directory/deletedItems)
+const STATES = { active: ['accountEnabled'], deleted: ['deletedDateTime'] };
 
 interface Identity {
   type: string;
@@ -40,8 +40,9 @@ interface Identity {
   id: string;
 }
 
-function convert(record: Fields): Person {
-  const { state, notes } = readState(record, STATES);
+function convert(record: Fields): Person | Skipped {
+  const { state, skip, notes } = readSystemState(record, STATES);
+  if (skip !== undefined) return { skip };
   const identities = objectsAt(record, 'identities').flatMap(identityOf);
   const idOf = (type: RegExp) => identities.find((one) => type.test(one.type))?.id;
   const principal = textAt(record, 'userPrincipalName');

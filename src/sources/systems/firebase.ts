@@ -13,7 +13,7 @@ import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 const IN_COLUMNS = [
@@ -89,6 +89,8 @@ const PROVIDERS_ADDRESS: Note = {
   message: "The user's only address is the one at an identity provider; it is imported as unverified.",
 };
 
+const STATES = { inactive: ['disabled'] };
+
 function convert(record: Fields, config: HashConfig | undefined): Person | Skipped {
   if (isTitles(record)) return { skip: 'A row of column titles.' };
   const providers = providersOf(record);
@@ -96,7 +98,8 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
   const email = textAt(record, 'email');
   const providersEmail = providers.find((provider) => provider.email !== undefined)?.email;
   if (isAnonymous(record) && providers.length === 0) return { skip: 'An anonymous user.' };
-  const { state, notes } = readState(record, { inactive: ['disabled'] });
+  const { state, skip, notes } = readSystemState(record, STATES);
+  if (skip !== undefined) return { skip };
   if (email === undefined && providersEmail !== undefined) notes.push(PROVIDERS_ADDRESS);
   if (hasSecondFactor(record)) notes.push(SECOND_FACTOR_LOST);
   return {

@@ -8,11 +8,11 @@
 import { Secret } from 'otpauth';
 import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
-import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { readSystemState } from '../states.ts';
+import { boolAt, CONTEXT, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const fusionauth: ExportFormat = {
   name: 'fusionauth',
@@ -33,19 +33,15 @@ function recognizes(record: Fields): number {
   return isDated && Object.hasOwn(record, 'active') ? 0.8 : 0;
 }
 
-const EXPIRY: Note = {
-  id: 'EXPIRY-DROPPED',
-  message: 'The account has an expiry date in the future, which has no counterpart here; the date is dropped.',
-};
+const STATES = { active: ['active'], activeUntil: ['expiry'] };
 
-function convert(record: Fields): Person {
+function convert(record: Fields): Person | Skipped {
   const { hash, password, notes = [] } = passwordOf(record);
-  const read = readState(record, { active: ['active'] });
+  const read = readSystemState(record, STATES);
+  if (read.skip !== undefined) return { skip: read.skip };
   const factors = factorsOf(record);
   const email = textAt(record, 'email');
   const phone = textAt(record, 'phoneNumber') ?? textAt(record, 'mobilePhone');
-  const expiry = numberAt(record, 'expiry');
-  const isExpired = expiry !== undefined && expiry <= Date.now();
   return {
     orgId: textAt(record, 'tenantId'),
     userId: textAt(record, 'id'),
@@ -59,13 +55,13 @@ function convert(record: Fields): Person {
     language: firstText(record.preferredLanguages),
     phone,
     phoneVerified: Object.hasOwn(record, 'phoneNumber') ? isVerified(record, 'phoneNumber') : undefined,
-    state: isExpired ? 'inactive' : read.state,
+    state: read.state,
     hash,
     password,
     passwordChangeRequired: boolAt(record, 'passwordChangeRequired'),
     totp: factors.totp,
     metadata: metadataOf(record, phone),
-    notes: [...read.notes, ...notes, ...factors.notes, ...(expiry !== undefined && !isExpired ? [EXPIRY] : [])],
+    notes: [...read.notes, ...notes, ...factors.notes],
   };
 }
 

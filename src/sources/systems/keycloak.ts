@@ -11,7 +11,7 @@ import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const keycloak: ExportFormat = {
@@ -62,11 +62,14 @@ const UPDATE_PASSWORD = 'UPDATE_PASSWORD';
 const MATCHED_ACTIONS = [UPDATE_PASSWORD, 'VERIFY_EMAIL'];
 const REALM_ONLY = 'A realm without users; an export in several files has them in <realm>-users-0.json and so on.';
 
+const STATES = { active: ['enabled'], required: ['enabled'] };
+
 function convert(record: Fields): Person | Skipped {
   if (textAt(record, 'serviceAccountClientId') !== undefined) return { skip: 'The service account of a client.' };
   if (textAt(record, 'username') === undefined && isRealm(record)) return { skip: REALM_ONLY };
   const { notes, ...credentials } = credentialsOf(record);
-  const read = readState(record, { active: ['enabled'], required: ['enabled'] });
+  const read = readSystemState(record, STATES);
+  if (read.skip !== undefined) return { skip: read.skip };
   notes.push(...read.notes);
   const actions = actionsOf(record);
   if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);

@@ -9,7 +9,7 @@
  * https://github.com/ory/kratos (hash/hash_comparator.go)
  */
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Note, Person, ProviderLink } from '../entry.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import {
   bytesOf,
   type HashText,
@@ -21,7 +21,7 @@ import {
   unsupported,
 } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const kratos: ExportFormat = {
@@ -36,10 +36,11 @@ export const kratos: ExportFormat = {
 // https://www.ory.com/docs/reference/api#tag/identity (Identity, state)
 const STATES = { words: [{ field: 'state', active: 'active', inactive: 'inactive' }] };
 
-function convert(record: Fields): Person {
+function convert(record: Fields): Person | Skipped {
   const traits = jsonAt(record, 'traits');
   const { notes, ...credentials } = credentialsOf(record);
-  const read = readState(record, STATES);
+  const read = readSystemState(record, STATES);
+  if (read.skip !== undefined) return { skip: read.skip };
   notes.push(...read.notes);
   const names = namesOf(record, traits, notes);
   const profile = profileOf(traits);

@@ -12,7 +12,7 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
-import { readState, type StateRead, type StateRules } from '../states.ts';
+import { fromFileTime, readState, type StateRead, type StateRules } from '../states.ts';
 import { fieldNames, numberAt, textAt } from '../values.ts';
 
 export const ldif: ExportFormat = {
@@ -265,9 +265,6 @@ function stateOf(entry: Fields, now: number): StateRead {
 }
 
 const DAY_MS = 86_400_000;
-/** FILETIME counts units of 100 ns since 1601. */
-const FILETIME_PER_MS = 10_000;
-const FILETIME_1970_MS = 11_644_473_600_000;
 
 /** When the account expires: shadow(5) counts days, Active Directory uses FILETIME, FreeIPA and others write a time. */
 function endOf(entry: Fields): number[] {
@@ -277,7 +274,7 @@ function endOf(entry: Fields): number[] {
   return [
     ...(days > 0 ? [days * DAY_MS] : []),
     // Zero means never; so does the largest number, which is a date in the far future.
-    ...(filetime > 0 ? [filetime / FILETIME_PER_MS - FILETIME_1970_MS] : []),
+    ...(filetime > 0 ? [fromFileTime(filetime)] : []),
     ...(written === undefined ? [] : momentsOf(written)),
   ];
 }

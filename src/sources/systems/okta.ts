@@ -9,10 +9,10 @@
  * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
  */
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 export const okta: ExportFormat = {
@@ -49,14 +49,15 @@ const PASSWORD_ELSEWHERE: Note = {
   message: 'Another directory or provider keeps the password, not Okta; the user must set a new one here.',
 };
 
-function convert(record: Fields): Person {
+function convert(record: Fields): Person | Skipped {
   const user = asUser(record);
   const profile = objectAt(user, 'profile');
   const credentials = objectAt(user, 'credentials');
   const password = objectAt(credentials, 'password');
   const { hash, notes = [] } = oktaHash(objectAt(password, 'hash'));
   const status = textAt(user, 'status');
-  const { state, notes: unread } = readState(user, Object.hasOwn(user, 'id') ? STATES_OF_API : STATES);
+  const { state, skip, notes: unread } = readSystemState(user, Object.hasOwn(user, 'id') ? STATES_OF_API : STATES);
+  if (skip !== undefined) return { skip };
   const provider = providerOf(credentials);
   const phone = keyOf(profile, 'mobilePhone', 'primaryPhone');
   const language = keyOf(profile, 'preferredLanguage', 'locale');
@@ -113,6 +114,8 @@ const STATES = {
       locked: 'locked_out',
     },
   ],
+  // When the user was activated first.
+  ignored: ['activated'],
 };
 /** Files to create users from have neither id nor status. */
 const STATES_OF_API = { ...STATES, required: ['status'] };

@@ -2,9 +2,9 @@
  * SCIM 2.0: users of a list response, as any SCIM service answers `GET /Users`. Passwords are never returned.
  * RFC 7643 (User, section 4.1), RFC 7644 (list responses, section 3.4.2)
  */
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User';
@@ -26,8 +26,11 @@ export const scim: ExportFormat = {
   converter: () => convert,
 };
 
-function convert(record: Fields): Person {
-  const { state, notes } = readState(record, { active: ['active'] });
+const STATES = { active: ['active'] };
+
+function convert(record: Fields): Person | Skipped {
+  const { state, skip, notes } = readSystemState(record, STATES);
+  if (skip !== undefined) return { skip };
   const name = objectAt(record, 'name');
   const [email, phone] = [primaryOf(record, 'emails'), primaryOf(record, 'phoneNumbers')];
   return {

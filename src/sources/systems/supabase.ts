@@ -11,7 +11,7 @@ import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { ExportFormat, Fields } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 
 /** Columns that only this table has. */
@@ -61,10 +61,13 @@ interface Export {
   hasHashes: boolean;
 }
 
+const STATES = { inactiveUntil: ['banned_until'] };
+
 function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
   if (textAt(record, 'deleted_at') !== undefined) return { skip: 'A deleted user.' };
   if (boolAt(record, 'is_anonymous') === true) return { skip: 'An anonymous user.' };
-  const read = readState(record, { inactiveUntil: ['banned_until'] }, now);
+  const read = readSystemState(record, STATES, now);
+  if (read.skip !== undefined) return { skip: read.skip };
   const { notes } = read;
   return {
     userId: textAt(record, 'id'),

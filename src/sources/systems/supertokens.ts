@@ -8,10 +8,11 @@
  * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
-import type { Note, Person } from '../entry.ts';
+import type { Note, Person, Skipped } from '../entry.ts';
 import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import { UsageError } from '../read/records.ts';
 import type { ExportFormat, Fields } from '../source.ts';
+import { commonRules, readState, readSystemState, type StateRead } from '../states.ts';
 import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 const SIGNER_KEY_HELP =
@@ -46,7 +47,19 @@ function isRow(record: Fields): boolean {
   return Object.hasOwn(record, 'time_joined');
 }
 
-function convert(record: Fields, signerKey: string | undefined): Person {
+/** SuperTokens has no states: its users write their own, beside the documented fields or into the metadata. */
+const NO_STATES = {};
+
+function statesOf(record: Fields, own: Fields): StateRead {
+  // A word under `status` may be that of a customer there.
+  const [outside, inside] = [readSystemState(record, NO_STATES), readState(own, commonRules(Object.keys(own)))];
+  const skip = outside.skip ?? inside.skip;
+  const isInactive = [outside.state, inside.state].includes('inactive');
+  const state = isInactive ? 'inactive' : (outside.state ?? inside.state);
+  return { state, notes: [...outside.notes, ...inside.notes], ...(skip === undefined ? {} : { skip }) };
+}
+
+function convert(record: Fields, signerKey: string | undefined): Person | Skipped {
   const methods = methodsOf(record);
   const [main] = methods;
   const { hash, notes = [] } = hashOf(main?.hash, signerKey);
@@ -54,8 +67,11 @@ function convert(record: Fields, signerKey: string | undefined): Person {
   const phone = methods.find((method) => method.phone !== undefined);
   const devices = objectsAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
   const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
+  const { state, skip, notes: unread } = statesOf(record, own);
+  if (skip !== undefined) return { skip };
   return {
     userId: userIdOf(record, main),
+    state,
     email,
     emailVerified: isVerified(methods, email),
     firstName: textAt(own, 'first_name') ?? textAt(own, 'firstName'),
@@ -73,7 +89,7 @@ function convert(record: Fields, signerKey: string | undefined): Person {
       userRoles: listOf(rolesOf(record)),
       tenantIds: listOf(tenantsOf(record)),
     },
-    notes: [...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
+    notes: [...unread, ...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
   };
 }
 

@@ -8,15 +8,7 @@
 import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
-import {
-  COMMON_WORDS,
-  commonRules,
-  fieldsIn,
-  joinRules,
-  looksLikeState,
-  readState,
-  type StateRules,
-} from '../states.ts';
+import { fieldsIn, looksLikeState, readState, type StateRules, withCommonRules } from '../states.ts';
 import {
   boolAt,
   CONTEXT,
@@ -136,26 +128,10 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
   };
 }
 
-/**
- * The fields of a record that say whether the user may sign in: the table's, those with common names that it does not
- * read as something else, and for a table with the usual columns a state in words.
- */
-function rulesOf(table: Table, known: ReadonlySet<string>): (row: Fields) => StateRules {
-  const { states = {}, ownStates = '', hasUsualColumns = false } = table;
-  const own = new Set(fieldsIn(states));
+/** The table's own states, and those of fields with common names that it does not read as something else. */
+function rulesOf({ states = {}, ownStates = '' }: Table, known: ReadonlySet<string>): (row: Fields) => StateRules {
   const read = fieldNames(ownStates);
-  let shape = '';
-  let rules = states;
-  return (row) => {
-    const names = Object.keys(row);
-    const next = names.join('\n');
-    if (next === shape) return rules;
-    shape = next;
-    const others = names.filter((name) => !known.has(name) && !own.has(name) && !read.has(plainName(name)));
-    const words = hasUsualColumns && !own.has('status') && names.includes('status') ? [USUAL_WORDS] : [];
-    rules = joinRules(states, { ...commonRules(others), words });
-    return rules;
-  };
+  return withCommonRules(states, (name) => !known.has(name) && !read.has(plainName(name)));
 }
 
 /** Warns of fields that look like a state and are not read as one. */
@@ -170,8 +146,6 @@ function unreadStates(table: Table, record: Fields): string[] {
   );
   return unread.map((name) => `  warning: ${name} looks like a state of the user, and is not used`);
 }
-
-const USUAL_WORDS = { field: 'status', ...COMMON_WORDS };
 
 /** The strictest of the states, if there is one: whoever is inactive stays so, whatever else is said of them. */
 function stateOf(states: readonly Person['state'][]): Pick<Person, 'state'> {

@@ -16,11 +16,23 @@ export const wordpress = tableSource({
   title: 'WordPress',
   recognizes,
   row: metaOf,
+  stateRow: metaOf,
   states: {
-    inactive: ['spam'],
+    // Plugins: Disable Users (ja_disable_user), Lock User Account (baba_user_locked).
+    inactive: ['spam', 'ja_disable_user', '_is_disabled', 'baba_user_locked'],
     deleted: ['deleted'],
     // BuddyPress' states for spammers and accounts that are not activated; WordPress itself does not use the column.
-    words: [{ field: 'user_status', active: '0', inactive: '1 2' }],
+    words: [
+      { field: 'user_status', active: '0', inactive: '1 2' },
+      // Ultimate Member.
+      {
+        field: 'account_status',
+        active: 'approved',
+        inactive: 'inactive rejected awaiting_admin_review awaiting_email_confirmation',
+      },
+      // New User Approve.
+      { field: 'pw_user_status', active: 'approved', inactive: 'pending denied' },
+    ],
   },
   columns: {
     userId: 'ID',

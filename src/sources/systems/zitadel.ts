@@ -11,7 +11,7 @@ import { decodeBase64 } from '../../passwords/scheme.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import type { ExportFormat, Fields, JsonPath } from '../source.ts';
-import { readState } from '../states.ts';
+import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 
 const ORGS: JsonPath[] = [
@@ -52,7 +52,7 @@ const PASSKEY: Note = {
 function convert(raw: Fields): Person | Skipped {
   const record = camelCased(raw);
   if (isFields(record.machine)) return { skip: 'A machine user; only people are imported.' };
-  const { state, skip, notes } = readState(record, STATES);
+  const { state, skip, notes } = readSystemState(record, STATES);
   if (skip !== undefined) return { skip };
   const user = userOf(record);
   const isPasskeyWanted = boolAt(user, 'requestPasswordlessRegistration') === true;
