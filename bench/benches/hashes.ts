@@ -66,6 +66,7 @@ export const CASES: readonly Case[] = [
   { make: (rounds) => `_${rounds}salt${zeros(11)}`, usual: 'J9..', dearest: 'zzzz' },
   { make: () => `ab${zeros(11)}`, usual: '25 times DES' },
   { make: (rounds) => `sha512_symfony$${rounds}$saltsalt$${base64(64)}`, usual: '5000', dearest: '500000' },
+  { make: (rounds) => `$formula$sha256(${rounds},salt+password)$c2FsdA$${base64(32)}`, usual: '1', dearest: '1000000' },
   { make: () => `{pbkdf2}${hex(40)}`, usual: '185,000 rounds of SHA-1' },
   { make: () => `${hex(16)}:${hex(64)}`, usual: 'N=16384,r=16,p=1' },
   { make: (version) => `${hex(32)}:saltsalt:${version}`, usual: '3_32_2_67108864', dearest: '3_32_5_536870912' },

@@ -138,6 +138,7 @@ export interface Summary {
 export interface Conversion {
   source?: string;
   mapping?: Record<string, string>;
+  hashFormat?: string;
   orgId?: string;
   withoutEmail?: boolean;
   passwordSource?: string;

@@ -55,6 +55,14 @@ export const convertBody = z.object({
     .refine((map) => Object.keys(map).length <= MOST_MAPPED, `must have at most ${MOST_MAPPED} fields`)
     .optional()
     .meta({ description: 'Columns by field, for the sources `csv` and `ndjson`: `{"email": "Mail"}`.' }),
+  hashFormat: text(200)
+    .optional()
+    .meta({
+      description:
+        'How hashes that do not say it were made, as a formula of docs/passwords.md: `sha1(salt + sha1(password))`. ' +
+        'The salt and the rounds of each user come from the columns `salt` and `iterations` of `mapping`, or from ' +
+        'columns with such names.',
+    }),
   orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
   idPrefix: text(100).optional().meta({ description: 'Text before every user id of the files.' }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),

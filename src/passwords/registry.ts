@@ -15,6 +15,7 @@ import { desSchemes } from './schemes/des-crypt.ts';
 import { djangoSchemes } from './schemes/django.ts';
 import { drupal7Scheme } from './schemes/drupal7.ts';
 import { fbscryptScheme } from './schemes/fbscrypt.ts';
+import { formulaScheme } from './schemes/formula.ts';
 import { hashColonSaltSchemes } from './schemes/hash-colon-salt.ts';
 import { hmacSchemes } from './schemes/hmac.ts';
 import { ldapSchemes } from './schemes/ldap.ts';
@@ -58,6 +59,7 @@ export const SCHEMES: readonly Scheme[] = [
   ...aspnetIdentitySchemes,
   ...saltedDigestSchemes,
   ...hmacSchemes,
+  formulaScheme,
   ...md5SaltedSchemes,
   ...symfonySchemes,
   ...scryptColonSchemes,
@@ -93,7 +95,8 @@ const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
 const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
 
 /**
- * Why a hash (1 to 200 characters, `$fbscrypt$` 400) cannot be imported, or undefined when it can be verified later.
+ * Why a hash (1 to 200 characters, `$fbscrypt$` and `$formula$` 400) cannot be imported, or undefined when it can be
+ * verified later.
  * Computes no hash, so that a million calls in a row are cheap. Bounds: docs/passwords.md.
  */
 export function hashProblem(encoded: string): string | undefined {

@@ -7,6 +7,7 @@
  * (FileError).
  */
 import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
+import { withHashFormat } from './hash-format.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
 import { openNullWords } from './null-words.ts';
@@ -56,7 +57,7 @@ export async function openConversion(
   job: ConvertJob,
   onRead?: (file: string, bytes: number) => void,
 ): Promise<Conversion> {
-  job.source.converter(job.options); // throws before a file is read
+  withHashFormat(job.source.converter(job.options), job.options); // throws before a file is read
   const users = job.files.filter((file) => !file.isHashes);
   if (users.length === 0) {
     throw new UsageError('Only hashes are given. Add the file of the users, which holds their names and addresses.');
@@ -81,7 +82,7 @@ export async function openConversion(
 async function surveyed({ source, options }: ConvertJob, users: readonly FileOfSource[]): Promise<Convert> {
   const survey = source.survey?.(options);
   const nulls = users.some(({ file }) => file.format === 'csv') ? openNullWords() : undefined;
-  if (!survey && !nulls) return source.converter(options);
+  if (!survey && !nulls) return withHashFormat(source.converter(options), options);
   for (const { file, layout } of users) {
     for await (const group of file.records(layout)) {
       for (const { value } of group) {
@@ -91,7 +92,7 @@ async function surveyed({ source, options }: ConvertJob, users: readonly FileOfS
       }
     }
   }
-  const convert = survey ? survey.converter() : source.converter(options);
+  const convert = withHashFormat(survey ? survey.converter() : source.converter(options), options);
   return nulls ? (record) => convert(nulls.clean(record)) : convert;
 }
 
@@ -190,7 +191,7 @@ export type RecordJob = Omit<ConvertJob, 'files'>;
 
 /** Converts single records that no file holds, such as those of a running system. @throws UsageError */
 export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
-  const convert = source.converter(options);
+  const convert = withHashFormat(source.converter(options), options);
   return (value) => converted(value, source, ids, { convert, hashes: undefined });
 }
 

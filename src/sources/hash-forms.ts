@@ -41,6 +41,7 @@ const REWRITES: readonly Rewrite[] = [
   scryptOfJava,
   inOrder,
   pbkdf2OfMattermost,
+  ofDigest,
 ];
 
 function withoutEncoding(text: string): string | undefined {
@@ -80,6 +81,20 @@ function inOrder(text: string): string | undefined {
 function pbkdf2OfMattermost(text: string): string | undefined {
   const [, name, rounds, salt, digest] = /^\$pbkdf2\$f=SHA(256|512),w=(\d+),l=\d+\$([^$]+)\$([^$]+)$/i.exec(text) ?? [];
   return name === undefined ? undefined : `$pbkdf2-sha${name}$${rounds}$${bare(salt)}$${bare(digest)}`;
+}
+
+/** Hashes of a digest, by what precedes them: TYPO3's and Drupal's updates of MD5 hashes, and Authgear's bcrypt. */
+const OF_DIGESTS: readonly (readonly [form: RegExp, formula: string])[] = [
+  [/^[MU](\$[\dA-Za-z]+\$.+)$/, 'crypt(md5(password))'],
+  [/^\$bcrypt-sha512\$(\$2[aby]\$.+)$/, 'bcrypt(base64(sha512(password)))'],
+];
+
+function ofDigest(text: string): string | undefined {
+  for (const [form, formula] of OF_DIGESTS) {
+    const hash = form.exec(text)?.[1];
+    if (hash !== undefined) return `$formula$${formula}$$${hash}`;
+  }
+  return undefined;
 }
 
 function bare(base64: string | undefined): string {

@@ -44,6 +44,9 @@ const USUAL = {
   locked: [...listOf(STATE_NAMES.locked), ...listOf(STATE_NAMES.lockedUntil), ...listOf(STATE_NAMES.unlocked)],
   deleted: listOf(STATE_NAMES.deleted),
   hash: ['passwordhash', 'hashedpassword', 'hash', 'passworddigest', 'encryptedpassword', 'pwhash', 'userpass'],
+  /** Used for hashes that do not contain them, see hash-format.ts. */
+  salt: ['salt', 'passwordsalt', 'hashsalt', 'passsalt', 'pwsalt', 'saltvalue'],
+  iterations: ['iterations', 'hashiterations', 'passworditerations', 'iterationcount', 'rounds'],
   password: ['password', 'passwd', 'pwd', 'userpassword'],
   initialPassword: [],
   passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],

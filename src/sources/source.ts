@@ -15,6 +15,8 @@ export interface ConvertOptions {
   hashConfig?: string | undefined;
   /** Field of `Person` (or `metadata.x`) by column or path, given with `--map`. */
   map?: Readonly<Record<string, string>> | undefined;
+  /** How hashes that do not say it were made, given with `--hash-format`: `sha1(salt + sha1(password))`. */
+  hashFormat?: string | undefined;
 }
 
 /** Where the users are in a JSON document: names of properties, `*` for every element; `['users', '*']`. */

@@ -1,5 +1,6 @@
 /** Passwords of a new import that its files do not contain in full. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { uploadFile } from '../support/imports/drafts.ts';
 import { HASH } from '../support/imports/imports.ts';
@@ -80,5 +81,29 @@ describe('the passwords of a new import', () => {
     const encoded = Buffer.from(pepper).toString('base64');
     for (const answer of [...answers, before, text, tooLong.text])
       assert(!answer.includes('ground &amp; p') && !answer.includes(pepper) && !answer.includes(encoded));
+  });
+
+  it('takes a formula for hashes that do not say how they were made, in the step Options', async () => {
+    const { api, org } = world;
+    const headers = { token: (await api.machine(org.orgId, ['ORG_OWNER'])).token };
+    const { importId } = (await api.call('POST', '/admin/v1/imports', { orgId: org.orgId }, headers)).body;
+    const digest = createHash('sha1').update('Xq7formulated').digest('hex');
+    await uploadFile(api, importId, `id,email,hash,salt\n1,formulated@example.com,${digest},Xq7\n`, {});
+    const who = await visitor(api, headers.token);
+    const at = (name: string) => `/console/imports/new/${importId}/${name}`;
+    const form = { org: org.orgId, existing: 'fail', mails: 'none', timeout: '1h' };
+    assert((await who.get(at('options?source=csv'))).text.includes('name="hashFormat"'));
+    const wrong = await who.post(at('options?source=csv'), { ...form, hashFormat: 'sha1(pepper)' });
+    assert(wrong.status === 400 && wrong.text.includes('the word &quot;pepper&quot; is not known'), wrong.text);
+    const typed = await who.post(at('options?source=csv'), { ...form, hashFormat: 'sha1(salt + password)' });
+    assert.equal(typed.status, 303, typed.text);
+    const next = String(typed.headers.get('location'));
+    assert.match(next, /hashFormat=sha1%28salt/);
+    const read = async () => (await api.call('GET', `/admin/v1/imports/${importId}`)).body;
+    assert.equal((await who.post(next)).status, 303);
+    await waitFor(async () => (await read()).state === 'IMPORT_STATE_DRAFT', { what: 'the conversion' });
+    const { draft } = await read();
+    assert.deepEqual(draft.summary.hashes[0].scheme, 'formula');
+    assert.equal(draft.conversion.hashFormat, 'sha1(salt + password)');
   });
 });

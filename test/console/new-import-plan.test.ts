@@ -42,10 +42,14 @@ test('the command line quotes names of files and columns, and takes none for an 
     { ...FILE, name: 'hashes.csv', kind: 'hashes' as const },
     { ...FILE, name: 'config.txt', kind: 'hash_parameters' as const },
   ];
-  const plan = planOf({ 'map.email': '$(Mail)', existing: 'skip', timeout: '30m', passwords: 'src' }, DRAFT);
+  const plan = planOf(
+    { 'map.email': '$(Mail)', existing: 'skip', timeout: '30m', passwords: 'src', hashFormat: 'sha1(salt + password)' },
+    DRAFT,
+  );
   assert.equal(
     commandFor({ ...DRAFT, files, source: 'csv', pepper: 'prefix' }, plan),
     `muster import './-Ann'\\''s users.csv' --hashes hashes.csv --hash-config config.txt --from csv --map 'email=$(Mail)'` +
+      " --hash-format 'sha1(salt + password)'" +
       ' --on-existing skip --password-source src --pepper-mode prefix --mails none --timeout 30m',
   );
 });

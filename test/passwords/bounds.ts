@@ -66,6 +66,20 @@ export const BOUNDS: readonly Bound[] = [
     lowest: 1,
     highest: 10_000_000,
   },
+  {
+    scheme: 'formula',
+    what: 'rounds',
+    make: (n) => `$formula$sha256(${n},unhex(salt)+password)$YWJjZA$${B32}`,
+    lowest: 1,
+    highest: 1_000_000,
+  },
+  {
+    scheme: 'formula',
+    what: 'rounds',
+    make: (n) => `$formula$pbkdf2-sha256(${n},unhex(salt),password)$YWJjZA$${B32}`,
+    lowest: 1,
+    highest: 10_000_000,
+  },
   { scheme: 'bcrypt-sha256', what: 'cost', make: bcryptSha256, lowest: 4, highest: 16 },
   { scheme: 'sha1-crypt', what: 'rounds', make: (n) => `$sha1$${n}$salt$${dots(28)}`, lowest: 1, highest: 1_000_000 },
   {

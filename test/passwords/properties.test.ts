@@ -64,6 +64,16 @@ const wellFormed = fc.oneof(
   join(text('$1$'), crypt64(0, 8), text('$'), crypt64(21, 21), text('1')),
   join(fc.constantFrom('$P$5', '$H$7'), crypt64(29, 29), text('.')),
   join(text('$S$6'), crypt64(51, 51)),
+  join(text('$formula$sha1(salt+sha1(password))$'), base64(1, 40), text('$'), base64(20, 20)),
+  join(
+    text('$formula$pbkdf2-sha512('),
+    int(1, 200),
+    text(',salt,password)$'),
+    base64(1, 40),
+    text('$'),
+    base64(12, 64),
+  ),
+  join(text('$formula$bcrypt(md5(password))$$$2b$04$'), crypt64(53, 53)),
   join(fc.constantFrom('$md5salted-prefix$', '$md5salted-suffix$'), anyText, text('$'), base64(16, 16)).filter(
     (encoded) => encoded.split('$').length === 4 && encoded.length <= 200,
   ),

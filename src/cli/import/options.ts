@@ -35,6 +35,10 @@ const SOURCE_OPTIONS = {
     nargs: 1,
     describe: 'field=column, for --from csv and ndjson; field= leaves the field out',
   },
+  'hash-format': {
+    type: 'string',
+    describe: "how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'",
+  },
   'id-prefix': {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
@@ -107,9 +111,11 @@ export function runOptions(yargs: Argv): Argv {
 /** What the sources need to convert. @throws Failure (usage) when a file cannot be read or a mapping is not valid */
 export async function convertOptions({
   hashConfig,
+  hashFormat,
   map,
-}: Pick<SourceOptions, 'hashConfig' | 'map'>): Promise<ConvertOptions> {
+}: Pick<SourceOptions, 'hashConfig' | 'hashFormat' | 'map'>): Promise<ConvertOptions> {
   return {
+    ...(hashFormat === undefined ? {} : { hashFormat }),
     ...(hashConfig === undefined ? {} : { hashConfig: await textOf(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
   };

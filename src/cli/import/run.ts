@@ -316,6 +316,7 @@ function realCommand(options: RunOptions): string {
     ['org', options.org],
     ['timeout', options.timeout],
     ['hash-config', options.hashConfig],
+    ['hash-format', options.hashFormat],
     ['id-prefix', options.idPrefix],
     ['format', options.format],
     ['encoding', options.encoding],

@@ -21,6 +21,7 @@ const OPTIONS = {
   org: text("the users' organization: its id, name or domain"),
   'id-prefix': text('text before every user id, such as shop-'),
   'hash-config': text('file with the parameters of all hashes'),
+  'hash-format': text("how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'"),
   out: text('save the users in a file for `muster import`, send nothing'),
   since: text('changes only: last (the last run), 24h, 7d or a timestamp'),
   follow: { type: 'string', describe: 'repeat with the changes until Ctrl-C, every 5m or as given' },

@@ -80,7 +80,11 @@ export async function importRound(job: PullJob, state: PullState, since: string 
 async function conversionJob(job: PullJob): Promise<RecordJob> {
   const { options, old, orgId } = job;
   const source = sourceOf(job);
-  const given = await convertOptions({ hashConfig: options.hashConfig, map: options.map });
+  const given = await convertOptions({
+    hashConfig: options.hashConfig,
+    hashFormat: options.hashFormat,
+    map: options.map,
+  });
   const all = old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given };
   return { source, options: all, orgId, idPrefix: options.idPrefix };
 }

@@ -1,5 +1,6 @@
 /** The step Options: the organization, existing users, emails, the time limit; and what a person can choose in it. */
 import { may } from '../../contract/permissions.ts';
+import { parseFormula } from '../../passwords/formula.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { described, field, remarks } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
@@ -22,7 +23,9 @@ export interface OptionsView {
   mayCreate: boolean;
   newOrganization: string;
   problem: string | undefined;
-  wrong: { timeout?: string | undefined; organization?: string | undefined; passwords?: string | undefined };
+  wrong: { [Field in 'timeout' | 'organization' | 'passwords' | 'hashFormat']?: string | undefined };
+  /** Users who came in a request have hashes that say how they were made. */
+  hasFiles: boolean;
 }
 
 /** The form: the organization, existing users, emails, the time limit. */
@@ -36,6 +39,7 @@ ${choices(OPTIONS.existing, 'existing', OPTIONS.existingKinds, plan.onExisting)}
 ${choices(OPTIONS.mails, 'mails', OPTIONS.mailKinds, plan.mails)}
 <div class="field"><label><input type="checkbox" name="noEmail" value="1"${plan.withoutEmail ? html` checked` : undefined}>${OPTIONS.withoutEmail}</label></div>
 ${passwords(view)}
+${view.hasFiles ? hashFormat(plan, wrong.hashFormat) : undefined}
 ${field({ name: 'timeout', label: OPTIONS.timeout, value: plan.timeout, hint: OPTIONS.timeoutHint, wrong: wrong.timeout })}</section>`,
     'check',
   );
@@ -49,6 +53,20 @@ function organization({ plan, organizations, mayCreate, newOrganization, wrong }
   return html`<div class="field"><label for="org">${OPTIONS.organization}</label><select id="org" name="org"${described(about)}>
 ${options([['', OPTIONS.asFiles], ...names], plan.orgId)}</select>${remarks(about)}</div>
 ${mayCreate ? field({ name: 'newOrg', label: OPTIONS.newOrganization, value: newOrganization, wrong: wrong.organization, isOptional: true }) : undefined}`;
+}
+
+/** The formula of hashes that do not say how they were made. */
+function hashFormat(plan: Plan, wrong: string | undefined): Html {
+  const { hashFormat: label, hashFormatHint: hint } = OPTIONS;
+  return field({ name: 'hashFormat', label, value: plan.hashFormat, hint, wrong, isOptional: true });
+}
+
+/** @throws ApiError 400 for a text that is no formula */
+export function requireFormula({ hashFormat: text }: Plan): void {
+  const problem = text === '' ? undefined : parseFormula(text);
+  if (typeof problem !== 'string') return;
+  const description = OPTIONS.hashFormatWrong(problem);
+  throw invalidArgument('CONSOLE-OPTIONS', description, [{ field: 'hashFormat', description }]);
 }
 
 /** The password source; nothing, where there is none to choose. */

@@ -22,6 +22,8 @@ export interface Plan extends Settings {
   /** Empty: as recognized. */
   source: string;
   mapping: Readonly<Record<string, string>>;
+  /** How hashes that do not say it were made; empty: not given. */
+  hashFormat: string;
   /** Empty: the files name it. */
   orgId: string;
   withoutEmail: boolean;
@@ -45,6 +47,7 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
   return {
     source,
     mapping: mappingOf(query) ?? (source === kept.source ? kept.mapping : {}),
+    hashFormat: given('hashFormat', kept.hashFormat),
     orgId: given('org', kept.orgId),
     withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
     passwordSource: given('passwords', kept.passwordSource),
@@ -55,12 +58,12 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
 }
 
 function keptPlan(
-  { source = '', mapping = {}, orgId, withoutEmail = false, passwordSource = '' }: Conversion,
+  { source = '', mapping = {}, hashFormat = '', orgId, withoutEmail = false, passwordSource = '' }: Conversion,
   settings: Settings | undefined,
   org: string,
 ): Plan {
   const { timeout, onExisting, mails } = settings ?? { timeout: '1h', onExisting: 'fail', mails: 'none' };
-  return { source, mapping, orgId: orgId ?? org, withoutEmail, passwordSource, timeout, onExisting, mails };
+  return { source, mapping, hashFormat, orgId: orgId ?? org, withoutEmail, passwordSource, timeout, onExisting, mails };
 }
 
 function has(query: unknown, name: string): boolean {
@@ -85,6 +88,7 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   if (!isSame(plan.mapping, kept.mapping) || source !== kept.source) {
     for (const [field, column] of Object.entries(plan.mapping)) query.set(MAP + field, column);
   }
+  if (plan.hashFormat !== kept.hashFormat) query.set('hashFormat', plan.hashFormat);
   if (orgId !== kept.orgId) query.set('org', orgId);
   if (withoutEmail !== kept.withoutEmail) query.set('noEmail', withoutEmail ? '1' : '');
   if (plan.passwordSource !== kept.passwordSource) query.set('passwords', plan.passwordSource);
@@ -100,10 +104,11 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 }
 
 /** The body of `_convert`. */
-export function conversionOf({ source, mapping, orgId, withoutEmail, passwordSource }: Plan): Conversion {
+export function conversionOf({ source, mapping, hashFormat, orgId, withoutEmail, passwordSource }: Plan): Conversion {
   return {
     ...(source ? { source } : {}),
     ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
+    ...(hashFormat ? { hashFormat } : {}),
     ...(orgId ? { orgId } : {}),
     ...(withoutEmail ? { withoutEmail } : {}),
     ...(passwordSource ? { passwordSource } : {}),
@@ -119,6 +124,7 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
     plan.source === kept.source &&
     plan.orgId === (draft.conversion.orgId ?? draft.orgId) &&
     plan.withoutEmail === kept.withoutEmail &&
+    plan.hashFormat === kept.hashFormat &&
     plan.passwordSource === kept.passwordSource &&
     isSame(plan.mapping, kept.mapping)
   );
@@ -169,7 +175,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  * the terminal.
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
-  const { orgId, mapping, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const { orgId, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
   const words = [
     'muster',
     'import',
@@ -179,6 +185,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     source,
     ...(orgId ? ['--org', orgId] : []),
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
+    ...(hashFormat ? ['--hash-format', hashFormat] : []),
     ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
     ...(withoutEmail ? ['--without-email'] : []),
     ...(passwordSource ? ['--password-source', passwordSource] : []),

@@ -12,7 +12,15 @@ import { checkStep } from './check.ts';
 import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
 import { type DryRun, decideStep, pepperHeaders } from './decide.ts';
 import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
-import { likelyOrg, optionsStep, organizationsOf, requireSourceOf, sourceName, sourcesOf } from './options.ts';
+import {
+  likelyOrg,
+  optionsStep,
+  organizationsOf,
+  requireFormula,
+  requireSourceOf,
+  sourceName,
+  sourcesOf,
+} from './options.ts';
 import {
   commandFor,
   conversionOf,
@@ -68,7 +76,13 @@ export const VIEWS: Record<StepName, View> = {
       mayCreate,
       newOrganization: typed.newOrg ?? '',
       problem: problem && problem.violations.length === 0 ? problem.message : undefined,
-      wrong: { timeout, organization: wrong('name'), passwords: wrong('passwordSource') },
+      wrong: {
+        timeout,
+        organization: wrong('name'),
+        passwords: wrong('passwordSource'),
+        hashFormat: wrong('hashFormat'),
+      },
+      hasFiles: on.draft.files.length > 0,
     });
   },
   async check(on) {
@@ -126,6 +140,7 @@ export const ACTS: Record<StepName, Act> = {
     const plan = typedPlan(on.plan, on.req.body);
     const problem = timeoutProblem(plan.timeout, on.config.MAX_IMPORT_TIMEOUT);
     if (problem) throw invalidArgument('CONSOLE-OPTIONS', problem, [{ field: 'timeout', description: problem }]);
+    requireFormula(plan);
     const name = text(on.req.body, 'newOrg').trim();
     await requireSourceOf(on, plan, name !== '');
     if (!name) return to(on, 'check', plan);
@@ -179,6 +194,7 @@ function typedPlan(plan: Plan, body: unknown): Plan {
     mails: text(body, 'mails') === 'auto' ? 'auto' : 'none',
     withoutEmail: text(body, 'noEmail') === '1',
     passwordSource: text(body, 'passwords'),
+    hashFormat: text(body, 'hashFormat').trim(),
     timeout: text(body, 'timeout').trim(),
   };
 }

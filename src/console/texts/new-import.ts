@@ -120,6 +120,8 @@ export const FIELDS: Readonly<Record<MappedField, string>> = {
   locked: 'Locked',
   deleted: 'Deleted',
   hash: 'Password hash',
+  salt: 'Salt of the hash',
+  iterations: 'Rounds of the hash',
   password: 'Plain password',
   initialPassword: 'Plain first password, to be changed',
   passwordChangeRequired: 'Must change the password',
@@ -147,6 +149,10 @@ export const OPTIONS = {
   withoutEmail: 'Import users without an email address. They sign in with their user name.',
   passwords: 'Passwords that the files do not contain',
   noSource: 'Users without a password choose one by mail',
+  hashFormat: 'How the old system made hashes that do not say it',
+  hashFormatHint:
+    'For example sha1(salt + sha1(password)), pbkdf2-sha256(rounds, salt) or bcrypt(md5(password)). Hashes such as $2b$… say it themselves.',
+  hashFormatWrong: (problem: string) => `This cannot be read: ${problem}.`,
   sourceOf: (name: string, organization: string) => `${name} of ${organization} verifies them`,
   passwordsHint:
     'A password source asks the old system at the first sign-in, so people keep their password and get no mail.',

@@ -10,6 +10,7 @@ import type { Pepper } from '../../passwords/pepper.ts';
 import { type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { formulaOf } from '../../sources/hash-format.ts';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
@@ -69,15 +70,22 @@ export async function requestConversion(
 
 /** What would fail for every record is told at once. */
 async function requireGoodOptions(
-  { source, mapping }: z.output<typeof convertBody>,
+  { source, mapping, hashFormat }: z.output<typeof convertBody>,
   parameters: () => Promise<string | undefined>,
 ): Promise<void> {
+  toldAs('hashFormat', () => formulaOf({ hashFormat }));
   if (source === undefined) return;
+  const hashConfig = await parameters();
+  toldAs('mapping', () => sourceNamed(source).converter({ map: mapping, hashConfig }));
+}
+
+/** @throws ApiError 400 that names the field */
+function toldAs(field: string, action: () => unknown): void {
   try {
-    sourceNamed(source).converter({ map: mapping, hashConfig: await parameters() });
+    action();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw invalidArgument('DRAFT-OPTIONS', error.message, [{ field: 'mapping', description: error.message }]);
+    throw invalidArgument('DRAFT-OPTIONS', error.message, [{ field, description: error.message }]);
   }
 }
 

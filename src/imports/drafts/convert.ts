@@ -74,7 +74,11 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
       files,
       orgId: options.orgId ?? draft.orgId,
       idPrefix: options.idPrefix,
-      options: { map: options.mapping, hashConfig: await hashParameters(of, draft) },
+      options: {
+        map: options.mapping,
+        hashFormat: options.hashFormat,
+        hashConfig: await hashParameters(of, draft),
+      },
     },
     countBytes(run),
   );

@@ -57,6 +57,7 @@ export interface DraftFile {
 export interface ConversionOptions {
   source?: string;
   mapping?: Record<string, string>;
+  hashFormat?: string;
   orgId?: string;
   idPrefix?: string;
   format?: string;

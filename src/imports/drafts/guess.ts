@@ -8,6 +8,7 @@
  * is a secret, is never returned: only its scheme is.
  */
 import type { FileKind } from '../../contract/import-results.ts';
+import { isHashBeside } from '../../sources/hash-format.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
 import { givenMapping, mappingFor } from '../../sources/mapping.ts';
 import type { Encoding } from '../../sources/read/encoding.ts';
@@ -22,7 +23,7 @@ import {
   whyUnrecognized,
 } from '../../sources/recognize.ts';
 import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
-import { CONTEXT, isFields, isSecretName } from '../../sources/values.ts';
+import { CONTEXT, isFields, isSecretName, textAt } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
 
 const RECORDS = 200;
@@ -127,7 +128,11 @@ function candidate({ source, certainty }: Guess) {
 /** The sources of custom files map columns; all others know their fields. */
 function mappingOf(source: ExportFormat | undefined, first: Fields | undefined): Record<string, string> {
   if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
-  return mappingFor(first, givenMapping({})).columns as Record<string, string>;
+  const { password, ...columns } = mappingFor(first, givenMapping({})).columns;
+  const text = password === undefined ? undefined : textAt(first, password);
+  // A digest is no password, whatever its column is called.
+  const isHash = columns.hash === undefined && text !== undefined && isHashBeside(first, text, {});
+  return { ...columns, ...(password === undefined ? {} : { [isHash ? 'hash' : 'password']: password }) };
 }
 
 async function describe(

@@ -3,8 +3,6 @@
  * says whether an address is verified: by default, Drupal activates nobody before that, but sites may change it.
  * https://www.drupal.org/docs/7/api/schema-api; https://api.drupal.org/api/drupal/core!modules!user!src!Entity!User.php
  */
-import { type HashText, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
 import { textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
@@ -20,14 +18,9 @@ export const drupal = tableSource({
     userName: 'name',
     email: 'mail',
     language: ['preferred_langcode', 'language', 'langcode'],
+    // `U$S$…` is Drupal 6's MD5, hashed again by Drupal 7's update; `knownForm` reads it.
+    hash: 'pass',
   },
-  parts: [hashOf],
-  dropped: `uuid pass init status access preferred_admin_langcode created changed login default_langcode theme signature
+  dropped: `uuid init status access preferred_admin_langcode created changed login default_langcode theme signature
     picture signature_format data`,
 });
-
-/** `U$S$…` is Drupal 6's MD5, hashed again by Drupal 7's update. */
-function hashOf(row: Fields): HashText {
-  const pass = textAt(row, 'pass');
-  return pass?.startsWith('U$') ? unsupported('drupal6-updated') : pass === undefined ? {} : { hash: pass };
-}

@@ -6,7 +6,9 @@
  */
 import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
+import { explainFormat, isHashBeside } from '../hash-format.ts';
 import { knownForm } from '../hash-forms.ts';
+import { columnValue, hashSystemOf } from '../hash-systems.ts';
 import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
 import {
   type GivenMapping,
@@ -17,7 +19,7 @@ import {
   METADATA,
   mappingFor,
 } from '../mapping.ts';
-import type { Convert, ExportFormat, Fields, Format } from '../source.ts';
+import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, looksLikeState, readState } from '../states.ts';
 import { surveyOf } from '../survey.ts';
 import { boolAt, CONTEXT, objectAt, textAt, valueAt } from '../values.ts';
@@ -36,23 +38,18 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
         : 0,
     explain(record, options) {
       const given = givenMapping(options);
-      const { place } = isPlain(given)
-        ? {}
-        : mappedHash(record, mappingFor(record, given), { isGiven: isHashGiven(given) });
-      return explainMapping(record, given, place);
+      const { place, hash } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), options);
+      const format = hash === undefined ? undefined : explainFormat(record, hash, options);
+      return [...explainMapping(record, given, place), ...(format === undefined ? [] : [format])];
     },
-    survey: (options) => surveyOf(givenMapping(options), converterOf),
-    converter: (options) => converterOf(givenMapping(options)),
+    survey: (options) => surveyOf(givenMapping(options), (given, regions) => converterOf(given, options, regions)),
+    converter: (options) => converterOf(givenMapping(options), options),
   };
 }
 
 /** Whether the caller named a column of plain passwords. */
 function isPlain({ columns }: GivenMapping): boolean {
   return columns.password !== undefined && columns.password !== '';
-}
-
-function isHashGiven({ columns }: GivenMapping): boolean {
-  return columns.hash !== undefined;
 }
 
 const PASSWORD_UNSAID: Note = {
@@ -86,7 +83,7 @@ export const csv = mapped('csv', 'CSV of your own', ['csv']);
 export const ndjson = mapped('ndjson', 'NDJSON of your own', ['ndjson', 'json']);
 
 /** @param regions columns that hold the states of addresses, although they are called like one of the user */
-function converterOf(given: GivenMapping, regions: readonly string[] = []): Convert {
+function converterOf(given: GivenMapping, options: ConvertOptions, regions: readonly string[] = []): Convert {
   let shape = '';
   let mapping: Mapping = { ...given, states: {} };
   return (record) => {
@@ -94,7 +91,7 @@ function converterOf(given: GivenMapping, regions: readonly string[] = []): Conv
     const next = Object.keys(record).join('\n');
     if (next !== shape || hasNested(record)) mapping = mappingFor(record, given, regions);
     shape = next;
-    const person = toPerson(record, mapping, given);
+    const person = toPerson(record, mapping, { given, options });
     if (!('skip' in person) && regions.some((column) => textAt(record, column) !== undefined)) {
       person.notes = [...(person.notes ?? []), STATE_OF_ADDRESS];
     }
@@ -104,8 +101,12 @@ function converterOf(given: GivenMapping, regions: readonly string[] = []): Conv
 
 type Secret = Pick<Person, 'password' | 'hash'>;
 
-/** @param given the part of the mapping that the caller named */
-function toPerson(record: Fields, mapping: Mapping, given: GivenMapping): Person | Skipped {
+/** @param as the part of the mapping that the caller named, and all options */
+function toPerson(
+  record: Fields,
+  mapping: Mapping,
+  { given, options }: { given: GivenMapping; options: ConvertOptions },
+): Person | Skipped {
   const { columns, metadata } = mapping;
   // Collected by field, for the functions that read values.
   const values: Fields = {};
@@ -141,7 +142,7 @@ function toPerson(record: Fields, mapping: Mapping, given: GivenMapping): Person
   };
 
   function hashAlone(): Secret {
-    const found = mappedHash(record, mapping, { isGiven: isHashGiven(given) });
+    const found = mappedHash(record, mapping, options);
     if (found.isUnsaid) notes.push(PASSWORD_UNSAID);
     return { hash: found.hash };
   }
@@ -180,19 +181,26 @@ interface MappedHash {
 
 /**
  * The password hash of a record: in the column of hashes, in a column of passwords, or elsewhere in the record if it is
- * clearly the password's.
- * @param options isGiven: the caller named the column of hashes, so no other place is searched
+ * clearly the password's, or in the column of a system that is known by its columns. If the caller named the column of
+ * hashes, no other place is searched.
  */
-function mappedHash(record: Fields, { columns }: GivenMapping, { isGiven }: { isGiven: boolean }): MappedHash {
+function mappedHash(record: Fields, { columns }: GivenMapping, options: ConvertOptions): MappedHash {
   const values = { hash: valueAt(record, columns.hash), password: valueAt(record, columns.password) };
   const hash = textAt(values, 'hash');
   const password = textAt(values, 'password');
-  if (hash !== undefined) return { hash };
-  if (!isGiven && password !== undefined && isWholeHash(password)) return { hash: password };
-  const found = isGiven ? undefined : passwordHashIn(record);
-  if (found) return { hash: found.text, place: placeOf(found) };
   const isObject = typeof values.password === 'object' && values.password !== null;
-  return { isUnsaid: password !== undefined || isObject };
+  const isUnsaid = password !== undefined || isObject;
+  if (hash !== undefined) return { hash };
+  if (options.map?.hash !== undefined) return { isUnsaid };
+  if (password !== undefined && isWholeHash(password)) return { hash: password };
+  const found = passwordHashIn(record);
+  if (found) return { hash: found.text, place: placeOf(found) };
+  const place = hashSystemOf(record)?.hash;
+  const ofSystem =
+    place === undefined ? undefined : (columnValue(record, place) ?? textAt({ at: valueAt(record, place) }, 'at'));
+  if (ofSystem !== undefined) return { hash: ofSystem, place: place as string };
+  const isHash = password !== undefined && isHashBeside(record, password, options);
+  return isHash ? { hash: password, place: columns.password as string } : { isUnsaid };
 }
 
 /** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
@@ -207,6 +215,7 @@ function isWholeHash(text: string): boolean {
 function explainMapping(record: Fields, given: GivenMapping, hashPlace?: string): string[] {
   const { columns: named, metadata, states } = mappingFor(record, given);
   const columns = hashPlace === undefined ? named : { ...named, hash: hashPlace };
+  if (columns.password === hashPlace) delete columns.password;
   const fields = [
     ...Object.entries(columns),
     ...Object.entries(metadata).map(([key, column]) => [METADATA + key, column]),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -149,6 +150,23 @@ test('a password source verifies the users whose password the files do not conta
     { hash: markOf(sourceId), state: 'active' },
     { hash: BCRYPT, state: 'active' },
   ]);
+});
+
+test('a formula says how the hashes were made, and one that cannot be read is refused at once', async () => {
+  const id = await newDraft(api, { orgId });
+  const digest = createHash('sha1').update('Xq7hidden').digest('hex');
+  await uploadFile(api, id, `userId,email,pw,salt\nhf-1,hf1@acme.example,${digest},Xq7\n`);
+  const refused = await call('POST', id, '/_convert', { source: 'csv', hashFormat: 'sha1(pepper + password)' });
+  assert.deepEqual([refused.status, errorId(refused)], [400, 'DRAFT-OPTIONS']);
+  assert.match(JSON.stringify(refused.body), /"field":"hashFormat"/);
+  const mapping = { hash: 'pw' };
+  const bare = await converted(id, { source: 'csv', mapping });
+  assert.deepEqual(bare.draft.summary.hashes[0].scheme, '$sha1-with-salt$');
+  assert.equal(bare.draft.summary.notes[0].id, 'HASH-WITH-SALT');
+  const draft = await converted(id, { source: 'csv', mapping, hashFormat: 'sha1(salt + password)' });
+  const [{ scheme, verifiable }] = draft.draft.summary.hashes;
+  assert.deepEqual([scheme, verifiable], ['formula', true]);
+  assert.equal(draft.draft.conversion.hashFormat, 'sha1(salt + password)');
 });
 
 test('a pepper stays for later conversions, is never shown, and verifies after the start', async () => {

@@ -60,5 +60,8 @@ test('the documentation states the limit', () => {
   };
   const { maxLength, description } = schema.properties.hashedPassword.properties.value;
   assert.equal(maxLength, 400);
-  assert.match(description, /At most 200 characters; only one that begins with `\$fbscrypt\$` may have up to 400\./);
+  assert.match(
+    description,
+    /At most 200 characters; only one that begins with `\$fbscrypt\$` or `\$formula\$` may have up to 400\./,
+  );
 });

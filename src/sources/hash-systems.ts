@@ -1,0 +1,182 @@
+/**
+ * Systems whose tables hold hashes that do not tell how they were made: recognized by their columns, with the formula of
+ * their hashes (docs/passwords.md). Whatever the caller says goes before.
+ */
+import type { Fields } from './source.ts';
+import { flagOf, jsonAt, plainName, textAt } from './values.ts';
+
+export interface HashSystem {
+  title: string;
+  /** Columns that only this system has together, in plain spelling; a record with all of them is recognized. */
+  columns: string;
+  /** The column of the hash, if its name does not tell. */
+  hash?: string;
+  /** The column of the salt, if its name does not tell: some systems use the user name. */
+  salt?: string;
+  /** Separate formulas for digests, and for hashes that contain their salts. */
+  digest?: string;
+  whole?: string;
+  /** The hash is inside other objects, or in a cell with JSON. */
+  isInside?: boolean;
+  /** The formula depends on other columns; undefined: the hash is as it is. */
+  formulaOf?: (row: Fields) => string | undefined;
+}
+
+const SALTED_TWICE = 'md5(md5(salt) + md5(password))';
+const DIGEST_AND_SALT = 'md5(md5(password) + salt)';
+
+/** How their own source code makes hashes; the file or the function is named where people may look for it. */
+const SYSTEMS: readonly HashSystem[] = [
+  // app/models/user.rb
+  { title: 'Redmine', columns: 'hashedpassword salt mustchangepasswd', digest: 'sha1(salt + sha1(password))' },
+  { title: 'Redmine', columns: 'hashedpassword salt mailnotification', digest: 'sha1(salt + sha1(password))' },
+  // catalog/model/account/customer.php, admin/model/user/user.php
+  ...['customergroupid', 'usergroupid code'].map((columns) => ({
+    title: 'OpenCart',
+    columns: `${columns} password salt firstname lastname`,
+    digest: 'sha1(salt + sha1(salt + sha1(password)))',
+  })),
+  // inc/functions_user.php: salt_password
+  { title: 'MyBB', columns: 'loginkey password salt usergroup', digest: SALTED_TWICE },
+  // IPSMember: generateCompiledPasshash
+  { title: 'IP.Board', columns: 'memberspasshash memberspasssalt', hash: 'members_pass_hash', digest: SALTED_TWICE },
+  { title: 'phpFox', columns: 'usergroupid username fullname password passwordsalt', digest: SALTED_TWICE },
+  // includes/functions_login.php: verify_authentication
+  { title: 'vBulletin 3 and 4', columns: 'usergroupid passworddate password salt', digest: DIGEST_AND_SALT },
+  // uc_server/model/user.php
+  { title: 'UCenter', columns: 'regip secques password salt', digest: DIGEST_AND_SALT },
+  // includes/modules/integrates/ecshop.php
+  { title: 'ECShop', columns: 'ecsalt password', salt: 'ec_salt', digest: DIGEST_AND_SALT },
+  // The browser sends the MD5.
+  { title: 'vBulletin 5', columns: 'token scheme usergroupid', hash: 'token', formulaOf: ofVBulletin5 },
+  // Sources/LogInOut.php; password_salt is of cookies
+  {
+    title: 'SMF',
+    columns: 'membername passwd passwordsalt',
+    salt: 'member_name',
+    digest: 'sha1(lower(salt) + password)',
+    whole: 'crypt(lower(salt) + password)',
+  },
+  // include/functions.php: forum_hash
+  { title: 'PunBB', columns: 'groupid registrationip password salt', digest: 'sha1(salt + sha1(password))' },
+  // encryptUserPwd
+  { title: 'Dolphin', columns: 'nickname password salt role', digest: 'sha1(md5(password) + salt)' },
+  // engine/lib/users.php: generate_user_password
+  { title: 'Elgg', columns: 'guid password salt banned', digest: 'md5(password + salt)' },
+  // Security/Encoder/MessageDigestPasswordEncoder.php with its default of 5000
+  {
+    title: 'Symfony, FOSUserBundle',
+    columns: 'usernamecanonical password salt',
+    digest: "symfony-sha512(5000, password + '{' + salt + '}')",
+  },
+  // sfGuardDoctrinePlugin: PluginsfGuardUser
+  { title: 'symfony 1', columns: 'algorithm salt password issuperadmin', formulaOf: ofGuard },
+  // modules/auth/password/hash
+  { title: 'Gitea, Forgejo', columns: 'passwd passwdhashalgo salt', formulaOf: ofGitea },
+  // SqlMembershipProvider.EncodePassword
+  { title: 'ASP.NET membership', columns: 'password passwordformat passwordsalt', formulaOf: ofMembership },
+  {
+    title: 'Authlogic',
+    columns: 'cryptedpassword passwordsalt persistencetoken',
+    hash: 'crypted_password',
+    digest: 'sha512-hex(20, password + salt)',
+    whole: 'crypt(password + salt)',
+  },
+  {
+    title: 'Sorcery',
+    columns: 'cryptedpassword salt',
+    hash: 'crypted_password',
+    whole: 'crypt(password + salt)',
+  },
+  // modules/Users/User.php: getPasswordHash
+  {
+    title: 'SugarCRM, SuiteCRM',
+    columns: 'userhash systemgeneratedpassword',
+    hash: 'user_hash',
+    whole: 'crypt(md5(password))',
+  },
+  // plugins/UsersManager/UsersManager.php: getPasswordHash
+  { title: 'Matomo', columns: 'login superuseraccess tspasswordmodified', whole: 'crypt(md5(password))' },
+  // The column says whether the digest comes first.
+  { title: 'NodeBB', columns: 'passwordshawrapped password', formulaOf: ofNodeBb },
+  // wcf/lib/util/PasswordUtil.class.php: getDoubleSaltedHash
+  { title: 'WoltLab', columns: 'userid accesstoken registrationdate password', formulaOf: ofWoltLab },
+];
+
+/**
+ * `accounts-password`: bcrypt and Argon2 of the SHA-256 that the browser sends. Rocket.Chat is built on it. Programs that
+ * write such documents themselves may hash the password.
+ */
+const METEOR: HashSystem = {
+  title: 'Meteor',
+  columns: '',
+  isInside: true,
+  whole: 'crypt(sha256(password) | password)',
+};
+const METEOR_SCHEMES = ['bcrypt', 'argon2'];
+
+const KNOWN = SYSTEMS.map((system): [HashSystem, readonly string[]] => [system, system.columns.split(' ')]);
+const SHAPES = new Map<string, HashSystem | undefined>();
+const MOST_SHAPES = 1000;
+
+/** The system that the record comes from, if its columns tell. */
+export function hashSystemOf(record: Fields): HashSystem | undefined {
+  const ofMeteor = jsonAt(jsonAt(record, 'services'), 'password');
+  for (const scheme of METEOR_SCHEMES) {
+    const path = `services.password.${scheme}`;
+    if (Object.hasOwn(ofMeteor, scheme) || Object.hasOwn(record, path)) return { ...METEOR, hash: path };
+  }
+  const shape = Object.keys(record).join('\n');
+  if (SHAPES.has(shape)) return SHAPES.get(shape);
+  const names = new Set(Object.keys(record).map(plainName));
+  const found = KNOWN.find(([, columns]) => columns.every((column) => names.has(column)))?.[0];
+  if (SHAPES.size >= MOST_SHAPES) SHAPES.clear();
+  if (shape.length <= 10_000) SHAPES.set(shape, found);
+  return found;
+}
+
+/** The value of a column in any spelling of its name. */
+export function columnValue(row: Fields, column: string): string | undefined {
+  const name = Object.keys(row).find((one) => plainName(one) === plainName(column));
+  return name === undefined ? undefined : textAt(row, name);
+}
+
+/** `scheme` is `blowfish:10`, `argon2id`, or `legacy` for the digest and the salt of version 4, with a blank between. */
+function ofVBulletin5(row: Fields): string {
+  return columnValue(row, 'scheme') === 'legacy' ? DIGEST_AND_SALT : 'crypt(md5(password))';
+}
+
+function ofGuard(row: Fields): string | undefined {
+  const algorithm = columnValue(row, 'algorithm')?.toLowerCase();
+  return algorithm === 'sha1' || algorithm === 'md5' ? `${algorithm}(salt + password)` : undefined;
+}
+
+/** Its key of 50 bytes is longer than a block, whose first is enough. */
+function ofGitea(row: Fields): string | undefined {
+  const algorithm = columnValue(row, 'passwd_hash_algo') ?? '';
+  const rounds = /^pbkdf2\$(\d+)\$\d+$/.exec(algorithm)?.[1] ?? GITEA_ROUNDS[algorithm];
+  return rounds === undefined ? undefined : `pbkdf2-sha256(${rounds}, salt)`;
+}
+
+const GITEA_ROUNDS: Readonly<Record<string, string>> = {
+  pbkdf2: '10000',
+  pbkdf2_v1: '10000',
+  pbkdf2_v2: '50000',
+  pbkdf2_hi: '320000',
+};
+
+/** Digests of 20 bytes are SHA-1; longer ones are SHA-256 or an HMAC, which the table does not tell. */
+function ofMembership(row: Fields): string | undefined {
+  const isHashed = columnValue(row, 'passwordformat') === '1' && columnValue(row, 'password')?.length === 28;
+  return isHashed ? 'sha1(unbase64(salt) + utf16(password))' : undefined;
+}
+
+function ofNodeBb(row: Fields): string | undefined {
+  const name = Object.keys(row).find((one) => plainName(one) === 'passwordshawrapped') as string;
+  return flagOf(row[name]) === true ? 'crypt(sha512(password))' : undefined;
+}
+
+/** Up to version 5.3, without a prefix: bcrypt twice with one salt. */
+function ofWoltLab(row: Fields): string | undefined {
+  return /^\$2a\$08\$/.test(columnValue(row, 'password') ?? '') ? 'bcrypt(bcrypt(password))' : undefined;
+}
