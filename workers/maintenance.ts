@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { sweepConsoleSessions } from '../src/console/session-store.ts';
 import { parseDuration } from '../src/contract/import-options.ts';
 import { sweepAudit } from '../src/directory/audit.ts';
+import { sweepEvents } from '../src/directory/event-retention.ts';
 import { eraseDrafts } from '../src/imports/drafts/erase.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { openEraser } from '../src/imports/upkeep/erasure.ts';
@@ -14,7 +15,7 @@ import { sweepMailCounts, sweepUnusedCodes, sweepUsedCodes } from '../src/messag
 import { sweepMails } from '../src/messages/mail/outbox.ts';
 import type { Config } from '../src/platform/config.ts';
 import { sweepAttempts } from '../src/platform/db/counts.ts';
-import type { Db, Pool } from '../src/platform/db/pool.ts';
+import type { Pool } from '../src/platform/db/pool.ts';
 import { SWEEP_ROWS } from '../src/platform/db/sweep.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { sweepDelays, sweepNetworks } from '../src/signin/login/delays.ts';
@@ -36,11 +37,17 @@ const LEAST_INTERVAL_MS = 500;
 
 type Settings = Pick<
   Config,
-  'CODE_TTL_MS' | 'AUDIT_RETENTION_DAYS' | 'IMPORT_PAYLOAD_TTL' | 'IMPORT_TTL' | 'SESSION_TTL_DAYS'
+  | 'CODE_TTL_MS'
+  | 'AUDIT_RETENTION_DAYS'
+  | 'EVENT_RETENTION_DAYS'
+  | 'ADMIN_EVENT_RETENTION_DAYS'
+  | 'IMPORT_PAYLOAD_TTL'
+  | 'IMPORT_TTL'
+  | 'SESSION_TTL_DAYS'
 >;
 
-/** Each removes one batch of expired rows and returns how many; nothing depends on when it runs. */
-export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number>> = {
+/** Each removes one batch of expired rows and returns how many, or how many it has passed; nothing depends on when it runs. */
+export const SWEEPS: Record<string, (db: Pool, config: Settings) => Promise<number>> = {
   'login delays': sweepDelays,
   'login networks': sweepNetworks,
   'mail counts': sweepMailCounts,
@@ -55,6 +62,8 @@ export const SWEEPS: Record<string, (db: Db, config: Settings) => Promise<number
   tokens: sweepPats,
   'machine keys': sweepMachineKeys,
   audit: (db, config) => sweepAudit(db, config.AUDIT_RETENTION_DAYS),
+  events: (db, config) => sweepEvents(db, config.EVENT_RETENTION_DAYS, { isAll: false }),
+  'admin events': (db, config) => sweepEvents(db, config.ADMIN_EVENT_RETENTION_DAYS, { isAll: true }),
 };
 
 export interface MaintenanceDeps {

@@ -202,7 +202,7 @@ export function csvLine(row: AuditRow): string {
 
 /**
  * Removes one batch of events that are older than the retention time; returns how many. The history of changes
- * (`events`) stays.
+ * (`events`) has times of its own.
  * @param days 0: keeps all
  */
 export async function sweepAudit(db: Db, days: number): Promise<number> {

@@ -190,8 +190,12 @@ const schema = z.object({
   /** Days until the key that signs tokens is replaced by the next one. */
   SIGNING_KEY_ROTATE_DAYS: int(1, 3650).default(90),
 
-  /** How long audit events are kept; 0: for ever. The history of changes is always kept. */
+  /** How long audit events are kept; 0: for ever. */
   AUDIT_RETENTION_DAYS: int(0, 36_500).default(90),
+  /** How long the history keeps what imports and users themselves changed; 0: for ever. */
+  EVENT_RETENTION_DAYS: int(0, 36_500).default(400),
+  /** How long it keeps what administrators changed; 0: for ever. */
+  ADMIN_EVENT_RETENTION_DAYS: int(0, 36_500).default(3650),
 
   /** Traces (src/operate/); the names are OpenTelemetry's. Whether they are off although an endpoint is set. */
   OTEL_SDK_DISABLED: flag.default(false),

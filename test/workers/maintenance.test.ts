@@ -10,15 +10,19 @@ import { rowsRead } from '../support/stores/rows-read.ts';
 
 const EXPIRED = SWEEP_ROWS + 5;
 /** So many that a scan of the table is noticed. */
-const KEPT = 4 * SWEEP_ROWS;
+const KEPT = 5 * SWEEP_ROWS;
 const TIME = 'now() - $3::interval';
 const USERS = `with u as (
   insert into users (id, org_id, kind, state, user_name, user_name_key, sequence)
   select $1 || n, 'org', 'machine', 'active', $1 || n, $1 || n, 1 from generate_series(1, $2::int) n returning id)`;
 const NUMBERS = 'generate_series(1, $2::int) n';
 
+const EVENTS = 'insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, created_at)';
+/** Events that are older have lower numbers. */
+const SEQUENCE = `case when $1 like 'old%' then n else n + 1000000 end`;
+
 const EMPTY = `truncate users, codes, mail_outbox, login_networks, mail_counts, sessions, personal_access_tokens, machine_keys,
-  login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events`;
+  login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events, events`;
 
 interface Case {
   sweep: string;
@@ -133,6 +137,18 @@ const CASES: Case[] = [
       select 'user.login', 'user', $1 || n, ${TIME} from ${NUMBERS}`,
     ages: ['89 days', '91 days'],
   },
+  {
+    sweep: 'events',
+    table: 'events',
+    plant: `${EVENTS} select ${SEQUENCE}, 'user', $1 || n, 'org', 'user.human.imported', 'admin', ${TIME} from ${NUMBERS}`,
+    ages: ['399 days', '401 days'],
+  },
+  {
+    sweep: 'admin events',
+    table: 'events',
+    plant: `${EVENTS} select ${SEQUENCE}, 'user', $1 || n, 'org', 'user.locked', 'admin', ${TIME} from ${NUMBERS}`,
+    ages: ['3649 days', '3651 days'],
+  },
 ];
 
 describe('a sweep', () => {
@@ -159,6 +175,7 @@ describe('a sweep', () => {
   for (const { sweep, table, plant, ages } of CASES) {
     it(`of ${sweep} removes old rows of ${table}, ${SWEEP_ROWS} at once, and reads no others`, async () => {
       await observer.query(EMPTY);
+      await observer.query('update retention_cursors set after = 0');
       await observer.query(plant, ['kept ', KEPT, ages[0]]);
       await observer.query(plant, ['old ', EXPIRED, ages[1]]);
       const left = async () => (await observer.query(`select count(*)::int as n from ${table}`)).rows[0].n - KEPT;
@@ -186,5 +203,34 @@ describe('a sweep', () => {
     await observer.query('commit');
     assert.equal(await sweepOf('mails'), 1);
     assert.deepEqual((await observer.query('select user_id from codes')).rows, [{ user_id: 'locked 2' }]);
+  });
+
+  it('of events keeps what administrators did, and passes it once', async () => {
+    await observer.query(EMPTY);
+    await observer.query('update retention_cursors set after = 0');
+    const add = (type: string, editor: string, payload: string | null = null, age = '500 days') =>
+      observer.query(
+        `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload, created_at)
+         values ('user', 'ann', 'org', $1, $2, $3, now() - $4::interval)`,
+        [type, editor, payload, age],
+      );
+    await add('user.human.imported', 'admin');
+    await add('user.human.password.changed', 'ann');
+    await add('user.removed', 'admin', '{"importId":"7"}');
+    await add('user.removed', 'admin');
+    await add('user.locked', 'system');
+    await add('user.human.updated', 'admin', null, '1 day');
+    await add('user.human.imported', 'admin');
+    const left = async () =>
+      (await observer.query('select type from events order by sequence')).rows.map(({ type }) => type);
+    assert.deepEqual([await sweepOf('events'), await sweepOf('events')], [5, 0]);
+    // The last one came with a sequence after a younger one, which no transaction of a year does.
+    const kept = ['user.removed', 'user.locked', 'user.human.updated', 'user.human.imported'];
+    assert.deepEqual(await left(), kept);
+    assert.equal(await sweepOf('admin events'), 0);
+    const forEver = { ...readConfig({}), EVENT_RETENTION_DAYS: 0 };
+    await observer.query('update retention_cursors set after = 0');
+    assert.equal(await (SWEEPS.events as (typeof SWEEPS)[string])(pool, forEver), 0);
+    assert.deepEqual(await left(), kept);
   });
 });

@@ -38,8 +38,12 @@ const MOST_MEMBERS = 10_000;
  */
 const BY_KEY = 'set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off';
 
-/** SQL over `users u`: the user has changed since an import created them, by the last event of the user. */
-const IS_CHANGED = `(select e.type from events e where e.sequence = u.sequence) is distinct from 'user.human.imported'`;
+/**
+ * SQL over `users u`: the user has changed since an import created them, by the last event of the user. If the event is
+ * too old to be kept: by the times of the user, which each change sets.
+ */
+const IS_CHANGED = `coalesce((select e.type from events e where e.sequence = u.sequence),
+    case when u.changed_at = u.created_at then 'user.human.imported' end) is distinct from 'user.human.imported'`;
 const IS_MEMBER = `(select true from org_members m where m.user_id = u.id limit 1)
     or (select true from instance_members m where m.user_id = u.id limit 1)`;
 

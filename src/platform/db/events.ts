@@ -71,7 +71,7 @@ const RECORD = {
     do update set count = a.count + 1, last_at = clock_timestamp()`,
 };
 
-/** Changes of the own account, which need no role; the history of changes is kept for ever. */
+/** Changes of the own account, which need no role; the history of changes is kept for a year. */
 const OWN_CHANGES = {
   limit: 200,
   windowMs: 24 * 60 * 60_000,

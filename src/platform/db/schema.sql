@@ -549,6 +549,12 @@ create table removed_users_salt (
   PRIMARY KEY (singleton)
 );
 
+create table retention_cursors (
+  name text not null,
+  after bigint not null,
+  PRIMARY KEY (name)
+);
+
 create table sessions (
   id text collate "C" not null,
   user_id text collate "C" not null,

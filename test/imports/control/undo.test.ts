@@ -348,4 +348,20 @@ describe('an undo', () => {
     const { counts, mails } = await undone(id);
     assert.deepEqual([counts.undone, counts.succeeded, mails.pending], [1, 1, 0]);
   });
+
+  it('keeps the changed users and removes the others when their events are too old to be kept', async () => {
+    const users = people(prefix(), 3);
+    const id = await imported(users);
+    const [changed] = users;
+    assert.equal((await api.call('POST', `/v2beta/users/${changed?.userId}/lock`, {})).status, 200);
+    await pool.query('delete from events where aggregate_id = any($1)', [users.map(({ userId }) => userId)]);
+    const preview = (await api.call('GET', `/admin/v1/imports/${id}/undo_preview`)).body;
+    assert.deepEqual([preview.removed, preview.kept], [2, 1]);
+    const { counts } = await undone(id);
+    assert.deepEqual([counts.undone, counts.succeeded], [2, 1]);
+    assert.deepEqual(
+      (await items(id)).map(({ kept }: { kept?: string }) => kept ?? ''),
+      ['CHANGED', '', ''],
+    );
+  });
 });
