@@ -195,8 +195,8 @@ const erase = command({
   examples: [['$0 users erase ann@acme.example', 'asks for confirmation']],
   async run({ out, api }, { user, yes }) {
     const [found] = (await searchUsers(api, [{ inUserIdsQuery: { userIds: [user] } }], 1)).result;
-    // A login name leads to nobody once the user is deleted; an id may still.
-    const userId = found || !user.includes('@') ? user : await userIdOf(api, user);
+    // A login name leads to nobody once the user is deleted, but their id does, and the service knows it.
+    const userId = found ? user : await userIdOf(api, user).catch(() => user);
     if (!yes) await confirm(out, `Erase user ${userId}, with all that names them? This cannot be undone.`);
     const erased = await api.call<{ erasedId: string }>('POST', userPath(userId, '/erase'), { body: {} });
     out.result(erased);
