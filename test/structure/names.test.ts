@@ -53,7 +53,9 @@ const ELSEWHERE: Record<string, string> = {
   preload: 'a directive of Strict-Transport-Security',
   QueueEvents: 'BullMQ',
   SameSite: 'an attribute of cookies',
-  SERVER_URL: 'a variable of the reader, in docs/operations.md',
+  ADMIN_URL: 'a variable of the reader, in docs/operations.md',
+  RESTORED_ADMIN_URL: 'a variable of the reader, in docs/operations.md',
+  RESTORED_URL: 'a variable of the reader, in docs/operations.md',
   traceparent: 'a header of W3C Trace Context',
   web_message: 'a response mode of OAuth',
 };

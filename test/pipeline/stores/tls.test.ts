@@ -1,24 +1,20 @@
 /** Stores that answer over TLS only with a certificate of a private authority, as managed ones do. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { Redis } from 'ioredis';
 import type { Finding } from '../../../src/contract/finding.ts';
-import { postgresAccount } from '../../../src/platform/db/embedded/cluster.ts';
 import { openPool } from '../../../src/platform/db/pool.ts';
 import { makeCertificate } from '../../support/certificate.ts';
-import { freePort } from '../../support/free-port.ts';
 import { bulk, OLD_PASSWORD, people } from '../../support/imports/bodies.ts';
 import { assertEachOnce } from '../../support/imports/outcome.ts';
 import { runMuster } from '../../support/processes/muster.ts';
 import { must, onEachBackend, startService } from '../../support/processes/service.ts';
-import { findProgram, requireOrSkip } from '../../support/runner/programs.ts';
+import { requireOrSkip } from '../../support/runner/programs.ts';
 import { startDistributionServer } from '../../support/stores/distribution.ts';
-import { startRedis } from '../../support/stores/redis.ts';
+import { startTlsRedis, useTls } from '../../support/stores/tls.ts';
 
 const USERS = 300;
 
@@ -38,10 +34,10 @@ onEachBackend('an import and a login with stores over TLS', async (t, backend) =
   const url = `${server.url.replace('127.0.0.1', 'localhost')}?sslmode=verify-full&sslrootcert=${certificate}`;
   const pool = openPool(url, { max: 4 });
   t.after(() => pool.end());
-  const redis = backend === 'redis' ? await startTlsRedis(t, certificate, key) : undefined;
+  const redis = backend === 'redis' ? await startTlsRedis(t, { certificate, key }) : undefined;
 
   const env = { NODE_EXTRA_CA_CERTS: certificate };
-  const options = { database: { url, pool }, ...(redis ? { redisUrl: redis.tlsUrl } : {}) };
+  const options = { database: { url, pool }, ...(redis ? { redisUrl: redis.url } : {}) };
   const service = await startService(t, { backend, ...options, env, workers: 2, ownProcesses: true });
   const org = await service.newOrg();
   const users = people('t', USERS);
@@ -61,7 +57,7 @@ onEachBackend('an import and a login with stores over TLS', async (t, backend) =
     env: {
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       DATABASE_URL: url.replace(/&sslrootcert=.*/, ''),
-      ...(redis ? { REDIS_URL: redis.tlsUrl } : {}),
+      ...(redis ? { REDIS_URL: redis.url } : {}),
     },
   });
   const findings: Finding[] = JSON.parse(doctor.stdout).findings;
@@ -71,42 +67,3 @@ onEachBackend('an import and a login with stores over TLS', async (t, backend) =
     assert.match(`${found?.message} ${found?.advice}`, /self-signed certificate.*NODE_EXTRA_CA_CERTS/);
   }
 });
-
-/** Makes a running server offer TLS. Its key must be readable for its account only. */
-async function useTls(url: string, certificate: string, key: string): Promise<void> {
-  const pool = openPool(url, { max: 1 });
-  const folder = (await pool.query('show data_directory')).rows[0].data_directory;
-  const account = await postgresAccount(folder);
-  for (const [from, to] of [
-    [certificate, join(folder, 'server.crt')],
-    [key, join(folder, 'server.key')],
-  ] as const) {
-    await copyFile(from, to);
-    await chmod(to, 0o600);
-    if (account) await chown(to, account.uid, account.gid);
-  }
-  await pool.query('alter system set ssl = on');
-  await pool.query('select pg_reload_conf()');
-  await pool.end();
-}
-
-async function startTlsRedis(t: TestContext, certificate: string, key: string) {
-  const port = await freePort();
-  const files = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-  const tls = ['--tls-port', `${port}`, '--tls-auth-clients', 'no', ...files];
-  const server = await startRedis(findProgram('redis') as string, tls);
-  t.after(() => server.stop());
-  return {
-    tlsUrl: `rediss://localhost:${port}`,
-    /** Clients at the port without TLS, but for the one that asks. */
-    async plainClients(): Promise<string[]> {
-      const client = new Redis(server.url);
-      const own = await client.client('ID');
-      const all = String(await client.client('LIST'))
-        .trim()
-        .split('\n');
-      await client.quit();
-      return all.filter((line) => !line.includes(`laddr=127.0.0.1:${port}`) && !line.startsWith(`id=${own} `));
-    },
-  };
-}
