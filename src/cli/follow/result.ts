@@ -35,7 +35,10 @@ export function showResult(out: Output, result: ImportResult, grouped: readonly 
   for (const [label, text] of facts(result)) out.line(`  ${label.padEnd(LABEL_WIDTH)} ${text}`);
   showList(out, 'Organizations', result.orgs.length > 1 ? result.orgs.map(orgText) : [], MOST_ORGS);
   showList(out, 'Hashes', (result.hashes ?? []).map(hashText), MOST_WARNINGS);
-  showList(out, 'Ignored fields', result.warnings.map(warningText), MOST_WARNINGS);
+  const [fields, others] = [result.warnings.filter(({ path }) => path), result.warnings.filter(({ path }) => !path)];
+  showList(out, 'Ignored fields', fields.map(warningText), MOST_WARNINGS);
+  const messages = others.map(({ message }) => message);
+  showList(out, 'Warnings', messages, MOST_WARNINGS);
   if (grouped.length === 0) showList(out, 'Failed', result.errors.map(errorText), MOST_ERRORS, result.counts.failed);
   for (const line of grouped) out.line(line);
   showList(out, 'What you can do', nextSteps(result), Number.POSITIVE_INFINITY);

@@ -341,15 +341,21 @@ ${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${h
 }
 
 function warnings({ warnings: all, webhook }: Result): Html {
+  const fields = all.filter((w) => w.path || w.field);
+  const others = all.filter((w) => !fields.includes(w));
   return html`${
     all.length === 0
       ? undefined
-      : html`<section class="card"><h2>${ONE.warnings}</h2><p class="soft">${ONE.fields}</p>${list(
-          all.map(
-            (w) =>
-              html`<code>${w.path ?? w.field ?? w.message}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
-          ),
-          'plain',
-        )}</section>`
+      : html`<section class="card"><h2>${ONE.warnings}</h2>${others.map((w) => html`<p>${w.message}</p>`)}${
+          fields.length === 0
+            ? undefined
+            : html`<p class="soft">${ONE.fields}</p>${list(
+                fields.map(
+                  (w) =>
+                    html`<code>${w.path || w.field}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
+                ),
+                'plain',
+              )}`
+        }</section>`
   }${webhook && html`<section class="card"><h2>${ONE.webhook}</h2><p>${webhook.state}${webhook.lastError && html`: ${webhook.lastError}`}</p></section>`}`;
 }

@@ -152,6 +152,8 @@ export async function insertUser(db: Db, user: NewUser, editor: string): Promise
     m?.description,
     m?.accessTokenType ?? 0,
   ];
+  const { rowCount: isNamed } = await db.query(NAME_ONLY, [user.id, user.orgId, nameKey(user.userName)]);
+  if (isNamed) throw nameTaken();
   try {
     await db.query(INSERT, values);
   } catch (error) {
@@ -168,13 +170,24 @@ const INSERT = `insert into users (
     machine_name, machine_description, access_token_type)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`;
 
+/**
+ * A name that the organization has comes before an id of another organization: otherwise the caller, who knows the name,
+ * would learn about the id without creating a user.
+ */
+const NAME_ONLY = `select from users where org_id = $2 and user_name_key = $3
+  and not exists (select from users where id = $1 and org_id = $2)`;
+
+function nameTaken(): ApiError {
+  return new ApiError('ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name is taken in the organization.');
+}
+
 /** Turns a unique violation of users into the 409; returns any other error unchanged. */
 export function nameClash(error: unknown): unknown {
   const { code, constraint } = error as { code?: string; constraint?: string };
   if (code !== '23505') return error;
   if (constraint === 'users_pkey') return new ApiError('ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.');
   if (constraint !== 'users_name') return error;
-  return new ApiError('ALREADY_EXISTS', 'USER-NAME-TAKEN', 'The user name is taken in the organization.');
+  return nameTaken();
 }
 
 /**

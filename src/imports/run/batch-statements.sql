@@ -180,7 +180,7 @@ settled as (
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
-      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     user_name_key = case when c.id is null then i.user_name_key end,
     user_state = case when c.id is null then i.user_state end,
@@ -309,7 +309,7 @@ settled as (
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
-      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     user_name_key = case when c.id is null and x.existing is null then i.user_name_key end,

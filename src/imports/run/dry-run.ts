@@ -6,7 +6,14 @@
  */
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { publishBatch } from '../entries/outcome.ts';
-import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
+import {
+  type Candidates,
+  decideOutcomes,
+  knownOrgs,
+  loadAccess,
+  loadCandidates,
+  type Verdict,
+} from './existing-users.ts';
 import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
 
 /**
@@ -15,7 +22,8 @@ import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { open, batch } = await transaction(pool, async (db) => {
-    const candidates = await loadCandidates(db, importId, ordinals, 'items');
+    const loaded = await loadCandidates(db, importId, ordinals, 'items');
+    const candidates = { ...loaded, known: await knownOrgs(db, importId, loaded) };
     const access = await loadAccess(db, candidates);
     const verdicts = decideOutcomes(candidates, access);
     const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
@@ -23,6 +31,7 @@ export async function dryBatch(pool: Pool, importId: string, ordinals: number[])
     await addBelongings(db, importId, judged);
     const mails = judged.map(mailOf).filter((mail) => mail !== undefined);
     await countMails(db, importId, mails);
+    await countUnchecked(db, importId, candidates, judged);
     const created = judged
       .filter((v) => v.state === 'create')
       .map(({ item }): Settled => {
@@ -58,4 +67,14 @@ async function countMails(db: Db, importId: string, mails: ('verify_email' | 'in
      where import_id = $1`,
     [importId, mails.filter((m) => m === 'verify_email').length, mails.filter((m) => m === 'initialise').length],
   );
+}
+
+/** Counts the new users with an id of their own, whether or not another organization has it. */
+async function countUnchecked(db: Db, importId: string, { known }: Candidates, judged: Verdict[]): Promise<void> {
+  const unchecked = judged.filter(({ item, state }) => state === 'create' && !item.omitted.includes('userId'));
+  if (!known || unchecked.length === 0) return;
+  await db.query('update import_dry_runs set unchecked_ids = unchecked_ids + $2 where import_id = $1', [
+    importId,
+    unchecked.length,
+  ]);
 }

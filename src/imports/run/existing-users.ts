@@ -78,6 +78,8 @@ export interface Candidates extends ImportRules {
   names: Map<string, NameHolder>;
   /** The items' ids that deleted users had, with the organization that may use each again. */
   removed: Map<string, string>;
+  /** The organizations whose ids may be named; absent: all. Only a dry run leaves ids out. */
+  known?: ReadonlySet<string> | undefined;
 }
 
 type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
@@ -152,8 +154,7 @@ const FIELDS: [name: string, column: keyof Columns][] = [
 export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
   const updated = new Set<string>();
   return candidates.items.map((item): Verdict => {
-    const id = targetId(item, candidates.names);
-    const user = id === undefined ? undefined : candidates.users.get(id);
+    const user = ownUser(candidates, item);
     if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user) };
     const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
     if (error) return { item, state: 'failed', error };
@@ -168,13 +169,12 @@ type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { s
 
 /**
  * Ids are unique in the instance, also the ids of deleted users; names are unique in the organization. Only a human
- * user of the organization can be skipped.
+ * user of the organization can be skipped. A name that the organization has comes before an id of another organization:
+ * otherwise the caller, who knows the name, would learn about the id without creating a user.
+ * @param user of the item's organization
  */
-function withoutUpdate(
-  { rule, names, removed }: Candidates,
-  item: CandidateItem,
-  user: CandidateUser | undefined,
-): Decision {
+function withoutUpdate(candidates: Candidates, item: CandidateItem, user: CandidateUser | undefined): Decision {
+  const { rule, names } = candidates;
   const sentId = !item.omitted.includes('userId');
   if (sentId && user) {
     const error = refusal(item, user);
@@ -184,17 +184,27 @@ function withoutUpdate(
   if (rule === 'skip' && holder?.kind === 'human') {
     return { state: 'skipped', userId: sentId ? item.user_id : holder.id };
   }
-  if ((removed.get(item.user_id) ?? item.org_id) !== item.org_id) return failed(ERRORS.idTaken);
-  return holder ? failed(ERRORS.nameTaken) : { state: 'create' };
+  if (holder) return failed(ERRORS.nameTaken);
+  return isTakenElsewhere(candidates, item) ? failed(ERRORS.idTaken) : { state: 'create' };
+}
+
+function ownUser({ names, users }: Candidates, item: CandidateItem): CandidateUser | undefined {
+  const user = users.get(targetId(item, names) ?? '');
+  return user?.org_id === item.org_id ? user : undefined;
+}
+
+function isTakenElsewhere({ users, removed, known }: Candidates, item: CandidateItem): boolean {
+  const holder = users.get(item.user_id)?.org_id ?? removed.get(item.user_id) ?? item.org_id;
+  return holder !== item.org_id && (known?.has(holder) ?? true);
 }
 
 function failed(error: ErrorBody): Decision {
   return { state: 'failed', error };
 }
 
-/** Why this user is not a valid target for the item. */
+/** Why this user of the item's organization is not a valid target for the item. */
 function refusal(item: CandidateItem, user: CandidateUser): ErrorBody | undefined {
-  if (user.org_id === item.org_id && user.kind === 'human') return undefined;
+  if (user.kind === 'human') return undefined;
   return item.omitted.includes('userId') ? ERRORS.nameTaken : ERRORS.idTaken;
 }
 
@@ -234,6 +244,24 @@ export async function loadCandidates(
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);
   const removed = await removedIds(db, items);
   return { ...rules, items, names, removed, users: await loadUsers(db, ids, lock === 'items and users') };
+}
+
+/**
+ * The organizations whose ids a dry run may name: those of the import, or all if everybody who made a part of it or
+ * runs it is an IAM_OWNER. An import creates users where an id is free; a dry run would tell strangers for nothing.
+ */
+export async function knownOrgs(
+  db: Db,
+  importId: string,
+  { whole, items }: Candidates,
+): Promise<ReadonlySet<string> | undefined> {
+  const actors = [...new Set([...whole, ...items.flatMap((item) => item.changed_by ?? [])])];
+  const rights = await activeRightsOf(db, actors);
+  if (actors.every((actor) => rights.get(actor)?.isIamOwner)) return undefined;
+  const { rows } = await db.query<{ id: string }>('select org_id as id from import_orgs where import_id = $1', [
+    importId,
+  ]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The key of a user name in an organization. */

@@ -169,7 +169,7 @@ const fail: ConflictRule = {
   outcome: `state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
-      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     ${payload(UNSEALED, 'c.id is null')}`,
   joined: 'left join created c on c.sequence = p.sequence',
@@ -204,7 +204,7 @@ const skip: ConflictRule = {
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
-      when user_id_taken(p.user_id, p.org_id) then $6::jsonb
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
     ${payload(PAYLOAD, 'c.id is null and x.existing is null')}`,

@@ -30,6 +30,7 @@ interface ExtrasRow {
   hashes: HashCount[] | null;
   verifications: number;
   initialisations: number;
+  unchecked_ids: number;
   webhook_state: 'pending' | 'sent' | 'failed' | null;
   attempts: number;
   last_error: string | null;
@@ -38,7 +39,7 @@ interface ExtrasRow {
 
 const EXTRAS: ExtraColumns = {
   name: 'progress-and-more',
-  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, w.state as webhook_state, w.attempts, w.last_error,
+  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, r.unchecked_ids, w.state as webhook_state, w.attempts, w.last_error,
     ${LIVE_ROLES} as live_roles`,
   joins: `left join import_dry_runs r on r.import_id = i.id
     left join lateral (
@@ -76,7 +77,7 @@ export async function readWithMore(
   return {
     progress,
     more: {
-      warnings: row.warnings,
+      warnings: [...row.warnings, ...uncheckedIds(row)],
       ...dryRunOf(row),
       ...webhookOf(row),
       ...(missing.length > 0 ? { missingRoles: missing } : {}),
@@ -86,6 +87,12 @@ export async function readWithMore(
 
 function dryRunOf({ hashes, verifications, initialisations }: ExtrasRow): Partial<MoreResult> {
   return hashes ? { hashes, mailKinds: { verification: verifications, initialisation: initialisations } } : {};
+}
+
+/** What a dry run cannot say, as it would tell strangers which ids other organizations have. */
+function uncheckedIds({ unchecked_ids: count }: ExtrasRow): unknown[] {
+  const message = `New users with a userId: ${count}. Whether another organization has one of these ids was not looked up; its user would fail with USER-ID-TAKEN.`;
+  return count > 0 ? [{ path: '', count, message }] : [];
 }
 
 function webhookOf({ webhook_state: state, attempts, last_error: error }: ExtrasRow): Partial<MoreResult> {

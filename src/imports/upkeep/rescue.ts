@@ -1,5 +1,6 @@
 /**
- * Restarts imports that have stopped making progress, ends imports past their deadline, and removes abandoned uploads.
+ * Restarts imports that have stopped making progress, ends imports past their deadline, removes abandoned uploads, and
+ * counts imports that a trigger has stopped.
  *
  * Duty: a running import with pending items that has neither settled nor dispatched an item for a while has lost its
  * jobs (a flushed Redis, a dispatcher that died, jobs given up). Its cursor goes back to the start, and the pending
@@ -29,6 +30,8 @@ export interface Rescued {
   expired: number;
   redispatched: string[];
   swept: number;
+  /** Imports whose end was not counted before. */
+  counted: number;
 }
 
 /** Does one round. Any number of processes may run it at once. */
@@ -37,7 +40,22 @@ export async function rescueRound(pool: Pool, settings: RescueSettings): Promise
     expired: await expireDue(pool),
     redispatched: await redispatchStuck(pool, settings),
     swept: await sweepAbandoned(pool, settings.abandonedAfterMs),
+    counted: await countStopped(pool),
   };
+}
+
+/**
+ * Counts imports that stopped as somebody lost the rights that they need. A trigger stops them (`stop_imports_of` in the
+ * migrations) in whichever transaction takes the rights away, so no process has counted their end.
+ */
+async function countStopped(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<Ran>(
+    `update imports set end_uncounted = false
+     where id = any(array(select id from imports where end_uncounted order by id limit 1000 for update skip locked))
+     returning ${RAN.replace('clock_timestamp()', 'coalesce(finished_at, clock_timestamp())')}`,
+  );
+  for (const ran of rows) publishEnd('cancelled', ran);
+  return rows.length;
 }
 
 async function redispatchStuck(pool: Pool, { rescueAfterMs, queue }: RescueSettings): Promise<string[]> {

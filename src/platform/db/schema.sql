@@ -168,6 +168,7 @@ create table import_dry_runs (
   hashes jsonb not null,
   verifications integer not null default 0,
   initialisations integer not null default 0,
+  unchecked_ids integer not null default 0,
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
 );
@@ -298,6 +299,7 @@ create table imports (
   without_email boolean not null default false,
   source text collate "C",
   run_by text collate "C",
+  end_uncounted boolean not null default false,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -725,6 +727,8 @@ CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_i
 
 CREATE INDEX imports_bulk ON public.imports USING btree (id) WHERE (kind = 'bulk'::import_kind);
 
+CREATE INDEX imports_end_uncounted ON public.imports USING btree (id) WHERE end_uncounted;
+
 CREATE INDEX imports_erasable ON public.imports USING btree (finished_at) WHERE ((finished_at IS NOT NULL) AND ((erased_to IS NULL) OR (erased_to < total)));
 
 CREATE INDEX imports_open ON public.imports USING btree (id) WHERE (state = ANY (ARRAY['receiving'::import_state, 'running'::import_state, 'undoing'::import_state]));
@@ -839,7 +843,7 @@ CREATE OR REPLACE FUNCTION public.existing_human(p_org text, p_id text, p_name_k
  RETURNS text
  LANGUAGE sql
 AS $function$
-  select case when exists (select from users where id = p_id)
+  select case when exists (select from users where id = p_id and org_id = p_org)
     then (select id from users where id = p_id and org_id = p_org and kind = 'human')
     else (select id from users where user_name_key = p_name_key and org_id = p_org and kind = 'human') end
 $function$
@@ -1149,6 +1153,7 @@ begin
       stood = stood + coalesce(clock_timestamp() - paused_at, '0'),
       paused_at = null,
       sequence = event,
+      end_uncounted = true,
       warnings = warnings || jsonb_build_array(jsonb_build_object('path', '', 'count', 1, 'message',
         'The import was stopped: somebody who made or started a part of it may no longer import into its organizations.'))
     where id = import.id and state in ('running', 'paused', 'undoing');
@@ -1186,6 +1191,15 @@ begin
   end if;
   return null;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.user_id_conflicts(p_id text, p_org text, p_name_key text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select exists (select from users where id = p_id and org_id = p_org)
+    or not exists (select from users where org_id = p_org and user_name_key = p_name_key)
 $function$
 ;
 

@@ -5,6 +5,7 @@ import { dispatchRound, pointerJob } from '../../../src/imports/run/dispatch.ts'
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { rescueRound } from '../../../src/imports/upkeep/rescue.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
+import { subscribe } from '../../../src/platform/telemetry.ts';
 import {
   acceptImport,
   addOrgs,
@@ -139,5 +140,19 @@ describe('the rescuer', () => {
     const rounds = await Promise.all([1, 2, 3].map(() => rescueRound(db.pool, AFTER)));
     assert.ok(rounds.some((r) => r.redispatched.includes(importId)));
     assert.deepEqual(await cursors(), { [importId]: 0 });
+  });
+
+  it('counts an import that a trigger stopped, once, though another process may resume it', async () => {
+    const importId = await acceptImport(db.pool, entries(3));
+    const ended: unknown[] = [];
+    subscribe('importEnded', (end) => ended.push([end.importId, end.state, end.seconds < 60]));
+    // Its creator has no role in the organization.
+    const { createdBy } = (await db.pool.query('select created_by as "createdBy" from imports')).rows[0];
+    await db.pool.query('select stop_imports_of($1)', [createdBy]);
+    assert.equal((await importRow(db.pool, importId)).state, 'cancelled');
+    const rounds = await Promise.all([rescueRound(db.pool, AFTER), rescueRound(writer, AFTER)]);
+    assert.equal(rounds[0].counted + rounds[1].counted, 1);
+    assert.equal((await rescueRound(db.pool, AFTER)).counted, 0);
+    assert.deepEqual(ended, [[importId, 'cancelled', true]]);
   });
 });
