@@ -11,11 +11,10 @@ import { STDIN } from '../sources/read/file.ts';
 import { UsageError } from '../sources/read/records.ts';
 import { COMMANDS } from './commands.ts';
 import { text } from './options.ts';
-import { isDebugging } from './service/settings.ts';
+import { isDebugging, ownVersion } from './service/settings.ts';
 import { completion, type Shell, USAGE_TEXTS } from './terminal/completion.ts';
 import { EXIT, type ExitCode, Failure, wrongUsage } from './terminal/failure.ts';
 import { jsonText, printable, printableLines } from './terminal/output.ts';
-import { ownVersion } from './version.ts';
 
 const WIDEST = 110;
 /** Options for which `-` means standard output. */

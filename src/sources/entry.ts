@@ -7,7 +7,6 @@
  */
 import { e164 } from '../platform/phone.ts';
 import { knownForm } from './hash-forms.ts';
-import { isMask } from './masks.ts';
 
 /** The user's account at an external identity provider. */
 export interface ProviderLink {
@@ -292,4 +291,13 @@ function stateOf(state: Person['state']): Pick<Entry, 'state'> {
 export function eachOnce(links: readonly ProviderLink[]): ProviderLink[] {
   const keyOf = ({ provider, externalUserId }: ProviderLink) => JSON.stringify([provider, externalUserId]);
   return [...new Map(links.toReversed().map((link) => [keyOf(link), link])).values()].reverse();
+}
+
+const REPEATED = /^([*•●∙·⚫█▪#xX?._\-–—])\1{2,}$/u;
+const MASK_WORD = /^(?:[[<({*]+ *)?(?:redacted|masked|hidden|removed|filtered|protected)(?: *[\])}>*]+)?$/i;
+
+/** Whether a program wrote this text in place of a password. It is nobody's password, as everybody knows it. */
+export function isMask(password: string): boolean {
+  const text = password.trim();
+  return REPEATED.test(text) || MASK_WORD.test(text);
 }

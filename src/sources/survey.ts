@@ -3,8 +3,8 @@
  * whether a `state` is a part of the address, and whether a column of plain passwords holds a mask or one password for
  * all.
  */
+import { isMask } from './entry.ts';
 import type { GivenMapping } from './mapping.ts';
-import { isMask } from './masks.ts';
 import { withoutNullWords } from './null-words.ts';
 import { UsageError } from './read/records.ts';
 import { openRegionChecks } from './regions.ts';

@@ -2,9 +2,9 @@ import { type Finding, ok, problem } from '../../contract/finding.ts';
 import { command } from '../command.ts';
 import { checkService, conclude, show } from '../doctor/doctor.ts';
 import { ofTheServer } from '../service/server-part.ts';
+import { ownVersion } from '../service/settings.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { EXIT } from '../terminal/failure.ts';
-import { ownVersion } from '../version.ts';
 
 /** `muster doctor`: finds problems and says what to do about them. */
 export const doctor = command({

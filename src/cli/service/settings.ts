@@ -4,6 +4,7 @@
  * Guarantee: only the owner can read the stored file; a token is never printed. This is the only file of the command
  * line that reads settings from the environment.
  */
+import { readFileSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -125,4 +126,10 @@ export async function keepLogin(
   await writeFile(fresh, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 });
   await chmod(fresh, 0o600);
   await rename(fresh, path);
+}
+
+/** The version of this command line. */
+export function ownVersion(): string {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
 }
