@@ -1,12 +1,13 @@
 /**
  * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
- * imports (src/imports/upkeep/), and ends password sources. Any number of processes may run it.
+ * imports (src/imports/upkeep/), removes deleted organizations, and ends password sources. Any number of processes may run it.
  */
 import type { Logger } from 'pino';
 import { sweepConsoleSessions } from '../src/console/session-store.ts';
 import { parseDuration } from '../src/contract/import-options.ts';
 import { sweepAudit } from '../src/directory/audit.ts';
 import { sweepEvents } from '../src/directory/event-retention.ts';
+import { removeOrgRound } from '../src/directory/organization-removal.ts';
 import { eraseDrafts } from '../src/imports/drafts/erase.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { openEraser } from '../src/imports/upkeep/erasure.ts';
@@ -84,6 +85,9 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     (await eraseRound(pool, payloadTtlMs)) ? 0 : Math.min(SWEEP_EVERY_MS, Math.max(LEAST_INTERVAL_MS, payloadTtlMs)),
   );
   const remover = start('remover', async () => ((await removeRound(pool, importTtlMs)) ? PAUSE_MS : SWEEP_EVERY_MS));
+  const orgs = start('remover of organizations', async () =>
+    (await removeOrgRound(pool)) ? PAUSE_MS : SWEEP_EVERY_MS,
+  );
   const ender = start('password sources', async () =>
     (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
   );
@@ -96,6 +100,7 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     return SWEEP_EVERY_MS;
   });
   return {
-    stop: () => Promise.all([...sweepers, eraser, remover, ender, drafts, people, peppers].map((loop) => loop.stop())),
+    stop: () =>
+      Promise.all([...sweepers, eraser, remover, orgs, ender, drafts, people, peppers].map((loop) => loop.stop())),
   };
 }

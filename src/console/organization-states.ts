@@ -1,10 +1,12 @@
-/** The screens that change an organization as a whole, for an IAM_OWNER: deactivate and reactivate it. */
+/** The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, and take that back. */
 import { type Request, type Response, Router } from 'express';
 import { type OperationId, requirePermission } from '../contract/permissions.ts';
+import { field, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
-import { orgOf, orgPath } from './organizations.ts';
+import { type OrgView, orgOf, orgPath } from './organizations.ts';
 import { sessionOf } from './session.ts';
-import { formPage, list } from './shell/blocks.ts';
+import { count, facts, formPage, list } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
 import { ORG_CHANGES } from './texts/organizations.ts';
 
@@ -19,6 +21,8 @@ interface Change {
 const CHANGES = {
   deactivate: { operation: 'deactivateOrg', call: { method: 'POST', path: '/_deactivate' }, done: 'deactivated' },
   reactivate: { operation: 'reactivateOrg', call: { method: 'POST', path: '/_reactivate' }, done: 'reactivated' },
+  delete: { operation: 'deleteOrg', call: { method: 'DELETE', path: '' }, done: 'deleted' },
+  undelete: { operation: 'undeleteOrg', call: { method: 'POST', path: '/_undelete' }, done: 'restored' },
 } as const satisfies Record<string, Change>;
 type ChangeName = keyof typeof CHANGES;
 
@@ -47,17 +51,33 @@ async function showChange(
     above: { href: consoleUrl(orgPath(org.id)), text: org.name },
     problem: refusal?.message,
     action: consoleUrl(`${orgPath(org.id)}/${name}`),
-    content: list(effects),
+    content: html`${list(effects)}${name === 'delete' ? await removalOf(res, org, refusal) : undefined}`,
     button,
     back: ORG_CHANGES.back,
   });
   show(req, res, { title: title(org.name), status: refusal?.status ?? 200, body });
 }
 
+/** What goes, and a field that makes sure that the person means this organization. */
+async function removalOf(res: Response, { id }: OrgView, refusal: Refusal | undefined): Promise<Html> {
+  const path = '/management/v1/orgs/me/removal_preview';
+  const preview = await sessionOf(res).api.get<Record<string, number>>(path, { orgId: id });
+  const counted = Object.entries(ORG_CHANGES.counts).map(([key, name]): [string, string] => [
+    name,
+    count(preview[key] ?? 0),
+  ]);
+  const typed = { name: 'orgId', label: ORG_CHANGES.typeId(id), value: '', wrong: refusal?.wrong('orgId') };
+  return html`${facts(counted)}${field(typed)}`;
+}
+
 async function change(deps: ScreenDeps, name: ChangeName, req: Request, res: Response): Promise<void> {
   const { operation, call, done } = CHANGES[name];
   requirePermission(sessionOf(res).caller, operation);
   const { id: orgId } = await orgOf(req, res);
+  if (name === 'delete' && text(req.body, 'orgId').trim() !== orgId) {
+    const wrong = (field: string) => (field === 'orgId' ? ORG_CHANGES.wrongId : undefined);
+    return showChange(deps, name, req, res, { status: 400, message: undefined, wrong });
+  }
   try {
     await sessionOf(res).api.send(`/management/v1/orgs/me${call.path}`, {}, { method: call.method, orgId });
     res.redirect(303, deps.consoleUrl(`${orgPath(orgId)}?done=${done}`));

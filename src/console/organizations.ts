@@ -229,6 +229,8 @@ export interface OrgView {
   primaryDomain: string;
   /** Absent in the list of a person's own organizations. */
   state?: string;
+  /** When a deleted one is removed for good. */
+  removalDate?: string;
 }
 
 interface OrgList {
@@ -318,7 +320,8 @@ interface OrgPage {
 
 /** The changes of the organization as a whole that its state allows. */
 function changesOf({ state }: OrgView): (keyof typeof ORG_CHANGES.pages)[] {
-  return state === 'ORG_STATE_INACTIVE' ? ['reactivate'] : ['deactivate'];
+  if (state === 'ORG_STATE_REMOVED') return ['undelete'];
+  return [state === 'ORG_STATE_INACTIVE' ? 'reactivate' : 'deactivate', 'delete'];
 }
 
 function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
@@ -340,6 +343,7 @@ ${
     [ORGS.id, html`<code>${org.id}</code>`],
     [ORGS.domain, org.primaryDomain],
     [ORGS.state, ownValue(ORGS.states, org.state)],
+    [ORG_CHANGES.removal, time(org.removalDate)],
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>

@@ -24,6 +24,7 @@ import { machineOperations } from './machines.ts';
 import { memberOperations } from './members.ts';
 import { oauthPaths } from './oauth.ts';
 import { ERROR_ANSWERS, type ErrorStatus, type Operations, operationObject } from './operation.ts';
+import { organizationStateOperations } from './organization-states.ts';
 import { orgOperations } from './organizations.ts';
 import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
@@ -33,7 +34,11 @@ import { userOperations } from './users.ts';
 
 /** The groups of operations, in the order in which they are shown. */
 const FEATURES: [tag: string, description: string, Operations][] = [
-  ['Organizations', 'Set up, create, find and deactivate organizations.', orgOperations],
+  [
+    'Organizations',
+    'Set up, create, find, deactivate and delete organizations.',
+    { ...orgOperations, ...organizationStateOperations },
+  ],
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],

@@ -76,7 +76,12 @@ function operation(
   answers: ZodOpenApiResponsesObject,
   rest: Rest = {},
 ): ZodOpenApiOperationObject {
-  const responses = { ...answers, ...(rest.requestBody ? { 413: refused('The body is too large.') } : {}) };
+  const responses = {
+    ...answers,
+    ...(rest.requestBody
+      ? { 413: refused('The body is too large.'), 415: refused('The `Content-Encoding` of the body is unknown.') }
+      : {}),
+  };
   return { operationId, tags: ['OAuth'], summary, security: [], responses, ...rest };
 }
 

@@ -104,6 +104,10 @@ const org = z
     state: z.enum(ORG_STATES),
     name: z.string(),
     primaryDomain: z.string().meta({ description: 'The part after the `@` in the login names of its users.' }),
+    removalDate: z.iso
+      .datetime()
+      .optional()
+      .meta({ description: 'When an organization that was deleted is removed for good.' }),
   })
   .meta({ id: 'Organization' });
 
@@ -116,9 +120,6 @@ const exampleOrg = {
 };
 const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
 const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has this id or domain.';
-
-const WRONG_STATE = 'ORG-STATE: the organization is not in a state in which this is possible.';
-const LAST_OWNER = 'MEMBER-LAST-OWNER: no other organization has an active IAM_OWNER who can sign in.';
 
 export const orgOperations: Operations = {
   'POST /admin/v1/orgs/_setup': {
@@ -249,28 +250,6 @@ export const orgOperations: Operations = {
       },
     },
     errors: { 404: NO_ORG },
-  },
-  'POST /management/v1/orgs/me/_deactivate': {
-    id: 'deactivateOrg',
-    summary: 'Deactivate an organization',
-    description:
-      'At once, its users cannot sign in, and their sessions, tokens, keys and refresh tokens are refused; roles on it ' +
-      'count for nothing; its password sources are not asked; its emails and text messages wait. Its running imports, ' +
-      'and those that its users made or started, are paused (a single import, a dry run and an undo end). Nothing is ' +
-      'deleted.',
-    onOrg: true,
-    answers: { 200: changed },
-    errors: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
-  },
-  'POST /management/v1/orgs/me/_reactivate': {
-    id: 'reactivateOrg',
-    summary: 'Reactivate a deactivated organization',
-    description:
-      'Sessions and tokens that have not expired are good again. Emails that waited are sent within an hour, with the ' +
-      'time that their codes had left. Resume its paused imports with `_resume`.',
-    onOrg: true,
-    answers: { 200: changed },
-    errors: { 400: WRONG_STATE, 404: NO_ORG },
   },
   'GET /admin/v1/orgs/{orgId}': { id: 'getOrg', summary: 'Get an organization', answers: oneOrg },
   'POST /admin/v1/orgs/_search': {

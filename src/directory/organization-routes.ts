@@ -1,5 +1,5 @@
 /**
- * Routes of organizations: create, get, search, deactivate and reactivate them, and set their allowed URLs, sign-in names and the secret that
+ * Routes of organizations: create, get, search, deactivate and delete them, and set their allowed URLs, sign-in names and the secret that
  * signs their webhooks.
  */
 import { type Request, type Response, Router } from 'express';
@@ -13,6 +13,7 @@ import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId } from '../platform/ids.ts';
+import { deleteOrg, previewRemoval, REMOVAL_MS, restoreOrg } from './organization-removal.ts';
 import { deactivateOrg, reactivateOrg } from './organization-states.ts';
 import {
   allowedUrlsOf,
@@ -71,6 +72,14 @@ function stateRoutes({ pool }: { pool: Pool }): Router {
     };
   router.post('/management/v1/orgs/me/_deactivate', change('deactivateOrg', deactivateOrg));
   router.post('/management/v1/orgs/me/_reactivate', change('reactivateOrg', reactivateOrg));
+  router.delete('/management/v1/orgs/me', change('deleteOrg', deleteOrg));
+  router.post('/management/v1/orgs/me/_undelete', change('undeleteOrg', restoreOrg));
+  router.get('/management/v1/orgs/me/removal_preview', async (req, res) => {
+    const caller = callerOf(res);
+    requirePermission(caller, 'previewOrgRemoval');
+    const { id } = await requireOrg(pool, selectedOrg(req, caller));
+    res.json(await previewRemoval(pool, id));
+  });
   return router;
 }
 
@@ -81,6 +90,7 @@ function orgView(org: Org): Record<string, unknown> {
     state: stateOf(org),
     name: org.name,
     primaryDomain: org.domain,
+    ...(org.removedAt === null ? {} : { removalDate: new Date(org.removedAt.getTime() + REMOVAL_MS).toISOString() }),
   };
 }
 

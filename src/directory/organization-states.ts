@@ -35,31 +35,35 @@ export async function reactivateOrg(db: Db, orgId: string, editor: string): Prom
   return changeState(db, { orgId, change: 'reactivated', set: 'inactive_since = null', editor });
 }
 
-/** @throws ApiError 404 */
-async function lockOrg(db: Db, orgId: string): Promise<Org> {
+/** The organization, with its row locked. @throws ApiError 404 */
+export async function lockOrg(db: Db, orgId: string): Promise<Org> {
   await db.query('select from organizations where id = $1 for no key update', [orgId]);
   const org = await findOrg(db, orgId);
   if (!org) throw orgNotFound();
   return org;
 }
 
-function wrongState(problem: string): ApiError {
+/** The error of a change that the state of the organization does not allow. @param problem what it is: `is deleted` */
+export function wrongState(problem: string): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'ORG-STATE', `The organization ${problem}.`);
 }
 
 /** @param change.set SQL, with the time of the event as `$3` */
-async function changeState(
+export async function changeState(
   db: Db,
   { orgId, change, set, editor }: { orgId: string; change: string; set: string; editor: string },
 ): Promise<AppendedEvent> {
-  const event = await appendEvent(db, {
-    aggregateType: 'organization',
-    aggregateId: orgId,
-    resourceOwner: orgId,
-    type: `organization.${change}`,
-    editor,
-  });
+  const event = await orgEvent(db, { orgId, change, editor });
   const text = `update organizations set sequence = $2, changed_at = $3, ${set} where id = $1`;
   await db.query(text, [orgId, event.sequence, event.createdAt]);
   return event;
+}
+
+/** Appends `organization.<change>`. */
+export function orgEvent(
+  db: Db,
+  { orgId, change, editor }: { orgId: string; change: string; editor: string },
+): Promise<AppendedEvent> {
+  const of = { aggregateType: 'organization', aggregateId: orgId, resourceOwner: orgId } as const;
+  return appendEvent(db, { ...of, type: `organization.${change}`, editor });
 }

@@ -43,9 +43,10 @@ export interface NewOrg {
 
 /**
  * Adds an organization.
- * @throws ApiError 409 when the id or the chosen domain is taken; roll the transaction back then
+ * @throws ApiError 409 when the chosen domain is taken, or the id, also by an organization that was removed; roll the transaction back then
  */
 export async function insertOrg(db: Db, org: NewOrg, baseUrl: string, editor: string): Promise<AppendedEvent> {
+  if (await wasRemoved(db, org.id)) throw idTaken();
   const event = await appendEvent(db, {
     aggregateType: 'organization',
     aggregateId: org.id,
@@ -73,8 +74,18 @@ async function insertWithDomain(db: Db, org: NewOrg, domain: string, sequence: s
     return rowCount === 1;
   } catch (error) {
     if ((error as { constraint?: string }).constraint !== 'organizations_pkey') throw error;
-    throw new ApiError('ALREADY_EXISTS', 'ORG-ID-TAKEN', 'The organization id is taken.');
+    throw idTaken();
   }
+}
+
+function idTaken(): ApiError {
+  return new ApiError('ALREADY_EXISTS', 'ORG-ID-TAKEN', 'The organization id is taken.');
+}
+
+/** Whether an organization with this id was removed for good. */
+export async function wasRemoved(db: Db, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('select from removed_organizations where id = $1', [id]);
+  return rowCount === 1;
 }
 
 /** The organization, if it exists. */

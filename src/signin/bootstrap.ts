@@ -7,7 +7,7 @@
 import type { FirstStartSetting } from '../contract/diagnostics.ts';
 import { generatedDomain } from '../contract/domain-name.ts';
 import { addMember } from '../directory/members.ts';
-import { findOrg, insertOrg } from '../directory/organizations.ts';
+import { findOrg, insertOrg, wasRemoved } from '../directory/organizations.ts';
 import { newPasswordProblems } from '../directory/policies.ts';
 import { insertUser } from '../directory/users/store.ts';
 import type { Hasher } from '../passwords/hasher.ts';
@@ -45,7 +45,7 @@ export interface Bootstrapped {
  *   ADMIN_PASSWORD breaks a rule for passwords
  */
 export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promise<Bootstrapped> {
-  if (await findOrg(pool, INSTANCE_ORG)) {
+  if (await isSetUp(pool)) {
     return { created: false, unused: await unusedFirstStartSettings(pool, config) };
   }
   const admin = firstHuman(config);
@@ -54,7 +54,7 @@ export async function bootstrap({ pool, config, hasher }: BootstrapDeps): Promis
   const token = config.BOOTSTRAP_TOKEN ?? randomToken();
   const created = await transaction(pool, async (db) => {
     await db.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    if (await findOrg(db, INSTANCE_ORG)) return false;
+    if (await isSetUp(db)) return false;
     await insertOrg(db, { id: INSTANCE_ORG, name: INSTANCE_NAME }, config.baseUrl, EDITOR);
     await addMachine(db, token);
     if (admin) await addHuman(db, admin.email, passwordHash);
@@ -84,6 +84,11 @@ async function isOwnersAddress(db: Db, address: string): Promise<boolean> {
     [nameKey(address)],
   );
   return Boolean(rowCount);
+}
+
+/** Its organization may have been removed since, by another IAM_OWNER. */
+async function isSetUp(db: Db): Promise<boolean> {
+  return (await findOrg(db, INSTANCE_ORG)) !== undefined || (await wasRemoved(db, INSTANCE_ORG));
 }
 
 function firstHuman(config: BootstrapDeps['config']): { email: string; password: string } | undefined {

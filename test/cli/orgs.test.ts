@@ -107,6 +107,20 @@ test('list is limited, and says how many are left', async () => {
   assert.equal(Number(details.totalResult), result.length);
 });
 
+test('an organization is deleted after a look at what goes, and taken back', async () => {
+  const org = (await asOwner('create', unique('Deleted'))).stdout.trim();
+  await api.machine(org, ['ORG_OWNER']);
+  const shown = await asOwner('delete', org, '--dry-run');
+  assert.match(shown.stdout, /machine users +1\nmemberships +1\n/);
+  assert.equal(JSON.parse((await asOwner('delete', org, '--dry-run', '--json')).stdout).machineUsers, 1);
+  assert.match((await asOwner('delete', org)).stderr, /--yes/, 'it asks first');
+  assert.match((await asOwner('get', org)).stdout, /state +ACTIVE/);
+  assert.match((await asOwner('delete', org, '--yes')).stdout, new RegExp(`Organization ${org} is deleted\\.\n$`));
+  assert.match((await asOwner('get', org)).stdout, /state +REMOVED\nremoved on +20/);
+  assert.equal((await asOwner('undelete', org)).stdout, `Organization ${org} is back.\n`);
+  assert.match((await asOwner('get', org)).stdout, /state +ACTIVE\n$/);
+});
+
 test('an organization is deactivated and reactivated, by an IAM_OWNER only', async () => {
   const org = (await asOwner('create', unique('Stopped'))).stdout.trim();
   const { token } = await api.machine(org, ['ORG_OWNER']);

@@ -113,6 +113,26 @@ describe('managing in the console', () => {
     }
   });
 
+  it('deletes an organization after its id was typed, and takes it back', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { orgId } = await world.api.setupOrg({ org: { name: 'Gone Ltd' } });
+    const page = await world.enter(t, `/console/organizations/${orgId}`, admin, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Delete', exact: true }).click();
+    await headed(page, 'Delete Gone Ltd');
+    await page.getByText('People', { exact: true }).waitFor();
+    const typed = page.getByLabel(`Type ${orgId} to confirm`);
+    await typed.fill('another');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('This is not the id of the organization.').waitFor();
+    await typed.fill(orgId);
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('The organization is deleted.').waitFor();
+    await page.getByText('Removed for good', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Take the deletion back' }).click();
+    await page.getByRole('button', { name: 'Take the deletion back' }).click();
+    await page.getByText('The organization is back.').waitFor();
+  });
+
   it('lists, adds and removes administrators without JavaScript, and keeps the last one', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const first = (await world.api.call('GET', '/management/v1/me')).body.user.userId;

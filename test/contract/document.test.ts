@@ -75,6 +75,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(named.map(({ id }) => id).sort(), [
       'deactivateOrg',
       'deactivateUser',
+      'deleteOrg',
       'deleteUser',
       'eraseUser',
       'lockUser',

@@ -19,6 +19,8 @@ const LEAST = 300;
 const TIME_MS = process.env.FUZZ_RUNS ? Number.POSITIVE_INFINITY : 15_000;
 const AT_ONCE = 8;
 const REFILL_EVERY = 50;
+/** They act on an organization of no caller with rights, as they would stop all other requests of its callers. */
+const STOPS_ORG: ReadonlySet<string> = new Set(['deactivateOrg', 'deleteOrg']);
 
 describe('random requests', () => {
   let world: World;
@@ -128,6 +130,7 @@ describe('random requests', () => {
         ...(authorization === undefined ? {} : { authorization }),
         ...(isForm ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         ...headers,
+        ...(STOPS_ORG.has(operation.id) ? { 'x-service-orgid': 'globex' } : {}),
       },
       body: typeof body === 'string' ? withClient(body) : body,
     };

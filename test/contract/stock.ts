@@ -60,6 +60,9 @@ async function make(world: World, id: string, at: Record<string, string> = {}): 
 async function fillUsers(world: World): Promise<void> {
   await make(world, 'setUpOrg');
   await make(world, 'createOrg');
+  for (const action of ['_undelete', '_reactivate']) {
+    await world.api.call('POST', `/management/v1/orgs/me/${action}`, undefined, { orgId: 'globex' });
+  }
   await world.api.call('POST', '/v2beta/users/human', BOB);
   await make(world, 'createMachineUser');
   await make(world, 'reactivateUser', { userId: 'bob' });

@@ -50,6 +50,9 @@ export const STORY: Step[] = [
   { id: 'setWebhookSecret' },
   { id: 'deactivateOrg', headers: { 'x-service-orgid': 'globex' } },
   { id: 'reactivateOrg', headers: { 'x-service-orgid': 'globex' } },
+  { id: 'previewOrgRemoval', headers: { 'x-service-orgid': 'globex' } },
+  { id: 'deleteOrg', headers: { 'x-service-orgid': 'globex' } },
+  { id: 'undeleteOrg', headers: { 'x-service-orgid': 'globex' } },
 
   { id: 'getMe' },
   { id: 'getMyUser' },

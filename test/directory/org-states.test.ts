@@ -126,7 +126,7 @@ test('its imports are paused with all they have, and resumed after the reactivat
   assert.equal(await stateOf(importId), 'PAUSED');
   assert.equal(await stateOf(dryRun.body.importId), 'CANCELLED');
   const { warnings } = (await call('GET', `/admin/v1/imports/${importId}`)).body;
-  assert.match(warnings[0].message, /^The import was paused: the organization .+ was deactivated\.$/);
+  assert.match(warnings[0].message, /^The import was paused: the organization .+ was deactivated or deleted\.$/);
   const resume = () => api.call('POST', `/admin/v1/imports/${importId}/_resume`, {});
   assert.equal(errorId(await resume()), 'ORG-INACTIVE');
   await assert.rejects(writeBatch(writer, importId, [0, 1], SETTINGS));

@@ -31,12 +31,12 @@ const onOrg =
 
 /** On a new organization, as the call would stop one that other calls need. */
 const onNewOrg =
-  (...actions: string[]): Make =>
+  (before?: { method: string; path: string }): Make =>
   async ({ api }, { target, orgId: missing }) => {
     if (target === 'missing') return { orgId: missing };
     const { body } = await api.call('POST', '/management/v1/orgs', { name: unique('Acme') });
     const named = { orgId: body.id as string };
-    for (const action of actions) await api.call('POST', `/management/v1/orgs/me/${action}`, undefined, named);
+    if (before) await api.call(before.method, `/management/v1/orgs/me${before.path}`, undefined, named);
     return named;
   };
 
@@ -111,7 +111,10 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /admin/v1/orgs/:orgId': (_world, { orgId }) => ({ params: { orgId } }),
   'POST /admin/v1/orgs/_search': plain(() => ({})),
   'POST /management/v1/orgs/me/_deactivate': onNewOrg(),
-  'POST /management/v1/orgs/me/_reactivate': onNewOrg('_deactivate'),
+  'POST /management/v1/orgs/me/_reactivate': onNewOrg({ method: 'POST', path: '/_deactivate' }),
+  'GET /management/v1/orgs/me/removal_preview': onOrg(),
+  'DELETE /management/v1/orgs/me': onNewOrg(),
+  'POST /management/v1/orgs/me/_undelete': onNewOrg({ method: 'DELETE', path: '' }),
   'GET /management/v1/orgs/me': onOrg(),
   'GET /management/v1/orgs/me/allowed_urls': onOrg(),
   'PUT /management/v1/orgs/me/allowed_urls': onOrg(() => ({ allowedUrls: ['https://app.example.com'] })),

@@ -1,11 +1,11 @@
 /** `muster orgs`: the organizations that users belong to. */
 import type { CommandModule } from 'yargs';
 import { command, group, showEntries } from '../command.ts';
-import { argument, isLimit, limit, ORG, text, YES } from '../options.ts';
+import { argument, isLimit, limit, ORG, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
-import { confirm } from '../terminal/ask.ts';
+import { ORG_STATES } from './org-states.ts';
 
 const PATH = '/management/v1/orgs';
 const URLS_PATH = '/management/v1/orgs/me/allowed_urls';
@@ -80,14 +80,19 @@ const get = command({
   examples: [['$0 orgs get acme.example', 'by its domain']],
   async run({ out, api }, given) {
     const org = await findOrg(api, given.org);
-    const answer = await api.call<{ org: Org & { details: { creationDate: string } } }>('GET', `${PATH}/me`, { org });
+    const answer = await api.call<{ org: Org & { details: { creationDate: string }; removalDate?: string } }>(
+      'GET',
+      `${PATH}/me`,
+      { org },
+    );
     out.result(answer);
-    const { id, name, primaryDomain, details } = answer.org;
+    const { id, name, primaryDomain, details, removalDate } = answer.org;
     const rows = [
       ['name', name],
       ['domain', primaryDomain],
       ['created', details.creationDate],
       ['state', stateOf(answer.org)],
+      ...(removalDate === undefined ? [] : [['removed on', removalDate]]),
     ];
     out.table(['id', id], rows);
   },
@@ -166,33 +171,6 @@ const signInNames = command({
   },
 });
 
-const deactivate = command({
-  usage: 'deactivate <org>',
-  describe: 'stop everything that happens for an organization, without deleting anything (IAM_OWNER)',
-  options: { org: ORG, yes: YES },
-  examples: [['$0 orgs deactivate acme', 'nobody of acme can sign in']],
-  async run({ out, api }, { yes, ...given }) {
-    const org = await findOrg(api, given.org);
-    if (!yes) await confirm(out, `Deactivate ${org}? Its users cannot sign in, and its imports are paused.`);
-    out.result(await api.call('POST', `${PATH}/me/_deactivate`, { org }));
-    out.line(`Organization ${org} is deactivated.`);
-    if (!out.json) out.note(`\`muster orgs reactivate ${org}\` takes it back.`);
-  },
-});
-
-const reactivate = command({
-  usage: 'reactivate <org>',
-  describe: 'let a deactivated organization work again (IAM_OWNER)',
-  options: { org: ORG },
-  examples: [['$0 orgs reactivate acme', '']],
-  async run({ out, api }, given) {
-    const org = await findOrg(api, given.org);
-    out.result(await api.call('POST', `${PATH}/me/_reactivate`, { org }));
-    out.line(`Organization ${org} is reactivated.`);
-    if (!out.json) out.note('Its imports stay paused: continue them with `muster resume`.');
-  },
-});
-
 export const orgs = group('orgs', 'manage organizations', [
   list,
   create,
@@ -201,6 +179,5 @@ export const orgs = group('orgs', 'manage organizations', [
   allow,
   disallow,
   signInNames,
-  deactivate,
-  reactivate,
+  ...ORG_STATES,
 ]);

@@ -35,11 +35,27 @@ export const ORGS = {
     removed: 'The member is removed.',
     deactivated: 'The organization is deactivated.',
     reactivated: 'The organization is reactivated. Its imports stay paused until somebody continues them.',
+    deleted: 'The organization is deleted. You can take that back for seven days.',
+    restored: 'The organization is back. Its imports stay paused until somebody continues them.',
   },
 };
 
 export const ORG_CHANGES = {
   back: 'Back, change nothing',
+  removal: 'Removed for good',
+  counts: {
+    humans: 'People',
+    machineUsers: 'Machine users',
+    members: 'Members, who lose their roles here',
+    imports: 'Imports',
+    sharedImports: 'Imports into other organizations as well, which stay for now',
+    drafts: 'Imports that are not started',
+    passwordSources: 'Password sources',
+    unsentMails: 'Emails that are not sent',
+    events: 'Events of its history',
+  } as Readonly<Record<string, string>>,
+  typeId: (id: string) => `Type ${id} to confirm`,
+  wrongId: 'This is not the id of the organization.',
   pages: {
     deactivate: {
       button: 'Deactivate',
@@ -56,6 +72,23 @@ export const ORG_CHANGES = {
       effects: [
         'Its users can sign in again, and sessions and tokens that have not expired are good again.',
         'Emails that waited are sent within an hour.',
+        'Its imports stay paused until somebody continues them.',
+      ],
+    },
+    delete: {
+      button: 'Delete',
+      title: (name: string) => `Delete ${name}`,
+      effects: [
+        'At once, its users cannot sign in, and all their sessions and tokens are refused.',
+        'For seven days you can take that back. Then everything below is removed for good.',
+        'Its id stays taken. Its domain becomes free.',
+      ],
+    },
+    undelete: {
+      button: 'Take the deletion back',
+      title: (name: string) => `Take the deletion of ${name} back`,
+      effects: [
+        'It is as it was before. If it was deactivated, it is so again.',
         'Its imports stay paused until somebody continues them.',
       ],
     },

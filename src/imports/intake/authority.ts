@@ -89,7 +89,7 @@ export async function requireRights(db: Db, caller: Caller, orgIds: readonly str
 /**
  * Whether the organizations of the import and of its makers are active. Locks them before any other row, so that they
  * stay so until the transaction ends.
- * @throws ApiError 400 ORG-INACTIVE when one of `orgIds` is not
+ * @throws ApiError 400 ORG-INACTIVE when one of `orgIds` is not, or was removed
  */
 async function lockOrgs(db: Db, userIds: readonly string[], orgIds: readonly string[]): Promise<boolean> {
   const { rows } = await db.query<{ id: string; isActive: boolean }>(
@@ -99,8 +99,9 @@ async function lockOrgs(db: Db, userIds: readonly string[], orgIds: readonly str
     [userIds, orgIds],
   );
   const stopped = rows.filter(({ isActive }) => !isActive);
-  const target = stopped.find(({ id }) => orgIds.includes(id));
-  if (target) throw orgInactive(target.id);
+  const active = new Set(rows.filter(({ isActive }) => isActive).map(({ id }) => id));
+  const target = orgIds.find((id) => !active.has(id));
+  if (target !== undefined) throw orgInactive(target);
   return stopped.length === 0;
 }
 

@@ -457,6 +457,7 @@ create table organizations (
   sign_in_names text[] not null default '{userName,loginName,email}'::text[],
   inactive_since timestamp with time zone,
   removed_at timestamp with time zone,
+  history_removed_to bigint,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED,
   UNIQUE (primary_domain)
@@ -530,6 +531,12 @@ create table personal_access_tokens (
   created_at timestamp with time zone not null default now(),
   PRIMARY KEY (id),
   UNIQUE (token_hash)
+);
+
+create table removed_organizations (
+  id text collate "C" not null,
+  removed_at timestamp with time zone not null default now(),
+  PRIMARY KEY (id)
 );
 
 create table removed_user_ids (
@@ -771,6 +778,8 @@ CREATE UNIQUE INDEX oauth_models_user_code ON public.oauth_models USING btree (u
 
 CREATE INDEX org_members_user ON public.org_members USING btree (user_id);
 
+CREATE INDEX organizations_removed ON public.organizations USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+
 CREATE INDEX password_sources_org ON public.password_sources USING btree (org_id, created_at);
 
 CREATE INDEX password_sources_until ON public.password_sources USING btree (until) WHERE ((until IS NOT NULL) AND (ended_at IS NULL));
@@ -960,7 +969,7 @@ begin
       finished_at = case when new_state = 'paused' then finished_at else coalesce(finished_at, clock_timestamp()) end,
       sequence = event,
       warnings = warnings || jsonb_build_array(jsonb_build_object('path', '', 'count', 1, 'message',
-        format('The import was %s: the organization %s, which it imports into or whose user made or started a part of it, was deactivated.',
+        format('The import was %s: the organization %s, which it imports into or whose user made or started a part of it, was deactivated or deleted.',
           case when new_state = 'paused' then 'paused' else 'stopped' end, p_org)))
     where id = import.id;
     insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)

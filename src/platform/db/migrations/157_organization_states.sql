@@ -45,7 +45,7 @@ begin
       finished_at = case when new_state = 'paused' then finished_at else coalesce(finished_at, clock_timestamp()) end,
       sequence = event,
       warnings = warnings || jsonb_build_array(jsonb_build_object('path', '', 'count', 1, 'message',
-        format('The import was %s: the organization %s, which it imports into or whose user made or started a part of it, was deactivated.',
+        format('The import was %s: the organization %s, which it imports into or whose user made or started a part of it, was deactivated or deleted.',
           case when new_state = 'paused' then 'paused' else 'stopped' end, p_org)))
     where id = import.id;
     insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
