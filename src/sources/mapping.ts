@@ -1,8 +1,9 @@
 /** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
 import { UsageError } from './read/records.ts';
+import { FACTOR_SECRETS } from './second-factor.ts';
 import type { ConvertOptions, Fields } from './source.ts';
 import { COMMON_WORDS, commonRules, STATE_NAMES, STATUS_NAMES, type StateRules } from './states.ts';
-import { plainName, valueAt } from './values.ts';
+import { KEY, plainName, valueAt } from './values.ts';
 
 const STATE_IN_WORDS = ['state', ...STATUS_NAMES];
 
@@ -50,7 +51,7 @@ const USUAL = {
   password: ['password', 'passwd', 'pwd', 'userpassword'],
   initialPassword: [],
   passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
-  totp: ['totp', 'totpsecret', 'otpsecret'],
+  totp: [...FACTOR_SECRETS],
   orgId: ['orgid', 'organizationid', 'organisationid'],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -108,6 +109,8 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
     if (nested !== undefined && !taken.has(nested)) columns[field] = nested;
     else if (found !== undefined) columns[field] = found;
   }
+  const keyed = fieldOfKey(record, columns);
+  if (keyed) columns[keyed] = KEY;
   const list = listPath(columns.email);
   if (columns.emailVerified === undefined && list !== undefined) {
     const paths = ['verified', 'isVerified', 'confirmed'].map((name) => `${list}.${name}`);
@@ -115,6 +118,21 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
     if (verified !== undefined) columns.emailVerified = verified;
   }
   return { columns, metadata: given.metadata, states: statesOf(given, untaken) };
+}
+
+/** An id that a program made: a number, a UUID, or long and without a dot or an @. */
+const MADE_ID = /^\d+$|^[0-9a-f-]{20,}$|^[\w-]{20,}$/i;
+
+/** The field that the key of a record means, in an object keyed by user. */
+function fieldOfKey(record: Fields, columns: Mapping['columns']): MappedField | undefined {
+  const key = record[KEY];
+  if (typeof key !== 'string') return undefined;
+  const fields: MappedField[] = MADE_ID.test(key)
+    ? ['userId']
+    : key.includes('@')
+      ? ['email', 'userName', 'userId']
+      : ['userName', 'userId'];
+  return fields.find((field) => columns[field] === undefined);
 }
 
 const FIRST = ['[primary=true]', '.0'];
@@ -168,6 +186,7 @@ function listPath(path: string | undefined): string | undefined {
 
 /** Whether the mapping depends on what is inside the record, and not on its columns alone. */
 export function hasNested(record: Fields): boolean {
+  if (Object.hasOwn(record, KEY)) return true;
   return Object.keys(record).some((column) => HEADS.has(column) && typeof record[column] === 'object');
 }
 

@@ -6,7 +6,7 @@ import { mappingFor } from './mapping.ts';
 import { type ExportFile, placed, readerOf } from './read/file.ts';
 import { FileError, MOST_CELLS } from './read/records.ts';
 import { SOURCES } from './registry.ts';
-import type { ExportFormat, Fields, Format, JsonPath } from './source.ts';
+import { EACH_KEY, type ExportFormat, type Fields, type Format, type JsonPath } from './source.ts';
 import { CONTEXT, fieldNames, isFields, objectAt, parseJson } from './values.ts';
 
 export interface Layout {
@@ -105,6 +105,37 @@ const LISTS: readonly JsonPath[] = [
   ['results', '*'],
 ];
 
+/** Other names for them, which a user may have for a list of their own; and objects with a user under each key. */
+const MORE_LISTS: readonly JsonPath[] = [
+  ...['records', 'Users', 'items', 'value', 'result', 'Resources', 'accounts', 'members', 'people', 'rows', 'entries'],
+  ...['customers', 'list', 'persons', 'contacts', 'employees', 'User', 'user', 'docs', 'documents', 'hits', 'objects'],
+].map((name) => [name, '*']);
+const WRAPPED: readonly JsonPath[] = [
+  'data',
+  'result',
+  'response',
+  'export',
+  'payload',
+  'database',
+  'authentication_backend',
+].flatMap((name) => ['users', 'records', 'items', 'results', 'accounts'].map((list) => [name, list, '*']));
+const KEYED: readonly JsonPath[] = [
+  ['users', EACH_KEY],
+  ['accounts', EACH_KEY],
+  ['data', EACH_KEY],
+  ['data', 'users', EACH_KEY],
+  ['people', EACH_KEY],
+  ['members', EACH_KEY],
+  [EACH_KEY],
+];
+
+/** The first of the paths with better records than each document as a whole. */
+async function betterPath(certainty: (paths: readonly JsonPath[]) => Promise<number>): Promise<JsonPath | undefined> {
+  const whole = await certainty([[]]);
+  for (const path of [...MORE_LISTS, ...WRAPPED, ...KEYED]) if ((await certainty([path])) > whole) return path;
+  return undefined;
+}
+
 /**
  * Where the records of a JSON file are: at the source's own paths, or in a list; otherwise each document is a record.
  */
@@ -116,6 +147,8 @@ async function layoutOf(file: ExportFile, source: ExportFormat): Promise<Layout>
   const has = async (paths: readonly JsonPath[]) => (await firstValues(file, at(paths))).length > 0;
   // Each document may hold a list of users; but a single user may also have a list of such a name.
   if (await has(jsonPaths)) return at((await certainty([[]])) > (await certainty(jsonPaths)) ? [[]] : jsonPaths);
+  const elsewhere = source.jsonPaths ? undefined : await betterPath(certainty);
+  if (elsewhere) return at([elsewhere]);
   if (startsAs('[', file)) {
     // The pages of an API, collected into a list by `jq -s`.
     const pages = jsonPaths.map((path) => ['*', ...path]);
@@ -129,6 +162,7 @@ async function layoutOf(file: ExportFile, source: ExportFormat): Promise<Layout>
 
 /** The column names of a file whose first row is data, not names. */
 function columnsOf(file: ExportFile, source: ExportFormat): readonly string[] | undefined {
+  if (file.columns) return file.columns;
   if (file.format !== 'csv' || !source.csvColumns) return undefined;
   const first = file.head.toString('utf8').split('\n', 1)[0] ?? '';
   const names = new Set(first.split(file.delimiter, MOST_CELLS));

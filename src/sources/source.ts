@@ -19,6 +19,9 @@ export interface ConvertOptions {
   hashFormat?: string | undefined;
 }
 
+/** In a path: every property of an object, whose name its record gets as `KEY`. */
+export const EACH_KEY = '{}';
+
 /** Where the users are in a JSON document: names of properties, `*` for every element; `['users', '*']`. */
 export type JsonPath = readonly string[];
 

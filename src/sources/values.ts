@@ -8,6 +8,9 @@ import type { Fields } from './source.ts';
 /** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';
 
+/** The key under which a record gets the name of the property that it was, in an object keyed by user. */
+export const KEY = '@key';
+
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -210,7 +213,7 @@ export function fieldNames(names: string): ReadonlySet<string> {
  */
 export function restOf(record: Fields, known: ReadonlySet<string>): Fields {
   const isKept = ([name, value]: [string, unknown]) =>
-    name !== CONTEXT && !known.has(name) && !isSecretName(name) && !isEmpty(value);
+    name !== CONTEXT && name !== KEY && !known.has(name) && !isSecretName(name) && !isEmpty(value);
   return Object.fromEntries(Object.entries(record).filter(isKept));
 }
 

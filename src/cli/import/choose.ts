@@ -105,7 +105,11 @@ export function describeFiles(
 ): string[] {
   const lines = files.flatMap(({ file, isHashes, first }) => {
     const what = `${source.title}${isHashes ? ', password hashes' : ''}`;
-    const how = [FORMAT_NAMES[file.format], file.encoding.toUpperCase(), ...(file.isGzip ? ['gzip'] : [])].join(', ');
+    const how = [
+      file.container ?? FORMAT_NAMES[file.format],
+      file.encoding.toUpperCase(),
+      ...(file.isGzip ? ['gzip'] : []),
+    ].join(', ');
     const name = file.name === STDIN ? 'standard input' : file.name;
     const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
     const explained = (first && source.explain?.(first, options)) ?? [];

@@ -214,9 +214,12 @@ function isEmptyBeyond(width: number, cells: readonly string[]): boolean {
   return cells.slice(width).every((cell) => cell.trim() === '');
 }
 
+/** A formula that keeps digits as they are, in a cell of its own quotes. */
+const FORMULA = /^="([\s\S]*)"$/;
+
 function recordOf(cells: readonly string[], columns: readonly string[]): Record<string, unknown> {
   const value: Record<string, unknown> = {};
-  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i] ?? '';
+  for (const [i, name] of columns.entries()) if (name !== '') value[name] = cells[i]?.replace(FORMULA, '$1') ?? '';
   return value;
 }
 

@@ -13,7 +13,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Format, JsonPath } from '../source.ts';
-import { beginningOf, formattedBeginning } from './beginning.ts';
+import { type Beginning, beginningOf, formattedBeginning } from './beginning.ts';
+import { type Container, containerOf, problemOfBytes, problemOfText } from './containers.ts';
 import { type CsvLayout, csvRecords, delimiterOf } from './csv.ts';
 import {
   type Characters,
@@ -41,6 +42,10 @@ export interface ExportFile {
   /** The characters of the beginning. */
   characters: Characters;
   format: Format;
+  /** What it is besides, such as `YAML`. */
+  container: string | undefined;
+  /** Names of the columns, where the file has none. */
+  columns: readonly string[] | undefined;
   delimiter: string;
   /** Size as stored, in bytes. */
   size: number;
@@ -123,12 +128,18 @@ export interface ExportBytes {
 export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Promise<ExportFile> {
   const { name, size, isPart = false } = bytes;
   const isGzip = await beginsAsGzip(bytes);
-  const { encoding, alsoFits } = options.encoding ? { encoding: options.encoding } : await detected(bytes, isGzip);
-  const text = () => toUtf8(decompressed(bytes, isGzip), encoding);
-  const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format);
-  const problem = options.format === undefined ? notAnExport(head.toString('utf8', 0, 4000)) : undefined;
-  if (problem !== undefined) throw new FileError(problem);
-  const delimiter = delimiterOf(head.toString('utf8'));
+  const raw = await beginningOf(decompressed(bytes, isGzip));
+  const isComplete = raw.isWhole && !isPart;
+  refuse(options.format === undefined ? problemOfBytes(raw.bytes) : undefined);
+  const { encoding, alsoFits } = options.encoding ? { encoding: options.encoding } : await detected(bytes, raw, isGzip);
+  const decoded = (onRead?: (bytes: number) => void) => toUtf8(decompressed(bytes, isGzip, onRead), encoding);
+  const begun = (await beginningOf(decoded())).bytes.toString('utf8');
+  if (options.format === undefined)
+    refuse(problemOfText(begun) ?? (isBinary(begun.slice(0, 4000)) ? BINARY : undefined));
+  const container = takenAs(containerOf(begun, isComplete), options.format);
+  const text = (onRead?: (bytes: number) => void) => container?.rewrite(decoded(onRead)) ?? decoded(onRead);
+  const { bytes: head, isWhole, format } = await formattedBeginning(text, options.format ?? container?.format);
+  const delimiter = container?.delimiter ?? delimiterOf(head.toString('utf8'));
   return {
     name,
     isGzip,
@@ -136,13 +147,15 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
     alsoFits,
     characters: charactersIn(head.toString('utf8')),
     format,
+    container: container?.title,
+    columns: container?.columns,
     delimiter,
     size,
     head,
     isWhole: isWhole && !isPart,
     records({ paths, columns }, onRead) {
       const read = readerOf(format, paths, { delimiter, columns });
-      return named(name, read(toUtf8(decompressed(bytes, isGzip, onRead), encoding)));
+      return named(name, read(text(onRead)));
     },
     close: () => bytes.close(),
   };
@@ -152,8 +165,7 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
 const SEARCHED_BYTES = 2 ** 23;
 
 /** By the beginning; or by the first part with a byte that is not ASCII, if one follows soon. */
-async function detected(bytes: ExportBytes, isGzip: boolean): Promise<DetectedEncoding> {
-  const head = await beginningOf(decompressed(bytes, isGzip));
+async function detected(bytes: ExportBytes, head: Beginning, isGzip: boolean): Promise<DetectedEncoding> {
   const isEnd = head.isWhole && !bytes.isPart;
   if (isEnd || !isAscii(head.bytes)) return detectEncoding(head.bytes, isEnd);
   let read = 0;
@@ -164,6 +176,19 @@ async function detected(bytes: ExportBytes, isGzip: boolean): Promise<DetectedEn
   }
   return detectEncoding(head.bytes, isEnd);
 }
+
+/** @throws FileError when there is a problem */
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new FileError(problem);
+}
+
+/** The container, unless the caller named another format. */
+function takenAs(container: Container | undefined, format: Format | undefined): Container | undefined {
+  return format === undefined || (container?.format ?? 'csv') === format ? container : undefined;
+}
+
+const BINARY =
+  'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
 
 async function beginsAsGzip(bytes: ExportBytes): Promise<boolean> {
   for await (const chunk of bytes.read()) return chunk[0] === 0x1f && chunk[1] === 0x8b;
@@ -241,36 +266,6 @@ export function readerOf(
   if (format === 'ndjson') return ndjsonRecords;
   if (format === 'ldif') return ldifRecords;
   return format === 'csv' ? (bytes) => csvRecords(bytes, layout) : (bytes) => jsonRecords(bytes, paths);
-}
-
-/** What a failed download leaves: a page of the login, or an error in XML. */
-const MARKUP = /^\s*<(?:!doctype|html|head|body|script|!--|\?xml)\b/i;
-const SQLITE = 'SQLite format 3\0';
-/** A zip archive, which a spreadsheet is too. */
-const ZIP = 'PK\x03\x04';
-/** Comments and blank lines, then a statement. A header of a CSV may begin with such a word, but not with two. */
-const COMMENTS = /^(?:\s|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/;?)+/;
-const STATEMENT =
-  /^(?:create (?:table|database|schema|extension|type|sequence)\b|drop (?:table|database)\b|insert into\b|set [@\w.]+ ?=|lock tables\b|start transaction\b|begin(?: transaction)?;|pragma \w+|use `)/i;
-const PDF = '%PDF-';
-
-/**
- * A sentence for a file that is certainly no export but is often taken for one; read as CSV, it would only confuse.
- * @param head the beginning of the file
- */
-function notAnExport(head: string): string | undefined {
-  if (MARKUP.test(head))
-    return 'This is a web page or XML, not an export. It may be the login page of the old system: download the file again.';
-  if (head.startsWith(SQLITE))
-    return "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json";
-  if (head.startsWith(ZIP))
-    return 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).';
-  if (head.startsWith(PDF)) return 'This is a PDF, not an export. Export the users as CSV or JSON.';
-  if (isBinary(head))
-    return 'This is not text: it may be a spreadsheet, an image, or in an unknown encoding. Save it as CSV or JSON in UTF-8.';
-  if (STATEMENT.test(head.replace(COMMENTS, '')))
-    return 'This is an SQL dump. Load it into a database, and use muster pull sql, or export the table of users as CSV or JSON.';
-  return undefined;
 }
 
 /** More control characters than that among the first ones: text has next to none. */

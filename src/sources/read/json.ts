@@ -16,8 +16,8 @@ import {
   shift,
   startScan,
 } from '../../platform/text/json-stream.ts';
-import type { JsonPath } from '../source.ts';
-import { CONTEXT } from '../values.ts';
+import { EACH_KEY, type JsonPath } from '../source.ts';
+import { CONTEXT, isFields, KEY } from '../values.ts';
 import { FileError, type FileRecord, FileWindow, MAX_RECORD_BYTES, type Records } from './records.ts';
 
 const LONGEST_CONTEXT = 1000;
@@ -163,7 +163,7 @@ export class JsonScanner {
   }
 
   private isBegun(path: JsonPath): boolean {
-    return this.path.every((name, i) => path[i] === name);
+    return this.path.every((name, i) => path[i] === name || (path[i] === EACH_KEY && name !== '*'));
   }
 
   /** Continues to the end of the current value; false when that has not arrived yet. */
@@ -217,7 +217,7 @@ export class JsonScanner {
     const { from, line, isRecord, isCut } = value;
     this.value = undefined;
     if (end === from && !isCut) throw this.window.invalid('syntax');
-    if (isRecord) this.found.push({ line, value: this.withContext(this.window.value(from, end)) });
+    if (isRecord) this.found.push({ line, value: this.withKey(this.withContext(this.window.value(from, end))) });
     else if (!isCut) this.remember(from, end);
     this.moveTo(value, end);
     this.structure.passValue();
@@ -228,6 +228,14 @@ export class JsonScanner {
     const context = this.frames.findLast((frame) => !frame.isArray)?.context;
     if (!context || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     return { ...value, [CONTEXT]: context };
+  }
+
+  /** The record of an object keyed by user, with its key; a text in place of a record is the hash. */
+  private withKey(value: unknown): unknown {
+    const isKeyed = this.paths.some((path) => path.at(-1) === EACH_KEY && path.length === this.path.length);
+    const key = { [KEY]: this.path.at(-1) };
+    if (!isKeyed || value === null) return value;
+    return isFields(value) ? { ...key, ...value } : typeof value === 'string' ? { ...key, hash: value } : value;
   }
 
   /** Keeps a string of an entered object for the records in it. */

@@ -19,10 +19,11 @@ import {
   METADATA,
   mappingFor,
 } from '../mapping.ts';
+import { secondFactorOf } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, looksLikeState, readState } from '../states.ts';
 import { surveyOf } from '../survey.ts';
-import { boolAt, CONTEXT, objectAt, textAt, valueAt } from '../values.ts';
+import { boolAt, CONTEXT, KEY, objectAt, textAt, valueAt } from '../values.ts';
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
@@ -32,10 +33,7 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
     name,
     title,
     formats,
-    recognizes: (record, format) =>
-      formats.includes(format) && mappingFor(record, { columns: {}, metadata: {} }).columns.email !== undefined
-        ? FALLBACK
-        : 0,
+    recognizes: (record, format) => (formats.includes(format) && isPerson(record) ? FALLBACK : 0),
     explain(record, options) {
       const given = givenMapping(options);
       const { place, hash } = isPlain(given) ? {} : mappedHash(record, mappingFor(record, given), options);
@@ -45,6 +43,15 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
     survey: (options) => surveyOf(givenMapping(options), (given, regions) => converterOf(given, options, regions)),
     converter: (options) => converterOf(givenMapping(options), options),
   };
+}
+
+/** It has an address; or a hash, if it has the key of an object keyed by user or comes from a file of names and hashes. */
+function isPerson(record: Fields): boolean {
+  const { columns } = mappingFor(record, { columns: {}, metadata: {} });
+  if (columns.email !== undefined) return true;
+  const hash = textAt(record, columns.hash ?? '') ?? textAt(record, columns.password ?? '');
+  const isNamed = Object.hasOwn(record, KEY) || Object.keys(record).length === 2;
+  return isNamed && columns.userName !== undefined && hash !== undefined && isWholeHash(hash);
 }
 
 /** Whether the caller named a column of plain passwords. */
@@ -115,6 +122,8 @@ function toPerson(
   if (skip !== undefined) return { skip };
   const text = (field: MappedField) => textAt(values, field);
   const initialPassword = values.initialPassword;
+  const factor = secondFactorOf(record);
+  if (given.columns.totp === undefined) notes.push(...factor.notes);
   const { password, hash } = isPlain(given) ? plainPassword(values) : hashAlone();
   return {
     orgId: text('orgId'),
@@ -136,7 +145,7 @@ function toPerson(
     ...(typeof initialPassword === 'string' && initialPassword !== '' ? { initialPassword } : {}),
     hash,
     passwordChangeRequired: boolAt(values, 'passwordChangeRequired'),
-    totp: text('totp'),
+    totp: given.columns.totp === undefined ? factor.totp : text('totp'),
     metadata: Object.fromEntries(Object.entries(metadata).map(([key, column]) => [key, valueAt(record, column)])),
     notes,
   };
@@ -159,8 +168,19 @@ function plainPassword(values: Fields): Secret {
 
 /** A date is the time of verification, as in Auth.js tables, and counts as true. */
 function isVerified(values: Fields, field: MappedField): boolean | undefined {
-  const text = textAt(values, field);
-  return text !== undefined && /^[12][0-9]{3}-[01][0-9]-[0-3][0-9](?:[T ]|$)/.test(text) ? true : boolAt(values, field);
+  return boolAt(values, field) ?? (isDate(textAt(values, field)) ? true : undefined);
+}
+
+/** Numbers with the separators of a date, or with a month in words. */
+const DATE = /^(?:\w{3,9}, ?)?(?:[0-3]?\d|[12]\d{3})[-/. ](?:[01]?\d|[a-z]{3,9})[-/. ](?:[12]\d{3}|[0-3]?\d)(?:\D|$)/i;
+const MONTH_FIRST =
+  /^[01]?\d\/[0-3]?\d\/[12]\d{3}(?:\D|$)|^[a-z]{3,9}\.? [0-3]?\d(?:,|st|nd|rd|th)?,? [12]\d{3}(?:\D|$)/i;
+/** Seconds, or smaller parts of them, since 1970; or year to second without separators. */
+const MOMENT = /^[1-9]\d{8,18}(?:\.\d+)?$/;
+
+/** Whether a text is a date in a form that programs write. None of them has a year 0. */
+function isDate(text: string | undefined): boolean {
+  return text !== undefined && !/^0000/.test(text) && [DATE, MONTH_FIRST, MOMENT].some((form) => form.test(text));
 }
 
 function genderOf(text: string | undefined, notes: Note[]): Person['gender'] {
@@ -224,7 +244,7 @@ function explainMapping(record: Fields, given: GivenMapping, hashPlace?: string)
   const used = fields.flatMap(([, column = '']) => [column, column.split(/[.[]/, 1)[0] as string]);
   const moreStates = fieldsIn(states).filter((column) => !used.includes(column));
   const unused = Object.keys(record).filter(
-    (column) => column !== CONTEXT && !used.includes(column) && !moreStates.includes(column),
+    (column) => column !== CONTEXT && column !== KEY && !used.includes(column) && !moreStates.includes(column),
   );
   const alike = unused.filter(looksLikeState);
   return [

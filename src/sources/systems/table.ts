@@ -7,6 +7,7 @@
  */
 import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { hasFactorColumn, secondFactorOf } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, looksLikeState, readState, type StateRules, withCommonRules } from '../states.ts';
 import {
@@ -109,6 +110,7 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
   const known = knownColumns(table);
   const readers = readersOf(table.columns);
   const rulesFor = rulesOf(table, known);
+  const readsFactor = hasFactorColumn(known) || 'totp' in table.columns;
   const now = Date.now();
   return (record) => {
     const row = rowOf(record);
@@ -117,6 +119,9 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     const skip = table.skip?.(row, around) ?? read.skip;
     if (skip !== undefined) return { skip };
     const made = parts.map((part) => part(row, around));
+    const isFactorRead =
+      readsFactor || made.some(({ totp, notes = [] }) => totp !== undefined || notes.includes(SECOND_FACTOR_LOST));
+    if (!isFactorRead) made.push(factorOf(row));
     const rest = isDatabase ? otherColumns(row, known) : restOf(row, known);
     const linked = typeof links === 'function' ? links(row, around) : links && linksOf(row, links);
     return Object.assign({}, around.usual, fieldsOf(row, readers, around), ...made, linked && { links: linked }, {
@@ -126,6 +131,12 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
       ...stateOf([read.state, ...made.map(({ state }) => state)]),
     });
   };
+}
+
+/** A second factor in columns with common names. */
+function factorOf(row: Fields): Partial<Person> {
+  const { totp, notes } = secondFactorOf(row);
+  return { ...(totp === undefined ? {} : { totp }), notes: [...notes] };
 }
 
 /** The table's own states, and those of fields with common names that it does not read as something else. */
