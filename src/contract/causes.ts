@@ -127,6 +127,8 @@ function change(user: Fields): Fields {
 /** An entry is kept as it was sent, so its address may have any length. */
 const LONGEST_TRIMMED = 1000;
 const SPACES_BEFORE = /^[\s\p{Cf}]+/u;
+/** Marks of direction, zero width spaces and the like. */
+const FORMATS = /\p{Cf}/gu;
 const SPACES_AFTER = /[\s\p{Cf}]+$/u;
 
 /**
@@ -137,7 +139,7 @@ function trimmed(email: string): string | undefined {
   if (email.length > LONGEST_TRIMMED) return undefined;
   const text = email.replace(SPACES_BEFORE, '').replace(SPACES_AFTER, '');
   const address = /^(?:mailto:)?<?(.*?)>?$/isu.exec(text)?.[1] ?? text;
-  return address.trim().toLowerCase();
+  return address.trim().replace(FORMATS, '').toLowerCase();
 }
 
 /** A user name that is an address already is returned as it is. */

@@ -12,6 +12,7 @@ import {
   requiredText,
   text,
   textProblem,
+  userName,
 } from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
@@ -100,7 +101,7 @@ const organization = z
 export const newHuman = z
   .object({
     userId: newUserId().optional(),
-    username: requiredText(200).optional(),
+    username: userName().optional(),
     organization: organization.optional(),
     profile: z.object({
       givenName: requiredText(200),
@@ -145,7 +146,7 @@ const passwordChange = z
 
 /** Absent fields keep their values. */
 export const humanChange = z.object({
-  username: requiredText(200).optional(),
+  username: userName().optional(),
   profile: profileChange.optional(),
   email: emailInput.optional(),
   phone: phoneIfAny(phoneInput),

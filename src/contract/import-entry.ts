@@ -3,7 +3,17 @@
  * and is the source of their documentation.
  */
 import { z } from 'zod';
-import { bool, emailAddress, gender, id, language, newUserId, requiredText, text } from '../platform/fields.ts';
+import {
+  bool,
+  emailAddress,
+  gender,
+  id,
+  language,
+  newUserId,
+  requiredText,
+  text,
+  userName,
+} from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { importedTotpSecret } from './credentials.ts';
 import { hashText, metadataValue } from './humans.ts';
@@ -49,7 +59,7 @@ function isNone(email: unknown): boolean {
 }
 
 const userFields = {
-  userName: requiredText(200).optional(),
+  userName: userName().optional(),
   profile: z.object(
     {
       firstName: requiredText(200),

@@ -65,6 +65,10 @@ export const convertBody = z.object({
     }),
   orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
   idPrefix: text(100).optional().meta({ description: 'Text before every user id of the files.' }),
+  quoteAddresses: z.boolean('must be true or false').optional().meta({
+    description:
+      'Writes addresses with dots at an end of their local part, or two in a row, in quotes, as mail standards want.',
+  }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
   encoding: z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`).optional(),
   strict: z.boolean('must be true or false').optional(),

@@ -1,6 +1,6 @@
 /** Organizations: what a request may contain, and the operations on them. */
 import { z } from 'zod';
-import { bool, emailAddress, gender, id, language, requiredText, text } from '../platform/fields.ts';
+import { bool, emailAddress, gender, id, language, requiredText, text, userName } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
 import { mobileNumber, phoneIfAny } from '../platform/phone.ts';
 import { domainName } from './domain-name.ts';
@@ -38,7 +38,7 @@ const profile = z.object({
 });
 
 const human = z.object({
-  userName: requiredText(200),
+  userName: userName(),
   profile,
   email: z.object({ email: emailAddress(), isEmailVerified: bool().default(false) }),
   phone: phoneIfAny(z.object({ phone: mobileNumber(50), isPhoneVerified: bool().default(false) })),

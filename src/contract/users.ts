@@ -3,7 +3,7 @@
  * users.
  */
 import { z } from 'zod';
-import { GENDERS, newUserId, requiredText, text } from '../platform/fields.ts';
+import { GENDERS, newUserId, requiredText, text, userName } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';
 import type { Operation, Operations } from './operation.ts';
 import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from './permissions.ts';
@@ -125,7 +125,7 @@ export const userV1 = z.object({ ...namesV1, human: humanV1.optional(), machine:
 /** A new machine user. */
 export const newMachine = z.object({
   userId: newUserId().optional(),
-  userName: requiredText(200),
+  userName: userName(),
   name: requiredText(200),
   description: text(500).default(''),
   accessTokenType: z

@@ -4,6 +4,7 @@
  * Limits count Unicode code points; NUL and lone surrogates are refused.
  */
 import { z } from 'zod';
+import { comparedName, unseenProblem } from './text/visible.ts';
 
 /** What is wrong with a string of at most `max` code points; undefined if it is valid. */
 export function textProblem(s: string, max: number): string | undefined {
@@ -48,6 +49,14 @@ export function requiredText(max: number) {
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
     })
     .meta({ minLength: 1, maxLength: max });
+}
+
+/** A user name of 1 to 200 code points, none of which is invisible. */
+export function userName() {
+  return requiredText(200).superRefine((s, ctx) => {
+    const problem = typeof s === 'string' ? unseenProblem(s) : undefined;
+    if (problem && textProblem(s, 200) === undefined) ctx.addIssue({ code: 'custom', message: problem });
+  });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the rule is about control characters
@@ -109,7 +118,7 @@ export function emailAddress() {
         s === ''
           ? 'must not be empty'
           : (textProblem(s, 200) ??
-            (isEmailAddress(s) ? undefined : 'must be an email address such as ann@example.com'));
+            (isEmailAddress(s) ? unseenProblem(s) : 'must be an email address such as ann@example.com'));
       if (problem) ctx.addIssue({ code: 'custom', message: problem });
     })
     .meta({ minLength: 1, maxLength: 200, format: 'idn-email', examples: ['ann@example.com'] });
@@ -148,16 +157,19 @@ export function bool() {
   return z.boolean('must be true or false');
 }
 
-/** Already NFC, as is its lower case: no combining mark is below U+0300, and only U+0130 lower-cases to one. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a range of code points
-const STABLE = /^[\x00-\u012f\u0131-\u02ff]*$/;
+/**
+ * Compares as its lower case: ASCII without a quote at its beginning, and letters of Latin scripts that are NFKC, as are
+ * their small forms.
+ */
+const PLAIN = /^(?!")[\x20-\x7e\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e]*$/;
 
 /**
- * The form in which user names, login names and addresses are compared: NFC, Unicode lower case.
- * Computed here and not in SQL, so that the database's locale does not matter.
+ * The form in which user names, login names and addresses are compared: names that look equal are one
+ * (`comparedName`). Computed here and not in SQL, so that the database's locale does not matter.
  */
 export function nameKey(name: string): string {
-  return STABLE.test(name) ? name.toLowerCase() : name.normalize('NFC').toLowerCase().normalize('NFC');
+  const lower = name.toLowerCase();
+  return PLAIN.test(name) && !lower.includes('xn--') ? lower : comparedName(name);
 }
 
 /** For a schema's check that runs even if its fields are invalid; it must accept any values. */

@@ -26,6 +26,8 @@ export interface ConvertJob {
   orgId: string | undefined;
   /** Precedes every user id of the export, so that ids of several systems differ. */
   idPrefix?: string | undefined;
+  /** Addresses whose dots need quotes get them. */
+  quoteAddresses?: boolean | undefined;
 }
 
 /** The result of one record: an entry, or the reason why there is none. */
@@ -134,7 +136,7 @@ const NO_NOTES: readonly Note[] = [];
 
 async function* outcomesOf(
   { file, layout }: FileOfSource,
-  { source, orgId, idPrefix }: ConvertJob,
+  { source, orgId, idPrefix, quoteAddresses }: ConvertJob,
   { convert, hashes }: Tools,
   onRead?: (file: string, bytes: number) => void,
 ): AsyncGenerator<Outcome[]> {
@@ -142,7 +144,10 @@ async function* outcomesOf(
     yield group.map(({ line, value, problem, isUneven }) => {
       const place = { file: file.name, line };
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
-      const outcome = { ...place, ...converted(value, source, { orgId, idPrefix }, { convert, hashes }) };
+      const outcome = {
+        ...place,
+        ...converted(value, source, { orgId, idPrefix, quoteAddresses }, { convert, hashes }),
+      };
       const more = [...(isUneven ? [NOTES.unevenRow] : []), ...(hasDoubtful(value) ? [NOTES.doubtful] : [])];
       return more.length === 0 ? outcome : { ...outcome, notes: [...outcome.notes, ...more] };
     });
@@ -164,7 +169,7 @@ type Converted = Omit<Outcome, 'file' | 'line'>;
 function converted(
   value: Fields,
   source: ExportFormat,
-  { orgId, idPrefix = '' }: Pick<ConvertJob, 'orgId' | 'idPrefix'>,
+  { orgId, idPrefix = '', quoteAddresses }: Pick<ConvertJob, 'orgId' | 'idPrefix' | 'quoteAddresses'>,
   { convert, hashes }: Tools,
 ): Converted {
   try {
@@ -172,7 +177,7 @@ function converted(
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
     const person = convert(record);
     if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
-    const { entry, notes } = toEntry(person, orgId);
+    const { entry, notes } = toEntry(person, orgId, { quoteAddresses });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
     return { entry, notes: [...notes, ...unusedHashes(record, person)] };
   } catch (error) {

@@ -6,6 +6,7 @@
  * are reported in one place and one form.
  */
 import { e164 } from '../platform/phone.ts';
+import { withoutUnseen } from '../platform/text/visible.ts';
 import { knownForm } from './hash-forms.ts';
 
 /** The user's account at an external identity provider. */
@@ -128,6 +129,16 @@ export const NOTES = {
     message:
       'The record has characters that are hardly text and may be garbled. Check the encoding of the file; --encoding names another one.',
   },
+  dots: {
+    id: 'EMAIL-DOTS',
+    message:
+      'The address has a dot at an end of its local part, or two in a row, which needs quotes, so the user fails; --quote-addresses adds them.',
+  },
+  dotsQuoted: {
+    id: 'EMAIL-QUOTED',
+    message:
+      'The address has a dot at an end of its local part, or two in a row; it is stored in quotes, and signs in with or without them.',
+  },
   masked: {
     id: 'PASSWORD-MASKED',
     message: 'The password is a mask such as ****, which is nobody’s password; it is dropped.',
@@ -138,10 +149,17 @@ export const NOTES = {
   },
 } as const satisfies Record<string, Note>;
 
-/** @param orgId the organization of all users; undefined: each user's own, as the export names it */
-export function toEntry(given: Person, orgId: string | undefined): { entry: Entry; notes: Note[] } {
+/**
+ * @param orgId the organization of all users; undefined: each user's own, as the export names it
+ * @param options quoteAddresses: an address whose dots need quotes gets them
+ */
+export function toEntry(
+  given: Person,
+  orgId: string | undefined,
+  { quoteAddresses = false }: { quoteAddresses?: boolean | undefined } = {},
+): { entry: Entry; notes: Note[] } {
   const notes: Note[] = [...(given.notes ?? [])];
-  const person = visible(given, notes);
+  const person = withDots(visible(given, notes), quoteAddresses, notes);
   const user: EntryUser = {
     ...userNameOf(person, notes),
     profile: profileOf(person, notes),
@@ -165,22 +183,25 @@ export function toEntry(given: Person, orgId: string | undefined): { entry: Entr
   return { entry, notes };
 }
 
-/** Format and control characters, and fillers that have no width. */
-const INVISIBLE = /[\p{Cf}\p{Cc}\u115f\u1160\u3164\uffa0]/gu;
-/** Spaces other than the usual one: no-break, of other widths, ideographic. */
-const ODD_SPACE = /[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g;
-/** Joiners behind letters of scripts that need them, and in emoji. */
-const JOINED = /(?<=[\u0600-\u{10ffff}])[\u200c\u200d]/u;
-
 /** The person without invisible characters in what they sign in with. An address has no spaces, so none is replaced. */
 function visible(person: Person, notes: Note[]): Person {
-  const email = person.email?.replace(INVISIBLE, '').replace(ODD_SPACE, '');
-  const { userName: name } = person;
-  const isPlain = name === undefined || JOINED.test(name);
-  const userName = isPlain ? name : name.replace(ODD_SPACE, ' ').replace(INVISIBLE, '').trim();
+  const { email: address, userName: name } = person;
+  const email = address === undefined ? undefined : withoutUnseen(address, '');
+  const userName = name === undefined ? undefined : withoutUnseen(name, ' ').trim();
   if (email === person.email && userName === name) return person;
   notes.push(NOTES.invisible);
   return { ...person, email: email === '' ? undefined : email, userName: userName === '' ? undefined : userName };
+}
+
+/** A dot at an end of the local part, or two in a row: some carriers in Japan gave such addresses. */
+const NEEDS_QUOTES = /^(?=\.|[^"@]*\.[.@])([^\s"\\@]+)@([^@]+)$/;
+
+/** Standards allow such dots in quotes only (RFC 5321), which are no part of the address. */
+function withDots(person: Person, quoteAddresses: boolean, notes: Note[]): Person {
+  const parts = NEEDS_QUOTES.exec(person.email ?? '');
+  if (!parts) return person;
+  notes.push(quoteAddresses ? NOTES.dotsQuoted : NOTES.dots);
+  return quoteAddresses ? { ...person, email: `"${parts[1]}"@${parts[2]}` } : person;
 }
 
 function profileOf(person: Person, notes: Note[]): EntryUser['profile'] {

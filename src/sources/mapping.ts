@@ -50,7 +50,9 @@ const USUAL = {
   iterations: ['iterations', 'hashiterations', 'passworditerations', 'iterationcount', 'rounds'],
   password: ['password', 'passwd', 'pwd', 'userpassword'],
   initialPassword: [],
-  passwordChangeRequired: ['passwordchangerequired', 'mustchangepassword', 'forcepasswordchange'],
+  passwordChangeRequired: listOf(
+    'passwordchangerequired mustchangepassword forcepasswordchange forcechangepassword changepasswordatnextsignin changepasswordnextlogin passwordchangeatnextlogin',
+  ),
   totp: [...FACTOR_SECRETS],
   orgId: ['orgid', 'organizationid', 'organisationid'],
 } as const satisfies Record<string, readonly string[]>;

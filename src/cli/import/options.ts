@@ -43,6 +43,7 @@ const SOURCE_OPTIONS = {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
   },
+  'quote-addresses': flag('write addresses with dots at an end of their local part, or two in a row, in quotes'),
   format: { choices: FORMATS, describe: 'format of the files (default: detected from the content)' },
   encoding: {
     type: 'string',

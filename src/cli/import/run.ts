@@ -61,7 +61,14 @@ async function open(session: Session, options: RunOptions): Promise<Opened> {
     const { pepperEnv, pepperMode } = options;
     for (const line of describeFiles(chosen, { ...given, pepperEnv, pepperMode })) session.out.note(line);
     await confirmSource(session.out, chosen, options);
-    const job = { source: chosen.source, files: chosen.files, orgId, idPrefix: options.idPrefix, options: given };
+    const job = {
+      source: chosen.source,
+      files: chosen.files,
+      orgId,
+      idPrefix: options.idPrefix,
+      quoteAddresses: options.quoteAddresses,
+      options: given,
+    };
     const reading = openReading(chosen);
     const conversion = await openConversion(job, reading.note);
     const close = async () => void (await Promise.all([conversion.close(), chosen.close()]));
@@ -332,6 +339,7 @@ function realCommand(options: RunOptions): string {
     ...(options.withoutEmail ? ['--without-email'] : []),
     ...(options.skipBroken ? ['--skip-broken'] : []),
     ...(options.trustFrom ? ['--trust-from'] : []),
+    ...(options.quoteAddresses ? ['--quote-addresses'] : []),
   ];
   return ['muster', 'import', ...files, ...given, ...flags, '--watch'].map(quoted).join(' ');
 }

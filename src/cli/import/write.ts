@@ -29,6 +29,7 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
       files,
       orgId: options.org,
       idPrefix: options.idPrefix,
+      quoteAddresses: options.quoteAddresses,
       options: given,
     });
     try {

@@ -18,6 +18,7 @@
  *
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
+import { domainToASCII } from 'node:url';
 import {
   type Caller,
   covers,
@@ -351,8 +352,11 @@ function fullName(
   const at = key.lastIndexOf('@');
   if (at === -1) return [];
   const within = orgIds ? `and f.org_id = any(${parameter(orgIds)})` : '';
+  const domain = key.slice(at + 1);
+  // An organization may have been given its domain in punycode; of two, the older one keeps its users' names.
+  const domains = parameter([...new Set([domain, domainToASCII(domain) || domain])]);
   return [
     `(select f.id from users f where f.user_name_key = ${parameter(key.slice(0, at))} ${within} ${allowed}
-      and f.org_id = (select q.id from organizations q where q.primary_domain = ${parameter(key.slice(at + 1))}))`,
+      and f.org_id = (select q.id from organizations q where q.primary_domain = any(${domains}) order by q.created_at, q.id limit 1))`,
   ];
 }

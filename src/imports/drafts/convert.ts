@@ -74,6 +74,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
       files,
       orgId: options.orgId ?? draft.orgId,
       idPrefix: options.idPrefix,
+      quoteAddresses: options.quoteAddresses,
       options: {
         map: options.mapping,
         hashFormat: options.hashFormat,

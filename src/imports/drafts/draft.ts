@@ -60,6 +60,7 @@ export interface ConversionOptions {
   hashFormat?: string;
   orgId?: string;
   idPrefix?: string;
+  quoteAddresses?: boolean;
   format?: string;
   encoding?: string;
   strict?: boolean;

@@ -15,6 +15,7 @@ import {
   textProblem,
   userIdProblem,
 } from '../../platform/fields.ts';
+import { unseenProblem } from '../../platform/text/visible.ts';
 import { type PendingItem, userStateOf } from './item.ts';
 
 const MAX = 200;
@@ -80,7 +81,7 @@ function readUser(user: Fields, item: WithEmail, plain: boolean): boolean {
   if (!isObject(email) || !readEmail(email, item, plain)) return false;
   let left = fieldsOf(user) - 2;
   if (userName !== undefined) {
-    if (!isText(userName, plain) || userName === '') return false;
+    if (!isText(userName, plain) || userName === '' || unseenProblem(userName)) return false;
     item.userName = userName;
     left--;
   }
@@ -143,7 +144,7 @@ function readRareOfProfile({ nickName, gender }: Fields, item: WithEmail, plain:
 
 function readEmail(fields: Fields, item: WithEmail, plain: boolean): boolean {
   const { email } = fields;
-  if (!isText(email, plain) || !isEmailAddress(email)) return false;
+  if (!isText(email, plain) || !isEmailAddress(email) || unseenProblem(email)) return false;
   item.email = email;
   const count = fieldsOf(fields);
   if (count === 1) return true;

@@ -4,7 +4,7 @@ import { after, before, it } from 'node:test';
 import { CopyRows } from '../../../src/imports/entries/copy-rows.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/entries/item.ts';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
-import { nameKey } from '../../../src/platform/fields.ts';
+import { withoutUnseen } from '../../../src/platform/text/visible.ts';
 import fc from '../../support/fast-check.ts';
 import { HASH, type Row } from '../../support/imports/imports.ts';
 import { judge } from '../../support/imports/judge.ts';
@@ -42,7 +42,7 @@ const goodEntry = fc.record(
     state: fc.constantFrom('USER_STATE_ACTIVE', 'USER_STATE_INACTIVE', 'USER_STATE_LOCKED'),
     user: fc.record(
       {
-        userName: word,
+        userName: word.map((s) => withoutUnseen(s, ' ')),
         profile: fc.record(
           {
             firstName: word,
@@ -54,7 +54,7 @@ const goodEntry = fc.record(
           { requiredKeys: ['firstName', 'lastName'] },
         ),
         email: fc.record(
-          { email: fc.constantFrom('"a\\\\N\\" b"@c', 'ž\u2028@b', 'Ann@Example.com'), isEmailVerified: fc.boolean() },
+          { email: fc.constantFrom('"a\\\\N\\" b"@c', 'ž@b', 'Ann@Example.com'), isEmailVerified: fc.boolean() },
           { requiredKeys: ['email'] },
         ),
         phone: fc.record({ phone: word, isPhoneVerified: fc.boolean() }, { requiredKeys: ['phone'] }),
@@ -171,12 +171,12 @@ for (const strict of [false, true]) {
   });
 }
 
-it('lower case written from bytes is that of `nameKey`, for each character up to U+00FF; others are refused', () => {
+it('lower case written from bytes is that of the text, for each character up to U+00FF; others are refused', () => {
   for (let code = 0; code <= 0x2100; code++) {
     const text = `aZ${String.fromCharCode(code)}É\u0097b`;
     const rows = new CopyRows();
     const bytes = Buffer.from(text);
     assert.equal(rows.addLowerCase(bytes, 0, bytes.length), code <= 0xff, `U+${code.toString(16)}`);
-    assert.equal(rows.lines.toString(), code <= 0xff ? nameKey(text) : '', `U+${code.toString(16)}`);
+    assert.equal(rows.lines.toString(), code <= 0xff ? text.toLowerCase() : '', `U+${code.toString(16)}`);
   }
 });

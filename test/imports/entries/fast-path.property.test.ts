@@ -10,7 +10,20 @@ import { HASH, SECRETS } from '../../support/imports/imports.ts';
 const odd = fc.constantFrom<unknown>(null, 0, true, [], {}, '', 'x'.repeat(201), '😀'.repeat(201), '\0', '\ud800');
 const mostly = (...usual: unknown[]) =>
   fc.oneof({ weight: 30, arbitrary: fc.constantFrom(...usual) }, { weight: 1, arbitrary: odd });
-const text = mostly('Ann', 'Müller', 'İ', 'e\u0301', 'Žižek', 'x'.repeat(200), '😀'.repeat(200), 'a\tb', '\\N');
+const text = mostly(
+  'Ann',
+  'Müller',
+  'İ',
+  'e\u0301',
+  'Žižek',
+  'x'.repeat(200),
+  '😀'.repeat(200),
+  'a\tb',
+  '\\N',
+  'a\u200bb',
+  'ﬁ',
+  'می\u200cخ',
+);
 /** Fields that the fast path knows and, occasionally, one that only the schema knows. */
 const some = (usual: Record<string, fc.Arbitrary<unknown>>, requiredKeys: string[], rare: Record<string, unknown>) =>
   fc
@@ -35,7 +48,16 @@ const user = some(
     profile,
     email: some(
       {
-        email: mostly('a@localhost', 'Ann@Example.com', '"a b"@c', 'MÜLLER@x.y'),
+        email: mostly(
+          'a@localhost',
+          'Ann@Example.com',
+          '"a b"@c',
+          'MÜLLER@x.y',
+          'a\u00adb@c',
+          'a@XN--MNCHEN-3YA.de',
+          'ž@ﬁ.si',
+          '"ab"@c',
+        ),
         isEmailVerified: mostly(true, false),
       },
       ['email'],

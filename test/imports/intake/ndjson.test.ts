@@ -63,7 +63,7 @@ describe('an NDJSON body', () => {
       { userId: 'b', user: { user_name: 'b' } },
       { ...entry('c', { shoeSize: 1 }), state: 'USER_STATE_LOCKED' },
       entry('a'),
-      entry('d', { userName: 'tab\there' }),
+      entry('d', { userName: 'tab\\there' }),
     ];
     const rowsOf = async (importId: string): Promise<Row[]> =>
       (await itemRows(db.pool, importId)).map(({ import_id: _, entry_sealed, ...row }) => ({

@@ -7,12 +7,13 @@
  */
 import { hashProblem } from '../../../passwords/registry.ts';
 import { GENDERS, nameKey } from '../../../platform/fields.ts';
+import { unseenProblem } from '../../../platform/text/visible.ts';
 import type { CopyRows } from '../../entries/copy-rows.ts';
 import { type DuplicateFilter, ID, NAME } from '../../entries/duplicate-filter.ts';
 import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
-import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
+import { isPlainName, isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
 
 /** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
 const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;
@@ -103,7 +104,7 @@ export class ShapedLines {
     rows.addBytes(entry.bytes, from, to);
     this.idEnd = rows.length;
     const name = entry.has(FIELD.userName) ? FIELD.userName : FIELD.email;
-    if (!this.addText(name, 1)) return false;
+    if (!this.isVisible(name) || !this.addText(name, 1)) return false;
     rows.addBytes(NO_ERROR, 0, NO_ERROR.length);
     this.keyStart = rows.length;
     this.addKey(name);
@@ -156,7 +157,7 @@ export class ShapedLines {
   private addContact(): boolean {
     const { rows, entry } = this;
     const [from, to] = [entry.from(FIELD.email), entry.to(FIELD.email)];
-    if (!isShortEmail(entry.bytes, from, to)) return false;
+    if (!isShortEmail(entry.bytes, from, to) || !this.isVisible(FIELD.email)) return false;
     this.addText(FIELD.email);
     rows.addByte(TAB);
     this.addKey(FIELD.email);
@@ -197,8 +198,15 @@ export class ShapedLines {
 
   private addKey(field: number): void {
     const { rows, entry } = this;
-    if (rows.addLowerCase(entry.bytes, entry.from(field), entry.to(field))) return;
+    const [from, to] = [entry.from(field), entry.to(field)];
+    if (isPlainName(entry.bytes, from, to) && rows.addLowerCase(entry.bytes, from, to)) return;
     rows.add(nameKey(entry.text(field)));
+  }
+
+  private isVisible(field: number): boolean {
+    const { entry } = this;
+    if (isPlainName(entry.bytes, entry.from(field), entry.to(field))) return true;
+    return unseenProblem(entry.text(field)) === undefined;
   }
 
   private addFlag(field: number): void {

@@ -43,6 +43,27 @@ export function isShortEmail(bytes: Uint8Array, from: number, to: number): boole
   return isDomain && atoms > 0;
 }
 
+const [QUOTE, UPPER_TO_LOWER, X, N] = [0x22, 0x20, 0x78, 0x6e];
+
+const [LATIN_LEAD, TIMES, DIVIDED] = [0xc3, 0x97, 0xb7];
+
+/** Whether it is a name that `nameKey` only lower-cases and `unseenProblem` accepts: ASCII without punycode, À to ÿ. */
+export function isPlainName(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to > from && bytes[from] === QUOTE) return false;
+  for (let i = from; i < to; i++) {
+    const c = bytes[i] as number;
+    if (c === LATIN_LEAD && bytes[i + 1] !== TIMES && bytes[i + 1] !== DIVIDED) i++;
+    else if (c < SPACE || c >= DELETE) return false;
+    if (c === HYPHEN && i - from >= 3 && bytes[i - 1] === HYPHEN && isPunycode(bytes, i)) return false;
+  }
+  return true;
+}
+
+/** Whether two hyphens, of which the second is at `i`, are those of `xn--`. */
+function isPunycode(bytes: Uint8Array, i: number): boolean {
+  return ((bytes[i - 2] as number) | UPPER_TO_LOWER) === N && ((bytes[i - 3] as number) | UPPER_TO_LOWER) === X;
+}
+
 /** Whether it is a language tag by `isLanguageTag` of at most ten characters. */
 export function isShortLanguage(bytes: Uint8Array, from: number, to: number): boolean {
   if (to - from > MOST_LANGUAGE_BYTES) return false;

@@ -1,8 +1,9 @@
 /** The rules for bytes say yes only where those for strings do, and say it for what is usual. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isShortEmail, isShortId, isShortLanguage } from '../../../../src/imports/intake/fast/bytes.ts';
-import { idProblem, isEmailAddress, isLanguageTag, textProblem } from '../../../../src/platform/fields.ts';
+import { isPlainName, isShortEmail, isShortId, isShortLanguage } from '../../../../src/imports/intake/fast/bytes.ts';
+import { idProblem, isEmailAddress, isLanguageTag, nameKey, textProblem } from '../../../../src/platform/fields.ts';
+import { unseenProblem } from '../../../../src/platform/text/visible.ts';
 import fc from '../../../support/fast-check.ts';
 
 const pieces = fc.constantFrom(
@@ -23,6 +24,10 @@ const pieces = fc.constantFrom(
   'ž',
   '😀',
   '\x80',
+  'xn--',
+  'XN--a',
+  '\u200b',
+  '\u00a0',
 );
 const text = fc.array(fc.oneof(pieces, fc.string({ unit: 'grapheme', maxLength: 4 })), { maxLength: 12 });
 const long = fc.tuple(text, fc.nat(230)).map(([list, n]) => list.join('') + 'x'.repeat(n < 190 ? 0 : n));
@@ -30,16 +35,19 @@ const long = fc.tuple(text, fc.nat(230)).map(([list, n]) => list.join('') + 'x'.
 const RULES = {
   'an id': [isShortId, (s: string) => idProblem(s) === undefined],
   'an address': [isShortEmail, (s: string) => isEmailAddress(s) && textProblem(s, 200) === undefined],
+  'a plain name': [isPlainName, (s: string) => nameKey(s) === s.toLowerCase() && unseenProblem(s) === undefined],
   'a language tag': [isShortLanguage, (s: string) => isLanguageTag(s) && s.length <= 10],
 } as const;
 const USUAL = {
   'an id': ['291800000000000042', 'auth0|60425dc4', 'ž', '😀'.repeat(50)],
   'an address': ['a@localhost', 'Ann.Müller+x@mail.example.org', 'ž@ž.si', `${'x'.repeat(198)}@y`],
+  'a plain name': ['', 'Ann', 'ann@acme.example', 'a--b', 'n--', 'x.n--a', 'a"b', 'MÜLLER'],
   'a language tag': ['en', 'de-CH', 'zh-Hant-1', 'abcdefgh'],
 };
 const INVALID = {
   'an id': ['', '.', '..', 'a\x7f', 'a\tb', 'x'.repeat(201)],
   'an address': ['', '@', 'a@', '@b', 'a.@b', '.a@b', 'a..b@c', 'a@b.', 'a@b@c', 'a b@c', `${'x'.repeat(199)}@y`],
+  'a plain name': ['"a"@b', 'a\x7f', 'a\t', 'a@XN--mnchen-3ya.de', 'ﬁ', 'ª', 'a\u200b', 'a\u00a0b'],
   'a language tag': ['', '-', 'e-', '-e', 'e--d', '1', 'en_US', 'abcdefghi', 'en-123456789', 'ž'],
 };
 
