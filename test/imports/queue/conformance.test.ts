@@ -19,6 +19,8 @@ import { redisUrl } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const LOCK_MS = 30_000;
+/** Longer than the steps between a failure and the last look at the delayed job take on a busy machine. */
+const RETRY_MS = 3000;
 const MOST_EVENTS = 1000;
 /** The token of each lock; a job that is handed out for another one has the token of that one. */
 const TOKEN = /^token:\d+$/;
@@ -168,14 +170,14 @@ const SCENARIOS: Record<string, Scenario> = {
   'retrying with a delay': {
     batches: ['fetches', 'completions'],
     async run({ gone, add, activeJobs, worker, note, noteAll }) {
-      await add(ids(0, 5), { ...gone, attempts: 2, backoff: { type: 'fixed', delay: 300 } });
+      await add(ids(0, 5), { ...gone, attempts: 2, backoff: { type: 'fixed', delay: RETRY_MS } });
       const own = worker();
       const jobs = await take(own, 3);
       note('completed', await complete(jobs.slice(1)));
       await fail(jobs[0] as Job, 'not yet');
       await noteAll('delayed');
       note('while one is delayed', await complete(await activeJobs(own)));
-      await sleep(400);
+      await sleep(RETRY_MS + 100);
       const retried = await take(own, 2, 10);
       note('retried', retried.map(fieldsOf));
       note('its end', await complete(retried));
