@@ -16,7 +16,7 @@ import { waitFor } from '../../support/wait.ts';
 /** The second half can be held back: the first 100 jobs jump the queue, the last one first. */
 const USERS = 240;
 const NO_RESCUE = { JOB_LOCK_MS: '600000', RESCUE_AFTER_MS: '3600000', WORKER_CONCURRENCY: '20' };
-const POOLS = ['import', 'dispatch,rescue', 'mail,maintenance,webhooks'];
+const POOLS = ['import', 'dispatch,rescue', 'mail,maintenance,webhooks,convert'];
 
 const muster = async ({ url, token }: Service, ...args: string[]) =>
   (await runMuster(args, { env: { MUSTER_URL: url, MUSTER_TOKEN: token } })).stdout;
