@@ -110,7 +110,8 @@ async function readHashes(
   try {
     for (const { file, layout } of given) {
       for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
-        for (const { value, line, problem } of group) {
+        for (const { value, line, problem, skip } of group) {
+          if (skip !== undefined) continue;
           // Nobody can tell which user this hash belongs to, so no entry could report that its hash is missing.
           if (!isFields(value))
             throw new FileError(`${file.name}, line ${line}: the record ${problem ?? 'is not an object'}.`, line);
@@ -141,8 +142,9 @@ async function* outcomesOf(
   onRead?: (file: string, bytes: number) => void,
 ): AsyncGenerator<Outcome[]> {
   for await (const group of file.records(layout, (bytes) => onRead?.(file.name, bytes))) {
-    yield group.map(({ line, value, problem, isUneven }) => {
+    yield group.map(({ line, value, problem, skip, isUneven }) => {
       const place = { file: file.name, line };
+      if (skip !== undefined) return { ...place, notes: NO_NOTES, skip };
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
       const outcome = {
         ...place,

@@ -224,6 +224,11 @@ export function namedHash(text: string): string | undefined {
   return isNamed ? schemeSeen(text) : undefined;
 }
 
+/** Whether a text is a hash with the name of its scheme, or a digest in hexadecimal: hardly anybody's plain password. */
+export function isLikeHash(text: string): boolean {
+  return namedHash(text) !== undefined || HEX.test(text);
+}
+
 function isWorded(text: string, { form, word }: { form: RegExp; word: RegExp }): boolean {
   const name = form.exec(text)?.[1];
   return name !== undefined && word.test(name);

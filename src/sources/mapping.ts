@@ -2,10 +2,9 @@
 import { UsageError } from './read/records.ts';
 import { FACTOR_SECRETS } from './second-factor.ts';
 import type { ConvertOptions, Fields } from './source.ts';
-import { COMMON_WORDS, commonRules, STATE_NAMES, STATUS_NAMES, type StateRules } from './states.ts';
-import { KEY, plainName, valueAt } from './values.ts';
-
-const STATE_IN_WORDS = ['state', ...STATUS_NAMES];
+import { isProfileFlag, type NameMeaning } from './state-names.ts';
+import { COMMON_WORDS, commonRules, STATE_NAMES, STATUS_NAMES, type StateRules, statesNamed } from './states.ts';
+import { isFields, KEY, plainName, valueAt } from './values.ts';
 
 function listOf(names: string): readonly string[] {
   return names.split(/\s+/);
@@ -39,7 +38,7 @@ const USUAL = {
   gender: ['gender', 'sex'],
   phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
   phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
-  state: STATE_IN_WORDS,
+  state: ['state', ...STATUS_NAMES],
   enabled: listOf(STATE_NAMES.active),
   disabled: [...listOf(STATE_NAMES.inactive), ...listOf(STATE_NAMES.inactiveUntil)],
   locked: [...listOf(STATE_NAMES.locked), ...listOf(STATE_NAMES.lockedUntil), ...listOf(STATE_NAMES.unlocked)],
@@ -89,11 +88,17 @@ export function givenMapping({ map = {} }: ConvertOptions): GivenMapping {
   return mapping;
 }
 
-/**
- * The given mapping, completed by columns with common names.
- * @param leftOut columns that mean something else than their names say
- */
-export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonly string[] = []): Mapping {
+/** What all values of the columns say. */
+export interface Decided {
+  /** Columns of states of addresses, although they are called like one of the user. */
+  regions: readonly string[];
+  /** Columns whose names may mean something else, and whose values are states. */
+  states: readonly string[];
+}
+
+/** The given mapping, completed by columns with common names. @param decided absent: columns of unclear names are states */
+export function mappingFor(record: Fields, given: GivenMapping, decided?: Decided): Mapping {
+  const leftOut = decided?.regions ?? [];
   const taken = new Set([...Object.values(given.columns), ...Object.values(given.metadata), ...leftOut]);
   const untaken = Object.keys(record).filter((column) => !taken.has(column));
   // The first column of each plain name, as a record may have very many columns.
@@ -109,7 +114,8 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
     const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
     const nested = isNested(record, found) ? nestedPath(record, field) : undefined;
     if (nested !== undefined && !taken.has(nested)) columns[field] = nested;
-    else if (found !== undefined) columns[field] = found;
+    // An object has no name of an account, but perhaps its state.
+    else if (found !== undefined && !(field === 'userName' && isFields(record[found]))) columns[field] = found;
   }
   const keyed = fieldOfKey(record, columns);
   if (keyed) columns[keyed] = KEY;
@@ -119,7 +125,7 @@ export function mappingFor(record: Fields, given: GivenMapping, leftOut: readonl
     const verified = paths.find((path) => valueAt(record, path) !== undefined);
     if (verified !== undefined) columns.emailVerified = verified;
   }
-  return { columns, metadata: given.metadata, states: statesOf(given, untaken) };
+  return { columns, metadata: given.metadata, states: statesOf(record, given, taken, decided) };
 }
 
 /** An id that a program made: a number, a UUID, or long and without a dot or an @. */
@@ -192,30 +198,59 @@ export function hasNested(record: Fields): boolean {
   return Object.keys(record).some((column) => HEADS.has(column) && typeof record[column] === 'object');
 }
 
-/** The state fields of a mapping, by what `STATE_NAMES` calls them. */
-const STATE_FIELDS: Readonly<Record<keyof typeof STATE_NAMES, MappedField>> = {
+/** What `--map` calls the fields of a state. */
+const STATE_FIELDS = {
   active: 'enabled',
   activeUntil: 'enabled',
   inactive: 'disabled',
   inactiveUntil: 'disabled',
+  left: 'disabled',
   locked: 'locked',
   lockedUntil: 'locked',
   unlocked: 'locked',
   deleted: 'deleted',
-};
+  marks: 'state',
+} as const satisfies Record<string, MappedField>;
 const OWN_RULES = { enabled: 'active', disabled: 'inactive', locked: 'locked', deleted: 'deleted' } as const;
 
 /** The columns that the caller named for a state, and those with common names; none of a field that is left out. */
-function statesOf({ columns }: GivenMapping, untaken: readonly string[]): StateRules {
+function statesOf(
+  record: Fields,
+  { columns }: GivenMapping,
+  taken: ReadonlySet<string>,
+  decided: Decided | undefined,
+): StateRules {
+  const named = [...statesNamed(record)].filter(
+    ([path]) => !taken.has(path) && !(columns.state === '' && isProfileFlag(path)),
+  );
   const rules: Record<string, readonly string[]> = {};
-  for (const [meaning, names] of Object.entries(commonRules(untaken))) {
-    if (columns[STATE_FIELDS[meaning as keyof typeof STATE_NAMES]] !== '') rules[meaning] = names;
+  for (const [meaning, names] of Object.entries(commonRules(named.map(([path]) => path)))) {
+    if (columns[STATE_FIELDS[meaning as keyof typeof STATE_FIELDS]] !== '') rules[meaning] = names;
   }
   for (const [field, meaning] of Object.entries(OWN_RULES)) {
     const column = columns[field as keyof typeof OWN_RULES];
     if (column) rules[meaning] = [column, ...(rules[meaning] ?? [])];
   }
-  const guessed = untaken.filter((column) => STATE_IN_WORDS.includes(plainName(column)));
-  const named = columns.state === '' ? [] : [...(columns.state === undefined ? [] : [columns.state]), ...guessed];
-  return { ...rules, words: named.map((field) => ({ field, ...COMMON_WORDS })) };
+  const guessed = named.filter(
+    ([path, meaning]) =>
+      meaning === 'status' ||
+      (meaning === 'perhaps status' && (decided === undefined || decided.states.includes(path))),
+  );
+  const inWords = [...(columns.state === undefined ? [] : [columns.state]), ...guessed.map(([path]) => path)];
+  return { ...rules, words: columns.state === '' ? [] : inWords.map((field) => ({ field, ...COMMON_WORDS })) };
+}
+
+/** Fields of a record whose names may say a state and that nothing reads yet. */
+export function unclearStates(record: Fields, given: GivenMapping): [path: string, meaning: NameMeaning][] {
+  if (given.columns.state === '') return [];
+  const { columns, metadata } = mappingFor(record, given, { regions: [], states: [] });
+  const taken = new Set([...Object.values(columns), ...Object.values(metadata)]);
+  return [...statesNamed(record)].filter(([path, meaning]) => meaning.startsWith('perhaps') && !taken.has(path));
+}
+
+/** The columns of a record, also in objects, on which its mapping depends. */
+export function shapeOf(record: Fields, depth = 0): string {
+  return Object.entries(record)
+    .map(([name, value]) => (isFields(value) && depth < 2 ? `${name}{${shapeOf(value, depth + 1)}}` : name))
+    .join('\n');
 }

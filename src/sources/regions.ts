@@ -6,12 +6,9 @@
  * unknown words then keep their users out.
  */
 import type { Fields } from './source.ts';
+import { MAY_BE_REGIONS, OF_ADDRESS } from './state-names.ts';
 import { isStateWord } from './states.ts';
 import { plainName, textAt } from './values.ts';
-
-/** Columns of an address, as `plainName` writes them. */
-const OF_ADDRESS =
-  /^(?:billing|shipping|home|work|mailing)?(?:city|town|zip|zipcode|postcode|postalcode|country|countrycode|street|streetaddress|address|address1|addressline1|plz|ort|strasse)$/;
 
 const CODE = /^[A-Z]{2,3}$/;
 const NAMES = new Set(
@@ -31,9 +28,6 @@ sachsen|sachsen-anhalt|schleswig-holstein|thüringen|england|scotland|wales|nort
 /** The part of the values that must be regions. */
 const MOST = 0.8;
 
-/** Columns that are called like a state of the user, and may be a part of the address. */
-const AMBIGUOUS = ['state', 'estado', 'stato'];
-
 /** Looks at all columns that may be either. */
 export function openRegionChecks(): {
   see(record: Fields): void;
@@ -44,7 +38,7 @@ export function openRegionChecks(): {
   return {
     see(record) {
       for (const column of Object.keys(record)) {
-        if (!AMBIGUOUS.includes(plainName(column))) continue;
+        if (!MAY_BE_REGIONS.includes(plainName(column))) continue;
         const check = checks.get(column) ?? openRegionCheck(column);
         checks.set(column, check);
         check.see(record);

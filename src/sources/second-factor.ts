@@ -6,7 +6,7 @@ import { readTotpSecret } from '../passwords/totp-secret.ts';
 import type { Note } from './entry.ts';
 import { SECOND_FACTOR_LOST } from './hashes.ts';
 import type { Fields } from './source.ts';
-import { fieldNames, flagOf, plainName, textAt } from './values.ts';
+import { CONTEXT, fieldNames, flagOf, folded, isFields, plainName, textAt } from './values.ts';
 
 /** Columns of secrets, in lower case and without punctuation. */
 export const FACTOR_SECRETS = fieldNames(`totp totpsecret otpsecret mfasecret mfatotpsecret tfasecret twofactorsecret
@@ -35,6 +35,14 @@ export function hasFactorColumn(columns: Iterable<string>): boolean {
   return false;
 }
 
+/** As `secondFactorOf`, for a record of no known system: a factor in objects, or under any other name, is lost. */
+export function anySecondFactor(record: Fields): SecondFactor {
+  const found = secondFactorOf(record);
+  if (found.totp !== undefined || found.notes.length > 0) return found;
+  const others = Object.entries(record).filter(([column]) => !hasFactorColumn([column]) || isFields(record[column]));
+  return hasSecondFactor(Object.fromEntries(others)) ? { notes: [SECOND_FACTOR_LOST] } : found;
+}
+
 /** The second factor in the columns of a record. */
 export function secondFactorOf(record: Fields): SecondFactor {
   const flags: boolean[] = [];
@@ -60,4 +68,41 @@ function flagAt(record: Fields, column: string): boolean | undefined {
   // A date of its set-up.
   const text = textAt(record, column) ?? '';
   return /^[\d\s.:/TZ+-]+$/.test(text) ? /[1-9]/.test(text) : undefined;
+}
+
+/** Names, without case and punctuation. */
+const OF_A_FACTOR =
+  /2fa|mfa|totp|twofactor|twostep|2step|multifactor|secondfactor|otp(?:secret|key|auth|enabled|seed|uri|url|required)|gauth|googleauth|authenticators?(?!ion)|yubikey|u2f|webauthn|passkey|hardwaretoken/;
+/** Names of times, codes and counts of a factor, and of hints that one should be set up. */
+const OF_OTHER_THINGS =
+  /(?:verified|confirmed|used|created|updated|enabled|last)?at$|date$|lasttoken|lastused|prompt|remind|skip|required$|enforce|count|attempts/;
+/** Words for none. */
+const NO_FACTOR = /^(?:|none|null|nil|disabled|off|inactive|unset|not enrolled|unenrolled|n\/a|-|\[\]|\{\}|\\n)$/i;
+const FACTOR_DEPTH = 3;
+
+/** Whether the names of fields, also in objects and lists, say that the user has a second factor: `gauth_secret`. */
+function hasSecondFactor(record: Fields): boolean {
+  return isFactorIn(record, false, 0);
+}
+
+/** @param isFactor whether the value is part of a second factor */
+function isFactorIn(value: Fields, isFactor: boolean, depth: number): boolean {
+  const fields = Object.entries(value).filter(([name]) => name !== CONTEXT);
+  // Where a factor says whether it is on, nothing else decides.
+  const switched = isFactor
+    ? fields.find(([name]) => /^(?:is)?(?:enabled|active|on|enrolled)$/i.test(name))
+    : undefined;
+  if (switched) return flagOf(switched[1]) !== false;
+  return fields.some(([name, inner]) => {
+    const plain = name.length > 100 ? '' : folded(name).replace(/[^a-z0-9]/g, '');
+    const isNamed = isFactor || (OF_A_FACTOR.test(plain) && !OF_OTHER_THINGS.test(plain));
+    if (isFields(inner)) return depth < FACTOR_DEPTH && isFactorIn(inner, isNamed, depth + 1);
+    return isNamed && isOn(inner);
+  });
+}
+
+function isOn(value: unknown): boolean {
+  if (value === undefined || value === null) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return flagOf(value) !== false && !NO_FACTOR.test(String(value).trim());
 }

@@ -7,7 +7,8 @@
  */
 import type { Note, Person } from './entry.ts';
 import type { Fields } from './source.ts';
-import { flagOf, plainName, valueAt } from './values.ts';
+import { isPerhapsRegion, isReason, meaningOfName, type NameMeaning, STATE_WORDS, statePaths } from './state-names.ts';
+import { flagOf, plainName, shownValue, valueAt } from './values.ts';
 
 /** Fields by what their values mean: names, or paths such as `account.enabled`. */
 export interface StateRules {
@@ -23,6 +24,10 @@ export interface StateRules {
   /** The user may not sign in before this date. */
   inactiveUntil?: readonly string[];
   lockedUntil?: readonly string[];
+  /** Yes, or a date in the past: the user has left. A date to come is noted. */
+  left?: readonly string[];
+  /** Lists, in which a word for a state keeps the user out: `flags`. */
+  marks?: readonly string[];
   /** The account ends at this date. Empty, zero or a word for never: it does not. */
   activeUntil?: readonly string[];
   /** These have common names, and mean something else. */
@@ -65,6 +70,13 @@ export function readState(record: Fields, rules: StateRules, now = Date.now()): 
   };
   for (const [field, read] of meaningsOf(record, rules, now)) see(field, read);
   for (const field of rules.required ?? []) if (valueAt(record, field) === undefined) see(field, emptyNote(field));
+  for (const field of rules.left ?? []) {
+    const value = valueAt(record, field);
+    const read = whenLeft(field, value, now);
+    if (read === 'to come') notes.push(comingNote(field));
+    else see(field, read);
+  }
+  for (const field of rules.marks ?? []) for (const meaning of marksIn(valueAt(record, field))) see(field, meaning);
   if (found.has('deleted')) return { state: undefined, skip: `The user is deleted (${because}).`, notes: [] };
   if (found.has('inactive')) return { state: 'inactive', notes };
   return { state: found.has('locked') ? 'locked' : undefined, notes };
@@ -111,6 +123,9 @@ function* meaningsOf(record: Fields, rules: StateRules, now: number): Generator<
 function whenActive(field: string, value: unknown): Meaning | Note {
   if (isEmpty(value)) return emptyNote(field);
   const flag = flagOf(value);
+  // -1 is Access' yes, but a state below all others where the numbers are those of a status.
+  if (String(value).trim() === '-1' && meaningOfName(field) === 'status') return unreadNote(field, value);
+  if (/(?:at|on|date)$/i.test(field) && !isNoDate(value) && isMark(value)) return 'active';
   if (typeof flag === 'boolean') return flag ? 'active' : 'inactive';
   const meaning = commonMeaning(value);
   return meaning === undefined || meaning === 'deleted' ? unreadNote(field, value) : meaning;
@@ -120,10 +135,35 @@ function whenMarked(field: string, value: unknown, marked: 'inactive' | 'locked'
   if (isEmpty(value) || isNoDate(value)) return 'active';
   const flag = flagOf(value);
   if (typeof flag === 'boolean') return flag ? marked : 'active';
-  if (isMark(value)) return marked;
+  if (isMark(value) || isReason(field)) return marked;
   const meaning = commonMeaning(value);
   if (meaning === 'deleted' || meaning === marked) return meaning;
   return meaning === 'inactive' || meaning === 'locked' ? meaning : unreadNote(field, value);
+}
+
+/** Whoever has left is kept out; so is whoever has a value that is no date. */
+function whenLeft(field: string, value: unknown, now: number): Meaning | Note | 'to come' {
+  if (isEmpty(value) || isNoDate(value) || flagOf(value) === false) return 'active';
+  if (flagOf(value) === true || /^x$/i.test(String(value).trim()) || isReason(field)) return 'inactive';
+  const later = until(field, value, 'inactive', now);
+  if (typeof later === 'object') return commonMeaning(value) === 'inactive' ? 'inactive' : later;
+  return later === 'inactive' ? 'to come' : 'inactive';
+}
+
+function comingNote(field: string): Note {
+  return {
+    id: 'LEAVES-LATER',
+    message: `${field} is a date to come: the user is active until somebody deactivates them.`,
+  };
+}
+
+/** The states among the words of a list, or of a text that lists words; other words say nothing. */
+function marksIn(value: unknown): Meaning[] {
+  const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(/[,;|\s]+/) : [];
+  return list.flatMap((word) => {
+    const meaning = isStateWord(word) ? commonMeaning(word) : undefined;
+    return meaning === undefined || meaning === 'active' ? [] : [meaning];
+  });
 }
 
 /** Words for "no end". */
@@ -226,6 +266,8 @@ function listed(words: string | undefined): ReadonlySet<string> {
 /** Without case, accents and punctuation: `USER_STATE_ACTIVE` and `userStateActive` are one word. */
 function wordOf(value: unknown): string {
   if (!['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return '';
+  // The sign of a number is a part of it, and a question mark a doubt.
+  if (/^\s*-\d|[?？؟]/.test(String(value))) return String(value).trim();
   return String(value)
     .normalize('NFKD')
     .toLowerCase()
@@ -235,13 +277,15 @@ function wordOf(value: unknown): string {
 /** What the words of many systems mean, for fields that may come from any. */
 export const COMMON_WORDS: Omit<StateWords, 'field'> = {
   active: `active enabled confirmed initial activated valid approved verified ok 1 yes true a aktiv aktiviert actif activo
-    activa attivo ativo ativa aktywny actief normal live validuser allowed userstateactive userstateinitial`,
+    activa attivo ativo ativa aktywny actief normal live validuser allowed userstateactive userstateinitial
+    ${STATE_WORDS.active}`,
   inactive: `inactive disabled blocked suspended banned deactivated 0 no false i inaktiv deaktiviert inactif inactivo
     inactiva inattivo inativo nieaktywny gesperrt blockiert bloque bloqueado sperrt pending invited unconfirmed
     unverified unapproved closed archived expired draft terminated revoked rejected denied canceled cancelled quarantined
-    deprovisioned staged frozen forbidden userstateinactive userstatesuspend userstateblocked`,
-  locked: 'locked lockedout userstatelocked verrouille',
-  deleted: 'deleted removed erased userstatedeleted geloscht geloescht supprime eliminado',
+    deprovisioned staged frozen forbidden userstateinactive userstatesuspend userstateblocked
+    ${STATE_WORDS.inactive} ${STATE_WORDS.left}`,
+  locked: `locked lockedout userstatelocked ${STATE_WORDS.locked}`,
+  deleted: `deleted removed erased userstatedeleted ${STATE_WORDS.deleted}`,
 };
 
 function commonMeaning(value: unknown): Meaning | undefined {
@@ -282,7 +326,7 @@ const DATE =
 const LONGEST_SHOWN = 40;
 
 function unreadNote(field: string, value: unknown): Note {
-  const text = typeof value === 'object' ? 'an object' : JSON.stringify(String(value).trim().slice(0, LONGEST_SHOWN));
+  const text = typeof value === 'object' ? 'an object' : JSON.stringify(shownValue(String(value), LONGEST_SHOWN));
   return {
     id: 'STATE-UNKNOWN',
     message: `The value ${text} of ${field} does not say whether the user is active; the user is imported as inactive.`,
@@ -338,16 +382,32 @@ const MEANING_BY_NAME = new Map(
   MEANINGS.flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning])),
 );
 
-/** The rules of the fields whose names mean a state in many systems. @param fields names of a record's fields */
-export function commonRules(fields: Iterable<string>): StateRules {
+/** What the name of a field says of the user's state. */
+export function stateMeaning(field: string): NameMeaning | undefined {
+  return MEANING_BY_NAME.get(plainName(field)) ?? meaningOfName(field);
+}
+
+/** The rules of the fields whose names mean a state in many systems. @param fields names or paths of a record's fields */
+export function commonRules(fields: Iterable<string>): Omit<StateRules, 'words'> {
   const rules: Record<string, string[]> = {};
   for (const field of fields) {
-    const meaning = MEANING_BY_NAME.get(plainName(field));
-    if (meaning !== undefined) rules[meaning] = [...(rules[meaning] ?? []), field];
+    const meaning = stateMeaning(field);
+    if (meaning === undefined || meaning === 'status' || meaning.startsWith('perhaps')) continue;
+    rules[meaning] = [...(rules[meaning] ?? []), field];
   }
   return rules;
 }
 
+/** The paths of all fields of a record whose names may say a state, with what they say. */
+export function statesNamed(record: Fields): Map<string, NameMeaning> {
+  return statePaths(record, stateMeaning);
+}
+
+/** Whether a value under a name that may say a state can be left to it: a word for a state, or one that keeps nobody out. */
+export function isHarmless(meaning: NameMeaning, value: unknown): boolean {
+  if (meaning === 'perhaps status') return commonMeaning(value) !== undefined;
+  return flagOf(value) === (meaning === 'perhaps active');
+}
 /** Fields that name a state in words, besides `state`, which may also be a part of an address. */
 export const STATUS_NAMES = [
   ...['status', 'userstate', 'userstatus', 'accountstatus', 'accountstate', 'statut', 'estado', 'stato'],
@@ -368,20 +428,13 @@ export function withCommonRules(own: StateRules, isOther: (name: string) => bool
     if (next === shape) return rules;
     shape = next;
     const others = names.filter((name) => !ownFields.has(name) && isOther(name));
-    const inWords = others.filter((name) => STATUS_NAMES.includes(plainName(name)));
+    const inWords = others.filter((name) => stateMeaning(name) === 'status' && !isPerhapsRegion(name, names));
     rules = joinRules(own, { ...commonRules(others), words: inWords.map((field) => ({ field, ...COMMON_WORDS })) });
     return rules;
   };
 }
 
-const LIKE_A_STATE =
-  /(?:^|[^a-z])(?:state|active|inactive)(?:$|[^a-z])|status|statut|enabled|disabled|deactivat|blocked|banned|suspend|deleted|locked|archived|revoked|terminated|gesperrt|aktiv|approved|quarantin/i;
-/** Times and states of something else than the account. */
-const OF_SOMETHING_ELSE =
-  /mfa|factor|2fa|email|mail|phone|sms|subscri|marketing|order|payment|marital|last_?active|(?:^|_)count|seen/i;
-
 /** Fields whose names look like a state of the account; a reader who does not use one of them says so. */
 export function looksLikeState(field: string): boolean {
-  const words = field.replace(/([a-z])([A-Z])/g, '$1_$2');
-  return LIKE_A_STATE.test(words) && !OF_SOMETHING_ELSE.test(words);
+  return stateMeaning(field) !== undefined;
 }

@@ -4,26 +4,31 @@
  * all.
  */
 import { isMask } from './entry.ts';
-import type { GivenMapping } from './mapping.ts';
+import { isLikeHash } from './hashes.ts';
+import { type Decided, type GivenMapping, shapeOf, unclearStates } from './mapping.ts';
 import { withoutNullWords } from './null-words.ts';
 import { UsageError } from './read/records.ts';
 import { openRegionChecks } from './regions.ts';
 import type { Convert, Fields, Survey } from './source.ts';
-import { valueAt } from './values.ts';
+import type { NameMeaning } from './state-names.ts';
+import { isHarmless, stateMeaning } from './states.ts';
+import { shownValue, valueAt } from './values.ts';
 
 const METADATA = 'metadata.';
 /** Columns that a message names. */
 const MOST_NAMED = 30;
 
-/** @param makeConverter takes columns that hold regions, although they are called like a state of the user */
+/** @throws UsageError when a column that the caller named for one state means its opposite */
 export function surveyOf(
   given: GivenMapping,
-  makeConverter: (given: GivenMapping, regions: readonly string[]) => Convert,
+  makeConverter: (given: GivenMapping, decided: Decided) => Convert,
 ): Survey {
   const missing = new Map(namedColumns(given));
   const columns = new Set<string>();
   const regions = openRegionChecks();
+  const unclear = openUnclearCheck(given);
   const passwords = openPasswordCheck(given.columns.password || undefined);
+  requireSense(given);
   return {
     see(record) {
       for (const column of missing.keys()) if (isThere(record, column)) missing.delete(column);
@@ -31,12 +36,13 @@ export function surveyOf(
       const valued = withoutNullWords(record);
       if (given.columns.state === undefined) regions.see(valued);
       passwords.see(valued);
+      unclear.see(valued);
     },
     converter() {
       const [first] = missing;
       if (first && columns.size > 0) throw noColumn(first, columns);
       passwords.require();
-      return makeConverter(given, regions.found());
+      return makeConverter(given, { regions: regions.found(), states: unclear.states() });
     },
   };
 }
@@ -53,36 +59,101 @@ function isThere(record: Fields, column: string): boolean {
 }
 
 function noColumn([column, field]: [string, string], columns: ReadonlySet<string>): UsageError {
-  const named = [...columns].slice(0, MOST_NAMED).join(', ');
+  const named = [...columns]
+    .slice(0, MOST_NAMED)
+    .map((name) => shownValue(name))
+    .join(', ');
   return new UsageError(
     `--map ${field}=${column}: no record has "${column}". The columns are ${named}; a path such as emails.0.address leads into objects and lists.`,
   );
 }
 
-/** Refuses a column of plain passwords that holds a mask, or the same password for everybody. */
+const OPPOSITES: Readonly<Record<string, string>> = { inactive: 'disabled', locked: 'locked', deleted: 'deleted' };
+
+/** Whoever maps `enabled=Blocked` would let in all whom the file keeps out. @throws UsageError */
+function requireSense({ columns: { enabled, disabled } }: GivenMapping): void {
+  const opposite = enabled ? OPPOSITES[stateMeaning(enabled) ?? ''] : undefined;
+  if (opposite) throw oppositeOf('enabled', enabled, opposite);
+  if (disabled && stateMeaning(disabled) === 'active') throw oppositeOf('disabled', disabled, 'enabled');
+}
+
+function oppositeOf(field: string, column: string | undefined, right: string): UsageError {
+  return new UsageError(
+    `--map ${field}=${column}: the name of the column says the opposite. Use --map ${right}=${column}; rename the column if it is called wrongly.`,
+  );
+}
+
+/**
+ * Columns whose names may mean a state: those whose values are all words for states do. One that may keep somebody out stops the command, as
+ * leaving it out could let in whom it keeps out.
+ */
+function openUnclearCheck(given: GivenMapping): { see(record: Fields): void; states(): string[] } {
+  const harmless = new Map<string, boolean>();
+  let shape = '';
+  let unclear: [path: string, meaning: NameMeaning][] = [];
+  return {
+    see(record) {
+      const next = shapeOf(record);
+      if (next !== shape) unclear = unclearStates(record, given);
+      shape = next;
+      for (const [path, meaning] of unclear) {
+        const value = valueAt(record, path);
+        const isNone = value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+        if (!isNone) harmless.set(path, harmless.get(path) !== false && isHarmless(meaning, value));
+      }
+    },
+    states() {
+      const unread = [...harmless].filter(([, is]) => !is).map(([path]) => path);
+      if (unread.length > 0) throw unclearColumns(unread);
+      return [...harmless.keys()];
+    },
+  };
+}
+
+function unclearColumns(paths: readonly string[]): UsageError {
+  const named = paths.slice(0, MOST_NAMED).map((path) => shownValue(path));
+  const [first] = named;
+  return new UsageError(
+    `${named.join(', ')}: may say whether a user may sign in, and the name and the values do not tell how. Use --map enabled=${first} (or disabled=, locked=, deleted=, state=), or --map metadata.${first}=${first} to keep it as metadata; --map state= leaves all such columns out.`,
+  );
+}
+
+/**
+ * Refuses a column of plain passwords that holds a mask, hashes, or the same password for most. The share of a password
+ * is a lower bound: a vote of the majority needs no list of all.
+ */
 function openPasswordCheck(column: string | undefined): { see(record: Fields): void; require(): void } {
-  let first: string | undefined;
+  let candidate: string | undefined;
+  let votes = 0;
   let count = 0;
-  let isSame = true;
   let masks = 0;
+  let hashes = 0;
   return {
     see(record) {
       const value = column === undefined ? undefined : valueAt(record, column);
-      if (typeof value !== 'string' || value === '') return;
+      if (typeof value !== 'string' || value === '' || isNoPassword(value)) return;
       count++;
-      first ??= value;
-      isSame &&= value === first;
+      if (votes === 0) candidate = value;
+      votes += value === candidate ? 1 : -1;
       if (isMask(value)) masks++;
+      if (isLikeHash(value.trim())) hashes++;
     },
     require() {
+      const place = `--map password=${column}`;
       if (masks > 0) {
         throw new UsageError(
-          `--map password=${column}: ${masks} of ${count} values are a mask such as ****, which is nobody's password. ${meant(column)}`,
+          `${place}: ${masks} of ${count} values are a mask such as ****, which is nobody's password. ${meant(column)}`,
         );
       }
-      if (count > 1 && isSame) {
+      if (count > 0 && hashes === count) {
         throw new UsageError(
-          `--map password=${column}: all ${count} users have the same password, so each could sign in as any other. ${meant(column)}`,
+          `${place}: all ${count} values look like password hashes, and each would become a password itself. Use --map hash=${column}.`,
+        );
+      }
+      if (count > 1 && votes > count / 2) {
+        const who = votes === count ? `all ${count}` : `at least ${votes} of ${count}`;
+        throw new UsageError(
+          `${place}: ${who} users have the same password, so each could sign in as any other. ${meant(column)}`,
         );
       }
     },
@@ -91,4 +162,11 @@ function openPasswordCheck(column: string | undefined): { see(record: Fields): v
 
 function meant(column: string | undefined): string {
   return `Leave it out, so that every user gets a mail to set a password; if it is meant, use --map initialPassword=${column}, which each user must change at the first sign-in.`;
+}
+
+const NO_PASSWORD = /^(?:[-–—.]{1,2}|n\.?\/?a\.?|nat|nan|null|nil|none|undefined|[[(<]null[\])>]|\\n|#n\/a)$/i;
+
+/** Whether programs write this text where there is no password. */
+export function isNoPassword(password: string): boolean {
+  return NO_PASSWORD.test(password.trim());
 }

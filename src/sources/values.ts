@@ -78,14 +78,54 @@ export function textAt(record: Fields, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
+/** Without case and accents; letters of all scripts stay. */
+export function folded(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll('ı', 'i')
+    .replaceAll('ł', 'l')
+    .replaceAll('ø', 'o')
+    .replaceAll('đ', 'd');
+}
+
+/** A hash or its beginning, a long number in hexadecimal, and letters and digits as only chance mixes them. */
+const SECRETS = [
+  /\$[\w,=.-]{1,24}\$\S{7}/,
+  /\{[\w./-]{2,24}\}\S{10}/,
+  /[0-9a-f-]{32}/i,
+  /(?=[^\s]*[a-z])(?=[^\s]*[A-Z])(?=[^\s]*\d)[\w+/=.-]{20}/,
+  /(?=\S*\d)\b[A-Z2-7]{16}/,
+  /(?=(?:\S*?\d){3})\b[a-z0-9]{24}/,
+];
+
+/** Whether a text is a hash or another secret, or holds one. @param text only its first 1000 characters are looked at */
+export function looksSecret(text: string): boolean {
+  const beginning = text.slice(0, 1000);
+  return SECRETS.some((form) => form.test(beginning));
+}
+
+/** A value or a name of a file as messages show it: shortened, and not at all if it may be a secret. */
+export function shownValue(text: string, longest = 60): string {
+  if (looksSecret(text)) return '(not shown)';
+  const trimmed = text.trim();
+  return trimmed.length > longest ? trimmed.slice(0, longest) : trimmed;
+}
+
 /** Words for yes and no of spreadsheets in many languages, without accents; tools write MySQL's BIT in many forms. */
 const TRUE = new Set(
   `true t 1 1.0 -1 yes y ja j oui wahr vrai si verdadero verdadeira verdadeiro sim vero on tak prawda evet dogru ano igaz
-    da kylla waar sand sann да истина ναι はい 是 真 ✓ ✔ \x01 \\x01 b'1' 0x01 0x1 aq==`.split(/\s+/),
+    da kylla waar sand sann igen ya taip jah ja jo да истина так ναι はい 是 真 예 네 نعم כן ใช่ ✓ ✔ \x01 \\x01 b'1' 0x01
+    0x1 aq==`
+    .split(/\s+/)
+    .map(folded),
 );
 const FALSE = new Set(
   `false f 0 0.0 no n nein non falsch faux nao falso falsa off nie falsz hayir yanlis nej nei nee nem hamis ne onwaar falskt
-    ei нет ложь οχι いいえ 否 假 ✗ ✘ \x00 \\x00 \\0 b'0' 0x00 0x0 aa==`.split(/\s+/),
+    ei tidak nu нет ложь ні οχι いいえ 否 假 아니오 아니요 لا לא ✗ ✘ \x00 \\x00 \\0 b'0' 0x00 0x0 aa==`
+    .split(/\s+/)
+    .map(folded),
 );
 
 /**
@@ -99,7 +139,7 @@ export function flagOf(value: unknown): boolean | 'unreadable' | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return 'unreadable';
   const text = String(value).replace(/^[ \t\r\n]+|[ \t\r\n.]+$/g, '');
   if (text === '') return String(value).trim() === '' ? undefined : 'unreadable';
-  const word = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ı', 'i').replaceAll('ł', 'l');
+  const word = folded(text);
   if (TRUE.has(word)) return true;
   return FALSE.has(word) ? false : 'unreadable';
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { Fields } from '../../src/sources/source.ts';
-import { commonRules, looksLikeState, readState, readSystemState } from '../../src/sources/states.ts';
+import { commonRules, readState, readSystemState, stateMeaning } from '../../src/sources/states.ts';
 import { auth0 } from '../../src/sources/systems/auth0.ts';
 import { cognito } from '../../src/sources/systems/cognito.ts';
 import { discourse } from '../../src/sources/systems/discourse.ts';
@@ -16,6 +16,7 @@ import { okta } from '../../src/sources/systems/okta.ts';
 import { spring } from '../../src/sources/systems/spring.ts';
 import { supabase } from '../../src/sources/systems/supabase.ts';
 import { zitadel } from '../../src/sources/systems/zitadel.ts';
+import { shownValue } from '../../src/sources/values.ts';
 import { personOf } from './people.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -36,6 +37,12 @@ describe('a field for active users', () => {
     for (const enabled of [...no, 'AA==', { type: 'Buffer', data: [0] }, 'disabled', 'Inactive', '\\0']) {
       assert.equal(stateOf({ enabled }), 'inactive', JSON.stringify(enabled));
     }
+  });
+
+  it('may be the date since when they are', () => {
+    assert.equal(stateOf({ activated_at: '2024-01-02 03:04:05' }), 'active');
+    assert.equal(stateOf({ activated_at: '' }), 'inactive, noted');
+    assert.equal(stateOf({ validSince: '1700000000' }), 'active');
   });
 
   it('makes the user inactive with a note if it cannot be read, or is empty', () => {
@@ -92,12 +99,97 @@ describe('a field for users who may not sign in', () => {
   });
 });
 
-test('names that look like a state are told from those of something else', () => {
-  for (const name of ['Kontostatus', 'account_status', 'userBlocked', 'lockedFlag', 'Benutzer aktiv']) {
-    assert.equal(looksLikeState(name), true, name);
+describe('the name of a field', () => {
+  const says = (meaning: string | undefined, names: readonly string[]) => {
+    for (const name of names) assert.equal(stateMeaning(name), meaning, name);
+  };
+
+  it('says a state in many languages and spellings', () => {
+    says('inactive', [
+      'Bloqueado',
+      'Bloqué',
+      'Zablokowany',
+      'Заблокирован',
+      '無効',
+      '停用',
+      '차단됨',
+      'Spärrad',
+      'retired_by',
+    ]);
+    says('inactive', [
+      'prohibit_login',
+      'NoLogin',
+      'logindisabled',
+      'member_banned',
+      'ban_reason',
+      'isNotActive',
+      'hidden',
+    ]);
+    says('active', [
+      'Aktivní',
+      'Активен',
+      '有効',
+      '启用',
+      'OXACTIVE',
+      'rolcanlogin',
+      'LoginAllowed',
+      'valid_id',
+      'ACTIVE_YN',
+    ]);
+    says('deleted', ['gelöscht', 'Gelöscht am', 'in_trash', 'anonymized_at', '削除フラグ', 'meta.deleted']);
+    says('locked', ['acctlock', 'lockedFlag', 'account.locked']);
+    says('left', ['termination_date', 'left_on', 'Austrittsdatum', '退会日', 'is_expired']);
+    says('status', ['Kontostatus', 'account_status', 'employee_status', 'status_id', 'account.status']);
+  });
+
+  it('says it of the part that is named last, and of what keeps out', () => {
+    says('inactive', ['security.ban.active', 'account.blocked.value']);
+    says('active', ['profile.isActive', 'status.active']);
+  });
+
+  it('may be unclear', () => {
+    says('perhaps status', ['contract_status']);
+    says('perhaps inactive', ['portal_disabled']);
+    says('perhaps active', ['settings.darkMode.enabled']);
+  });
+
+  it('says nothing of the account if it is of something else', () => {
+    says(undefined, ['email_status', 'marital_status', 'last_active', 'estate', 'mfaEnabled', 'city', 'lock_version']);
+    says(undefined, [
+      'address.state',
+      'state_code',
+      'days_left',
+      'status_message',
+      'reactive',
+      'LockoutEnabled',
+      'login_no',
+    ]);
+  });
+});
+
+test('a date of leaving counts from its day on', () => {
+  for (const termination_date of ['2021-05-06', '1', 'x', 'somehow']) {
+    assert.match(stateOf({ termination_date }), /^inactive/, termination_date);
   }
-  for (const name of ['email_status', 'marital_status', 'last_active', 'estate', 'mfaEnabled', 'city']) {
-    assert.equal(looksLikeState(name), false, name);
+  assert.equal(stateOf({ termination_date: '2999-01-01' }), 'active, noted');
+  for (const termination_date of ['', '0', null, '0000-00-00']) assert.equal(stateOf({ termination_date }), 'active');
+});
+
+test('a value that may be a secret is not shown', () => {
+  const hash = '$2b$04$PV6Fqy4IzQRwWSpyBJGmS.nUqEO.F8hrThrKZu/CLT4ZwmxtIHu1e';
+  for (const secret of [
+    hash,
+    hash.slice(0, 30),
+    `ann:${hash}:1`,
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+    'JBSWY3DPEHPK3PXP',
+  ]) {
+    assert.equal(shownValue(secret), '(not shown)', secret);
+    const { notes } = readState({ enabled: secret }, { active: ['enabled'] });
+    assert.match(notes[0]?.message ?? '', /"\(not shown\)" of enabled/);
+  }
+  for (const plain of ['suspended', 'Wartet auf Freigabe', '2023-01-02 03:04:05', 'USER_STATE_BLOCKED']) {
+    assert.equal(shownValue(plain), plain);
   }
 });
 

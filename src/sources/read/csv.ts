@@ -85,8 +85,11 @@ class Rows {
     const line = lines - breaksIn(cells);
     if (cells.length > MOST_CELLS) throw tooWide(line);
     this.ended = lines;
-    if (!this.read) this.read = this.readerOf(cells.map((name) => name.trim()));
-    else {
+    if (!this.read) {
+      if (!this.layout.isSample && cells.some(hasHash))
+        throw new FileError(`The file is not valid CSV: ${NO_HEADER}.`, line);
+      this.read = this.readerOf(cells.map((name) => name.trim()));
+    } else {
       const record = this.read(cells, line);
       if (record) this.group.push(record);
     }
@@ -102,6 +105,14 @@ class Rows {
     const { columns: given, isSample = false } = this.layout;
     return isSample ? looseRowReader(columns) : rowReader(columns, given === undefined);
   }
+}
+
+const NO_HEADER =
+  'its first line has no names of columns but a password hash, so its first user would be taken for them. Add a line with names';
+
+/** A hash, or a row of one column with one in it. */
+function hasHash(cell: string): boolean {
+  return cell.length < 2000 && /(?:^|[:;, \t!*])(?:\$[a-z0-9-]{1,24}\$\S{13}|[0-9a-f]{32,128}(?:$|[:;, ]))/i.test(cell);
 }
 
 class UnclosedQuote extends Error {}
@@ -174,6 +185,7 @@ type RowReader = (cells: string[], line: number) => FileRecord | undefined;
  */
 function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
   let width: number | undefined;
+  let mayBegin = columns[0]?.startsWith('#') ?? false;
   const twice = repeatedOf(columns);
   return (cells, line) => {
     // A line of spaces is not a row.
@@ -182,6 +194,12 @@ function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
     if (unclear) {
       const problem = `has different values in two columns named "${columns[unclear[0] as number]}": rename one`;
       return { line, value: undefined, problem };
+    }
+    // Whoever puts `#` before a row leaves it out; where the first row begins with it too, it belongs to the values.
+    const isMarked = cells[0]?.startsWith('#') ?? false;
+    if (isMarked && width === undefined) mayBegin = true;
+    if (isMarked && !mayBegin) {
+      return { line, value: undefined, skip: 'A row that begins with #.' };
     }
     width ??= widthBy(cells, columns, hasHeader);
     if (cells.length === width) return { line, value: recordOf(cells, columns) };

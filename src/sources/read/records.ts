@@ -12,6 +12,8 @@ export interface FileRecord {
   value: unknown;
   /** Such as `is not valid JSON`. */
   problem?: string;
+  /** Why the record is not meant to be read, as a sentence; its value is undefined. */
+  skip?: string;
   /** A row with more or fewer cells than the others, which may be shifted. */
   isUneven?: boolean;
 }

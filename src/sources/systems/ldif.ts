@@ -12,7 +12,17 @@ import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
-import { fromFileTime, readState, type StateRead, type StateRules } from '../states.ts';
+import {
+  COMMON_WORDS,
+  commonRules,
+  fromFileTime,
+  joinRules,
+  readState,
+  type StateRead,
+  type StateRules,
+  type StateWords,
+  stateMeaning,
+} from '../states.ts';
 import { fieldNames, numberAt, textAt } from '../values.ts';
 
 export const ldif: ExportFormat = {
@@ -228,13 +238,34 @@ function unfold(value: string): string {
   return SCHEME.test(text) ? text : value;
 }
 
-const DISABLED = ['nsaccountlock', 'ds-pwp-account-disabled', 'logindisabled'];
+const DISABLED = [
+  'nsaccountlock',
+  'ds-pwp-account-disabled',
+  'logindisabled',
+  'msds-useraccountdisabled',
+  'vinteladisabled',
+];
+const LOCKED = ['lockedbyintruder', 'ibm-pwdaccountlocked'];
+/** Of Sun and 389 Directory Server, Zimbra, qmail-ldap and Oracle; other words keep their users out. */
+const WORDS: readonly StateWords[] = [
+  { field: 'inetuserstatus', active: 'active', inactive: 'inactive deleted' },
+  { field: 'zimbraaccountstatus', active: 'active', inactive: 'closed pending maintenance', locked: 'locked lockout' },
+  { field: 'accountstatus', ...COMMON_WORDS },
+  { field: 'orclisenabled', active: 'enabled', inactive: 'disabled' },
+  {
+    field: 'orclaccountstatusevent',
+    active: 'UserAccountEvent.ACCOUNT_UNLOCKED',
+    locked: 'UserAccountEvent.ACCOUNT_LOCKED',
+  },
+];
 const STATES: StateRules = {
   inactive: [...DISABLED, 'useraccountcontrol', 'bit ACCOUNTDISABLE, or an end'],
-  locked: ['lockedbyintruder', 'bit LOCKOUT'],
-  words: [{ field: 'inetuserstatus', active: 'active', inactive: 'inactive deleted' }],
+  locked: [...LOCKED, 'bit LOCKOUT'],
+  lockedUntil: ['accountunlocktime'],
+  marks: ['employeetype'],
+  words: WORDS,
 };
-const STATE_ATTRIBUTES = [...DISABLED, 'lockedbyintruder', 'inetuserstatus'];
+const STATE_ATTRIBUTES = [...DISABLED, ...LOCKED, 'employeetype', ...WORDS.map(({ field }) => field)];
 // https://learn.microsoft.com/windows/win32/adschema/a-useraccountcontrol
 const UAC_DISABLED = 0x2;
 const UAC_LOCKED = 0x10;
@@ -250,18 +281,63 @@ function stateOf(entry: Fields, now: number): StateRead {
   const bits = integerOf(entry, 'useraccountcontrol') ?? 0;
   const values = STATE_ATTRIBUTES.map((name) => [name, firstOf(entry, name)] as const);
   const present = Object.fromEntries(values.filter(([, value]) => value !== undefined));
+  const others = otherStates(entry);
+  const unlocks = momentsOf(firstOf(entry, 'accountunlocktime') ?? '')[0];
   const isUnread = control !== undefined && !/^-?\d+$/.test(control.trim());
-  const isOff = (bits & UAC_DISABLED) !== 0 || endOf(entry).some((end) => end <= now);
-  const isLocked = firstOf(entry, 'pwdaccountlockedtime') !== undefined || (bits & UAC_LOCKED) !== 0;
-  return readState(
+  const isOff =
+    (bits & UAC_DISABLED) !== 0 ||
+    endOf(entry).some((end) => end <= now) ||
+    /^\[[^\]]*D/.test(firstOf(entry, 'sambaacctflags') ?? '') ||
+    valuesOf(entry, 'nsroledn').some((dn) => /disabled/i.test(dn));
+  const isLocked =
+    firstOf(entry, 'pwdaccountlockedtime') !== undefined ||
+    (bits & UAC_LOCKED) !== 0 ||
+    /^\[[^\]]*L/.test(firstOf(entry, 'sambaacctflags') ?? '');
+  const read = readState(
     {
+      ...others,
       ...present,
+      ...(unlocks === undefined ? {} : { accountunlocktime: unlocks }),
       ...(isUnread ? { useraccountcontrol: control } : {}),
       'bit ACCOUNTDISABLE, or an end': isOff,
       'bit LOCKOUT': isLocked,
     },
-    STATES,
+    rulesWith(Object.keys(others)),
   );
+  if (NO_SHELL.test(firstOf(entry, 'loginshell') ?? '')) read.notes.push(SHELL_CLOSED);
+  return read;
+}
+
+const NO_SHELL = /\/(?:nologin|false)$/;
+const SHELL_CLOSED: Note = {
+  id: 'LOGIN-SHELL-CLOSED',
+  message:
+    'The login shell, such as nologin, lets the user into no computer. They are imported as active; deactivate whoever may sign in nowhere.',
+};
+
+/** Attributes of a schema of one's own whose names say a state. */
+function otherStates(entry: Fields): Fields {
+  const named = Object.keys(entry).filter((name) => {
+    const meaning = OWN_ATTRIBUTES.has(name) ? undefined : stateMeaning(name);
+    return meaning !== undefined && !meaning.startsWith('perhaps');
+  });
+  const values = named.map((name) => [name, firstOf(entry, name)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+}
+
+const OWN_ATTRIBUTES = new Set([
+  ...STATE_ATTRIBUTES,
+  'isdeleted',
+  'accountunlocktime',
+  'useraccountcontrol',
+  'st',
+  'c',
+]);
+
+function rulesWith(others: readonly string[]): StateRules {
+  if (others.length === 0) return STATES;
+  const inWords = others.filter((name) => stateMeaning(name) === 'status');
+  return joinRules(STATES, { ...commonRules(others), words: inWords.map((field) => ({ field, ...COMMON_WORDS })) });
 }
 
 const DAY_MS = 86_400_000;
@@ -271,8 +347,13 @@ function endOf(entry: Fields): number[] {
   const days = integerOf(entry, 'shadowexpire') ?? -1;
   const filetime = Number(firstOf(entry, 'accountexpires') ?? 0);
   const written = firstOf(entry, 'krbprincipalexpiration', 'ds-pwp-account-expiration-time', 'loginexpirationtime');
+  const kickoff = integerOf(entry, 'sambakickofftime') ?? 0;
+  const passwordEnd = firstOf(entry, 'pwdendtime');
   return [
-    ...(days > 0 ? [days * DAY_MS] : []),
+    // shadow(5) warns that zero may be read as the first day.
+    ...(days >= 0 ? [days * DAY_MS] : []),
+    ...(kickoff > 0 ? [kickoff * 1000] : []),
+    ...(passwordEnd === undefined ? [] : momentsOf(passwordEnd)),
     // Zero means never; so does the largest number, which is a date in the far future.
     ...(filetime > 0 ? [fromFileTime(filetime)] : []),
     ...(written === undefined ? [] : momentsOf(written)),

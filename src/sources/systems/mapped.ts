@@ -9,8 +9,9 @@ import type { Note, Person, Skipped } from '../entry.ts';
 import { explainFormat, isHashBeside } from '../hash-format.ts';
 import { knownForm } from '../hash-forms.ts';
 import { columnValue, hashSystemOf } from '../hash-systems.ts';
-import { namedHash, passwordHashIn, placeOf } from '../hashes.ts';
+import { isLikeHash, namedHash, passwordHashIn, placeOf } from '../hashes.ts';
 import {
+  type Decided,
   type GivenMapping,
   givenMapping,
   hasNested,
@@ -18,12 +19,13 @@ import {
   type Mapping,
   METADATA,
   mappingFor,
+  shapeOf,
 } from '../mapping.ts';
-import { secondFactorOf } from '../second-factor.ts';
+import { anySecondFactor } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
-import { fieldsIn, looksLikeState, readState } from '../states.ts';
-import { surveyOf } from '../survey.ts';
-import { boolAt, CONTEXT, KEY, objectAt, textAt, valueAt } from '../values.ts';
+import { fieldsIn, readState } from '../states.ts';
+import { isNoPassword, surveyOf } from '../survey.ts';
+import { boolAt, CONTEXT, KEY, objectAt, shownValue, textAt, valueAt } from '../values.ts';
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
@@ -40,7 +42,7 @@ function mapped(name: string, title: string, formats: readonly Format[]): Export
       const format = hash === undefined ? undefined : explainFormat(record, hash, options);
       return [...explainMapping(record, given, place), ...(format === undefined ? [] : [format])];
     },
-    survey: (options) => surveyOf(givenMapping(options), (given, regions) => converterOf(given, options, regions)),
+    survey: (options) => surveyOf(givenMapping(options), (given, decided) => converterOf(given, options, decided)),
     converter: (options) => converterOf(givenMapping(options), options),
   };
 }
@@ -89,14 +91,14 @@ export const csv = mapped('csv', 'CSV of your own', ['csv']);
 
 export const ndjson = mapped('ndjson', 'NDJSON of your own', ['ndjson', 'json']);
 
-/** @param regions columns that hold the states of addresses, although they are called like one of the user */
-function converterOf(given: GivenMapping, options: ConvertOptions, regions: readonly string[] = []): Convert {
+function converterOf(given: GivenMapping, options: ConvertOptions, decided?: Decided): Convert {
+  const regions = decided?.regions ?? [];
   let shape = '';
   let mapping: Mapping = { ...given, states: {} };
   return (record) => {
     // Rows of one file have the same columns; lines of NDJSON may omit some.
-    const next = Object.keys(record).join('\n');
-    if (next !== shape || hasNested(record)) mapping = mappingFor(record, given, regions);
+    const next = shapeOf(record);
+    if (next !== shape || hasNested(record)) mapping = mappingFor(record, given, decided);
     shape = next;
     const person = toPerson(record, mapping, { given, options });
     if (!('skip' in person) && regions.some((column) => textAt(record, column) !== undefined)) {
@@ -122,9 +124,9 @@ function toPerson(
   if (skip !== undefined) return { skip };
   const text = (field: MappedField) => textAt(values, field);
   const initialPassword = values.initialPassword;
-  const factor = secondFactorOf(record);
+  const factor = anySecondFactor(record);
   if (given.columns.totp === undefined) notes.push(...factor.notes);
-  const { password, hash } = isPlain(given) ? plainPassword(values) : hashAlone();
+  const { password, hash } = isPlain(given) ? plainPassword(values, notes) : hashAlone();
   return {
     orgId: text('orgId'),
     // MongoDB's ids are objects in its exports.
@@ -157,11 +159,29 @@ function toPerson(
   }
 }
 
+const PASSWORD_NONE: Note = {
+  id: 'PASSWORD-NONE',
+  message: 'The password is a word or a dash that programs write for none, and nobody’s password; it is dropped.',
+};
+
+const PASSWORD_HASHED: Note = {
+  id: 'PASSWORD-HASHED',
+  message:
+    'The plain password looks like a hash, and whoever has the file could sign in with it; it is dropped. --map hash=COLUMN takes hashes.',
+};
+
+function hashProblemOf(password: string): Note | undefined {
+  return isLikeHash(password.trim()) ? PASSWORD_HASHED : undefined;
+}
+
 /** A password may begin or end with a space; a hash does not. */
-function plainPassword(values: Fields): Secret {
+function plainPassword(values: Fields, notes: Note[]): Secret {
   const { password } = values;
+  const isGiven = typeof password === 'string' && password !== '';
+  const problem = !isGiven ? undefined : isNoPassword(password) ? PASSWORD_NONE : hashProblemOf(password);
+  if (problem) notes.push(problem);
   return {
-    password: typeof password === 'string' && password !== '' ? password : undefined,
+    password: isGiven && !problem ? password : undefined,
     hash: textAt(values, 'hash'),
   };
 }
@@ -242,17 +262,16 @@ function explainMapping(record: Fields, given: GivenMapping, hashPlace?: string)
   ].filter(([, column]) => column !== '');
   const pairs = fields.map(([field, column]) => `${field}=${column}`);
   const used = fields.flatMap(([, column = '']) => [column, column.split(/[.[]/, 1)[0] as string]);
-  const moreStates = fieldsIn(states).filter((column) => !used.includes(column));
+  const moreStates = fieldsIn(states).filter((column) => !used.includes(column) || column.includes('.'));
+  const heads = moreStates.flatMap((column) => [column, column.split('.', 1)[0] as string]);
   const unused = Object.keys(record).filter(
-    (column) => column !== CONTEXT && column !== KEY && !used.includes(column) && !moreStates.includes(column),
+    (column) => column !== CONTEXT && column !== KEY && !used.includes(column) && !heads.includes(column),
   );
-  const alike = unused.filter(looksLikeState);
   return [
     `  taken: ${pairs.length === 0 ? 'nothing' : pairs.join(', ')}`,
     ...(moreStates.length === 0 ? [] : [`  also read for the state: ${moreStates.join(', ')}`]),
-    ...(unused.length === 0 ? [] : [`  not taken: ${unused.join(', ')} (--map field=column takes them)`]),
-    ...alike.map((column) => `  warning: ${column} looks like a state of the user, and is not used (${USE_STATE})`),
+    ...(unused.length === 0
+      ? []
+      : [`  not taken: ${unused.map((column) => shownValue(column)).join(', ')} (--map field=column takes them)`]),
   ];
 }
-
-const USE_STATE = '--map state=, enabled=, disabled=, locked= or deleted= takes it';

@@ -42,8 +42,21 @@ test('an unmapped password column counts if it holds hashes', () => {
     );
   }
   assert.equal(personOf(ndjson, row('secret', { password_hash: hash })).hash, hash);
-  const mapped = ndjson.converter({ map: { password: 'password' } })(row(hash));
-  assert.ok('password' in mapped && mapped.password === hash && mapped.hash === undefined);
+});
+
+test('a hash or a word for none in a column of plain passwords is nobody’s password', () => {
+  const convert = ndjson.converter({ map: { password: 'password' } });
+  const hash = '$2b$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO';
+  for (const [password, note] of [
+    [hash, 'PASSWORD-HASHED'],
+    ['5f4dcc3b5aa765d61d8327deb882cf99', 'PASSWORD-HASHED'],
+    ['--', 'PASSWORD-NONE'],
+    ['NaT', 'PASSWORD-NONE'],
+  ] as const) {
+    const person = convert({ email: 'ann@example.com', password });
+    assert.ok(!('skip' in person));
+    assert.deepEqual([person.password, person.notes?.map(({ id }) => id)], [undefined, [note]], password);
+  }
 });
 
 test('a hash inside an object is imported if it is clearly the password, and shown', () => {
