@@ -37,6 +37,8 @@ interface Case {
 
 export const CASES: readonly Case[] = [
   { make: bcrypt, usual: '10', dearest: '16' },
+  { make: (cost) => bcrypt(cost).replace('$2b$', '$2x$'), usual: '10', dearest: '16' },
+  { make: (cost) => `$bcrypt-sha512$${bcrypt(cost)}`, usual: '10', dearest: '15' },
   { make: argon2('argon2id'), usual: 'm=19456,t=2,p=1', dearest: 'm=524288,t=5,p=16' },
   { make: argon2('argon2i'), usual: 'm=4096,t=3,p=1', dearest: 'm=524288,t=5,p=16' },
   { make: scrypt, usual: 'ln=14,r=8,p=1', dearest: 'ln=18,r=8,p=6' },
@@ -59,7 +61,7 @@ export const CASES: readonly Case[] = [
   { make: (cost) => `$wp${bcrypt(cost)}`, usual: '10', dearest: '14' },
   { make: (cost) => `scrypt:${cost}$salt$${hex(64)}`, usual: '32768:8:1', dearest: '262144:8:6' },
   { make: (rounds) => `pbkdf2:sha256:${rounds}$salt$${hex(32)}`, usual: '600000', dearest: '10000000' },
-  { make: argon2('argon2d'), usual: 'm=4096,t=3,p=1' },
+  { make: argon2('argon2d'), usual: 'm=4096,t=3,p=1', dearest: 'm=2048,t=40,p=250' },
   { make: pbkdf2('pbkdf2-sha3-256', 32), usual: '25000', dearest: '5000000' },
   { make: (cost) => `$y$j${cost}$LdJMENpBABJJ3hIHjB1Bi.$${zeros(43)}`, usual: '9T', dearest: 'F5' },
   { make: (rounds) => `$sha1$${rounds}$saltsalt$${zeros(28)}`, usual: '24680', dearest: '1000000' },

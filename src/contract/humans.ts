@@ -67,7 +67,7 @@ export function metadataList() {
     .check(eachOnce('key'));
 }
 
-const ABOUT = `A hash of one of the schemes of docs/passwords.md. At most 200 characters; only one that begins with \`$fbscrypt$\` or \`$formula$\` may have up to ${HASH_MAX}.`;
+const ABOUT = `A hash of one of the schemes of docs/passwords.md. At most 200 characters; only one of argon2, or that begins with \`$fbscrypt$\` or \`$formula$\`, may have up to ${HASH_MAX}.`;
 
 /** The field for a password hash: a text no longer than its scheme allows. */
 export function hashText() {

@@ -103,7 +103,7 @@ export interface Cause {
   id: string;
   /** Path of the invalid field, array indices left out; absent if the error concerns the user as a whole. */
   field?: string;
-  /** The scheme of a password hash, such as `bcrypt`, or `$2x$` if it is not supported. */
+  /** The scheme of a password hash, such as `bcrypt`, or `$2e$` if it is not supported. */
   scheme?: string;
   message: string;
   remedies: readonly Remedy[];

@@ -12,6 +12,7 @@ import { ApiError } from '../platform/errors.ts';
 import { type FairQueue, openFairQueue } from '../platform/fair-queue.ts';
 import { inSpan } from '../platform/telemetry.ts';
 import { workOf } from './registry.ts';
+import type { Secret } from './scheme.ts';
 import { warnWithoutBinary } from './schemes/bcrypt.ts';
 import type { Timed } from './thread.ts';
 import { openSlowness } from './work.ts';
@@ -36,11 +37,12 @@ export interface Hasher {
   /**
    * `ok`: the password matches the hash. `rehash`: replace the hash by `hash(plain)`, because its scheme or cost is
    * outdated. A hash that ignores part of the password stays. `ok` is false for every hash that `hashProblem` rejects.
+   * @param plain bytes are taken as they are, and never rehashed
    * @param started called when the task no longer waits for a thread
    */
   verify(
     encoded: string,
-    plain: string,
+    plain: Secret,
     clientAborted?: AbortSignal,
     started?: () => void,
   ): Promise<{ ok: boolean; rehash: boolean }>;
@@ -77,7 +79,7 @@ export function openHasher(options: HasherOptions): Hasher {
 
   function run<T>(
     name: string,
-    task: Record<string, string>,
+    task: Record<string, Secret>,
     ms = checkMs(),
     signal?: AbortSignal,
     started?: () => void,

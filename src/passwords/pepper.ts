@@ -7,8 +7,10 @@
  * Guarantee: such a text never verifies as a hash, and no import or call can send one (`hashProblem` refuses it).
  */
 import { createHmac } from 'node:crypto';
+import { readingsOf } from './forms.ts';
 import type { PepperMode } from './marks.ts';
-import { usesWholePassword } from './registry.ts';
+import { usesWholePassword, workOf } from './registry.ts';
+import { joined, type Secret } from './scheme.ts';
 
 const MARK = '$pepper$';
 
@@ -41,15 +43,35 @@ export function bareHash(stored: string): string {
   return pepperedOf(stored)?.hash ?? stored;
 }
 
-/** What the old system hashed. */
-export function withPepper({ mode, secret }: Pepper, password: string): string {
-  if (mode === 'suffix') return password + secret;
-  if (mode === 'prefix') return secret + password;
+/** The hash as the old system has it, by which a later import of it is recognized. */
+export function originalHash(stored: string): string {
+  return readingsOf(bareHash(stored), '').hash;
+}
+
+/**
+ * The hash without its forms, and what the old system may have hashed for this password. PrestaShop puts its key before a
+ * password for MD5, and no key for bcrypt, in one table; so with a pepper before the password, the hash is also tried
+ * without it, unless that would exceed the bounds of a verification.
+ */
+export function pepperedReadings(
+  encoded: string,
+  pepper: Pepper,
+  password: string,
+): { hash: string; readings: Secret[] } {
+  const { hash, readings } = readingsOf(encoded, password);
+  const peppered = readings.map((reading) => withPepper(pepper, reading));
+  const isMixed = pepper.mode === 'prefix' && 2 * workOf(encoded) <= 1;
+  return { hash, readings: isMixed ? [...peppered, ...readings] : peppered };
+}
+
+function withPepper({ mode, secret }: Pepper, password: Secret): Secret {
+  if (mode === 'suffix') return typeof password === 'string' ? password + secret : joined(password, secret);
+  if (mode === 'prefix') return typeof password === 'string' ? secret + password : joined(secret, password);
   const mac = createHmac('sha256', secret).update(password);
   return mac.digest(mode === 'hmac-sha256-hex' ? 'hex' : 'base64');
 }
 
 /** Whether the hash depends on the whole password, as `seesAll`. A pepper after the password may be cut off. */
 export function seesAllPeppered(hash: string, pepper: Pepper, password: string): boolean {
-  return usesWholePassword(hash, pepper.mode === 'suffix' ? password : withPepper(pepper, password));
+  return usesWholePassword(hash, pepper.mode === 'suffix' ? password : String(withPepper(pepper, password)));
 }

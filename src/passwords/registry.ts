@@ -6,11 +6,13 @@
  * but never a salt or a hash.
  */
 import { randomBytes } from 'node:crypto';
-import { LONGEST, type Scheme } from './scheme.ts';
+import { formScheme, withoutLasting } from './forms.ts';
+import { LONGEST, type Scheme, type Secret } from './scheme.ts';
 import { argon2Cost, argon2Schemes, makeArgon2id } from './schemes/argon2.ts';
 import { aspnetIdentitySchemes } from './schemes/aspnet-identity.ts';
-import { bcryptCost, bcryptLibrary, bcryptScheme, bcryptSeesAll, makeBcrypt } from './schemes/bcrypt.ts';
-import { bcryptSha256Scheme } from './schemes/bcrypt-sha256.ts';
+import { aspnetMembershipScheme } from './schemes/aspnet-membership.ts';
+import { bcryptCost, bcryptLibrary, bcryptScheme, bcryptSeesAll, bcryptXScheme, makeBcrypt } from './schemes/bcrypt.ts';
+import { bcryptSha256Scheme, bcryptSha512Scheme } from './schemes/bcrypt-sha256.ts';
 import { desSchemes } from './schemes/des-crypt.ts';
 import { djangoSchemes } from './schemes/django.ts';
 import { drupal7Scheme } from './schemes/drupal7.ts';
@@ -54,9 +56,11 @@ export const SCHEMES: readonly Scheme[] = [
   sha1CryptScheme,
   yescryptScheme,
   bcryptSha256Scheme,
+  bcryptSha512Scheme,
   ...springSchemes,
   ...ldapSchemes,
   ...aspnetIdentitySchemes,
+  aspnetMembershipScheme,
   ...saltedDigestSchemes,
   ...hmacSchemes,
   formulaScheme,
@@ -67,13 +71,13 @@ export const SCHEMES: readonly Scheme[] = [
   ...hashColonSaltSchemes,
   ...plainDigestSchemes,
   ...desSchemes,
+  bcryptXScheme,
 ];
 
 /** Unsupported relatives of supported schemes, which get a better message than "unknown". */
 const RELATIVES: Readonly<Record<string, string>> = {
   $argon2$: 'argon2 is not supported (argon2i, argon2id and argon2d are)',
   $2$: 'bcrypt: the variant $2$ is not supported ($2a$, $2b$ and $2y$ are)',
-  $2x$: 'bcrypt: the variant $2x$ is not supported ($2a$, $2b$ and $2y$ are)',
   $md5salted$: 'md5salted is not supported (md5salted-prefix and md5salted-suffix are)',
 };
 
@@ -95,7 +99,7 @@ const ARGON2ID = { m: 19 * 1024, t: 2, p: 1 } as const;
 const NO_ONES_SALT = 'MusterNoSuchUserHere.u';
 
 /**
- * Why a hash (1 to 200 characters, `$fbscrypt$` and `$formula$` 400) cannot be imported, or undefined when it can be
+ * Why a hash (1 to 200 characters, argon2, `$fbscrypt$` and `$formula$` 400) cannot be imported, or undefined when it can be
  * verified later.
  * Computes no hash, so that a million calls in a row are cheap. Bounds: docs/passwords.md.
  */
@@ -113,7 +117,7 @@ export function hashProblem(encoded: string): string | undefined {
  * Whether the password matches the hash; false for every hash that `hashProblem` rejects. May compute for seconds: call
  * it in a thread.
  */
-export function verifyHash(encoded: string, password: string): boolean {
+export function verifyHash(encoded: string, password: Secret): boolean {
   const scheme = find(encoded);
   return scheme !== undefined && !isTooLong(encoded, scheme.longest) && scheme.verify(encoded, password);
 }
@@ -122,10 +126,10 @@ export function verifyHash(encoded: string, password: string): boolean {
  * Verifies the password, and tells whether to rehash it. A wrong password never takes less time than `computeNothing`:
  * otherwise the response time of a cheap imported scheme would reveal that the user exists. Call it in a thread.
  */
-export function verifyPassword(encoded: string, password: string, cost: number): { ok: boolean; rehash: boolean } {
+export function verifyPassword(encoded: string, password: Secret, cost: number): { ok: boolean; rehash: boolean } {
   const ok = verifyHash(encoded, password);
-  if (ok) return { ok, rehash: !isCurrent(encoded, password, cost) };
-  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(password, cost);
+  if (ok) return { ok, rehash: typeof password === 'string' && !isCurrent(encoded, password, cost) };
+  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(String(password), cost);
   return { ok, rehash: false };
 }
 
@@ -139,8 +143,9 @@ export function makeHash(password: string, cost: number): string {
  * or the scheme ignored part of the password, as bcrypt does with long ones. The ignored remainder may contain a typo,
  * which must not become part of the password.
  */
-export function isCurrent(encoded: string, password: string, cost: number): boolean {
-  if (!usesWholePassword(encoded, password)) return true;
+export function isCurrent(stored: string, password: string, cost: number): boolean {
+  if (!usesWholePassword(stored, password)) return true;
+  const encoded = withoutLasting(stored);
   const scheme = schemeOf(encoded);
   if (scheme === 'bcrypt') return bcryptCost(encoded) === cost;
   const found = scheme === 'argon2id' && !bcryptSeesAll(password) ? argon2Cost(encoded) : undefined;
@@ -186,6 +191,10 @@ export function identifierOf(encoded: string): string | undefined {
 }
 
 function find(encoded: string): Scheme | undefined {
+  return formScheme(encoded, findBare) ?? findBare(encoded);
+}
+
+function findBare(encoded: string): Scheme | undefined {
   for (const scheme of SCHEMES) if (scheme.matches(encoded)) return scheme;
   return undefined;
 }
@@ -204,6 +213,7 @@ function identifierSeen(encoded: string): string | undefined {
 
 function unknownScheme(encoded: string): string {
   const identifier = identifierSeen(encoded);
+  if (/^[!*]./.test(encoded)) return 'unknown scheme: it begins with ! or *, which locks a password';
   if (identifier === undefined) return 'unknown scheme: it does not begin with a known identifier such as $2b$';
   const relative = Object.hasOwn(RELATIVES, identifier) ? RELATIVES[identifier] : undefined;
   if (relative !== undefined) return relative;

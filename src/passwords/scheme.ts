@@ -28,6 +28,9 @@ export const DIGESTS = [
   { algorithm: 'sha224', length: 28 },
 ];
 
+/** What a program hashed: text, as UTF-8, or the bytes of another encoding. */
+export type Secret = string | Buffer;
+
 /** One format of password hashes and its verification. Everything is synchronous; call `verify` in a thread. */
 export interface Scheme {
   /** The name in messages and statistics, such as `argon2id`. */
@@ -38,8 +41,8 @@ export interface Scheme {
   check(encoded: string): string | undefined;
   /** How long a verification takes (work.ts); 0 for a hash that `check` rejects for its form or bounds. */
   work(encoded: string): number;
-  /** Whether the password, as UTF-8, matches this hash; false for hashes that `check` rejects. May take seconds. */
-  verify(encoded: string, password: string): boolean;
+  /** Whether the password matches this hash; false for hashes that `check` rejects. May take seconds. */
+  verify(encoded: string, password: Secret): boolean;
   /**
    * Whether the whole password counts. If not, the hash stays after a login: the ignored remainder may contain a typo.
    */
@@ -57,7 +60,7 @@ export function defineScheme<P extends object>(definition: {
   name: string;
   matches: (encoded: string) => boolean;
   parse: (encoded: string) => P | string;
-  verify: (parts: P, password: string) => boolean;
+  verify: (parts: P, password: Secret) => boolean;
   work?: (parts: P) => number;
   seesAll?: (password: string, encoded: string) => boolean;
   longest?: number;
@@ -98,6 +101,11 @@ export function numberProblem(what: string, value: number, min: number, max: num
   if (value >= min && value <= max) return undefined;
   const shown = value > LARGEST_SHOWN ? `over ${LARGEST_SHOWN}` : value;
   return `${what} ${shown} is out of bounds (${min} to ${max})`;
+}
+
+/** The texts, as UTF-8, and bytes one after the other. */
+export function joined(...parts: readonly (string | Uint8Array)[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
 
 /** Compares in constant time: the duration depends only on the lengths. */

@@ -11,11 +11,12 @@ export function hash({ plain, cost }: { plain: string; cost: number }): Timed<st
   return timed(() => makeHash(plain, cost));
 }
 
-export function verify({ encoded, plain, cost }: { encoded: string; plain: string; cost: number }): Timed<{
+/** @param plain bytes lose their class on the way to the thread */
+export function verify({ encoded, plain, cost }: { encoded: string; plain: string | Uint8Array; cost: number }): Timed<{
   ok: boolean;
   rehash: boolean;
 }> {
-  return timed(() => verifyPassword(encoded, plain, cost));
+  return timed(() => verifyPassword(encoded, typeof plain === 'string' ? plain : Buffer.from(plain), cost));
 }
 
 export function nothing({ plain, cost }: { plain: string; cost: number }): Timed<void> {

@@ -9,6 +9,7 @@
 const MOST_WORK = 1;
 
 const KIB_OF_PASSES = 2.5 * 2 ** 20;
+const LANES_OF_PASSES = 10_000;
 const SCRYPT_BYTES = 1.5 * 2 ** 30;
 const DES_ROUNDS = 20_000_000;
 const YESCRYPT_BYTES = 256 * 2 ** 20;
@@ -43,9 +44,9 @@ export function bcryptWork(cost: number): number {
   return 2 ** (cost - 16);
 }
 
-/** @param m KiB @param t passes; lanes divide the same memory among them */
-export function argon2Work({ m, t }: { m: number; t: number }): number {
-  return (m * t) / KIB_OF_PASSES;
+/** @param m KiB @param t passes @param p lanes divide the memory; with several, each is a thread that starts four times a pass */
+export function argon2Work({ m, t, p }: { m: number; t: number; p: number }): number {
+  return Math.max((m * t) / KIB_OF_PASSES, p > 1 ? (p * t) / LANES_OF_PASSES : 0);
 }
 
 /** @param ln log2 of N */

@@ -137,7 +137,7 @@ const NO_NOTES: readonly Note[] = [];
 
 async function* outcomesOf(
   { file, layout }: FileOfSource,
-  { source, orgId, idPrefix, quoteAddresses }: ConvertJob,
+  { source, options, orgId, idPrefix, quoteAddresses }: ConvertJob,
   { convert, hashes }: Tools,
   onRead?: (file: string, bytes: number) => void,
 ): AsyncGenerator<Outcome[]> {
@@ -148,7 +148,7 @@ async function* outcomesOf(
       if (!isFields(value)) return { ...place, notes: NO_NOTES, problem: problem ?? 'is not an object' };
       const outcome = {
         ...place,
-        ...converted(value, source, { orgId, idPrefix, quoteAddresses }, { convert, hashes }),
+        ...converted(value, source, { options, orgId, idPrefix, quoteAddresses }, { convert, hashes }),
       };
       const more = [...(isUneven ? [NOTES.unevenRow] : []), ...(hasDoubtful(value) ? [NOTES.doubtful] : [])];
       return more.length === 0 ? outcome : { ...outcome, notes: [...outcome.notes, ...more] };
@@ -171,7 +171,7 @@ type Converted = Omit<Outcome, 'file' | 'line'>;
 function converted(
   value: Fields,
   source: ExportFormat,
-  { orgId, idPrefix = '', quoteAddresses }: Pick<ConvertJob, 'orgId' | 'idPrefix' | 'quoteAddresses'>,
+  { options, orgId, idPrefix = '', quoteAddresses }: Omit<ConvertJob, 'files' | 'source'>,
   { convert, hashes }: Tools,
 ): Converted {
   try {
@@ -179,7 +179,8 @@ function converted(
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
     const person = convert(record);
     if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
-    const { entry, notes } = toEntry(person, orgId, { quoteAddresses });
+    const { passwordForms = person.passwordForms } = options;
+    const { entry, notes } = toEntry({ ...person, passwordForms }, orgId, { quoteAddresses });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
     return { entry, notes: [...notes, ...unusedHashes(record, person)] };
   } catch (error) {
@@ -199,7 +200,7 @@ export type RecordJob = Omit<ConvertJob, 'files'>;
 /** Converts single records that no file holds, such as those of a running system. @throws UsageError */
 export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
   const convert = withHashFormat(source.converter(options), options);
-  return (value) => converted(value, source, ids, { convert, hashes: undefined });
+  return (value) => converted(value, source, { ...ids, options }, { convert, hashes: undefined });
 }
 
 export interface Contradiction {

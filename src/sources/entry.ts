@@ -5,9 +5,11 @@
  * Validates nothing: the service rejects invalid addresses and hashes that cannot be verified, so that such problems
  * are reported in one place and one form.
  */
+import { type PasswordForm, withForms } from '../passwords/forms.ts';
+import { hashProblem } from '../passwords/registry.ts';
 import { e164 } from '../platform/phone.ts';
 import { withoutUnseen } from '../platform/text/visible.ts';
-import { knownForm } from './hash-forms.ts';
+import { knownForm, plainOf } from './hash-forms.ts';
 
 /** The user's account at an external identity provider. */
 export interface ProviderLink {
@@ -53,6 +55,8 @@ export interface Person {
   initialPassword?: string | undefined;
   /** Modular Crypt Format, or any other text of a scheme that docs/passwords.md lists. */
   hash?: string | undefined;
+  /** What the system did to a password before it hashed it; absent: nothing. */
+  passwordForms?: readonly PasswordForm[] | undefined;
   passwordChangeRequired?: boolean | undefined;
   /** Secret of a second factor: base32 or an otpauth://totp/ address. */
   totp?: string | undefined;
@@ -142,6 +146,11 @@ export const NOTES = {
   masked: {
     id: 'PASSWORD-MASKED',
     message: 'The password is a mask such as ****, which is nobody’s password; it is dropped.',
+  },
+  keyNamed: {
+    id: 'HASH-KEY-NAMED',
+    message:
+      'The hash names a key (keyid). If the old system added a secret key to passwords, this user cannot sign in with theirs.',
   },
   language: {
     id: 'LANGUAGE-DROPPED',
@@ -290,17 +299,28 @@ function secretsOf(
   notes: Note[],
 ): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired' | 'otpCode'> {
   const { initialPassword } = person;
-  const isMasked = person.password !== undefined && isMask(person.password);
+  const plain = person.password ?? (person.hash === undefined ? undefined : plainOf(person.hash));
+  const isMasked = plain !== undefined && isMask(plain);
   if (isMasked) notes.push(NOTES.masked);
-  const password = initialPassword ?? (isMasked ? undefined : person.password);
+  const password = initialPassword ?? (isMasked ? undefined : plain);
+  const hash = person.password === plain ? hashOf(person) : undefined;
+  if (hash !== undefined && /^\$argon2[^$]*\$[^$]*\$[^$]*\bkeyid=/.test(hash)) notes.push(NOTES.keyNamed);
   return {
     ...(password === undefined ? {} : { password }),
-    ...(person.hash === undefined ? {} : { hashedPassword: { value: knownForm(person.hash) } }),
+    ...(hash === undefined ? {} : { hashedPassword: { value: hash } }),
     ...(person.passwordChangeRequired === true || initialPassword !== undefined
       ? { passwordChangeRequired: true }
       : {}),
     ...(person.totp === undefined ? {} : { otpCode: person.totp }),
   };
+}
+
+/** The hash in the spelling that can be verified, with its forms, unless it would take too long with them. */
+function hashOf({ hash, passwordForms = [] }: Person): string | undefined {
+  if (hash === undefined) return undefined;
+  const known = knownForm(hash);
+  const formed = withForms(known, passwordForms);
+  return hashProblem(formed) === undefined ? formed : known;
 }
 
 function stateOf(state: Person['state']): Pick<Entry, 'state'> {

@@ -73,8 +73,6 @@ const SYSTEMS: readonly HashSystem[] = [
   { title: 'symfony 1', columns: 'algorithm salt password issuperadmin', formulaOf: ofGuard },
   // modules/auth/password/hash
   { title: 'Gitea, Forgejo', columns: 'passwd passwdhashalgo salt', formulaOf: ofGitea },
-  // SqlMembershipProvider.EncodePassword
-  { title: 'ASP.NET membership', columns: 'password passwordformat passwordsalt', formulaOf: ofMembership },
   {
     title: 'Authlogic',
     columns: 'cryptedpassword passwordsalt persistencetoken',
@@ -166,11 +164,6 @@ const GITEA_ROUNDS: Readonly<Record<string, string>> = {
 };
 
 /** Digests of 20 bytes are SHA-1; longer ones are SHA-256 or an HMAC, which the table does not tell. */
-function ofMembership(row: Fields): string | undefined {
-  const isHashed = columnValue(row, 'passwordformat') === '1' && columnValue(row, 'password')?.length === 28;
-  return isHashed ? 'sha1(unbase64(salt) + utf16(password))' : undefined;
-}
-
 function ofNodeBb(row: Fields): string | undefined {
   const name = Object.keys(row).find((one) => plainName(one) === 'passwordshawrapped') as string;
   return flagOf(row[name]) === true ? 'crypt(sha512(password))' : undefined;

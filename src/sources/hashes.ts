@@ -310,6 +310,20 @@ export function hmacText(algorithm: string, key: Uint8Array, digest: Uint8Array)
   return `$hmac-${algorithm}$${base64(key)}$${base64(digest)}`;
 }
 
+/**
+ * The password of a row of aspnet_Membership: plain (format 0), hashed (1), or encrypted with a key of the machine (2).
+ * The format may be the name that .NET gives it.
+ */
+export function membershipSecret(
+  password: string,
+  format: string,
+  salt: string | undefined,
+): { password: string } | HashText {
+  if (/^(?:0|clear)$/i.test(format)) return { password };
+  if (/^(?:1|hashed)$/i.test(format)) return { hash: `$aspnet-membership$${salt ?? ''}$${password}` };
+  return unsupported('aspnet-encrypted');
+}
+
 /** @param algorithm sha1, sha224, sha256, sha384, sha512 */
 export function pbkdf2Text(algorithm: string, rounds: number, salt: Uint8Array, digest: Uint8Array): string {
   const name = algorithm === 'sha1' ? 'pbkdf2' : `pbkdf2-${algorithm}`;

@@ -3,6 +3,7 @@
  *
  * A source reads no files: it gets records from the readers in `read/`. It never throws because of a record's content.
  */
+import type { PasswordForm } from '../passwords/forms.ts';
 import type { Person, Skipped } from './entry.ts';
 
 /** One object of a JSON file, one line of NDJSON, one row of CSV by its column names, or one entry of LDIF. */
@@ -17,6 +18,8 @@ export interface ConvertOptions {
   map?: Readonly<Record<string, string>> | undefined;
   /** How hashes that do not say it were made, given with `--hash-format`: `sha1(salt + sha1(password))`. */
   hashFormat?: string | undefined;
+  /** What the system did to passwords before it hashed them, given with `--password-form`; absent: as the source says. */
+  passwordForms?: readonly PasswordForm[] | undefined;
 }
 
 /** In a path: every property of an object, whose name its record gets as `KEY`. */

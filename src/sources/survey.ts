@@ -4,6 +4,7 @@
  * all.
  */
 import { isMask } from './entry.ts';
+import { plainOf } from './hash-forms.ts';
 import { isLikeHash } from './hashes.ts';
 import { type Decided, type GivenMapping, shapeOf, unclearStates } from './mapping.ts';
 import { withoutNullWords } from './null-words.ts';
@@ -27,7 +28,7 @@ export function surveyOf(
   const columns = new Set<string>();
   const regions = openRegionChecks();
   const unclear = openUnclearCheck(given);
-  const passwords = openPasswordCheck(given.columns.password || undefined);
+  const passwords = openPasswordCheck(given.columns);
   requireSense(given);
   return {
     see(record) {
@@ -119,10 +120,14 @@ function unclearColumns(paths: readonly string[]): UsageError {
 }
 
 /**
- * Refuses a column of plain passwords that holds a mask, hashes, or the same password for most. The share of a password
+ * Refuses a column of plain passwords, also as `{PLAIN}secret`, that holds a mask, hashes, or the same for most. The share of a password
  * is a lower bound: a vote of the majority needs no list of all.
  */
-function openPasswordCheck(column: string | undefined): { see(record: Fields): void; require(): void } {
+function openPasswordCheck({ password, hash }: GivenMapping['columns']): {
+  see(record: Fields): void;
+  require(): void;
+} {
+  const [field, column] = password ? ['password', password] : ['hash', hash || undefined];
   let candidate: string | undefined;
   let votes = 0;
   let count = 0;
@@ -130,7 +135,8 @@ function openPasswordCheck(column: string | undefined): { see(record: Fields): v
   let hashes = 0;
   return {
     see(record) {
-      const value = column === undefined ? undefined : valueAt(record, column);
+      const given = column === undefined ? undefined : valueAt(record, column);
+      const value = field === 'hash' && typeof given === 'string' ? plainOf(given) : given;
       if (typeof value !== 'string' || value === '' || isNoPassword(value)) return;
       count++;
       if (votes === 0) candidate = value;
@@ -139,7 +145,7 @@ function openPasswordCheck(column: string | undefined): { see(record: Fields): v
       if (isLikeHash(value.trim())) hashes++;
     },
     require() {
-      const place = `--map password=${column}`;
+      const place = `--map ${field}=${column}`;
       if (masks > 0) {
         throw new UsageError(
           `${place}: ${masks} of ${count} values are a mask such as ****, which is nobody's password. ${meant(column)}`,

@@ -54,6 +54,7 @@ async function measure(t: TestContext, service: Service, cases: readonly WildCas
   );
 }
 
-function textOf({ name, expected, isIn }: Attempt): string {
-  return `${name}: ${isIn ? 'is in' : 'is refused'}, expected ${expected}`;
+function textOf({ name, expected, isIn, needsCode }: Attempt): string {
+  const how = isIn ? 'is in' : needsCode ? 'needs a code' : 'is refused';
+  return `${name}: ${how}, expected ${expected}`;
 }

@@ -12,7 +12,7 @@ import { type Visitor, visitor } from './visitor.ts';
 /** What each parameter of a route is filled with; a parameter with several values is a route for each. */
 type Things = Record<string, readonly string[]>;
 
-const PLANTED = '$2x$10$plantedplantedplantedplanted';
+const PLANTED = '$2e$10$plantedplantedplantedplanted';
 /** Routes for people who are not signed in. */
 const OPEN = /^\/console\/(?:sign-in|callback|signed-out|sign-out|assets)\b/;
 const FIXED: Things = {

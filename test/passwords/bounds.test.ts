@@ -24,6 +24,7 @@ const WITHOUT_COST = [
   'md5salted-prefix',
   'md5salted-suffix',
   'aspnet-identity-v2',
+  'aspnet-membership',
   'md5-plain',
   'sha1-plain',
   'sha256-plain',
@@ -93,6 +94,13 @@ describe('a hash', () => {
     assert.equal(long(117, 27).length, 400);
     assert.equal(hashProblem(long(117, 27)), undefined);
     assert.equal(hashProblem(long(117, 28)), 'fbscrypt: the hash is longer than 400 characters');
+  });
+
+  it('of argon2 has up to 400, for a salt of 64 bytes and a hash of 128', () => {
+    const long = (bytes: number) =>
+      `$argon2id$v=19$m=64,t=1,p=1$${'A'.repeat(86)}$${Buffer.alloc(bytes).toString('base64').replace(/=+$/, '')}`;
+    assert.equal(hashProblem(long(128)), undefined);
+    assert.equal(hashProblem(long(300)), 'argon2id: the hash is longer than 400 characters');
   });
 
   it('of scrypt in another form has the same limit of memory', () => {

@@ -48,8 +48,14 @@ export const BOUNDS: readonly Bound[] = [
       lowest: 8,
       highest: MEMORY_KIB,
     },
-    { scheme, what: 'passes t', make: (t: number) => argon2(scheme, `m=64,t=${t},p=1`), lowest: 1, highest: 10 },
-    { scheme, what: 'parallelism p', make: (p: number) => argon2(scheme, `m=256,t=1,p=${p}`), lowest: 1, highest: 16 },
+    { scheme, what: 'passes t', make: (t: number) => argon2(scheme, `m=8,t=${t},p=1`), lowest: 1, highest: 100_000 },
+    {
+      scheme,
+      what: 'parallelism p',
+      make: (p: number) => argon2(scheme, `m=4096,t=1,p=${p}`),
+      lowest: 1,
+      highest: 255,
+    },
   ]),
   { scheme: 'scrypt', what: 'p', make: (p) => scrypt(`ln=14,r=8,p=${p}`), lowest: 1, highest: 16 },
   ...['pbkdf2', 'pbkdf2-sha224', 'pbkdf2-sha256', 'pbkdf2-sha384', 'pbkdf2-sha512'].map((scheme) => ({
@@ -81,6 +87,7 @@ export const BOUNDS: readonly Bound[] = [
     highest: 10_000_000,
   },
   { scheme: 'bcrypt-sha256', what: 'cost', make: bcryptSha256, lowest: 4, highest: 16 },
+  { scheme: 'bcrypt $2x$', what: 'cost', make: bcrypt('2x'), lowest: 4, highest: 16 },
   { scheme: 'sha1-crypt', what: 'rounds', make: (n) => `$sha1$${n}$salt$${dots(28)}`, lowest: 1, highest: 1_000_000 },
   {
     scheme: 'yescrypt',
@@ -120,9 +127,9 @@ export const BOUNDS: readonly Bound[] = [
   {
     scheme: 'magento2',
     what: 'passes t',
-    make: (t) => `${'ab'.repeat(32)}:saltsalt:3_32_${t}_65536`,
+    make: (t) => `${'ab'.repeat(32)}:saltsalt:3_32_${t}_8192`,
     lowest: 1,
-    highest: 10,
+    highest: 100_000,
   },
   ...[
     { id: '5', length: 43 },
@@ -168,7 +175,15 @@ export const BOUNDS: readonly Bound[] = [
     lowest: 8,
     highest: MEMORY_KIB,
   },
-  ...['{PBKDF2}', '{PBKDF2-SHA1}', '{PBKDF2-SHA256}', '{PBKDF2-SHA512}'].map((scheme) => ({
+  // Of 20 bytes, it is SHA-1 alone.
+  {
+    scheme: '{PBKDF2}',
+    what: 'rounds',
+    make: (n) => `{PBKDF2}${n}$${SALT}$${'A'.repeat(27)}`,
+    lowest: 1,
+    highest: 10_000_000,
+  },
+  ...['{PBKDF2_STRETCH}', '{PBKDF2-SHA1}', '{PBKDF2-SHA256}', '{PBKDF2-SHA512}'].map((scheme) => ({
     scheme,
     what: 'rounds',
     make: (n: number) => `${scheme}${n}$${SALT}$${B32}`,
@@ -220,6 +235,32 @@ export const BOUNDS: readonly Bound[] = [
 export const WORK: readonly { scheme: string; most: string; more: string; times: string }[] = [
   { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(14)}`, more: `$wp${bcrypt('2y')(15)}`, times: '1.5' },
   { scheme: 'wordpress bcrypt', most: `$wp${bcrypt('2y')(4)}`, more: `$wp${bcrypt('2y')(16)}`, times: '3.0' },
+  {
+    scheme: 'bcrypt-sha512',
+    most: `$bcrypt-sha512$${bcrypt('2a')(15)}`,
+    more: `$bcrypt-sha512$${bcrypt('2a')(16)}`,
+    times: '2.0',
+  },
+  // Lanes cost time of their own, and a hash with data is computed twice.
+  {
+    scheme: 'argon2id',
+    most: argon2('argon2id', 'm=2048,t=40,p=250'),
+    more: argon2('argon2id', 'm=2048,t=80,p=250'),
+    times: '2.0',
+  },
+  {
+    scheme: 'argon2id',
+    most: argon2('argon2id', `m=${MEMORY_KIB / 4},t=10,p=1,data=Zm9v`),
+    more: argon2('argon2id', `m=${MEMORY_KIB / 2},t=10,p=1,data=Zm9v`),
+    times: '2.0',
+  },
+  // Of another length than 20 bytes, it is tried as SHA-512 and as SHA-1.
+  {
+    scheme: '{PBKDF2}',
+    most: `{PBKDF2}5000000$${SALT}$${B32}`,
+    more: `{PBKDF2}10000000$${SALT}$${B32}`,
+    times: '2.0',
+  },
   ...['argon2id', 'argon2i', 'argon2d'].map((scheme) => ({
     scheme,
     most: argon2(scheme, `m=${MEMORY_KIB},t=5,p=1`),

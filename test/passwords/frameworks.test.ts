@@ -53,7 +53,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   [`scrypt$16384$salt$8$1`, 'django scrypt: there are too few or too many fields'],
   ['argon2$argon2x$v=19$m=8,t=1,p=1$x$y', 'django argon2: what follows argon2 is not an argon2 hash'],
   [`argon2$argon2i$m=8,t=1,p=1$${B64(8)}$${B64(16)}`, 'django argon2: v=19 is missing'],
-  [`argon2$argon2id$v=19$m=8,t=11,p=1$x$y`, 'django argon2: passes t 11 is out of bounds (1 to 10)'],
+  [`argon2$argon2id$v=19$m=8,t=0,p=1$x$y`, 'django argon2: passes t 0 is out of bounds (1 to 100000)'],
   [`bcrypt$${BCRYPT}.`, 'django bcrypt: 60 characters are expected, not 61'],
   ['bcrypt$$2x$10$salt', 'django bcrypt: what follows bcrypt$ is not a bcrypt hash'],
   ['bcrypt_sha256$$2b$17$', 'django bcrypt_sha256: cost 17 is out of bounds (4 to 16)'],

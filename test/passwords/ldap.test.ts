@@ -27,7 +27,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
     '{CRYPT}X5/DBrWPOQQaIx',
     '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)',
   ],
-  [`{CRYPT}$2x$10$${B53}`, '{CRYPT}: $2x$ is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
+  [`{CRYPT}$2e$10$${B53}`, '{CRYPT}: $2e$ is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
   ['{CRYPT}*', '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
   ['{CRYPT}', '{CRYPT}: the hash inside is not supported (bcrypt, $y$, $5$, $6$, $sha1$, $1$ and DES are)'],
   [`{CRYPT}$2b$17$${B53}`, '{CRYPT}: bcrypt: cost 17 is out of bounds (4 to 16)'],

@@ -73,7 +73,7 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   ['s2:x', 'lucia scrypt: the fields are not salt and 128 hexadecimal digits of hash'],
   [`${HEX(16)}:`, 'md5:salt: the salt is missing'],
   [`${HEX(16)}:${'s'.repeat(71)}`, 'md5:salt: the salt is longer than 70 characters'],
-  [`${HEX(32)}:saltsalt:3_32_11_65536`, 'magento2: passes t 11 is out of bounds (1 to 10)'],
+  [`${HEX(32)}:saltsalt:3_32_0_65536`, 'magento2: passes t 0 is out of bounds (1 to 100000)'],
   [`${HEX(32)}:saltsalt:3_65_2_65536`, 'magento2: the hash is not 16 to 64 bytes'],
   [`${HEX(32)}:saltsalt:5`, 'magento2: the version is not one of 0 to 3'],
   [HEX(21), UNKNOWN],

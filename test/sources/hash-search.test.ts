@@ -27,7 +27,7 @@ test('so are schemes that cannot be imported', () => {
   for (const text of [
     '$argon2$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA',
     '$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7',
-    '$2x$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K',
+    '$2e$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K',
     '{bcrypt}$2b$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K',
     '{X-SHA512}c2FsdHNhbHRzYWx0c2FsdA==',
     'SCRAM-SHA-256$4096:c2FsdA==$c3RvcmVk:c2VydmVy',
@@ -101,7 +101,7 @@ const CLEAR: [what: string, record: Fields, place: string | undefined][] = [
   ['an incomplete hash', { password: { value: '$2b$04$short' } }, undefined],
   [
     'an unsupported one',
-    { password: { value: '$2x$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K' } },
+    { password: { value: '$2e$04$V61IOVtQE1.AdnBVpY7svupQjBzHrWrvo0KVOHXHKnTwG1Bkr8a6K' } },
     undefined,
   ],
 ];

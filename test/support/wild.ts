@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { errorId } from './answers.ts';
 import { runMuster } from './processes/muster.ts';
 import type { Service } from './processes/service.ts';
 
@@ -37,6 +38,8 @@ export interface WildLogin {
 /** How one sign-in went. */
 export interface Attempt extends WildLogin {
   isIn: boolean;
+  /** The password was right, and a code of the second factor is needed too. */
+  needsCode: boolean;
   /** The user was imported as active with a password, so what the dry run said of the hash was "will verify". */
   isActive: boolean;
 }
@@ -85,28 +88,34 @@ async function statesIn({ pool }: Service, orgId: string): Promise<Record<string
   return Object.fromEntries(rows.map((row) => [row.user_name, row.state]));
 }
 
+/** Too many requests; no capacity. */
+const BUSY = [429, 503];
+
 async function attempt({ pool, login }: Service, orgId: string, given: WildLogin): Promise<Attempt> {
-  const { status } = await login(given.name, given.password, { orgId });
+  const answer = await login(given.name, given.password, { orgId });
+  const { status } = answer;
+  if (BUSY.includes(status)) throw new Error(`${given.name}: the service answers ${status}, which judges no password`);
   const { rows } = await pool.query(
     `select 1 from users where org_id = $1 and lower($2) in (lower(user_name), lower(email)) and state = 'active'
        and password_hash is not null`,
     [orgId, given.name],
   );
-  return { ...given, isIn: status === 201, isActive: rows.length > 0 };
+  const needsCode = errorId(answer) === 'SESSION-TOTP-REQUIRED';
+  return { ...given, isIn: status === 201, needsCode, isActive: rows.length > 0 };
 }
 
-/** Whether somebody who must be kept out got in. */
-export function isOpenDoor({ expected, isIn }: Attempt): boolean {
-  return isIn && expected.startsWith('refused');
+/** Whether somebody who must be kept out got in, or had their password taken. */
+export function isOpenDoor({ expected, isIn, needsCode }: Attempt): boolean {
+  return (isIn || needsCode) && expected.startsWith('refused');
 }
 
-/** Whether a correct password of an imported active user was refused. */
-export function isDeadHash({ expected, isIn, isActive }: Attempt): boolean {
-  return !isIn && isActive && !expected.startsWith('refused');
+/** Whether a correct password of an imported active user was refused; not if only a code is missing. */
+export function isDeadHash({ expected, isIn, needsCode, isActive }: Attempt): boolean {
+  return !isIn && !needsCode && isActive && !expected.startsWith('refused');
 }
 
 /** Whether the sign-in went as it must; undefined where the case leaves it open. */
-export function isRight({ expected, isIn }: Attempt): boolean | undefined {
-  if (expected.startsWith('refused')) return !isIn;
+export function isRight({ expected, isIn, needsCode }: Attempt): boolean | undefined {
+  if (expected.startsWith('refused')) return !isIn && !needsCode;
   return expected === 'ok' || expected.startsWith('ok (') ? isIn : undefined;
 }

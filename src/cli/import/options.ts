@@ -1,6 +1,7 @@
 /** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
+import { PASSWORD_FORMS } from '../../passwords/forms.ts';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
@@ -38,6 +39,13 @@ const SOURCE_OPTIONS = {
   'hash-format': {
     type: 'string',
     describe: "how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'",
+  },
+  'password-form': {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    choices: PASSWORD_FORMS,
+    describe: 'what the system did to a password before it hashed it (default: as the source says)',
   },
   'id-prefix': {
     type: 'string',
@@ -114,11 +122,14 @@ export async function convertOptions({
   hashConfig,
   hashFormat,
   map,
-}: Pick<SourceOptions, 'hashConfig' | 'hashFormat' | 'map'>): Promise<ConvertOptions> {
+  passwordForm,
+}: Pick<SourceOptions, 'hashConfig' | 'hashFormat' | 'map'> &
+  Partial<Pick<SourceOptions, 'passwordForm'>>): Promise<ConvertOptions> {
   return {
     ...(hashFormat === undefined ? {} : { hashFormat }),
     ...(hashConfig === undefined ? {} : { hashConfig: await textOf(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
+    ...(passwordForm === undefined ? {} : { passwordForms: passwordForm }),
   };
 }
 

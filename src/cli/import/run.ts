@@ -317,7 +317,7 @@ function optionWords(valued: readonly [name: string, value: string | undefined][
 
 /** The command line without `--dry-run`. */
 function realCommand(options: RunOptions): string {
-  const { files, hashes = [], map = [] } = options;
+  const { files, hashes = [], map = [], passwordForm = [] } = options;
   const valued: [name: string, value: string | undefined][] = [
     ['from', options.from],
     ['org', options.org],
@@ -332,6 +332,7 @@ function realCommand(options: RunOptions): string {
     ['webhook', options.webhook],
     ...hashes.map((value): [string, string] => ['hashes', value]),
     ...map.map((value): [string, string] => ['map', value]),
+    ...passwordForm.map((value): [string, string] => ['password-form', value]),
   ];
   const given = optionWords(valued);
   const flags = [

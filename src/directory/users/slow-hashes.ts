@@ -19,17 +19,20 @@ const SOURCE_REMEMBERED = `interval '1 hour'`;
 const MOST_MS = 2000;
 
 /** How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly. */
-export function slowMs(hash: string): number {
-  return inSteps(checkMs(hash) - checkMs());
+export function slowMs(hash: string, times = 1): number {
+  return inSteps(times * checkMs(hash) - checkMs());
 }
 
 function inSteps(ms: number): number {
   return ms < STEP_MS ? 0 : STEP_MS * Math.ceil(ms / STEP_MS);
 }
 
-/** Records that a hash is in use; writes nothing for those that are no slower than the service's own. */
-export async function rememberSlowHash(db: Db, hash: string): Promise<void> {
-  await rememberSlow(db, slowMs(hash));
+/**
+ * Records that a hash is in use; writes nothing for those that are no slower than the service's own.
+ * @param times how often it is computed for one password
+ */
+export async function rememberSlowHash(db: Db, hash: string, times = 1): Promise<void> {
+  await rememberSlow(db, slowMs(hash, times));
 }
 
 /** Records a time that `slowMs` returned. Writes at most once a day for each time. */

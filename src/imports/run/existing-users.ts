@@ -13,7 +13,7 @@ import type { UserState } from '../../contract/users.ts';
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
-import { bareHash } from '../../passwords/pepper.ts';
+import { originalHash } from '../../passwords/pepper.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
@@ -377,7 +377,7 @@ function isMadeOfNames(user: CandidateUser): boolean {
 function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
   if (sent === null || sent === user.password_hash) return false;
   if (sourceOf(sent) !== undefined && user.password_hash !== null) return sourceOf(user.password_hash) !== undefined;
-  return !user.rehashed_from?.equals(createHash('sha256').update(bareHash(sent)).digest());
+  return !user.rehashed_from?.equals(createHash('sha256').update(originalHash(sent)).digest());
 }
 
 /** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */

@@ -6,7 +6,7 @@
  * See PasswordHasher.cs in https://github.com/dotnet/aspnetcore, which accepts no salt or subkey below 128 bits.
  */
 import { pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, defineScheme, sameBytes } from '../scheme.ts';
+import { decodeBase64, defineScheme, joined, type Secret, sameBytes } from '../scheme.ts';
 import { pbkdf2Work } from '../work.ts';
 import { roundsProblem } from './pbkdf2.ts';
 
@@ -52,8 +52,8 @@ function parseV3(encoded: string): Parts | string {
   return { algorithm, rounds, salt, subkey };
 }
 
-function verify({ algorithm, rounds, salt, subkey }: Parts, password: string): boolean {
-  return sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, subkey.length, algorithm), subkey);
+function verify({ algorithm, rounds, salt, subkey }: Parts, password: Secret): boolean {
+  return sameBytes(pbkdf2Sync(joined(password), salt, rounds, subkey.length, algorithm), subkey);
 }
 
 export const aspnetIdentitySchemes = [

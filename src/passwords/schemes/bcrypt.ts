@@ -1,7 +1,8 @@
 /**
  * bcrypt: `$2b$`, two digits of cost, `$`, 22 characters of salt, 31 of hash.
  *
- * `$2a$`, `$2b$` and `$2y$` name the same algorithm, after fixes at different times in different programs. Only the
+ * `$2a$`, `$2b$` and `$2y$` name the same algorithm, after fixes at different times in different programs; `$2x$` is the
+ * one before the fix of crypt_blowfish. Only the
  * first 72 bytes of a password count, as in every bcrypt. The native package `bcrypt` computes it in three quarters of
  * the time that JavaScript takes; bcryptjs does on platforms for which that package has no binary.
  *
@@ -13,8 +14,9 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import bcryptjs from 'bcryptjs';
 import type { Logger } from 'pino';
-import { defineScheme, numberProblem, sameBytes } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, type Scheme, type Secret, sameBytes } from '../scheme.ts';
 import { bcryptWork } from '../work.ts';
+import { bcryptOfBytes } from './blowfish.ts';
 
 const LENGTH = 60;
 const HASH_AT = 29;
@@ -32,7 +34,7 @@ const IN_ALPHABET = Uint8Array.from({ length: 128 }, (_, code) =>
 
 /** What is used of the native package. */
 export interface NativeBcrypt {
-  hashSync(password: string, setting: string): string;
+  hashSync(password: Secret, setting: string): string;
 }
 
 export interface BcryptLibrary {
@@ -43,10 +45,10 @@ export interface BcryptLibrary {
    * The hash as text: `$2b$`, two digits of cost, `$`, 22 characters of salt, 31 of hash.
    * @param salt 22 characters of bcrypt's base64; the last four bits do not count
    */
-  hash(password: string, cost: number, salt: string): string;
+  hash(password: Secret, cost: number, salt: string): string;
 }
 
-export const bcryptScheme = defineScheme({
+export const bcryptScheme: Scheme = defineScheme({
   name: 'bcrypt',
   matches(encoded) {
     const variant = encoded.charCodeAt(2);
@@ -60,6 +62,20 @@ export const bcryptScheme = defineScheme({
     // too.
     const made = bcryptLibrary().hash(password, bcryptCost(encoded), encoded.slice(SALT_AT, HASH_AT));
     return sameBytes(bcryptBytes(made), bcryptBytes(encoded));
+  },
+});
+
+/** What PHP before 5.3.7 and old Linux distributions made, with the fault that blowfish.ts describes. */
+export const bcryptXScheme: Scheme = defineScheme({
+  name: 'bcrypt $2x$',
+  matches: (encoded) => encoded.startsWith('$2x$'),
+  parse,
+  work: ({ encoded }) => bcryptWork(bcryptCost(encoded)),
+  seesAll: bcryptSeesAll,
+  verify({ encoded }, password) {
+    const cost = bcryptCost(encoded);
+    const salt = saltBytes(encoded.slice(SALT_AT, HASH_AT));
+    return sameBytes(bcryptOfBytes(joined(password), { cost, salt, signed: true }), bcryptBytes(encoded));
   },
 });
 
@@ -111,15 +127,28 @@ export function openBcrypt(load: () => NativeBcrypt = loadNative): BcryptLibrary
     const native = load();
     const hash: BcryptLibrary['hash'] = (password, cost, salt) =>
       // The native package would replace a half of a surrogate pair; existing hashes have its bytes.
-      (password.isWellFormed() ? native : bcryptjs).hashSync(password, settingOf(cost, salt));
+      typeof password === 'string' && !password.isWellFormed()
+        ? bcryptjs.hashSync(password, settingOf(cost, salt))
+        : native.hashSync(password, settingOf(cost, salt));
     return { name: 'bcrypt', hash };
   } catch (problem) {
     return {
       name: 'bcryptjs',
       problem,
-      hash: (password, cost, salt) => bcryptjs.hashSync(password, settingOf(cost, salt)),
+      hash: (password, cost, salt) =>
+        typeof password === 'string'
+          ? bcryptjs.hashSync(password, settingOf(cost, salt))
+          : settingOf(cost, salt) + textOf(bcryptOfBytes(password, { cost, salt: saltBytes(salt) })),
     };
   }
+}
+
+function saltBytes(salt: string): Uint8Array {
+  return Uint8Array.from(bcryptjs.decodeBase64(salt, SALT_BYTES));
+}
+
+function textOf(bytes: Uint8Array): string {
+  return bcryptjs.encodeBase64(bytes, bytes.length);
 }
 
 /** `$2b$`, whatever the hash says: the native package does not know `$2y$`, and shortens long passwords for `$2a$`. */

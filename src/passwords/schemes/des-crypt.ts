@@ -8,7 +8,7 @@
  * DES (FIPS 46-3) is computed here, with the salt of crypt(3), which swaps bits of the expansion E. Only for old
  * hashes: DES is broken as a cipher. Bits are numbered from 1, the most significant one first, as in the standard.
  */
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, sameText } from '../scheme.ts';
 import { desWork } from '../work.ts';
 import { ALPHABET } from './crypt3.ts';
 
@@ -58,7 +58,7 @@ const desCrypt = defineScheme({
   parse: (encoded) => ({ salt: encoded.slice(0, 2), digest: encoded.slice(2) }),
   seesAll: (password) => password.length <= 8 && isAscii(password),
   verify: ({ salt, digest }, password) =>
-    sameText(hashOf(keyBytes(Buffer.from(password), 0), numberOf(salt), TRADITIONAL_ROUNDS), digest),
+    sameText(hashOf(keyBytes(joined(password), 0), numberOf(salt), TRADITIONAL_ROUNDS), digest),
 });
 
 const bsdiCrypt = defineScheme({
@@ -73,7 +73,7 @@ const bsdiCrypt = defineScheme({
   seesAll: isAscii,
   work: ({ rounds }) => desWork(rounds),
   verify({ rounds, salt, digest }, password) {
-    const bytes = Buffer.from(password);
+    const bytes = joined(password);
     let key = keyBytes(bytes, 0);
     for (let from = 8; from < bytes.length; from += 8) {
       const mixed = encrypt(key, keySchedule(key));
@@ -162,7 +162,7 @@ function encrypt(block: Uint8Array, keys: KeySchedule, { salt = 0, times = 1 } =
     }
     [left, right] = [right, left];
   }
-  return joined(left, right);
+  return blockOf(left, right);
 }
 
 function boxed(bits: number, first: number): number {
@@ -189,7 +189,7 @@ function permuted(block: Uint8Array): [left: number, right: number] {
   return halves;
 }
 
-function joined(left: number, right: number): Buffer {
+function blockOf(left: number, right: number): Buffer {
   const block = Buffer.alloc(8);
   for (let bit = 0; bit < 64; bit++) {
     const from = placeOf(bit);

@@ -6,7 +6,7 @@
  * so a password is correct if it matches in either way.
  */
 import { createHmac, hash } from 'node:crypto';
-import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { decodeHex, defineScheme, joined, type Scheme, sameBytes } from '../scheme.ts';
 
 function digest(algorithm: string, length: number): Scheme {
   function parse(encoded: string): { salt: string; digest: Buffer } | string {
@@ -21,7 +21,7 @@ function digest(algorithm: string, length: number): Scheme {
     matches: (encoded) => encoded.startsWith(`${algorithm}$`),
     parse,
     verify({ salt, digest }, password) {
-      const ofDjango = hash(algorithm, salt + password, 'buffer');
+      const ofDjango = hash(algorithm, joined(salt, password), 'buffer');
       const ofWerkzeug = createHmac(algorithm, salt).update(password).digest();
       return sameBytes(ofDjango, digest) || sameBytes(ofWerkzeug, digest);
     },

@@ -7,7 +7,7 @@
  * `md5$salt$hash` and `sha1$salt$hash`, one digest of salt and password in hexadecimal digits, are in django-digest.ts.
  */
 import { hash, pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, defineScheme, type Scheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
+import { decodeBase64, defineScheme, joined, type Scheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
 import { pbkdf2Work, scryptWork } from '../work.ts';
 import { argon2Schemes } from './argon2.ts';
 import { bcryptScheme, bcryptSeesAll } from './bcrypt.ts';
@@ -45,7 +45,7 @@ function pbkdf2(hasher: string, algorithm: string): Scheme {
     parse,
     work: ({ rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ rounds, salt, digest }, password) =>
-      sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
+      sameBytes(pbkdf2Sync(joined(password), salt, rounds, digest.length, algorithm), digest),
   });
 }
 

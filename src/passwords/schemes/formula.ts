@@ -28,6 +28,7 @@ import {
   defineScheme,
   numberProblem,
   type Scheme,
+  type Secret,
   SHORTEST_DIGEST,
   sameBytes,
 } from '../scheme.ts';
@@ -83,7 +84,7 @@ export const formulaScheme = defineScheme({
     const parts = parse(encoded);
     if (typeof parts === 'string' || !parts.whole || !hasBarePassword(parts.outer)) return true;
     const { salts, whole } = parts;
-    const texts = innermost(parts.outer).map((term) => textOf(term, { salt: salts[0] as Buffer, password }));
+    const texts = innermost(parts.outer).map((term) => String(textOf(term, { salt: salts[0] as Buffer, password })));
     return texts.every((text) => whole.scheme.seesAll(text, whole.hash));
   },
   verify({ outer, salts, digest, whole }, password) {
@@ -183,12 +184,13 @@ interface Values {
   whole?: string;
 }
 
-/** The text of which a whole hash was made. */
-function textOf(term: Term, { salt, password }: { salt: Buffer; password: string }, whole?: string): string {
+/** The text of which a whole hash was made; bytes where the password is in another encoding. */
+function textOf(term: Term, { salt, password }: { salt: Buffer; password: Secret }, whole?: string): Secret {
   // A half of a surrogate pair would be replaced by way of bytes.
   if (term.kind === 'password') return password;
   const values = { password: Buffer.from(password), salt, bytes: 0, ...(whole === undefined ? {} : { whole }) };
-  return bytesOf(term, values).toString();
+  const bytes = bytesOf(term, values);
+  return typeof password === 'string' ? bytes.toString() : bytes;
 }
 
 /** What bcrypt of bcrypt is made of. */
@@ -232,14 +234,14 @@ function changed({ name, args }: Call, values: Values): Buffer {
     case 'utf16':
       return Buffer.from(bytes.toString(), 'utf16le');
     case 'bcrypt':
-      return Buffer.from(sameBcrypt(values.whole as string, bytes.toString()));
+      return Buffer.from(sameBcrypt(values.whole as string, bytes));
     default:
       return bytes; // raw
   }
 }
 
 /** bcrypt with the cost and the salt of this hash, as a text that begins as it does. */
-function sameBcrypt(whole: string, text: string): string {
+function sameBcrypt(whole: string, text: Buffer): string {
   return whole.slice(0, 4) + bcryptLibrary().hash(text, bcryptCost(whole), whole.slice(7, 29)).slice(4);
 }
 

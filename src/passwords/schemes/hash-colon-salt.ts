@@ -7,15 +7,15 @@
  * hashcat.net/wiki/doku.php?id=example_hashes; github.com/casdoor/casdoor/tree/master/cred.
  */
 import { hash } from 'node:crypto';
-import { decodeHex, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { decodeHex, defineScheme, joined, type Scheme, type Secret, sameBytes } from '../scheme.ts';
 import { IS_LM, isLm } from './plain-digest.ts';
 
 const LONGEST_SALT = 70;
 
-function readings(algorithm: string, salt: string, password: string): Buffer[] {
-  const hex = (text: string) => hash(algorithm, text);
-  const joined = [password + salt, salt + password, hex(password) + salt, hex(salt) + hex(password)];
-  return joined.map((text) => hash(algorithm, text, 'buffer'));
+function readings(algorithm: string, salt: string, password: Secret): Buffer[] {
+  const hex = (text: Secret) => hash(algorithm, text);
+  const texts = [joined(password, salt), joined(salt, password), hex(password) + salt, hex(salt) + hex(password)];
+  return texts.map((text) => hash(algorithm, text, 'buffer'));
 }
 
 function hashColonSalt(algorithm: string, digits: number): Scheme {

@@ -5,6 +5,9 @@
  * digest, or by its hexadecimal digits (passlib.hash.ldap_hex_md5); `{SSHA}`, `{SMD5}`, `{SSHA256}`… by base64 of
  * digest(password, salt) and the salt.
  *
+ * Elasticsearch: `{PBKDF2}rounds$salt$hash` is SHA-512, `{PBKDF2_STRETCH}…` of the password's SHA-512 in hexadecimal
+ * digits. github.com/elastic/elasticsearch, x-pack, security/authc/support/Hasher.java
+ *
  * Hashes of other schemes inside: `{CRYPT}$6$salt$hash` (RFC 2307), `{ARGON2}$argon2id$…` (slapd-pw-argon2),
  * `{PBKDF2-SHA256}rounds$salt$hash` (slapd-pw-pbkdf2), `{BCRYPT}$2b$…`. The inner hash decides whether they are
  * accepted and whether they match.
@@ -15,10 +18,19 @@
  * with 10,000 rounds. passlib.readthedocs.io, passlib.hash.atlassian_pbkdf2_sha1
  */
 import { hash, pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, decodeHex, defineScheme, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import {
+  decodeBase64,
+  decodeHex,
+  defineScheme,
+  joined,
+  type Scheme,
+  type Secret,
+  sameBytes,
+  wholeNumber,
+} from '../scheme.ts';
 import { pbkdf2Work } from '../work.ts';
 import { argon2Schemes } from './argon2.ts';
-import { bcryptScheme } from './bcrypt.ts';
+import { bcryptScheme, bcryptXScheme } from './bcrypt.ts';
 import { desSchemes } from './des-crypt.ts';
 import { md5CryptScheme } from './md5-crypt.ts';
 import { pbkdf2Schemes, roundsProblem } from './pbkdf2.ts';
@@ -27,6 +39,7 @@ import { sha2CryptSchemes } from './sha2-crypt.ts';
 import { yescryptScheme } from './yescrypt.ts';
 
 const [SALT_BYTES, BYTES, ROUNDS] = [16, 48, 10_000];
+const SHA1_BYTES = 20;
 
 const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
 
@@ -34,11 +47,19 @@ const IDENTIFIER = /^\$[a-z0-9]{1,6}\$/;
 const PBKDF2_NAMES: Readonly<Record<string, readonly string[]>> = {
   'pbkdf2-sha256': ['PBKDF2-SHA256'],
   'pbkdf2-sha512': ['PBKDF2-SHA512'],
-  pbkdf2: ['PBKDF2', 'PBKDF2-SHA1'],
+  pbkdf2: ['PBKDF2-SHA1'],
 };
 
 /** What crypt(3) of some system makes. */
-const CRYPT3 = [...sha2CryptSchemes, bcryptScheme, yescryptScheme, md5CryptScheme, sha1CryptScheme, ...desSchemes];
+const CRYPT3 = [
+  ...sha2CryptSchemes,
+  bcryptScheme,
+  yescryptScheme,
+  md5CryptScheme,
+  sha1CryptScheme,
+  bcryptXScheme,
+  ...desSchemes,
+];
 
 interface Inside {
   scheme: Scheme;
@@ -80,6 +101,8 @@ export const ldapSchemes = [
   wrapping('ARGON2', argon2Schemes, () => 'the hash does not begin with $argon2id$, $argon2i$ or $argon2d$'),
   wrapping('BCRYPT', [bcryptScheme], () => 'the hash does not begin with $2a$, $2b$ or $2y$'),
   ...pbkdf2Schemes.flatMap((scheme) => (PBKDF2_NAMES[scheme.name] ?? []).map((name) => wrappingPbkdf2(name, scheme))),
+  unnamedPbkdf2('PBKDF2', (password) => password),
+  unnamedPbkdf2('PBKDF2_STRETCH', (password) => hash('sha512', password)),
   bare('SHA', 'sha1', 20),
   bare('SHA512', 'sha512', 64),
   bare('SHA256', 'sha256', 32),
@@ -112,8 +135,7 @@ function salted(name: string, algorithm: string, length: number): Scheme {
   return ldapScheme({
     name,
     parse,
-    verify: ({ digest, salt }, password) =>
-      sameBytes(hash(algorithm, Buffer.concat([Buffer.from(password), salt]), 'buffer'), digest),
+    verify: ({ digest, salt }, password) => sameBytes(hash(algorithm, joined(password, salt), 'buffer'), digest),
   });
 }
 
@@ -139,8 +161,8 @@ function parsePbkdf2(body: string, length: number): Pbkdf2Parts | string {
 }
 
 function verifyPbkdf2(algorithm: string) {
-  return ({ rounds, salt, digest }: Pbkdf2Parts, password: string) =>
-    sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest);
+  return ({ rounds, salt, digest }: Pbkdf2Parts, password: Secret) =>
+    sameBytes(pbkdf2Sync(password, salt, rounds, digest.length, algorithm), digest);
 }
 
 /**
@@ -178,7 +200,34 @@ function wrappingPbkdf2(name: string, scheme: Scheme): Scheme {
   return ldapScheme({ name, parse, verify: verifyInside, work: workInside });
 }
 
-function verifyInside({ scheme, encoded }: Inside, password: string): boolean {
+/**
+ * Elasticsearch writes `{PBKDF2}` too, and means SHA-512. SHA-1 makes 20 bytes in every program; a hash of another length
+ * is tried as both.
+ * @param before what is done to a password: `{PBKDF2_STRETCH}` is of the hexadecimal digits of its SHA-512
+ */
+function unnamedPbkdf2(name: string, before: (password: Secret) => Secret): Scheme {
+  const inside = (body: string, schemeName: string): Inside => {
+    const scheme = pbkdf2Schemes.find((one) => one.name === schemeName) as Scheme;
+    return { scheme, encoded: `$${schemeName}$${body}` };
+  };
+  function parse(body: string): { tried: Inside[] } | string {
+    const sha1 = inside(body, 'pbkdf2');
+    const problem = sha1.scheme.check(sha1.encoded);
+    if (problem !== undefined) return problem;
+    const length = decodeBase64(body.split('$')[2] ?? '', { adapted: true })?.length;
+    const sha512 = inside(body, 'pbkdf2-sha512');
+    const isElastic = name !== 'PBKDF2';
+    return { tried: isElastic ? [sha512] : length === SHA1_BYTES ? [sha1] : [sha512, sha1] };
+  }
+  return ldapScheme({
+    name,
+    parse,
+    verify: ({ tried }, password) => tried.some((one) => verifyInside(one, before(password))),
+    work: ({ tried }) => tried.reduce((sum, one) => sum + workInside(one), 0),
+  });
+}
+
+function verifyInside({ scheme, encoded }: Inside, password: Secret): boolean {
   return scheme.verify(encoded, password);
 }
 
@@ -190,7 +239,7 @@ function workInside({ scheme, encoded }: Inside): number {
 function ldapScheme<P extends object>(definition: {
   name: string;
   parse: (body: string) => P | string;
-  verify: (parts: P, password: string) => boolean;
+  verify: (parts: P, password: Secret) => boolean;
   work?: (parts: P) => number;
   seesAll?: (password: string, body: string) => boolean;
 }): Scheme {

@@ -5,7 +5,7 @@
  * github.com/magento/magento2, lib/internal/Magento/Framework/Encryption/Encryptor.php
  */
 import { hash } from 'node:crypto';
-import { decodeHex, defineScheme, sameBytes } from '../scheme.ts';
+import { decodeHex, defineScheme, joined, type Secret, sameBytes } from '../scheme.ts';
 import { argon2Work } from '../work.ts';
 import { type Argon2Cost, argon2CostProblem, deriveArgon2 } from './argon2.ts';
 
@@ -28,8 +28,8 @@ function stepOf(version: string): Step | string {
   return argon2CostProblem(cost) ?? (bytes < 16 || bytes > 64 ? 'the hash is not 16 to 64 bytes' : { cost, bytes });
 }
 
-function apply(step: Step, text: string, salt: string): string {
-  if ('digest' in step) return hash(step.digest, salt + text);
+function apply(step: Step, text: Secret, salt: string): string {
+  if ('digest' in step) return hash(step.digest, joined(salt, text));
   return deriveArgon2('argon2id', text, Buffer.alloc(SALT_BYTES, salt), step.cost, step.bytes).toString('hex');
 }
 
@@ -45,7 +45,7 @@ export const magento2Scheme = defineScheme({
   },
   work: ({ steps }) => steps.reduce((sum, step) => sum + ('cost' in step ? argon2Work(step.cost) : 0), 0),
   verify({ digest, salt, steps }, password) {
-    const made = steps.reduce((text, step) => apply(step, text, salt), password);
-    return sameBytes(Buffer.from(made, 'hex'), digest);
+    const made = steps.reduce((text: Secret, step) => apply(step, text, salt), password);
+    return sameBytes(Buffer.from(String(made), 'hex'), digest);
   },
 });

@@ -3,7 +3,7 @@
  * `$apr1$` of Apache's htpasswd is the same with another identifier (httpd.apache.org, "Password Formats").
  */
 import { hash } from 'node:crypto';
-import { defineScheme, type Scheme, sameText } from '../scheme.ts';
+import { defineScheme, joined, type Scheme, sameText } from '../scheme.ts';
 import { encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
 
 const LONGEST_SALT = 8;
@@ -34,7 +34,7 @@ function md5Crypt(name: string, identifier: string): Scheme {
     matches: (encoded) => encoded.startsWith(identifier),
     parse: (encoded) => parse(encoded.slice(identifier.length)),
     verify: ({ salt, digest }, password) =>
-      sameText(encodeCrypt64(digestOf(identifier, Buffer.from(password), Buffer.from(salt)), ORDER), digest),
+      sameText(encodeCrypt64(digestOf(identifier, joined(password), Buffer.from(salt)), ORDER), digest),
   });
 }
 

@@ -5,7 +5,7 @@
  * The salt is the literal text between the `$` signs; the hash is standard base64.
  */
 import { hash } from 'node:crypto';
-import { decodeBase64, defineScheme, type Scheme, sameBytes } from '../scheme.ts';
+import { decodeBase64, defineScheme, joined, type Scheme, type Secret, sameBytes } from '../scheme.ts';
 
 const DIGEST_BYTES = 16;
 
@@ -18,7 +18,7 @@ function parse(body: string): { salt: string; digest: Buffer } | string {
   return { salt, digest };
 }
 
-function md5Salted(name: string, join: (salt: string, password: string) => string): Scheme {
+function md5Salted(name: string, join: (salt: string, password: Secret) => Buffer): Scheme {
   const prefix = `$${name}$`;
   return defineScheme({
     name,
@@ -29,6 +29,6 @@ function md5Salted(name: string, join: (salt: string, password: string) => strin
 }
 
 export const md5SaltedSchemes = [
-  md5Salted('md5salted-prefix', (salt, password) => salt + password),
-  md5Salted('md5salted-suffix', (salt, password) => password + salt),
+  md5Salted('md5salted-prefix', (salt, password) => joined(salt, password)),
+  md5Salted('md5salted-suffix', (salt, password) => joined(password, salt)),
 ];

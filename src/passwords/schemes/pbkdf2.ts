@@ -8,6 +8,7 @@ import { pbkdf2Sync } from 'node:crypto';
 import {
   decodeBase64,
   defineScheme,
+  joined,
   numberProblem,
   type Scheme,
   SHORTEST_DIGEST,
@@ -52,7 +53,7 @@ function pbkdf2(name: string, algorithm: string): Scheme {
     parse: (encoded) => parse(encoded.slice(prefix.length)),
     work: ({ rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ rounds, salt, digest }, password) =>
-      sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
+      sameBytes(pbkdf2Sync(joined(password), salt, rounds, digest.length, algorithm), digest),
   });
 }
 

@@ -5,7 +5,7 @@
  * Drupal 7 uses the same algorithm with SHA-512; drupal7.ts imports it from here.
  */
 import { hash } from 'node:crypto';
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, type Secret, sameText } from '../scheme.ts';
 import { digestWork } from '../work.ts';
 import { ALPHABET, type Digest, encodeCrypt64 } from './crypt3.ts';
 import { MOST_READINGS, wordpressReadings, wordpressSeesAll } from './wordpress.ts';
@@ -37,9 +37,9 @@ export function parsePortable(encoded: string, length: number, form: RegExp): Po
 }
 
 /** digest(salt, password), then 2^log2 times digest(digest, password), in crypt(3) base64. */
-export function portableHash(algorithm: Digest, { log2, salt }: PortableParts, password: string): string {
-  let digest = hash(algorithm, Buffer.from(salt + password), 'buffer');
-  const text = Buffer.concat([digest, Buffer.from(password)]);
+export function portableHash(algorithm: Digest, { log2, salt }: PortableParts, password: Secret): string {
+  let digest = hash(algorithm, joined(salt, password), 'buffer');
+  const text = joined(digest, password);
   for (let i = 2 ** log2; i > 0; i--) {
     text.set(digest);
     digest = hash(algorithm, text, 'buffer');

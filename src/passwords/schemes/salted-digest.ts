@@ -5,7 +5,17 @@
  * Salt and hash are standard base64, padded or not; the salt may be empty. md5-salted.ts handles another form for MD5.
  */
 import { hash } from 'node:crypto';
-import { DIGESTS, decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import {
+  DIGESTS,
+  decodeBase64,
+  defineScheme,
+  joined,
+  numberProblem,
+  type Scheme,
+  type Secret,
+  sameBytes,
+  wholeNumber,
+} from '../scheme.ts';
 import { digestWork } from '../work.ts';
 
 const MOST_ROUNDS = 1_000_000;
@@ -33,9 +43,9 @@ function parse(body: string, length: number): Parts | string {
   return digest.length === length ? { rounds, salt, digest } : `the hash is not ${length} bytes`;
 }
 
-function derive(algorithm: string, order: Order, { rounds, salt }: Parts, password: string): Buffer {
-  const [first, second] = order === 'prefix' ? [salt, Buffer.from(password)] : [Buffer.from(password), salt];
-  let digest = hash(algorithm, Buffer.concat([first, second]), 'buffer');
+function derive(algorithm: string, order: Order, { rounds, salt }: Parts, password: Secret): Buffer {
+  const text = order === 'prefix' ? joined(salt, password) : joined(password, salt);
+  let digest = hash(algorithm, text, 'buffer');
   for (let round = 1; round < rounds; round++) digest = hash(algorithm, digest, 'buffer');
   return digest;
 }

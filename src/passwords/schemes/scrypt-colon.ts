@@ -21,7 +21,10 @@ function scryptColon(name: string, claim: RegExp, form: RegExp, r: number): Sche
     },
     work: () => scryptWork(cost),
     verify: ({ salt, digest }, password) =>
-      sameBytes(deriveScrypt(password.normalize('NFKC'), salt, cost, digest.length), digest),
+      sameBytes(
+        deriveScrypt(typeof password === 'string' ? password.normalize('NFKC') : password, salt, cost, digest.length),
+        digest,
+      ),
   });
 }
 

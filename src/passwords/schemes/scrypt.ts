@@ -1,6 +1,15 @@
 /** scrypt (RFC 7914) as passlib writes it: `$scrypt$ln=log2(N),r=8,p=1$salt$hash`; salt and hash are base64. */
 import { scryptSync } from 'node:crypto';
-import { decodeBase64, defineScheme, numberProblem, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
+import {
+  decodeBase64,
+  defineScheme,
+  joined,
+  numberProblem,
+  type Secret,
+  SHORTEST_DIGEST,
+  sameBytes,
+  wholeNumber,
+} from '../scheme.ts';
 import { scryptWork } from '../work.ts';
 
 const PREFIX = '$scrypt$';
@@ -42,8 +51,8 @@ export function scryptCostOfN(
   return scryptCostProblem(cost, 'log2 of N') ?? cost;
 }
 
-export function deriveScrypt(password: string, salt: Buffer, { ln, r, p }: ScryptCost, bytes: number): Buffer {
-  return scryptSync(Buffer.from(password), salt, bytes, { N: 2 ** ln, r, p, maxmem: 3 * LARGEST });
+export function deriveScrypt(password: Secret, salt: Buffer, { ln, r, p }: ScryptCost, bytes: number): Buffer {
+  return scryptSync(joined(password), salt, bytes, { N: 2 ** ln, r, p, maxmem: 3 * LARGEST });
 }
 
 function parse(encoded: string): { cost: ScryptCost; salt: Buffer; digest: Buffer } | string {

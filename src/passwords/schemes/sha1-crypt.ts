@@ -3,7 +3,7 @@
  * `salt$sha1$rounds`, then of its own result. passlib.readthedocs.io, passlib.hash.sha1_crypt.
  */
 import { createHmac, hash } from 'node:crypto';
-import { defineScheme, numberProblem, sameText, wholeNumber } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, type Secret, sameText, wholeNumber } from '../scheme.ts';
 import { digestWork } from '../work.ts';
 import { encodeCrypt64 } from './crypt3.ts';
 
@@ -35,8 +35,8 @@ function parse(encoded: string): Parts | string {
 const [BLOCK, DIGEST] = [64, 20];
 
 /** HMAC (RFC 2104) of a digest, faster than with an object for each round. */
-function repeatable(password: string): (digest: Buffer) => Buffer {
-  const bytes = Buffer.from(password);
+function repeatable(password: Secret): (digest: Buffer) => Buffer {
+  const bytes = joined(password);
   const key = bytes.length > BLOCK ? hash('sha1', bytes, 'buffer') : bytes;
   const [inner, outer] = [0x36, 0x5c].map((pad) => {
     const text = Buffer.alloc(BLOCK + DIGEST, pad);
@@ -50,7 +50,7 @@ function repeatable(password: string): (digest: Buffer) => Buffer {
   };
 }
 
-function digestOf({ rounds, salt }: Parts, password: string): string {
+function digestOf({ rounds, salt }: Parts, password: Secret): string {
   const hmac = repeatable(password);
   let digest: Buffer = createHmac('sha1', password).update(`${salt}${PREFIX}${rounds}`).digest();
   for (let round = 1; round < rounds; round++) digest = hmac(digest);

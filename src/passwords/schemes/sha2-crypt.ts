@@ -3,7 +3,7 @@
  * below are that document's. `$6$rounds=N$salt$hash`; the default is 5000 rounds.
  */
 import { hash } from 'node:crypto';
-import { defineScheme, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, type Scheme, sameText, wholeNumber } from '../scheme.ts';
 import { digestWork } from '../work.ts';
 import { type Digest, encodeCrypt64, repeatTo, stretch } from './crypt3.ts';
 
@@ -62,7 +62,7 @@ function sha2Crypt(id: string, algorithm: Digest, order: number[], form: RegExp)
     parse: (encoded) => parse(encoded.slice(prefix.length), form),
     work: ({ rounds }) => digestWork(rounds),
     verify({ rounds, salt, digest }, password) {
-      const made = digestOf(algorithm, Buffer.from(password), Buffer.from(salt), rounds);
+      const made = digestOf(algorithm, joined(password), Buffer.from(salt), rounds);
       return sameText(encodeCrypt64(made, order), digest);
     },
   });

@@ -6,7 +6,7 @@
  * github.com/spring-projects/spring-security, crypto/src/main/java/org/springframework/security/crypto
  */
 import { hash, pbkdf2Sync } from 'node:crypto';
-import { decodeBase64, decodeHex, defineScheme, type Scheme, SHORTEST_DIGEST, sameBytes } from '../scheme.ts';
+import { decodeBase64, decodeHex, defineScheme, joined, type Scheme, SHORTEST_DIGEST, sameBytes } from '../scheme.ts';
 import { digestWork, pbkdf2Work, scryptWork } from '../work.ts';
 import { argon2Schemes } from './argon2.ts';
 import { ldapSchemes } from './ldap.ts';
@@ -33,7 +33,7 @@ function pbkdf2(id: string, form: RegExp, saltBytes: number, algorithm: string, 
     parse: (encoded) => parseHex(encoded.slice(id.length + 2), saltBytes),
     work: () => pbkdf2Work(algorithm, rounds, 32),
     verify: ({ salt, digest }, password) =>
-      sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, 32, algorithm), digest),
+      sameBytes(pbkdf2Sync(joined(password), salt, rounds, 32, algorithm), digest),
   });
 }
 
@@ -45,7 +45,7 @@ const standard = defineScheme({
   parse: (encoded) => parseHex(encoded.slice('{sha256}'.length), 8),
   work: () => digestWork(STANDARD_ROUNDS),
   verify({ salt, digest }, password) {
-    let made: Buffer = Buffer.concat([salt, Buffer.from(password)]);
+    let made: Buffer = joined(salt, password);
     for (let round = 0; round < STANDARD_ROUNDS; round++) made = hash('sha256', made, 'buffer');
     return sameBytes(made, digest);
   },
@@ -115,7 +115,7 @@ function messageDigest(id: string, algorithm: string, length: number, form: RegE
       const digest = decodeHex(digestText) ?? decodeBase64(digestText);
       return digest?.length === length ? { salt, digest } : `the hash is not ${length} bytes in hexadecimal or base64`;
     },
-    verify: ({ salt, digest }, password) => sameBytes(hash(algorithm, password + salt, 'buffer'), digest),
+    verify: ({ salt, digest }, password) => sameBytes(hash(algorithm, joined(password, salt), 'buffer'), digest),
   });
 }
 

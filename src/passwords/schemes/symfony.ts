@@ -5,7 +5,7 @@
  * clerk.com/docs/reference/backend/user/create-user (`sha512_symfony`)
  */
 import { hash } from 'node:crypto';
-import { decodeBase64, defineScheme, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
+import { decodeBase64, defineScheme, joined, numberProblem, type Scheme, sameBytes, wholeNumber } from '../scheme.ts';
 import { digestWork } from '../work.ts';
 
 const MOST_ROUNDS = 500_000;
@@ -40,7 +40,7 @@ function symfony(algorithm: string, length: number): Scheme {
     // The text to hash is longer than one block.
     work: ({ rounds }) => 2 * digestWork(rounds),
     verify({ rounds, salt, digest }, password) {
-      const salted = Buffer.from(salt === '' ? password : `${password}{${salt}}`);
+      const salted = salt === '' ? joined(password) : joined(password, `{${salt}}`);
       let made = hash(algorithm, salted, 'buffer');
       for (let round = 1; round < rounds; round++) made = hash(algorithm, Buffer.concat([made, salted]), 'buffer');
       return sameBytes(made, digest);

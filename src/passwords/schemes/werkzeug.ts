@@ -4,7 +4,7 @@
  * is unknown, because the default has changed five times. werkzeug.palletsprojects.com, werkzeug.security.
  */
 import { pbkdf2Sync } from 'node:crypto';
-import { decodeHex, defineScheme, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
+import { decodeHex, defineScheme, joined, SHORTEST_DIGEST, sameBytes, wholeNumber } from '../scheme.ts';
 import { pbkdf2Work, scryptWork } from '../work.ts';
 import { roundsProblem } from './pbkdf2.ts';
 import { deriveScrypt, type ScryptCost, scryptCostOfN } from './scrypt.ts';
@@ -63,6 +63,6 @@ export const werkzeugSchemes = [
     parse: parsePbkdf2,
     work: ({ algorithm, rounds, digest }) => pbkdf2Work(algorithm, rounds, digest.length),
     verify: ({ algorithm, rounds, salt, digest }, password) =>
-      sameBytes(pbkdf2Sync(Buffer.from(password), salt, rounds, digest.length, algorithm), digest),
+      sameBytes(pbkdf2Sync(joined(password), salt, rounds, digest.length, algorithm), digest),
   }),
 ];

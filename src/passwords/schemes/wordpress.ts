@@ -6,21 +6,16 @@
  * too, also for the older `$P$` hashes. See wp_hash_password() and wp_magic_quotes() in WordPress 6.8.
  */
 import { createHmac } from 'node:crypto';
+import { trimmed } from '../forms.ts';
+import type { Secret } from '../scheme.ts';
 import { bcryptScheme } from './bcrypt.ts';
 import { wrappedScheme } from './wrapped.ts';
 
-/** The characters that PHP's trim() removes. */
-const BLANKS = ' \t\n\r\0\x0B';
-
-function trimmed(password: string): string {
-  let [start, end] = [0, password.length];
-  while (start < end && BLANKS.includes(password.charAt(start))) start++;
-  while (end > start && BLANKS.includes(password.charAt(end - 1))) end--;
-  return password.slice(start, end);
-}
-
 /** The variants of a password that WordPress may have hashed, as typed first, without duplicates. */
-export function wordpressReadings(password: string): string[] {
+export function wordpressReadings(password: Secret): Secret[] {
+  // What is replaced is ASCII, so bytes of any encoding are taken one by one.
+  if (typeof password !== 'string')
+    return wordpressReadings(password.toString('latin1')).map((text) => Buffer.from(text as string, 'latin1'));
   const bare = trimmed(password);
   return [...new Set([password, bare, bare.replace(/['"\\]/g, '\\$&')])];
 }
@@ -33,7 +28,7 @@ export function wordpressSeesAll(password: string): boolean {
 /** Of one password. */
 export const MOST_READINGS = 3;
 
-const prehashed = (text: string) => createHmac('sha384', 'wp-sha384').update(text).digest('base64');
+const prehashed = (text: Secret) => createHmac('sha384', 'wp-sha384').update(text).digest('base64');
 
 export const wordpressScheme = wrappedScheme({
   name: 'wordpress bcrypt',

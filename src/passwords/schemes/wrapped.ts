@@ -1,5 +1,5 @@
 /** A prefix and a hash of another scheme, made from the password itself or from a value derived from it. */
-import { defineScheme, type Scheme } from '../scheme.ts';
+import { defineScheme, type Scheme, type Secret } from '../scheme.ts';
 
 /**
  * The inner hash decides whether it is accepted and whether it matches.
@@ -12,7 +12,7 @@ export function wrappedScheme(definition: {
   prefix: string;
   inside: readonly Scheme[];
   expected: string;
-  readings: (password: string) => string[];
+  readings: (password: Secret) => Secret[];
   /** The largest number of readings; default: 1. */
   mostReadings?: number;
   seesAll?: (password: string) => boolean;

@@ -9,7 +9,7 @@
  * 3, on words that yescrypt keeps in another order.
  */
 import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
-import { defineScheme, numberProblem, sameText } from '../scheme.ts';
+import { defineScheme, joined, numberProblem, type Secret, sameText } from '../scheme.ts';
 import { yescryptWork } from '../work.ts';
 import { ALPHABET, encodeCrypt64 } from './crypt3.ts';
 
@@ -100,8 +100,8 @@ function decodeCrypt64(text: string): Buffer | undefined {
   return Buffer.from(bytes);
 }
 
-function digestOf(parts: Parts, password: string): string {
-  let key: Buffer = Buffer.from(password);
+function digestOf(parts: Parts, password: Secret): string {
+  let key: Buffer = joined(password);
   const { n, r } = parts;
   if (n >= 256 && n * r >= PREHASH_FROM) key = pass('yescrypt-prehash', key, { ...parts, n: n / 64 });
   const last = pass('yescrypt', key, parts);

@@ -14,8 +14,17 @@
 import { passwordAge } from '../../contract/policies.ts';
 import type { UserState } from '../../contract/users.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
+import { lastingForm } from '../../passwords/forms.ts';
 import { sourceOf } from '../../passwords/marks.ts';
-import { bareHash, type Pepper, pepperedOf, pepperSeal, seesAllPeppered, withPepper } from '../../passwords/pepper.ts';
+import {
+  bareHash,
+  originalHash,
+  type Pepper,
+  pepperedOf,
+  pepperedReadings,
+  pepperSeal,
+  seesAllPeppered,
+} from '../../passwords/pepper.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { checkTotp } from '../factors/totp.ts';
@@ -235,10 +244,11 @@ export async function checkPassword(
     return { ok: false, rehash: false, waitedMs };
   }
   const peppered = pepperedOf(login.passwordHash);
-  const checked = peppered
+  const { times = 1, ...checked } = peppered
     ? await checkPeppered(deps, peppered, password, clientAborted, started)
-    : await hasher.verify(login.passwordHash, password, clientAborted, started);
-  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash));
+    : { ...(await hasher.verify(login.passwordHash, password, clientAborted, started)) };
+  const { hash } = peppered ?? { hash: login.passwordHash };
+  if (!checked.ok) await rememberSlowHash(pool, times > 1 ? originalHash(hash) : hash, times);
   return { ...checked, waitedMs };
 }
 
@@ -250,7 +260,7 @@ export async function renewHash(
 ): Promise<void> {
   const sourceId = sourceOf(login.passwordHash);
   try {
-    const hash = await hasher.hash(password);
+    const hash = lastingForm(bareHash(login.passwordHash ?? '')) + (await hasher.hash(password));
     if (sourceId === undefined) await replaceHash(pool, login.id, login.passwordHash ?? '', hash);
     else await adoptPassword(pool, { id: login.id, orgId: login.orgId, sourceId }, { hash, mustChange });
   } catch (error) {
@@ -262,7 +272,8 @@ type PepperDeps = Pick<LoginDeps, 'pool' | 'hasher' | 'secrets' | 'logger'>;
 
 /**
  * Checks a password against a hash that needs the pepper of its import.
- * @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password
+ * @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password. `times`:
+ *   how often the hash was computed
  */
 export async function checkPeppered(
   deps: PepperDeps,
@@ -270,15 +281,19 @@ export async function checkPeppered(
   password: string,
   clientAborted: AbortSignal | undefined,
   started: () => void,
-): Promise<{ ok: boolean; rehash: boolean }> {
+): Promise<{ ok: boolean; rehash: boolean; times?: number }> {
   const pepper = await findPepper(deps, importId);
   if (!pepper) {
     deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
     await deps.hasher.verifyNothing(password, clientAborted, started);
     return { ok: false, rehash: false };
   }
-  const { ok } = await deps.hasher.verify(hash, withPepper(pepper, password), clientAborted, started);
-  return { ok, rehash: ok && seesAllPeppered(hash, pepper, password) };
+  const { hash: made, readings } = pepperedReadings(hash, pepper, password);
+  for (const reading of readings) {
+    const { ok } = await deps.hasher.verify(made, reading, clientAborted, started);
+    if (ok) return { ok, rehash: seesAllPeppered(hash, pepper, password) };
+  }
+  return { ok: false, rehash: false, times: readings.length };
 }
 
 async function findPepper({ pool, secrets }: PepperDeps, importId: string): Promise<Pepper | undefined> {

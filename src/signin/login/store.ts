@@ -4,7 +4,7 @@ import type { UserState } from '../../contract/users.ts';
 import { ORG_IS_ACTIVE } from '../../directory/organizations.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
 import { LOGIN_NAME, signsInWith } from '../../directory/users/store.ts';
-import { bareHash } from '../../passwords/pepper.ts';
+import { originalHash } from '../../passwords/pepper.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 
@@ -84,6 +84,6 @@ export async function replaceHash(db: Db, userId: string, from: string, to: stri
   await db.query(
     `update users set password_hash = $3, rehashed_from = coalesce(rehashed_from, sha256(convert_to($4, 'UTF8')))
      where id = $1 and password_hash = $2`,
-    [userId, from, to, bareHash(from)],
+    [userId, from, to, originalHash(from)],
   );
 }

@@ -1,6 +1,6 @@
 /**
  * ASP.NET Identity, both ASP.NET Core's and its predecessor's (hash versions 3 and 2): rows of the AspNetUsers table as
- * CSV or JSON. Column names match in any case, with or without underscores, because databases spell them differently.
+ * CSV or JSON; and rows of aspnet_Membership joined with aspnet_Users, as older projects have them. Column names match in any case, with or without underscores, because databases spell them differently.
  *
  * Guarantee: columns that a project added are kept as metadata; lockouts follow ASP.NET's own rule.
  * https://learn.microsoft.com/dotnet/api/microsoft.aspnetcore.identity.identityuser-1
@@ -8,14 +8,15 @@
  */
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { membershipSecret, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
 import type { Fields } from '../source.ts';
 import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
 import { type Around, isNull, tableSource } from './table.ts';
 
 /** No other system has three of these columns together. */
 const TELLING = fieldNames(`securitystamp concurrencystamp normalizedusername accessfailedcount emailconfirmed
-  phonenumberconfirmed twofactorenabled lockoutenabled passwordhash`);
+  phonenumberconfirmed twofactorenabled lockoutenabled passwordhash
+  passwordformat passwordsalt loweredusername loweredemail isapproved islockedout`);
 
 export const aspnet = tableSource({
   name: 'aspnet',
@@ -30,7 +31,7 @@ export const aspnet = tableSource({
   ownStates: 'lockoutend lockoutenddateutc',
   // Columns for people's names are the project's own; these are the common ones.
   columns: {
-    userId: 'id',
+    userId: ['id', 'userid'],
     userName: 'username',
     email: 'email',
     emailVerified: 'emailconfirmed',
@@ -60,14 +61,20 @@ function columnsOf(record: Fields): Fields {
   return Object.fromEntries(told.map(([name, value]) => [columnName(name), value]));
 }
 
-/** Hashes of the older SQL membership providers: hash, format number, salt. */
-const MEMBERSHIP = /^[^|]*\|[0-2]\|/;
+/** Hashes that a project has moved from aspnet_Membership to Identity: hash, format number, salt. */
+const MOVED = /^([^|]*)\|([0-2])\|(.*)$/;
 
-function hashOf(row: Fields): HashText {
+/** The hash of AspNetUsers, or of a row of aspnet_Membership. */
+function hashOf(row: Fields): Partial<Person> {
+  const [format, password] = [textAt(row, 'passwordformat'), textAt(row, 'password')];
+  if (format !== undefined && password !== undefined) {
+    return membershipSecret(password, format, textAt(row, 'passwordsalt'));
+  }
   const hash = textAt(row, 'passwordhash');
   if (hash === undefined) return {};
   if (schemeOf(hash) !== undefined) return { hash };
-  return unsupported(MEMBERSHIP.test(hash) ? 'aspnet-membership' : 'aspnet-identity');
+  const [, moved, number, salt] = MOVED.exec(hash) ?? [];
+  return moved && number ? membershipSecret(moved, number, salt) : unsupported('aspnet-identity');
 }
 
 function factorOf(row: Fields): Partial<Person> {
@@ -122,7 +129,10 @@ function linkOf(login: Fields): ProviderLink[] {
 const NO_METADATA = fieldNames(`id username email emailconfirmed passwordhash phonenumber phonenumberconfirmed
   twofactorenabled authenticatorkey logins lockoutend lockoutenddateutc lockoutenabled firstname givenname lastname
   surname familyname displayname fullname name language culture preferredlanguage normalizedusername normalizedemail
-  securitystamp concurrencystamp accessfailedcount discriminator ${CONTEXT}`);
+  securitystamp concurrencystamp accessfailedcount discriminator userid password passwordformat passwordsalt passwordquestion
+  passwordanswer loweredusername loweredemail isapproved islockedout isanonymous applicationid mobilepin mobilealias
+  failedpasswordattemptcount failedpasswordattemptwindowstart failedpasswordanswerattemptcount
+  failedpasswordanswerattemptwindowstart ${CONTEXT}`);
 
 /** Keeps the column names as they are in the export. */
 function metadataOf(_row: Fields, _rest: Fields, { record }: Around): Fields {

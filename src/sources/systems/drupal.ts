@@ -20,6 +20,7 @@ export const drupal = tableSource({
     language: ['preferred_langcode', 'language', 'langcode'],
     // `U$S$…` is Drupal 6's MD5, hashed again by Drupal 7's update; `knownForm` reads it.
     hash: 'pass',
+    passwordForms: () => ['trim'],
   },
   dropped: `uuid init status access preferred_admin_langcode created changed login default_langcode theme signature
     picture signature_format data`,

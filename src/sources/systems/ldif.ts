@@ -10,6 +10,7 @@
  */
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
+import { knownForm } from '../hash-forms.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
 import {
@@ -197,7 +198,9 @@ function passwordOfValue(value: string): LdifPassword {
   if (ELSEWHERE.includes(name)) return { notes: [PASSWORD_ELSEWHERE] };
   if (name === 'CRYPT') return crypt(body);
   if (name === 'PBKDF2_SHA256') return pbkdf2Of389(body);
-  return schemeOf(value) === undefined ? unsupported(name) : { hash: value };
+  // Dovecot and others keep names of their own in a directory.
+  const known = knownForm(value);
+  return schemeOf(known) === undefined ? unsupported(name) : { hash: known };
 }
 
 /** Without a scheme, the value is a plain password to the directory. Only what can hardly be one counts as a hash. */

@@ -2,14 +2,16 @@
  * Custom CSV or NDJSON files, read with a mapping from columns to fields of a person: as `--map` says, else by common
  * names. They are recognized only if no system is: any file with a column of email addresses qualifies.
  *
- * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped.
+ * An unmapped column named `password` counts only if it holds hashes; plain passwords are imported only if mapped, or if
+ * they say that they are one (`{PLAIN}secret`, `PasswordFormat` 0).
  */
+import type { PasswordForm } from '../../passwords/forms.ts';
 import { hashProblem } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { explainFormat, isHashBeside } from '../hash-format.ts';
-import { knownForm } from '../hash-forms.ts';
+import { isBareDigest, knownForm, plainOf } from '../hash-forms.ts';
 import { columnValue, hashSystemOf } from '../hash-systems.ts';
-import { isLikeHash, namedHash, passwordHashIn, placeOf } from '../hashes.ts';
+import { isLikeHash, membershipSecret, namedHash, passwordHashIn, placeOf } from '../hashes.ts';
 import {
   type Decided,
   type GivenMapping,
@@ -25,7 +27,7 @@ import { anySecondFactor } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { fieldsIn, readState } from '../states.ts';
 import { isNoPassword, surveyOf } from '../survey.ts';
-import { boolAt, CONTEXT, KEY, objectAt, shownValue, textAt, valueAt } from '../values.ts';
+import { boolAt, CONTEXT, KEY, objectAt, plainName, shownValue, textAt, valueAt } from '../values.ts';
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
@@ -144,6 +146,7 @@ function toPerson(
     phoneVerified: isVerified(values, 'phoneVerified'),
     state,
     password,
+    passwordForms: formsOf(record, hash, options),
     ...(typeof initialPassword === 'string' && initialPassword !== '' ? { initialPassword } : {}),
     hash,
     passwordChangeRequired: boolAt(values, 'passwordChangeRequired'),
@@ -153,6 +156,9 @@ function toPerson(
   };
 
   function hashAlone(): Secret {
+    const { notes: secretNotes = [], ...secret } = membershipOf(record, options) ?? {};
+    notes.push(...secretNotes);
+    if (Object.keys(secret).length > 0) return secret;
     const found = mappedHash(record, mapping, options);
     if (found.isUnsaid) notes.push(PASSWORD_UNSAID);
     return { hash: found.hash };
@@ -245,7 +251,44 @@ function mappedHash(record: Fields, { columns }: GivenMapping, options: ConvertO
 
 /** A complete hash that begins with its scheme's name, such as `$2b$10$…`, is never a plain password. */
 function isWholeHash(text: string): boolean {
-  return namedHash(text) !== undefined && hashProblem(knownForm(text)) === undefined;
+  const known = knownForm(text);
+  if (plainOf(text) !== undefined) return true;
+  return (namedHash(text) !== undefined || known !== text) && hashProblem(known) === undefined;
+}
+
+const MEMBERSHIP = ['PasswordFormat', 'PasswordSalt', 'Password'];
+
+/** A row of aspnet_Membership, by the names of its columns, unless the caller says where or how hashes are. */
+function membershipOf(
+  record: Fields,
+  { hashFormat, map }: ConvertOptions,
+): (ReturnType<typeof membershipSecret> & Pick<Person, 'notes' | 'password'>) | undefined {
+  if (hashFormat !== undefined || map?.hash !== undefined) return undefined;
+  const names = new Map(Object.keys(record).map((name) => [plainName(name), name]));
+  const [format, salt, password] = MEMBERSHIP.map((name) => textAt(record, names.get(plainName(name)) ?? ''));
+  if (format === undefined || salt === undefined || password === undefined) return undefined;
+  return membershipSecret(password, format, salt);
+}
+
+/** What a system does to passwords, by the columns that only its table has. */
+const TABLES: readonly { columns: readonly string[]; forms: readonly PasswordForm[] }[] = [
+  { columns: ['password_hash', 'is_guest', 'appservice_id'], forms: ['nfkc'] },
+  { columns: ['username_clean', 'user_password'], forms: ['html'] },
+  { columns: ['uid', 'pass', 'mail', 'init'], forms: ['trim'] },
+];
+
+function formsOf(
+  record: Fields,
+  hash: string | undefined,
+  { hashFormat }: ConvertOptions,
+): readonly PasswordForm[] | undefined {
+  if (hash === undefined) return undefined;
+  const table = TABLES.find(({ columns }) => columns.every((column) => Object.hasOwn(record, column)));
+  if (table) return table.forms;
+  const known = knownForm(hash);
+  // Only a formula says that another text is a digest.
+  const isDigest = isBareDigest(known) || (hashFormat !== undefined && hashProblem(known) !== undefined);
+  return isDigest ? ['latin1'] : undefined;
 }
 
 /**

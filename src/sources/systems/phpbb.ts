@@ -26,6 +26,7 @@ export const phpbb = tableSource({
     email: 'user_email',
     language: 'user_lang',
     hash: 'user_password',
+    passwordForms: () => ['html'],
   },
   metadata: (row) =>
     Object.fromEntries(Object.entries(row).filter(([name]) => KEPT.has(name) || name.startsWith('pf_'))),

@@ -39,7 +39,7 @@ export const CAUSES: Record<Fault, { name: string; remedy?: string }> = {
   bracketed: { name: 'Address must be an email address such as ann@example.com', remedy: 'Trim the email address' },
   noAddress: { name: 'Address is required', remedy: 'Make an address from the user name' },
   variant: {
-    name: 'Password hash bcrypt: the variant $2x$ is not supported ($2a$, $2b$ and $2y$ are)',
+    name: 'Password hash bcrypt: the variant $2e$ is not supported ($2a$, $2b$ and $2y$ are)',
     remedy: 'No password: mail a link to choose one',
   },
   longName: { name: 'First name must have at most 200 characters' },

@@ -68,7 +68,7 @@ function story(backend: Queue): void {
     assert.deepEqual(await factsOf(page), { Read, Create, Update: '0', Skip: '0', Fail });
     assert.deepEqual((await page.locator('main ul.plain li').allTextContents()).slice(0, 3), [
       `${n(total - counts.variant - counts.noPassword)} with bcrypt: their password keeps working`,
-      `${n(counts.variant)} with $2x$: cannot be verified, so they fail`,
+      `${n(counts.variant)} with $2e$: cannot be verified, so they fail`,
       `${n(counts.noPassword)} without a password`,
     ]);
     await page.getByText(`${n(counts.unverified)} to confirm an address`, { exact: true }).waitFor();

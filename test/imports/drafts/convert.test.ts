@@ -165,7 +165,7 @@ test('a formula says how the hashes were made, and one that cannot be read is re
   assert.equal(bare.draft.summary.notes[0].id, 'HASH-WITH-SALT');
   const draft = await converted(id, { source: 'csv', mapping, hashFormat: 'sha1(salt + password)' });
   const [{ scheme, verifiable }] = draft.draft.summary.hashes;
-  assert.deepEqual([scheme, verifiable], ['formula', true]);
+  assert.deepEqual([scheme, verifiable], ['formula (latin1)', true]);
   assert.equal(draft.draft.conversion.hashFormat, 'sha1(salt + password)');
 });
 

@@ -1,5 +1,5 @@
 /**
- * How long a hash may be: 400 characters with `$fbscrypt$`, else 200; for every way to create or change a user, and in
+ * How long a hash may be: 400 characters with `$fbscrypt$`, `$formula$` and argon2, else 200; for every way to create or change a user, and in
  * the documentation.
  */
 import assert from 'node:assert/strict';
@@ -62,6 +62,6 @@ test('the documentation states the limit', () => {
   assert.equal(maxLength, 400);
   assert.match(
     description,
-    /At most 200 characters; only one that begins with `\$fbscrypt\$` or `\$formula\$` may have up to 400\./,
+    /At most 200 characters; only one of argon2, or that begins with `\$fbscrypt\$` or `\$formula\$`, may have up to 400\./,
   );
 });

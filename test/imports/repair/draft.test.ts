@@ -9,7 +9,7 @@ import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
 import { waitFor } from '../../support/wait.ts';
 
 const BCRYPT = '$2b$04$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC';
-const BAD_HASH = `$2x${BCRYPT.slice(3)}`;
+const BAD_HASH = `$2e${BCRYPT.slice(3)}`;
 const PEOPLE = [
   'userId,userName,email,hash',
   `fd-1,taken,one@acme.example,${BCRYPT}`,
@@ -93,7 +93,7 @@ test("a checked draft's entries are corrected one by one and by cause, judged by
   assert.deepEqual(taken.first, [{ index: 0, orgId, userId: 'fd-1', userName: 'taken' }]);
 
   const item = (await call('GET', `${id}/items/3`)).body;
-  assert.deepEqual([item.state, item.entry.user.hashedPassword], ['ITEM_STATE_FAILED', { scheme: '$2x$' }]);
+  assert.deepEqual([item.state, item.entry.user.hashedPassword], ['ITEM_STATE_FAILED', { scheme: '$2e$' }]);
   const refused = await call('PATCH', `${id}/items/3`, { user: { email: { email: 'still not' } } });
   assert.deepEqual([refused.status, errorId(refused)], [400, 'IMPORT-USER-INVALID']);
   assert.equal((await get(id)).counts.failed, 3, 'a refused correction changes nothing');
@@ -103,7 +103,7 @@ test("a checked draft's entries are corrected one by one and by cause, judged by
   const fix = (body: unknown) => call('POST', `${id}/_fix`, body);
   const hashes = { cause: await causeAt(id, 'user.hashedPassword.value'), remedy: 'drop-hash' };
   const preview = await fix({ ...hashes, dryRun: true });
-  assert.deepEqual([preview.body.changed, preview.body.examples[0].before], [2, { scheme: '$2x$' }]);
+  assert.deepEqual([preview.body.changed, preview.body.examples[0].before], [2, { scheme: '$2e$' }]);
   assert.deepEqual((await fix(hashes)).body, { changed: 2, unchanged: 0, next: null });
   assert.equal((await fix({ cause: taken.cause, remedy: 'email-as-user-name' })).body.changed, 1);
   assert.equal(

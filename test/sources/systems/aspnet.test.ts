@@ -161,10 +161,52 @@ test('a hash of another scheme is named, without any part of it', () => {
   const hash = (PasswordHash: string) => convert({ ...ANN, PasswordHash }).hash;
   const v2 = 'ADAxMjM0NTY3ODlhYmNkZWZckVY9iYEeZPnU5vd9xXgYQLLAihQY1zc2QPtrrsbXEQ==';
   assert.equal(hash(v2), v2);
-  assert.equal(hash('AKq5Jyk2kVQ1pG6vTqJ0|1|c2FsdHNhbHQ='), '$aspnet-membership$');
   assert.equal(hash('geheim'), '$aspnet-identity$');
   const bcrypt = '$2a$10$R.YLNKkiLoMNjYefcfi0cuDW0XunlD/4OjY7fOFO5M9lLs5MerRaC';
   assert.equal(hash(bcrypt), bcrypt);
+});
+
+const MEMBER = {
+  UserId: '6f9619ff-8b86-d011-b42d-00c04fc964f1',
+  UserName: 'mona',
+  Email: 'mona@old.example',
+  Password: 'jiDsMaPV79h1SsC7keZMaCjHk6M=',
+  PasswordFormat: '1',
+  PasswordSalt: 'MDEyMzQ1Njc4OWFiY2RlZg==',
+  PasswordQuestion: 'Where?',
+  PasswordAnswer: 'k1',
+  IsApproved: 'True',
+  IsLockedOut: 'False',
+};
+
+test('a row of aspnet_Membership verifies, also where its columns were joined with bars', () => {
+  assert.equal(aspnet.recognizes(MEMBER, 'csv'), 1);
+  const { userId, userName, hash, state, metadata } = convert(MEMBER);
+  assert.deepEqual(
+    { userId, userName, state, metadata },
+    {
+      userId: MEMBER.UserId,
+      userName: 'mona',
+      state: undefined,
+      metadata: {},
+    },
+  );
+  assert.ok(verifyHash(hash ?? '', 'Pässwörd ✓ 🔑'));
+  const moved = `${MEMBER.Password}|1|${MEMBER.PasswordSalt}`;
+  assert.equal(convert({ ...ANN, PasswordHash: moved }).hash, hash);
+  assert.equal(convert({ ...MEMBER, IsApproved: 'False' }).state, 'inactive');
+  assert.equal(convert({ ...MEMBER, IsLockedOut: '1' }).state, 'locked');
+});
+
+test('a plain password of aspnet_Membership is one, and an encrypted one is named', () => {
+  const plain = convert({ ...MEMBER, Password: 'secret', PasswordFormat: '0' });
+  assert.deepEqual([plain.password, plain.hash], ['secret', undefined]);
+  const encrypted = convert({ ...MEMBER, PasswordFormat: '2' });
+  assert.deepEqual([encrypted.password, encrypted.hash], [undefined, '$aspnet-encrypted$']);
+  assert.deepEqual(
+    encrypted.notes?.map(({ id }) => id),
+    ['HASH-UNSUPPORTED'],
+  );
 });
 
 test('the table is recognized by three of its columns', () => {

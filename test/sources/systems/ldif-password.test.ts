@@ -60,6 +60,13 @@ test('of several values, the first usable hash is taken, else a plain password',
   assert.deepEqual(read('{SASL}ann', '{FOO}x'), { notes: ['PASSWORD-ELSEWHERE'] });
 });
 
+test("Dovecot's names for known schemes are read", () => {
+  const sha512 =
+    '$6$rounds=1000$Ab3dEf$t0H9LkQIaIJEbjCBjyZ8SSRS.5SUY0PWQYh7IkVkLPBVCFrhSSdNLeH3EzjK.U.oHJLpwz9v3QCdJJi0nnIQD/';
+  for (const name of ['SHA512-CRYPT', 'sha512-crypt']) assert.deepEqual(read(`{${name}}${sha512}`), { hash: sha512 });
+  assert.deepEqual(read('{LDAP-MD5}PLTnMmMfR+brlh80VUt83g=='), { hash: '{MD5}PLTnMmMfR+brlh80VUt83g==' });
+});
+
 test('unmarked base64 is decoded', () => {
   assert.deepEqual(read(Buffer.from(SSHA).toString('base64')), { hash: SSHA });
   // It decodes to other text: a password that looks like base64.

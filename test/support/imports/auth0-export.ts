@@ -109,7 +109,7 @@ function credentialOf(i: number, next: () => number): { password: string; hash: 
 
 function hashOf(kind: Kind, hash: string): string {
   if (kind === 'noPassword') return '';
-  return kind === 'variant' ? hash.replace('$2b$', '$2x$') : hash;
+  return kind === 'variant' ? hash.replace('$2b$', '$2e$') : hash;
 }
 
 function oidOf(seed: number, line: number): string {

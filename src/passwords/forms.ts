@@ -1,0 +1,155 @@
+/**
+ * Password forms: what an old system made of a typed password before it hashed it, where the hash does not show it.
+ * `$form$html$` before a hash means that the password is tried as it was typed and escaped as phpBB does; several forms
+ * are separated by commas. The sources write it, and `--password-form`. Each form with its program: docs/passwords.md.
+ *
+ * Guarantee: a reading of a password is tried only for hashes that name its form. All readings of one password count as
+ * work of its verification, so the bounds hold.
+ */
+import { defineScheme, type Scheme, type Secret } from './scheme.ts';
+
+export const PASSWORD_FORMS = ['trim', 'html', 'nfkc', 'latin1', 'utf16'] as const;
+export type PasswordForm = (typeof PASSWORD_FORMS)[number];
+
+const PREFIX = '$form$';
+const MARK = /^\$form\$([a-z0-9,]{1,40})\$/;
+
+/** The readings that a form adds to a password; in the order of PASSWORD_FORMS, as bytes are changed no further. */
+const READINGS: Readonly<Record<PasswordForm, (password: string) => readonly Secret[]>> = {
+  trim: (password) => [trimmed(password)],
+  html: (password) => [escaped(password), escaped(trimmed(password))],
+  nfkc: (password) => [password.normalize('NFKC')],
+  latin1: (password) => [windows1252(password)],
+  utf16: (password) => [Buffer.from(password, 'utf16le')],
+};
+
+/** With the password as typed. */
+const MOST: Readonly<Record<PasswordForm, number>> = { trim: 2, html: 3, nfkc: 2, latin1: 2, utf16: 2 };
+
+/** The hash with its forms; the hash alone without a form, or if it names its own. */
+export function withForms(hash: string, forms: readonly PasswordForm[]): string {
+  const named = PASSWORD_FORMS.filter((form) => forms.includes(form));
+  return named.length === 0 || hash.startsWith(PREFIX) ? hash : `${PREFIX}${named.join(',')}$${hash}`;
+}
+
+const LASTING = `${PREFIX}trim$`;
+
+/**
+ * The form that stays when the hash of a user is replaced, as text before the new hash: who may type blanks at the ends
+ * of their password today may do so tomorrow. All other forms lead to the one password that was typed.
+ */
+export function lastingForm(stored: string): string {
+  return split(stored)?.forms.includes('trim') === true ? LASTING : '';
+}
+
+/** A hash without the form that `lastingForm` puts before it. */
+export function withoutLasting(encoded: string): string {
+  return encoded.startsWith(LASTING) ? encoded.slice(LASTING.length) : encoded;
+}
+
+/** The hash without its forms, and what may have been hashed for this password: as typed first, without duplicates. */
+export function readingsOf(encoded: string, password: string): { hash: string; readings: Secret[] } {
+  const { forms = [], hash } = split(encoded) ?? { hash: encoded };
+  return { hash, readings: readingsIn(forms, password) };
+}
+
+/**
+ * The scheme of a hash with forms; undefined for any other text.
+ * @param find the scheme of the hash itself
+ */
+export function formScheme(encoded: string, find: (hash: string) => Scheme | undefined): Scheme | undefined {
+  if (!encoded.startsWith(PREFIX)) return undefined;
+  const { forms, hash } = split(encoded) ?? {};
+  const scheme = hash === undefined ? undefined : find(hash);
+  if (forms === undefined || hash === undefined || scheme === undefined) return broken(forms === undefined);
+  const most = forms.reduce((product, form) => product * MOST[form], 1);
+  return defineScheme({
+    name: `${scheme.name} (${forms.join(', ')})`,
+    matches: () => true,
+    parse: () => scheme.check(hash) ?? { hash },
+    work: () => most * scheme.work(hash),
+    seesAll: (password) =>
+      (!forms.some(isTrimming) || trimmed(password) === password) && seesAll(scheme, hash, readingsIn(forms, password)),
+    longest: scheme.longest + encoded.length - hash.length,
+    verify: (_parts, password) =>
+      (typeof password === 'string' ? readingsIn(forms, password) : [password]).some((reading) =>
+        scheme.verify(hash, reading),
+      ),
+  });
+}
+
+/** Whether blanks at the ends of a password may be ignored. */
+function isTrimming(form: PasswordForm): boolean {
+  return form === 'trim' || form === 'html';
+}
+
+function seesAll(scheme: Scheme, hash: string, readings: readonly Secret[]): boolean {
+  return readings.every((reading) => typeof reading !== 'string' || scheme.seesAll(reading, hash));
+}
+
+function broken(isForm: boolean): Scheme {
+  const problem = isForm
+    ? `what follows $form$ is not one or more of ${PASSWORD_FORMS.join(', ')}, and $`
+    : 'what follows the form is not a hash of a known scheme';
+  return defineScheme({
+    name: 'form',
+    matches: () => true,
+    parse: (): string | object => problem,
+    verify: () => false,
+  });
+}
+
+function split(encoded: string): { forms: PasswordForm[]; hash: string } | undefined {
+  const [mark, list] = MARK.exec(encoded) ?? [];
+  if (mark === undefined || list === undefined) return undefined;
+  const names = list.split(',');
+  const forms = PASSWORD_FORMS.filter((form) => names.includes(form));
+  return forms.length === names.length ? { forms, hash: encoded.slice(mark.length) } : undefined;
+}
+
+function readingsIn(forms: readonly PasswordForm[], password: string): Secret[] {
+  let readings: Secret[] = [password];
+  for (const form of forms) {
+    readings = readings.flatMap((reading) =>
+      typeof reading === 'string' ? [reading, ...READINGS[form](reading)] : [reading],
+    );
+  }
+  return [...new Map(readings.map((reading) => [Buffer.from(reading).toString('base64'), reading])).values()];
+}
+
+/** The characters that PHP's trim() removes. */
+const BLANKS = ' \t\n\r\0\x0B';
+
+/** Without blanks at both ends, as PHP's trim(). */
+export function trimmed(password: string): string {
+  let [start, end] = [0, password.length];
+  while (start < end && BLANKS.includes(password.charAt(start))) start++;
+  while (end > start && BLANKS.includes(password.charAt(end - 1))) end--;
+  return password.slice(start, end);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** As phpBB's type_cast_helper::set_var(): PHP's htmlspecialchars() with ENT_COMPAT, and Unicode's form NFC. */
+function escaped(password: string): string {
+  const lines = password.replace(/\r\n?/g, '\n').replaceAll('\0', '');
+  return lines.replace(/[&<>"]/g, (character) => ENTITIES[character] as string).normalize('NFC');
+}
+
+/** Bytes 128 to 159 of Windows-1252, which browsers send for ISO-8859-1. */
+const UPPER = new Map(
+  [...new TextDecoder('windows-1252').decode(Uint8Array.from({ length: 32 }, (_, i) => 128 + i))].map(
+    (character, i) => [character, 128 + i] as const,
+  ),
+);
+
+/** In Windows-1252; other characters as HTML's numbers, as browsers send them. */
+function windows1252(password: string): Buffer {
+  const bytes = [...password].flatMap((character) => {
+    const code = character.codePointAt(0) as number;
+    const upper = UPPER.get(character);
+    if (upper !== undefined) return [upper];
+    return code < 256 ? [code] : [...Buffer.from(`&#${code};`)];
+  });
+  return Buffer.from(bytes);
+}

@@ -1,0 +1,120 @@
+/** What old systems do to a password before they hash it: tried only for hashes that say so, and within the bounds. */
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import test from 'node:test';
+import { lastingForm, PASSWORD_FORMS, readingsOf, withForms } from '../../src/passwords/forms.ts';
+import { originalHash, pepperedReadings } from '../../src/passwords/pepper.ts';
+import {
+  hashProblem,
+  isCurrent,
+  makeHash,
+  schemeOf,
+  usesWholePassword,
+  verifyHash,
+  verifyPassword,
+  workOf,
+} from '../../src/passwords/registry.ts';
+import { bcryptLibrary } from '../../src/passwords/schemes/bcrypt.ts';
+
+const md5 = (text: string | Buffer) => hash('md5', text);
+/** The bytes are made by hand, not by the code under test. */
+const FORMED: readonly [form: string, typed: string, hashed: string | Buffer][] = [
+  ['trim', ' two words\t', 'two words'],
+  ['html', 'a & b < c > d "e" \'f\'', "a &amp; b &lt; c &gt; d &quot;e&quot; 'f'"],
+  ['html', ' <b> ', '&lt;b&gt;'],
+  ['html', 'cafe\u0301', 'caf\u00e9'],
+  ['nfkc', '\ufb01ne \u00bd', 'fine 1\u20442'],
+  ['latin1', 'Grüße', Buffer.from('4772fcdf65', 'hex')],
+  ['latin1', '€ „x“', Buffer.from('8020847893', 'hex')],
+  ['latin1', '한 ok', '&#54620; ok'],
+  ['utf16', 'aé', Buffer.from('6100e900', 'hex')],
+  ['html,latin1', 'ü & €', Buffer.from('fc2026616d703b2080', 'hex')],
+];
+
+for (const [form, typed, hashed] of FORMED) {
+  test(`${form} of ${JSON.stringify(typed)}`, () => {
+    const plain = md5(hashed);
+    const formed = `$form$${form}$${plain}`;
+    assert.equal(hashProblem(formed), undefined);
+    assert.equal(schemeOf(formed), `md5-plain (${form.replace(',', ', ')})`);
+    assert.equal(verifyHash(formed, typed), true);
+    assert.equal(verifyHash(formed, `${typed}!`), false);
+    assert.equal(verifyHash(plain, typed), false, 'a hash without the form is not tried so');
+    assert.equal(verifyHash(`$form$${form}$${md5(typed)}`, typed), true, 'as typed it is right too');
+  });
+}
+
+test('a form and a formula work together, with bytes in a digest and in a whole hash', () => {
+  const typed = 'Grüße';
+  const bytes = Buffer.from('4772fcdf65', 'hex');
+  const digest = hash('sha1', `xyzzy${hash('sha1', bytes)}`, 'buffer').toString('base64');
+  const salted = bcryptLibrary().hash(Buffer.concat([bytes, Buffer.from('xyzzy')]), 4, 'abcdefghijklmnopqrstuu');
+  const ofDigest = bcryptLibrary().hash(md5(bytes), 4, 'abcdefghijklmnopqrstuu');
+  for (const formula of [
+    `sha1(salt+sha1(password))$eHl6enk$${digest.replace('=', '')}`,
+    `bcrypt(password+salt)$eHl6enk$${salted}`,
+    `crypt(md5(password))$$${ofDigest}`,
+  ]) {
+    const formed = `$form$latin1$$formula$${formula}`;
+    assert.equal(hashProblem(formed), undefined, formula);
+    assert.equal(verifyHash(formed, typed), true, formula);
+    assert.equal(verifyHash(formed, 'Gr\ufffd\ufffde'), false, formula);
+    assert.equal(verifyHash(`$formula$${formula}`, typed), false, formula);
+  }
+});
+
+test('every form is tested here', () => {
+  assert.deepEqual(new Set(FORMED.flatMap(([form]) => form.split(','))), new Set(PASSWORD_FORMS));
+});
+
+test('all readings of a password count as work', () => {
+  const bcrypt = `$2y$12$${'.'.repeat(53)}`;
+  assert.equal(workOf(`$form$html$${bcrypt}`), 3 * workOf(bcrypt));
+  assert.equal(workOf(`$form$trim,nfkc$${bcrypt}`), 4 * workOf(bcrypt));
+  const most = `$form$html$$2y$14$${'.'.repeat(53)}`;
+  assert.equal(hashProblem(most), undefined);
+  assert.match(hashProblem(most.replace('$14$', '$15$')) ?? '', /verifying it takes 1\.5 times/);
+});
+
+test('a hash with a form is replaced, unless blanks at the ends may be a typo', () => {
+  const formed = `$form$trim$${md5('secret')}`;
+  assert.equal(isCurrent(formed, 'secret', 10), false);
+  assert.equal(usesWholePassword(formed, ' secret'), false);
+  assert.equal(isCurrent(formed, ' secret', 10), true);
+  assert.equal(isCurrent(`$form$latin1$${md5(' secret')}`, ' secret', 10), false, 'only trim and html ignore blanks');
+  const long = `$form$html$$2y$10$${'.'.repeat(53)}`;
+  assert.equal(usesWholePassword(long, '&'.repeat(14)), true);
+  assert.equal(usesWholePassword(long, '&'.repeat(15)), false, 'bcrypt cuts the escaped text off');
+});
+
+test('the form trim stays when the hash is replaced, and the new hash is current', () => {
+  assert.equal(lastingForm(`$form$trim,nfkc$${md5('secret')}`), '$form$trim$');
+  assert.equal(lastingForm(`$form$html$${md5('secret')}`), '');
+  assert.equal(lastingForm(md5('secret')), '');
+  const made = `$form$trim$${makeHash('secret', 4)}`;
+  assert.deepEqual(verifyPassword(made, 'secret', 4), { ok: true, rehash: false });
+  assert.deepEqual(verifyPassword(made, 'secret ', 4), { ok: true, rehash: false });
+  assert.deepEqual(verifyPassword(made, 'secret', 5), { ok: true, rehash: true });
+});
+
+test('forms are written once, in one order', () => {
+  assert.equal(withForms('abc', ['latin1', 'html']), '$form$html,latin1$abc');
+  assert.equal(withForms('abc', []), 'abc');
+  assert.equal(withForms('$form$trim$abc', ['html']), '$form$trim$abc');
+  assert.equal(originalHash('$pepper$7$$form$trim$abc'), 'abc');
+  assert.deepEqual(readingsOf('$form$trim$abc', 'x'), { hash: 'abc', readings: ['x'] });
+});
+
+test('a form is applied before a pepper', () => {
+  const suffix = pepperedReadings('$form$nfkc$abc', { mode: 'suffix', secret: '½' }, '½');
+  assert.deepEqual(suffix, { hash: 'abc', readings: ['½½', '1⁄2½'] });
+  const bytes = pepperedReadings('$form$latin1$abc', { mode: 'suffix', secret: 'p' }, 'ü');
+  assert.deepEqual(bytes.readings.at(-1), Buffer.from('fc70', 'hex'));
+});
+
+test('with a pepper before the password, the password alone is tried too, within the bounds', () => {
+  const pepper = { mode: 'prefix', secret: 'p' } as const;
+  assert.deepEqual(pepperedReadings('abc', pepper, 'x').readings, ['px', 'x']);
+  assert.deepEqual(pepperedReadings(`$2b$16$${'.'.repeat(53)}`, pepper, 'x').readings, ['px']);
+  assert.deepEqual(pepperedReadings('abc', { ...pepper, mode: 'suffix' }, 'x').readings, ['xp']);
+});
