@@ -33,8 +33,14 @@ test('reading imports from the command line', async (t) => {
   assert.match(none.stdout, /There is no import yet/);
 
   const bad = entry('bad', { email: { email: 'nowhere' } });
-  const users = [...people('p', 2997), ...unverified('m', 1), bad, entry('evil', { userName: EVIL })];
+  const users = [...people('p', 2997), ...unverified('m', 1), bad, entry('evil')];
   const { importId } = await service.imported(bulk(org.orgId, users));
+  // As a build wrote it that did not refuse such names yet.
+  await service.pool.query('update import_items set user_name = $2 where import_id = $1 and user_name = $3', [
+    importId,
+    EVIL,
+    'evil',
+  ]);
 
   await t.test('status shows the details of an import and the next steps', async () => {
     const { code, stdout, stderr } = await muster('status', importId);

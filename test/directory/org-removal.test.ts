@@ -163,7 +163,7 @@ test('the last IAM_OWNER stays, and the removal of the first organization does n
   assert.equal((await api.call('GET', '/management/v1/me')).status, 401);
   await olderBy(home, 8);
   await runRemoval();
-  assert.deepEqual(await bootstrap({ ...api.deps }), { created: false });
+  assert.equal((await bootstrap({ ...api.deps })).created, false);
   assert.equal((await api.call('GET', '/management/v1/me')).status, 401);
   assert.equal((await api.call('GET', '/management/v1/me', undefined, { token: second.token })).status, 200);
 });
