@@ -112,6 +112,19 @@ const RUN_OPTIONS = {
 /** The options of `muster import`. */
 export type RunOptions = SourceOptions & GivenOptions<typeof RUN_OPTIONS>;
 
+const IMPORT_OPTIONS = { ...SOURCE_OPTIONS, ...RUN_OPTIONS };
+
+/** The words of a command line that give these options again, but for those left out and those with their default. */
+export function wordsOf(options: RunOptions, leftOut: readonly (keyof typeof IMPORT_OPTIONS)[]): string[] {
+  const values = new Map<string, unknown>(Object.entries(options));
+  return Object.entries(IMPORT_OPTIONS).flatMap(([name, definition]) => {
+    const value = values.get(name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()));
+    const isDefault = 'default' in definition && definition.default === value && name !== 'timeout';
+    if (value === undefined || value === false || isDefault || (leftOut as string[]).includes(name)) return [];
+    return [value].flat().flatMap((one) => (one === true ? [`--${name}`] : [`--${name}`, String(one)]));
+  });
+}
+
 /** Adds the options of `muster import`. */
 export function runOptions(yargs: Argv): Argv {
   return sourceOptions(yargs).options(RUN_OPTIONS);

@@ -22,7 +22,7 @@ import { confirm } from '../terminal/ask.ts';
 import { Failure, Interrupted, orAborted, untilInterrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 import { type Chosen, chooseFiles, confirmSource, describeFiles } from './choose.ts';
-import { convertOptions, type RunOptions, requireTimeout } from './options.ts';
+import { convertOptions, type RunOptions, requireTimeout, wordsOf } from './options.ts';
 import { openGauge, openPlaces, openReading, type Places, type Reading, readFailures, readThrough } from './read.ts';
 import { groupLines, openPass, requireUsers, showSummary, Unsendable } from './summary.ts';
 import { checkDraft, settingsOf, TOO_MANY_DRAFTS, untilTaken, upload } from './upload.ts';
@@ -317,32 +317,8 @@ function optionWords(valued: readonly [name: string, value: string | undefined][
 
 /** The command line without `--dry-run`. */
 function realCommand(options: RunOptions): string {
-  const { files, hashes = [], map = [], passwordForm = [] } = options;
-  const valued: [name: string, value: string | undefined][] = [
-    ['from', options.from],
-    ['org', options.org],
-    ['timeout', options.timeout],
-    ['hash-config', options.hashConfig],
-    ['hash-format', options.hashFormat],
-    ['id-prefix', options.idPrefix],
-    ['format', options.format],
-    ['encoding', options.encoding],
-    ['on-existing', options.onExisting === 'fail' ? undefined : options.onExisting],
-    ['mails', options.mails],
-    ['webhook', options.webhook],
-    ...hashes.map((value): [string, string] => ['hashes', value]),
-    ...map.map((value): [string, string] => ['map', value]),
-    ...passwordForm.map((value): [string, string] => ['password-form', value]),
-  ];
-  const given = optionWords(valued);
-  const flags = [
-    ...(options.strict ? ['--strict'] : []),
-    ...(options.withoutEmail ? ['--without-email'] : []),
-    ...(options.skipBroken ? ['--skip-broken'] : []),
-    ...(options.trustFrom ? ['--trust-from'] : []),
-    ...(options.quoteAddresses ? ['--quote-addresses'] : []),
-  ];
-  return ['muster', 'import', ...files, ...given, ...flags, '--watch'].map(quoted).join(' ');
+  const given = wordsOf(options, ['dry-run', 'watch', 'yes', 'idempotency-key']);
+  return ['muster', 'import', ...options.files, ...given, '--watch'].map(quoted).join(' ');
 }
 
 /** A word as a shell needs it. */

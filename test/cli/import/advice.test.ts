@@ -25,8 +25,15 @@ test('a dry run ends with the command that imports for real', () => {
     { ...OPTIONS, onExisting: 'skip', mails: 'none', strict: true, map: ["email=Ann's mail"], idPrefix: 'shop-' },
     [],
   );
-  const options = "--id-prefix shop- --on-existing skip --mails none --map 'email=Ann'\\''s mail' --strict --watch";
+  const options =
+    "--map 'email=Ann'\\''s mail' --id-prefix shop- --timeout 30m --on-existing skip --mails none --strict --watch";
   assert.ok(command?.endsWith(options), command);
+  const passwords = { pepperEnv: 'PEPPER', pepperMode: 'prefix', passwordForm: ['trim', 'nfkc'], passwordSource: '7' };
+  const [, whole] = adviceLines({ ...OPTIONS, ...passwords, idempotencyKey: 'dry' } as RunOptions, []);
+  for (const words of ['--pepper-env PEPPER --pepper-mode prefix', '--password-form trim', '--password-source 7']) {
+    assert.ok(whole?.includes(words), whole);
+  }
+  assert.doesNotMatch(whole ?? '', /dry/);
 });
 
 test('of users that the service keeps, a dry run ends with the command that starts them', () => {
