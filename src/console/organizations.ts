@@ -132,7 +132,19 @@ async function showOne(
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
   const mayChange = may(sessionOf(res).caller, 'deactivateOrg');
-  const body = oneBody(consoleUrl, { org, members: found.result, total, nameOf: names, values, refusal, mayChange });
+  const limits = may(sessionOf(res).caller, 'getOrgLimits', org.id)
+    ? await api.get<OrgLimitsView>('/management/v1/orgs/me/limits', { orgId: org.id })
+    : undefined;
+  const body = oneBody(consoleUrl, {
+    org,
+    members: found.result,
+    total,
+    nameOf: names,
+    values,
+    refusal,
+    mayChange,
+    limits,
+  });
   const done = ownValue(ORGS.done, saidOnce(res));
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
 }
@@ -305,6 +317,9 @@ interface Member {
   details: { creationDate: string };
 }
 
+/** The answer of `GET …/limits`. */
+type OrgLimitsView = { usage: Readonly<Record<string, number>> } & Readonly<Record<string, unknown>>;
+
 interface OrgPage {
   org: OrgView;
   members: readonly Member[];
@@ -314,6 +329,8 @@ interface OrgPage {
   /** What was typed into the form for a new member. */
   values: Readonly<Record<string, string>>;
   refusal?: Refusal | undefined;
+  /** Undefined for a person who may not see them. */
+  limits: OrgLimitsView | undefined;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
 }
@@ -344,11 +361,21 @@ ${
     [ORGS.domain, org.primaryDomain],
     [ORGS.state, ownValue(ORGS.states, org.state)],
     [ORG_CHANGES.removal, time(org.removalDate)],
+    ...limitsShown(page.limits),
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
 <section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
 ${addForm(consoleUrl, page)}`;
+}
+
+/** What is limited, with its use. */
+function limitsShown(limits: OrgLimitsView | undefined): [string, string | undefined][] {
+  return Object.entries(ORGS.limits).map(([name, title]) => {
+    const [most, used] = [limits?.[name], limits?.usage[name]];
+    if (typeof most !== 'number') return [title, undefined];
+    return [title, used === undefined ? count(most) : ORGS.usedOf(count(used), count(most))];
+  });
 }
 
 function membersOf(consoleUrl: ConsoleUrl, { org, members, total, nameOf }: OrgPage): Html {

@@ -24,6 +24,7 @@ import { machineOperations } from './machines.ts';
 import { memberOperations } from './members.ts';
 import { oauthPaths } from './oauth.ts';
 import { ERROR_ANSWERS, type ErrorStatus, type Operations, operationObject } from './operation.ts';
+import { organizationLimitOperations } from './organization-limits.ts';
 import { organizationStateOperations } from './organization-states.ts';
 import { orgOperations } from './organizations.ts';
 import { passwordSourceOperations } from './password-sources.ts';
@@ -36,8 +37,8 @@ import { userOperations } from './users.ts';
 const FEATURES: [tag: string, description: string, Operations][] = [
   [
     'Organizations',
-    'Set up, create, find, deactivate and delete organizations.',
-    { ...orgOperations, ...organizationStateOperations },
+    'Set up, create, find, limit, deactivate and delete organizations.',
+    { ...orgOperations, ...organizationLimitOperations, ...organizationStateOperations },
   ],
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],

@@ -10,10 +10,10 @@ const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow
 const tusHeader = { 'Tus-Resumable': z.string().optional().meta({ description: 'The version of tus: `1.0.0`.' }) };
 const bytes = (description: string) => z.string().meta({ pattern: '^\\d+$', description });
 const offset = { 'Upload-Offset': bytes('How many bytes of the file have arrived.') };
-const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. IMPORT-RIGHTS: somebody who made a part of the draft may not import into its organizations, or no longer. ORG-INACTIVE: one of them is deactivated or deleted. ${STATE_DOES_NOT_FIT}`;
+const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. IMPORT-RIGHTS: somebody who made a part of the draft may not import into its organizations, or no longer. ORG-INACTIVE: one of them is deactivated or deleted. ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: one of them may not have so many users, or not in one import. ${STATE_DOES_NOT_FIT}`;
 const IMPORT_OR_ORG_MISSING =
   'IMPORT-NOT-FOUND: the import does not exist. ORG-NOT-FOUND: an organization of its users does not exist.';
-const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING: too much is being imported. ${RATE_LIMITED}`;
+const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING, ORG-LIMIT-IMPORTS: too much is being imported. ${RATE_LIMITED}`;
 const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
 
 export const draftOperations: Operations = {

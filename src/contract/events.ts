@@ -60,6 +60,7 @@ export const AUDIT_TYPES = {
   'organization.deleted': 'an organization was deleted; that can be taken back for seven days',
   'organization.restored': 'the deletion of an organization was taken back',
   'organization.removed': 'an organization was removed for good, with its users, imports and settings',
+  'organization.limits.set': 'the limits of an organization were set',
   'organization.member.added': 'a user got roles on an organization',
   'organization.member.removed': 'a user lost the roles on an organization',
   'organization.policy.password.age.added': 'an organization got a password-age policy of its own',

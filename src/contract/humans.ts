@@ -17,7 +17,7 @@ import {
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import type { Operations } from './operation.ts';
-import { currentPassword, details, exampleDetails, NO_ORG, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
+import { currentPassword, details, exampleDetails, NO_ORG, NO_ROOM, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
 
@@ -217,7 +217,7 @@ export const humanOperations: Operations = {
         example: { userId: 'bob', details: exampleDetails, emailCode: 'K7XM4Q', phoneCode: '493201' },
       },
     },
-    errors: { 404: NO_ORG, 409: TAKEN },
+    errors: { 400: NO_ROOM, 404: NO_ORG, 409: TAKEN },
   },
   'PUT /v2beta/users/human/{userId}': {
     id: 'updateHumanUser',

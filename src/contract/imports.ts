@@ -145,7 +145,10 @@ const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow
 /** The errors of actions without parameters. */
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
-const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. IMPORT-RIGHTS: somebody who made a part of the import may no longer import into its organizations. ORG-INACTIVE: one of them is deactivated or deleted. ${STATE_DOES_NOT_FIT}`;
+/** Limits of an organization that refuse an import, or a part of it that would run again. */
+const LIMITED_USERS =
+  'ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.';
+const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. IMPORT-RIGHTS: somebody who made a part of the import may no longer import into its organizations. ORG-INACTIVE: one of them is deactivated or deleted. ${LIMITED_USERS} ${STATE_DOES_NOT_FIT}`;
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
@@ -177,7 +180,7 @@ export const importOperations: Operations = {
       },
     },
     errors: {
-      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. ORG-INACTIVE: the organization is deactivated or deleted.',
+      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. ORG-INACTIVE: the organization is deactivated or deleted. ORG-LIMIT-USERS: it may not have more users.',
       404: NO_ORG,
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
@@ -214,12 +217,12 @@ export const importOperations: Operations = {
       },
     },
     errors: {
-      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret. ORG-INACTIVE: an organization is deactivated or deleted.',
+      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret. ORG-INACTIVE: an organization is deactivated or deleted. ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.',
       404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
       413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
       415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
-      429: `IMPORT-BACKLOG: too many users are waiting to be imported. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
+      429: `IMPORT-BACKLOG: too many users are waiting to be imported. ORG-LIMIT-IMPORTS: an organization of its users may not have more imports at once. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
     },
   },
   'GET /admin/v1/imports': {

@@ -10,6 +10,7 @@ import {
   exampleSearch,
   LAST_CREDENTIAL,
   NO_ORG,
+  NO_ROOM,
   searchAnswer,
   timestamp,
 } from './shapes.ts';
@@ -73,6 +74,7 @@ export const machineOperations: Operations = {
       },
     },
     errors: {
+      400: NO_ROOM,
       404: NO_ORG,
       409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
     },

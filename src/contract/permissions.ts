@@ -40,6 +40,8 @@ const TABLE = {
   previewOrgRemoval: IAM_OWNER_ONLY,
   deleteOrg: IAM_OWNER_ONLY,
   undeleteOrg: IAM_OWNER_ONLY,
+  getOrgLimits: OWNER,
+  setOrgLimits: IAM_OWNER_ONLY,
   getMyOrg: ANY_ROLE,
   getAllowedUrls: ANY_ROLE,
   setAllowedUrls: OWNER,

@@ -45,6 +45,8 @@ export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active 
 
 /** The meaning of a 404 for an organization that a request names. */
 export const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
+/** The meaning of a 400 where a user is created. */
+export const NO_ROOM = 'ORG-LIMIT-USERS: the organization may not have more users.';
 /** The meaning of a 429 that every operation may have. */
 export const RATE_LIMITED =
   'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';

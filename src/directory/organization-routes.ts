@@ -1,8 +1,9 @@
 /**
- * Routes of organizations: create, get, search, deactivate and delete them, and set their allowed URLs, sign-in names and the secret that
- * signs their webhooks.
+ * Routes of organizations: create, get, search, limit, deactivate and delete them, and set their allowed URLs, sign-in
+ * names and the secret that signs their webhooks.
  */
 import { type Request, type Response, Router } from 'express';
+import { orgLimitsBody } from '../contract/organization-limits.ts';
 import { allowedUrlsBody, newOrg, type ORG_STATES, orgSearch, signInNamesBody } from '../contract/organizations.ts';
 import { type Caller, callerOf, type OperationId, requirePermission, selectedOrg } from '../contract/permissions.ts';
 import { setWebhookSecret } from '../messages/webhooks/signature.ts';
@@ -13,6 +14,7 @@ import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
 import { newId } from '../platform/ids.ts';
+import { limitsOf, setLimits, usageOf } from './organization-limits.ts';
 import { deleteOrg, previewRemoval, REMOVAL_MS, restoreOrg } from './organization-removal.ts';
 import { deactivateOrg, reactivateOrg } from './organization-states.ts';
 import {
@@ -55,7 +57,7 @@ export function orgRoutes(deps: { pool: Pool; config: Pick<Config, 'baseUrl'> })
     const orgId = permittedOrg(req, callerOf(res), 'getMyOrg');
     res.json({ org: orgView(await requireOrg(pool, orgId)) });
   });
-  return router.use(stateRoutes(deps)).use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
+  return router.use(stateRoutes(deps)).use(limitRoutes(deps)).use(allowedUrlRoutes(deps)).use(signInNameRoutes(deps));
 }
 
 /** What an IAM_OWNER does to an organization as a whole. */
@@ -79,6 +81,32 @@ function stateRoutes({ pool }: { pool: Pool }): Router {
     requirePermission(caller, 'previewOrgRemoval');
     const { id } = await requireOrg(pool, selectedOrg(req, caller));
     res.json(await previewRemoval(pool, id));
+  });
+  return router;
+}
+
+/** What an organization may use at most: an IAM_OWNER sets it, and its owners see it. */
+const LIMITS = '/management/v1/orgs/me/limits';
+
+function limitRoutes({ pool }: { pool: Pool }): Router {
+  const router = Router();
+  router.get(LIMITS, async (req, res) => {
+    const orgId = permittedOrg(req, callerOf(res), 'getOrgLimits');
+    const { sequence, changedAt } = await requireOrg(pool, orgId);
+    res.json({
+      details: details({ sequence, changedAt, resourceOwner: orgId }),
+      ...(await limitsOf(pool, orgId)),
+      usage: await usageOf(pool, orgId),
+    });
+  });
+  router.put(LIMITS, async (req, res) => {
+    const caller = callerOf(res);
+    requirePermission(caller, 'setOrgLimits');
+    const orgId = selectedOrg(req, caller);
+    const limits = parseBody(orgLimitsBody, await readJson(req, res), 'ORG-LIMITS');
+    const change = (db: Db) => setLimits(db, orgId, limits, caller.userId);
+    const { sequence, createdAt: changedAt } = await transaction(pool, change);
+    res.json({ details: details({ sequence, changedAt, resourceOwner: orgId }) });
   });
   return router;
 }

@@ -7,6 +7,7 @@
  * the user.
  */
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
+import { hasUserLimit, requireWithinLimits } from '../directory/organization-limits.ts';
 import { requireActiveOrg } from '../directory/organizations.ts';
 import { rememberSlowHash } from '../directory/users/slow-hashes.ts';
 import { sourceOf } from '../passwords/marks.ts';
@@ -79,7 +80,7 @@ interface Outcome {
  * @param body the single-import body, anything JSON can hold
  * @param pepper what the old system added to the password before it hashed it
  * @param keyed the idempotency key with the hash of the whole body, if the caller sent a key
- * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 400 ORG-INACTIVE, 409 for a conflict or for
+ * @throws ApiError 400 naming every invalid field, 404 when the organization does not exist, 400 ORG-INACTIVE, ORG-LIMIT-USERS, 409 for a conflict or for
  *   a key that was used for a different request, 504 at the timeout
  */
 export async function importOne(
@@ -106,11 +107,13 @@ export async function importOne(
     ...auditValues(audit),
   ];
   const isPeppered = item.passwordHash !== null && sourceId === undefined;
-  const create = (db: Db) => createSingle(db, { orgId, values }, deps.secrets, isPeppered ? pepper : undefined);
+  const isLimited = await hasUserLimit(deps.pool, orgId);
+  const create = (db: Db) =>
+    createSingle(db, { orgId, values, isLimited }, deps.secrets, isPeppered ? pepper : undefined);
   const found = warnings.list();
   const withWarnings = found.length > 0 ? { warnings: found } : {};
   if (keyed) return importKeyed(deps, create, keyed, withWarnings);
-  const importId = pepper ? await transaction(deps.pool, create) : await create(deps.pool);
+  const importId = pepper || isLimited ? await transaction(deps.pool, create) : await create(deps.pool);
   return { ...(await enqueueAndWait(deps, importId)), ...withWarnings };
 }
 
@@ -148,10 +151,10 @@ async function createKeyed(
   }
 }
 
-/** @param db a transaction where there is a pepper, so that no worker sees the hash without its mark */
+/** @param db a transaction where there is a pepper or a limit, so that no worker sees the user too early */
 async function createSingle(
   db: Db,
-  { orgId, values }: { orgId: string; values: unknown[] },
+  { orgId, values, isLimited }: { orgId: string; values: unknown[]; isLimited: boolean },
   secrets: ImportDeps['secrets'],
   pepper: Pepper | undefined,
 ): Promise<string> {
@@ -160,6 +163,7 @@ async function createSingle(
     await requireActiveOrg(db, orgId);
     throw permissionDenied(); // the caller lost the role while the body arrived
   }
+  if (isLimited) await requireWithinLimits(db, rows[0].id, ['users']);
   if (pepper) await addPepper(db, secrets, rows[0].id, pepper);
   return rows[0].id;
 }

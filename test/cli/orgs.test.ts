@@ -133,3 +133,21 @@ test('an organization is deactivated and reactivated, by an IAM_OWNER only', asy
   assert.equal((await asOwner('reactivate', org)).stdout, `Organization ${org} is reactivated.\n`);
   assert.match((await asOwner('get', org)).stdout, /state +ACTIVE/);
 });
+
+test('the limits are shown and set one by one', async () => {
+  const org = (await asOwner('create', unique('Limited'))).stdout.trim();
+  const { token } = await api.machine(org, ['ORG_OWNER']);
+  const none = /^LIMIT +AT MOST +IN USE\nusers +none +1\nimports at once +none +0\nusers per import +none *\n$/;
+  assert.match((await muster(token, 'limits', org)).stdout, none);
+  assert.match((await muster(token, 'limits', org, '--users', '5')).stderr, /AUTH-PERMISSION/);
+  await asOwner('limits', org, '--users', '5', '--users-per-import', '0');
+  const { users, importsAtOnce, usersPerImport } = JSON.parse(
+    (await asOwner('limits', org, '--imports-at-once', '2', '--json')).stdout,
+  );
+  assert.deepEqual([users, importsAtOnce, usersPerImport], [5, 2, 0], 'the others stay');
+  await asOwner('limits', org, '--users', 'none', '--imports-at-once', 'none', '--users-per-import', 'none');
+  assert.match((await asOwner('limits', org)).stdout, none);
+  const wrong = await asOwner('limits', org, '--users', '-1');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /must be a whole number or none/);
+});

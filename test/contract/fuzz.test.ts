@@ -20,7 +20,7 @@ const TIME_MS = process.env.FUZZ_RUNS ? Number.POSITIVE_INFINITY : 15_000;
 const AT_ONCE = 8;
 const REFILL_EVERY = 50;
 /** They act on an organization of no caller with rights, as they would stop all other requests of its callers. */
-const STOPS_ORG: ReadonlySet<string> = new Set(['deactivateOrg', 'deleteOrg']);
+const STOPS_ORG: ReadonlySet<string> = new Set(['deactivateOrg', 'deleteOrg', 'setOrgLimits']);
 
 describe('random requests', () => {
   let world: World;

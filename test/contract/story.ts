@@ -48,6 +48,8 @@ export const STORY: Step[] = [
   { id: 'getSignInNames' },
   { id: 'setSignInNames' },
   { id: 'setWebhookSecret' },
+  { id: 'getOrgLimits' },
+  { id: 'setOrgLimits', headers: { 'x-service-orgid': 'globex' } },
   { id: 'deactivateOrg', headers: { 'x-service-orgid': 'globex' } },
   { id: 'reactivateOrg', headers: { 'x-service-orgid': 'globex' } },
   { id: 'previewOrgRemoval', headers: { 'x-service-orgid': 'globex' } },

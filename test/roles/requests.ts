@@ -115,6 +115,8 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
   'GET /management/v1/orgs/me/removal_preview': onOrg(),
   'DELETE /management/v1/orgs/me': onNewOrg(),
   'POST /management/v1/orgs/me/_undelete': onNewOrg({ method: 'DELETE', path: '' }),
+  'GET /management/v1/orgs/me/limits': onOrg(),
+  'PUT /management/v1/orgs/me/limits': onOrg(() => ({ users: 1_000_000_000 })),
   'GET /management/v1/orgs/me': onOrg(),
   'GET /management/v1/orgs/me/allowed_urls': onOrg(),
   'PUT /management/v1/orgs/me/allowed_urls': onOrg(() => ({ allowedUrls: ['https://app.example.com'] })),

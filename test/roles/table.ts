@@ -24,6 +24,8 @@ POST   /management/v1/orgs/me/_reactivate                 200  .33333331 .333333
 GET    /management/v1/orgs/me/removal_preview             200  .33333331 .33333331 433333331 _
 DELETE /management/v1/orgs/me                             200  .33333331 .33333331 433333331 _
 POST   /management/v1/orgs/me/_undelete                   200  .33333331 .33333331 433333331 _
+GET    /management/v1/orgs/me/limits                      200  ..3333331 .333.3331 433333331 _
+PUT    /management/v1/orgs/me/limits                      200  .33333331 .33333331 433333331 _
 GET    /management/v1/orgs/me                             200  ....33331 .333...31 433333331 _
 GET    /management/v1/orgs/me/allowed_urls                200  ....33331 .333...31 433333331 _
 PUT    /management/v1/orgs/me/allowed_urls                200  ..3333331 .333.3331 433333331 _

@@ -5,6 +5,7 @@ import { argument, isLimit, limit, ORG, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
+import { limits } from './org-limits.ts';
 import { ORG_STATES } from './org-states.ts';
 
 const PATH = '/management/v1/orgs';
@@ -179,5 +180,6 @@ export const orgs = group('orgs', 'manage organizations', [
   allow,
   disallow,
   signInNames,
+  limits,
   ...ORG_STATES,
 ]);

@@ -23,6 +23,12 @@ export const ORGS = {
     ORG_STATE_INACTIVE: 'Deactivated',
     ORG_STATE_REMOVED: 'Deleted',
   } as Readonly<Record<string, string>>,
+  limits: {
+    users: 'Users, at most',
+    importsAtOnce: 'Imports at once, at most',
+    usersPerImport: 'Users of an import, at most',
+  } as Readonly<Record<string, string>>,
+  usedOf: (used: string, most: string) => `${most}, in use: ${used}`,
   users: 'Users',
   newMachine: 'New machine user',
   machineEffect:

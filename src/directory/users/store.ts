@@ -35,6 +35,7 @@ import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
+import { requireRoomForUser } from '../organization-limits.ts';
 import { ORG_IS_ACTIVE } from '../organizations.ts';
 
 export interface User {
@@ -121,7 +122,7 @@ export interface NewUser {
 
 /**
  * Adds an active user, either a human or a machine.
- * @throws ApiError 409 when the id or, in the organization, the name is taken; the transaction is then aborted
+ * @throws ApiError 400 ORG-LIMIT-USERS; 409 when the id or, in the organization, the name is taken; the transaction is then aborted
  */
 export async function insertUser(db: Db, user: NewUser, editor: string): Promise<AppendedEvent> {
   const kind = user.human ? 'human' : 'machine';
@@ -153,6 +154,7 @@ export async function insertUser(db: Db, user: NewUser, editor: string): Promise
     m?.description,
     m?.accessTokenType ?? 0,
   ];
+  await requireRoomForUser(db, user.orgId);
   const { rowCount: isNamed } = await db.query(NAME_ONLY, [user.id, user.orgId, nameKey(user.userName)]);
   if (isNamed) throw nameTaken();
   try {

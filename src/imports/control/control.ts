@@ -11,6 +11,7 @@
  */
 import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
+import { requireWithinLimits } from '../../directory/organization-limits.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -89,7 +90,7 @@ export async function pauseImport(pool: Pool, caller: Caller, importId: string):
 
 /**
  * Continues with exactly the items that are pending.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS, ORG-LIMIT-USERS; 429 ORG-LIMIT-IMPORTS
  */
 export async function resumeImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
   if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
@@ -111,7 +112,7 @@ export async function resumeImport(pool: Pool, caller: Caller, importId: string,
  *
  * Only items that failed in the database are retried, such as conflicts and users that PostgreSQL refused. An invalid
  * entry stays failed, as retrying cannot fix it; the report returns it to be corrected.
- * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS
+ * @throws ApiError 400 IMPORT-STATE, IMPORT-TIMEOUT, IMPORT-ERASED, IMPORT-RIGHTS, ORG-LIMIT-USERS; 429 ORG-LIMIT-IMPORTS
  */
 export async function retryImport(pool: Pool, caller: Caller, importId: string, timeout: NewTimeout): Promise<void> {
   if (timeout.timeout !== undefined) requireTimeout(timeout.timeout, timeout.max);
@@ -234,6 +235,7 @@ async function runAgain(
      where id = $1`,
     [importId, timeout ?? null, timeout === undefined ? null : parseDuration(timeout), isRetry, caller.userId],
   );
+  await requireWithinLimits(db, importId);
 }
 
 /** @throws ApiError 400 IMPORT-TIMEOUT when the deadline has passed and no new timeout is given */

@@ -11,6 +11,7 @@
 import type { z } from 'zod';
 import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
 import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
+import { requireRoomForImport, requireWithinLimits } from '../../directory/organization-limits.ts';
 import { requireActiveOrg } from '../../directory/organizations.ts';
 import { rememberSlow } from '../../directory/users/slow-hashes.ts';
 import { appendEvent } from '../../platform/db/events.ts';
@@ -54,6 +55,7 @@ export async function requestCheck(
     requireState(draft, 'check');
     const { orgs } = await importable(db, caller, 'checkImport', draft);
     await requireAuthors(db, importId, orgIdsOf(orgs), [caller.userId]);
+    for (const orgId of orgIdsOf(orgs)) await requireRoomForImport(db, orgId);
     await db.query(
       `update import_drafts set state = 'checking', settings = $2, check_id = null, error = null, attempts = 0,
          run = run + 1, requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
@@ -83,6 +85,7 @@ export async function startCheck(pool: Pool, job: Job, draft: Draft, run: Run): 
     await copyAuthors(db, draft.importId, checkId);
     await requireAuthors(db, checkId, orgIdsOf(result.orgs));
     const batch = await activate(db, { importId: checkId, sequence, ...acceptanceOf(result, settings, true) });
+    await requireWithinLimits(db, checkId);
     if (!(await endJob(db, job, { check_id: checkId }))) throw new Error('another worker checks the draft');
     return batch;
   });
@@ -152,6 +155,7 @@ export async function startDraft(
     });
     // Last, as it locks rights, and the steps before may take long.
     await requireAuthors(db, importId, orgIdsOf(result.orgs), [caller.userId]);
+    await requireWithinLimits(db, importId);
     return batch;
   });
   publishBatch(settled);

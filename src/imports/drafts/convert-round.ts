@@ -72,8 +72,11 @@ async function doJob(deps: ConvertDeps, job: Job, stopping: AbortSignal): Promis
 /** The files cannot be read so: the draft says why, and can be converted again. */
 async function giveUp({ pool, logger }: { pool: Pool; logger: Logger }, job: Job, error: unknown) {
   if (job.state === 'checking') {
-    logger.error({ err: loggable(error), importId: job.importId }, 'a draft could not be checked');
-    const body = errorBody('INTERNAL', 'DRAFT-CHECK', 'The check could not begin because of an internal error.');
+    const isRefused = error instanceof ApiError;
+    if (!isRefused) logger.error({ err: loggable(error), importId: job.importId }, 'a draft could not be checked');
+    const body = isRefused
+      ? errorBody(error.status, error.id, error.message)
+      : errorBody('INTERNAL', 'DRAFT-CHECK', 'The check could not begin because of an internal error.');
     await endJob(pool, job, { state: 'draft', error: JSON.stringify(body) });
     return;
   }

@@ -9,6 +9,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { parseDuration } from '../../contract/import-options.ts';
 import type { Caller } from '../../contract/permissions.ts';
+import { requireWithinLimits } from '../../directory/organization-limits.ts';
 import { rememberSlow, slowMs } from '../../directory/users/slow-hashes.ts';
 import type { Pepper } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
@@ -160,7 +161,7 @@ class BodyIntake {
     this.deps = deps;
     this.caller = caller;
     this.options = options;
-    this.orgs = bodyOrgs(deps.pool, caller);
+    this.orgs = bodyOrgs(deps.pool, caller, options.keepDraft !== undefined);
     this.sources = bodySources(options.special?.passwordSource);
     const { entryPath } = options.parser;
     this.entryWarnings = { unknown: (path: string) => this.warnings.unknown(`${entryPath}${path}`) };
@@ -365,6 +366,7 @@ class BodyIntake {
       });
       // Last, as it locks rights, and the steps before may take long.
       await this.requireAllowed(db);
+      await requireWithinLimits(db, this.importId);
       return settled;
     });
   }

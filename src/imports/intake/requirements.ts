@@ -5,6 +5,7 @@
  * Guarantee: an import is accepted only if every source belongs to the organization of its users and has not ended.
  */
 import { type Caller, may, permissionDenied } from '../../contract/permissions.ts';
+import { requireRoomForImport } from '../../directory/organization-limits.ts';
 import { findOrg, isActiveOrg, orgInactive } from '../../directory/organizations.ts';
 import { markOf, sourceOf } from '../../passwords/marks.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -29,13 +30,14 @@ const RETRY_AFTER_S = 30;
 export interface BodyOrgs {
   /** By the organization's number in the body. */
   tallies: OrgTally[];
-  /** @throws ApiError 400 unless it is an id; 403 unless the caller may import into it; 404 when it does not exist; 400 ORG-INACTIVE */
+  /** @throws ApiError 400 unless it is an id; 403 unless the caller may import into it; 404 when it does not exist; 400 ORG-INACTIVE; 429 ORG-LIMIT-IMPORTS */
   take(step: Extract<Step, { type: 'orgId' }>): Promise<void>;
   /** The counts of an organization; its id may come later in the body. */
   tally(org: number): OrgTally;
 }
 
-export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
+/** @param isDraft it runs later, if at all */
+export function bodyOrgs(db: Db, caller: Caller, isDraft: boolean): BodyOrgs {
   const tallies: OrgTally[] = [];
   const allowed = new Set<string>();
 
@@ -50,6 +52,7 @@ export function bodyOrgs(db: Db, caller: Caller): BodyOrgs {
     const org = await findOrg(db, orgId);
     if (!org) throw new ApiError('NOT_FOUND', 'ORG-NOT-FOUND', `${where}: the organization does not exist.`);
     if (!isActiveOrg(org)) throw orgInactive(orgId);
+    if (!isDraft) await requireRoomForImport(db, orgId);
     allowed.add(orgId);
   }
 

@@ -433,6 +433,15 @@ create table oauth_models (
   PRIMARY KEY (id_hash)
 );
 
+create table org_limits (
+  org_id text collate "C" not null,
+  name text collate "C" not null,
+  most integer not null,
+  CHECK ((most >= 0)),
+  FOREIGN KEY (org_id) REFERENCES organizations(id) ON DELETE CASCADE,
+  PRIMARY KEY (org_id, name)
+);
+
 create table org_members (
   org_id text collate "C" not null,
   user_id text collate "C" not null,

@@ -1,0 +1,84 @@
+/** What an organization may use at most: the operations, and what can be limited. */
+import { z } from 'zod';
+import type { Operations } from './operation.ts';
+import { changed, details, exampleDetails, NO_ORG } from './shapes.ts';
+
+/** Names of limits, as the API and the table `org_limits` have them. */
+export const ORG_LIMITS = ['users', 'importsAtOnce', 'usersPerImport'] as const;
+export type OrgLimit = (typeof ORG_LIMITS)[number];
+/** What is not limited is absent. */
+export type OrgLimits = { [name in OrgLimit]?: number };
+
+const MOST = 1_000_000_000;
+const PROBLEM = `must be a whole number from 0 to ${MOST}`;
+const most = (description: string) => z.int(PROBLEM).min(0, PROBLEM).max(MOST, PROBLEM).nullish().meta({ description });
+
+const MEANINGS: Record<OrgLimit, string> = {
+  users: 'Users of the organization, with those who wait in imports that have not ended.',
+  importsAtOnce: 'Imports with users of the organization that run or are paused; dry runs count.',
+  usersPerImport: 'Users of the organization in one import, also those that are invalid or exist.',
+};
+
+/** Absent or null: not limited. */
+export const orgLimitsBody = z
+  .object({
+    users: most(MEANINGS.users),
+    importsAtOnce: most(MEANINGS.importsAtOnce),
+    usersPerImport: most(MEANINGS.usersPerImport),
+  })
+  .transform((given) => {
+    const set = ORG_LIMITS.filter((name) => typeof given[name] === 'number');
+    return Object.fromEntries(set.map((name) => [name, given[name]])) as OrgLimits;
+  });
+
+const n = (description?: string) =>
+  z
+    .int()
+    .min(0)
+    .meta(description === undefined ? {} : { description });
+const shown = (name: OrgLimit) =>
+  z
+    .int()
+    .optional()
+    .meta({ description: `${MEANINGS[name]} Absent: not limited.` });
+
+export const organizationLimitOperations: Operations = {
+  'GET /management/v1/orgs/me/limits': {
+    id: 'getOrgLimits',
+    summary: 'Get the limits of an organization, and what it uses',
+    onOrg: true,
+    answers: {
+      200: {
+        schema: z.object({
+          details,
+          users: shown('users'),
+          importsAtOnce: shown('importsAtOnce'),
+          usersPerImport: shown('usersPerImport'),
+          usage: z.object({
+            users: n(),
+            pendingUsers: n('Users of imports that have not ended who are yet to be written.'),
+            importsAtOnce: n(),
+          }),
+        }),
+        example: {
+          details: exampleDetails,
+          users: 50_000,
+          importsAtOnce: 2,
+          usage: { users: 10_240, pendingUsers: 500, importsAtOnce: 1 },
+        },
+      },
+    },
+    errors: { 404: NO_ORG },
+  },
+  'PUT /management/v1/orgs/me/limits': {
+    id: 'setOrgLimits',
+    summary: 'Set the limits of an organization',
+    description:
+      'Replaces all limits: what is absent or null is not limited. A limit below what is already there takes nothing ' +
+      'away, it lets nothing be added.',
+    onOrg: true,
+    body: { schema: orgLimitsBody, examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } } },
+    answers: { 200: changed },
+    errors: { 400: 'ORG-LIMITS: invalid fields.', 404: NO_ORG },
+  },
+};
