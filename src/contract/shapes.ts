@@ -49,7 +49,7 @@ export const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
 export const NO_ROOM = 'ORG-LIMIT-USERS: the organization may not have more users.';
 /** The meaning of a 429 that every operation may have. */
 export const RATE_LIMITED =
-  'RATE-LIMIT: too many requests. Wait for the number of seconds in `Retry-After`, then try again.';
+  'RATE-LIMIT, ORG-LIMIT-REQUESTS: too many requests, or too many of your organization. Wait for the number of seconds in `Retry-After`, then try again.';
 
 /** The response to a change that returns no other data. */
 export const changed = {

@@ -10,6 +10,7 @@
 import type { Request, RequestHandler } from 'express';
 import { API_SCOPE } from '../contract/own-clients.ts';
 import type { Caller } from '../contract/permissions.ts';
+import { countWithin } from '../platform/db/counts.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { tokenHash } from '../platform/ids.ts';
@@ -59,7 +60,9 @@ function insufficientScope(): ApiError {
   return new ApiError('UNAUTHENTICATED', 'AUTH-SCOPE', WITHOUT_SCOPE, { challenge });
 }
 
-/** @throws ApiError 401 */
+const A_MINUTE_MS = 60_000;
+
+/** @throws ApiError 401; 429 ORG-LIMIT-REQUESTS */
 async function callerFromHeader(db: Db, req: Request): Promise<Caller> {
   const header = req.get('authorization') ?? '';
   if (!SCHEME.test(header)) throw unauthenticated();
@@ -67,17 +70,30 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller> {
   const caller = token === undefined ? undefined : await callerOfToken(db, token);
   if (!caller) throw invalidToken();
   nameCaller({ userId: caller.userId, clientId: caller.clientId });
+  await countRequest(db, caller);
   return caller;
+}
+
+/**
+ * Counts the request for the caller's organization if that has a limit. An IAM_OWNER is not counted, who could not
+ * take the limit back otherwise, nor are people without a role, who act for themselves.
+ */
+async function countRequest(db: Db, { orgId, mostRequests: limit, ...caller }: TokenCaller): Promise<void> {
+  if (limit === null || caller.isIamOwner || !(caller.isMachine || caller.orgRoles.size > 0)) return;
+  const message = `Your organization may make ${limit} requests a minute. Try again later.`;
+  const id = 'ORG-LIMIT-REQUESTS';
+  await countWithin(db, `requests of ${orgId}`, { limit, windowMs: A_MINUTE_MS, message, id });
 }
 
 // `offset 0` keeps the planner from reversing the join: a planner that expects few users reads all of them first, and
 // keeps that plan when they become many.
 const CALLER = {
   name: 'caller_of_token',
-  text: `select u.id, u.org_id, t.for_api, t.client_id, t.signed_in_at, t.grant_id, t.session_uid,
+  text: `select u.id, u.org_id, u.kind = 'machine' as is_machine, t.for_api, t.client_id, t.signed_in_at, t.grant_id, t.session_uid,
       coalesce(i.roles, '{}') as instance_roles,
       coalesce((select jsonb_object_agg(m.org_id, m.roles) from org_members m
-        where m.user_id = u.id and org_is_active(m.org_id)), '{}') as org_roles
+        where m.user_id = u.id and org_is_active(m.org_id)), '{}') as org_roles,
+      (select most from org_limits l where l.org_id = u.org_id and l.name = 'requestsPerMinute') as most_requests
     from (
       select user_id, true as for_api, null as client_id, null::float8 as signed_in_at,
         null as grant_id, null as session_uid from personal_access_tokens
@@ -90,7 +106,7 @@ const CALLER = {
         and (session_uid is null or exists (select from oauth_models s
           where s.session_uid = m.session_uid and s.kind = 'Session' and s.user_id = m.user_id and s.expires_at > now()))
     ) t
-    cross join lateral (select id, org_id from users
+    cross join lateral (select id, org_id, kind from users
       where id = t.user_id and state = 'active' and org_is_active(org_id) offset 0) u
     left join instance_members i on i.user_id = u.id`,
 };
@@ -98,6 +114,8 @@ const CALLER = {
 interface CallerRow {
   id: string;
   org_id: string;
+  is_machine: boolean;
+  most_requests: number | null;
   client_id: string | null;
   /** Issued for the API. */
   for_api: boolean;
@@ -108,11 +126,17 @@ interface CallerRow {
   session_uid: string | null;
 }
 
+interface TokenCaller extends Caller {
+  isMachine: boolean;
+  /** Of the organization, in a minute; null: not limited. */
+  mostRequests: number | null;
+}
+
 /**
  * The caller of a bearer token, if it is valid.
  * @throws ApiError 401 for a valid token that was not issued for the API
  */
-export async function callerOfToken(db: Db, token: string): Promise<Caller | undefined> {
+export async function callerOfToken(db: Db, token: string): Promise<TokenCaller | undefined> {
   const values = [tokenHash(token), modelKey('AccessToken', token), API_SCOPE];
   const { rows } = await db.query<CallerRow>({ ...CALLER, values });
   const row = rows[0];
@@ -125,6 +149,8 @@ export async function callerOfToken(db: Db, token: string): Promise<Caller | und
       isIamOwner: row.instance_roles.includes('IAM_OWNER'),
       orgRoles: new Map(Object.entries(row.org_roles)),
       signedInAt: row.signed_in_at ?? undefined,
+      isMachine: row.is_machine,
+      mostRequests: row.most_requests,
       login: row.grant_id === null ? undefined : { application: row.grant_id, browser: row.session_uid ?? undefined },
     }
   );

@@ -168,3 +168,33 @@ test('what was cancelled or failed gives its place back, and needs one to run ag
   await must(act(failing, '_retry'));
   assert.equal(errorId(await act(cancelled, '_resume')), 'ORG-LIMIT-USERS', 'the retried one has the place');
 });
+
+test('requests of an organization are limited, by all of its programs together, and no others', async () => {
+  const { orgId } = await api.setupOrg();
+  const [one, two, plain] = [
+    await api.machine(orgId, ['ORG_OWNER']),
+    await api.machine(orgId, ['ORG_OWNER']),
+    await api.machine(orgId),
+  ];
+  const other = await api.machine((await api.setupOrg()).orgId, ['ORG_OWNER']);
+  const me = (token: string) => api.call('GET', '/management/v1/me', undefined, { token });
+  await must(setLimits(orgId, { requestsPerMinute: 3 }));
+  for (const { token } of [one, two, plain]) await must(me(token));
+  for (const { token } of [one, two, plain]) {
+    const refused = await me(token);
+    assert.deepEqual([refused.status, errorId(refused)], [429, 'ORG-LIMIT-REQUESTS']);
+    const seconds = Number(refused.headers.get('retry-after'));
+    assert.ok(seconds > 0 && seconds <= 60);
+  }
+  await must(me(other.token));
+  await must(setLimits(orgId, {}));
+  await must(me(one.token));
+});
+
+test('an IAM_OWNER of a limited organization can take the limit back', async () => {
+  const orgId = await limited({ requestsPerMinute: 0 });
+  const robot = await api.machine(orgId);
+  await must(api.call('POST', '/admin/v1/members', { userId: robot.userId, roles: ['IAM_OWNER'] }));
+  await must(setLimits(orgId, {}, { token: robot.token }));
+  await must(api.call('DELETE', `/admin/v1/members/${robot.userId}`));
+});

@@ -17,24 +17,26 @@ export interface Limit {
   windowMs: number;
   /** What the caller is told. */
   message: string;
+  /** The id of the error; default: RATE-LIMIT. */
+  id?: string;
 }
 
 /**
  * Counts, and refuses what goes beyond the limit.
  * @param key says what is counted, and of whom
  * @param units what this one counts for
- * @throws ApiError 429 RATE-LIMIT
+ * @throws ApiError 429 RATE-LIMIT, or `id`
  */
 export async function countWithin(
   db: Db,
   key: string,
-  { limit, windowMs, message }: Limit,
+  { limit, windowMs, message, id = 'RATE-LIMIT' }: Limit,
   units: number = 1,
 ): Promise<void> {
   const { attempts, ms } = await addAttempt(db, key, windowMs, units);
   if (attempts <= limit) return;
   const retryAfterS = Math.max(1, Math.ceil(ms / 1000));
-  throw new ApiError('RESOURCE_EXHAUSTED', 'RATE-LIMIT', message, { retryAfterS });
+  throw new ApiError('RESOURCE_EXHAUSTED', id, message, { retryAfterS });
 }
 
 /** Takes back one unit that `countWithin` has counted. */
