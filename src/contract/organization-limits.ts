@@ -4,7 +4,7 @@ import type { Operations } from './operation.ts';
 import { changed, details, exampleDetails, NO_ORG } from './shapes.ts';
 
 /** Names of limits, as the API and the table `org_limits` have them. */
-export const ORG_LIMITS = ['users', 'importsAtOnce', 'usersPerImport', 'requestsPerMinute'] as const;
+export const ORG_LIMITS = ['users', 'importsAtOnce', 'usersPerImport', 'mailsPerDay', 'requestsPerMinute'] as const;
 export type OrgLimit = (typeof ORG_LIMITS)[number];
 /** What is not limited is absent. */
 export type OrgLimits = { [name in OrgLimit]?: number };
@@ -17,6 +17,7 @@ const MEANINGS: Record<OrgLimit, string> = {
   users: 'Users of the organization, with those who wait in imports that have not ended.',
   importsAtOnce: 'Imports with users of the organization that run or are paused; dry runs count.',
   usersPerImport: 'Users of the organization in one import, also those that are invalid or exist.',
+  mailsPerDay: 'Emails and text messages to users of the organization, in a day of UTC.',
   requestsPerMinute: 'Calls of the API by machine users of the organization and by its people with a role.',
 };
 
@@ -26,6 +27,7 @@ export const orgLimitsBody = z
     users: most(MEANINGS.users),
     importsAtOnce: most(MEANINGS.importsAtOnce),
     usersPerImport: most(MEANINGS.usersPerImport),
+    mailsPerDay: most(MEANINGS.mailsPerDay),
     requestsPerMinute: most(MEANINGS.requestsPerMinute),
   })
   .transform((given) => {
@@ -56,6 +58,7 @@ export const organizationLimitOperations: Operations = {
           users: shown('users'),
           importsAtOnce: shown('importsAtOnce'),
           usersPerImport: shown('usersPerImport'),
+          mailsPerDay: shown('mailsPerDay'),
           requestsPerMinute: shown('requestsPerMinute'),
           usage: z.object({
             users: n(),

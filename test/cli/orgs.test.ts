@@ -138,7 +138,7 @@ test('the limits are shown and set one by one', async () => {
   const org = (await asOwner('create', unique('Limited'))).stdout.trim();
   const { token } = await api.machine(org, ['ORG_OWNER']);
   const none =
-    /^LIMIT +AT MOST +IN USE\nusers +none +1\nimports at once +none +0\nusers per import +none *\nrequests a minute +none *\n$/;
+    /^LIMIT +AT MOST +IN USE\nusers +none +1\nimports at once +none +0\nusers per import +none *\nmails a day +none *\nrequests a minute +none *\n$/;
   assert.match((await muster(token, 'limits', org)).stdout, none);
   assert.match((await muster(token, 'limits', org, '--users', '5')).stderr, /AUTH-PERMISSION/);
   await asOwner('limits', org, '--users', '5', '--users-per-import', '0');

@@ -10,6 +10,7 @@ const LIMITS = [
   ['users', 'users', 'users'],
   ['importsAtOnce', 'imports-at-once', 'imports at once'],
   ['usersPerImport', 'users-per-import', 'users per import'],
+  ['mailsPerDay', 'mails-per-day', 'mails a day'],
   ['requestsPerMinute', 'requests-per-minute', 'requests a minute'],
 ] as const;
 type Name = (typeof LIMITS)[number][0];
@@ -36,6 +37,7 @@ export const limits = command({
     users: most('users of the organization'),
     'imports-at-once': most('imports that have not ended'),
     'users-per-import': most('users of one import'),
+    'mails-per-day': most('emails and text messages to its users'),
     'requests-per-minute': most('calls of the API by its programs and administrators'),
   },
   examples: [
@@ -43,9 +45,9 @@ export const limits = command({
     ['$0 orgs limits acme --users 50000 --imports-at-once 2', 'set two, leave the others'],
     ['$0 orgs limits acme --users none', 'no longer limit its users'],
   ],
-  async run({ out, api }, { users, importsAtOnce, usersPerImport, requestsPerMinute, ...given }) {
+  async run({ out, api }, { users, importsAtOnce, usersPerImport, mailsPerDay, requestsPerMinute, ...given }) {
     const org = await findOrg(api, given.org);
-    const changes = { users, importsAtOnce, usersPerImport, requestsPerMinute };
+    const changes = { users, importsAtOnce, usersPerImport, mailsPerDay, requestsPerMinute };
     const isChange = Object.values(changes).some((value) => value !== undefined);
     const before = await api.call<Answer>('GET', PATH, { org });
     if (isChange) {

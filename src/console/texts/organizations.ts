@@ -27,6 +27,7 @@ export const ORGS = {
     users: 'Users, at most',
     importsAtOnce: 'Imports at once, at most',
     usersPerImport: 'Users of an import, at most',
+    mailsPerDay: 'Emails and text messages a day, at most',
     requestsPerMinute: 'Requests a minute, at most',
   } as Readonly<Record<string, string>>,
   usedOf: (used: string, most: string) => `${most}, in use: ${used}`,

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
+import { addAttempt } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
@@ -60,7 +61,7 @@ export interface DeliverDeps {
 }
 
 /** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt.
- * `held`: its organization is not active. */
+ * `held`: its organization is not active, or has sent its mails of the day. */
 export type Delivery = 'sent' | 'retry' | 'failed' | 'held' | 'gone';
 
 /** Delivers one mail. @throws Error when the database cannot be reached; the row is then handed over again */
@@ -72,9 +73,27 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
     await holdMail(deps.pool, mail, HOLD_MS);
     return 'held';
   }
+  if (await isOverLimit(deps.pool, mail)) {
+    await holdMail(deps.pool, mail, restOfDayMs());
+    return 'held';
+  }
   const about = { 'muster.attempt': mail.attempts + 1 };
   const held = { loadedAt, until: pointer.until ?? mail.claimed_until };
   return inImport(mail.import_id, 'mail.send', about, () => deliver(deps, mail, held));
+}
+
+const DAY_MS = 24 * HOUR;
+
+/** Until the next day of UTC begins, in milliseconds. */
+function restOfDayMs(): number {
+  return DAY_MS - (Date.now() % DAY_MS);
+}
+
+/** Counts a mail at its first attempt for its organization and the day, if that is limited. */
+async function isOverLimit(db: Db, { attempts, org_id: orgId, mails_per_day: most }: LoadedMail): Promise<boolean> {
+  if (most === null || attempts > 0) return false;
+  const day = new Date().toISOString().slice(0, 10);
+  return (await addAttempt(db, `mails of ${orgId} on ${day}`, DAY_MS)).attempts > most;
 }
 
 /** The claim under which a mail was loaded, and when, by `performance.now()`. */

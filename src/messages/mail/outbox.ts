@@ -285,6 +285,8 @@ export interface LoadedMail {
   verified: boolean;
   org_id: string;
   org_name: string | null;
+  /** How many the organization may send in a day; null: any number. */
+  mails_per_day: number | null;
   /** Whether the organization of the user is neither deactivated nor deleted. */
   org_is_active: boolean;
 }
@@ -295,7 +297,8 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
     u.email_verified and m.address is null as verified,
     u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name,
-    o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active
+    o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active,
+    (select most from org_limits l where l.org_id = u.org_id and l.name = 'mailsPerDay') as mails_per_day
   from unnest($1::bigint[]) as wanted (id)
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
   left join lateral (select * from codes where id = m.code_id offset 0) c on true

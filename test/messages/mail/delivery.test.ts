@@ -55,6 +55,25 @@ describe('delivery over SMTP', () => {
     assert.equal(await names({}), true);
   });
 
+  it('holds what goes beyond the mails of an organization in a day until the next one', async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    await at.db.pool.query(`insert into org_limits select id, 'mailsPerDay', 2 from organizations`);
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i++) ids.push((await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' })).outboxId);
+    const results: string[] = [];
+    for (const id of ids) results.push(await at.deliver(id));
+    assert.deepEqual(results, ['sent', 'sent', 'held', 'held']);
+    const { rows } = await at.db.pool.query<{ n: number; until: Date }>(
+      `select count(*)::int as n, min(next_attempt_at) as until from mail_outbox where state = 'pending'`,
+    );
+    assert.equal(rows[0]?.n, 2);
+    const midnight = Math.round(Number(rows[0]?.until) / 60_000) % (24 * 60);
+    assert.equal(midnight, 0, 'at the end of the day, within the time of the statement');
+    await at.db.pool.query('delete from org_limits');
+    await at.db.pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
+    for (const id of ids.slice(2)) assert.equal(await at.deliver(id), 'sent');
+  });
+
   it('holds the mails of an organization that is not active, and the clock of their codes', async () => {
     await addPerson(at.db.pool, { id: 'u1' });
     const { outboxId, codeId } = await addMail(at.db.pool, { kind: 'initialise', userId: 'u1' });
