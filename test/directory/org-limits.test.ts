@@ -198,3 +198,16 @@ test('an IAM_OWNER of a limited organization can take the limit back', async () 
   await must(setLimits(orgId, {}, { token: robot.token }));
   await must(api.call('DELETE', `/admin/v1/members/${robot.userId}`));
 });
+
+test('the entries of a draft are within the limits when it starts', async () => {
+  const orgId = await limited({ users: 2, importsAtOnce: 1 });
+  const start = (id: string) => api.call('POST', `/admin/v1/imports/${id}/_start`, { timeout: '10m' });
+  const large = await accepted(importInto(orgId, 2, '?draft=true'));
+  const small = await accepted(importInto(orgId, 1, '?draft=true'));
+  assert.equal(errorId(await start(large)), 'ORG-LIMIT-USERS');
+  await must(start(small));
+  await must(setLimits(orgId, { importsAtOnce: 1 }));
+  assert.equal(errorId(await start(large)), 'ORG-LIMIT-IMPORTS');
+  await write(small, 1);
+  await must(start(large));
+});
