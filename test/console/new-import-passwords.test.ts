@@ -103,7 +103,7 @@ describe('the passwords of a new import', () => {
     assert.equal((await who.post(next)).status, 303);
     await waitFor(async () => (await read()).state === 'IMPORT_STATE_DRAFT', { what: 'the conversion' });
     const { draft } = await read();
-    assert.deepEqual(draft.summary.hashes[0].scheme, 'formula');
+    assert.deepEqual(draft.summary.hashes[0].scheme, 'formula (latin1)');
     assert.equal(draft.conversion.hashFormat, 'sha1(salt + password)');
   });
 });

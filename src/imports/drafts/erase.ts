@@ -17,7 +17,7 @@ const NEXT = `select d.import_id as id, d.state = 'started' as started, d.expire
   from import_drafts d
   where (d.expires_at <= clock_timestamp()
       or d.state in ('discarded', 'started') and exists (select from import_files f where f.import_id = d.import_id)
-      or d.state = 'discarded' and exists (select from import_items t where t.import_id = d.import_id))
+      or d.state = 'discarded' and (select true from import_items t where t.import_id = d.import_id limit 1))
     and ${isFree('d.held_until')}
   order by d.expires_at limit 1 for update of d skip locked`;
 

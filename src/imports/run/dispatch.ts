@@ -45,7 +45,8 @@ interface Dispatchable {
 }
 
 /**
- * One round over all running imports. (`offset 0`: cursors are looked up, not joined with the whole table.)
+ * One round over all running imports. (`offset 0`: cursors are looked up, not joined with the whole table; a value
+ * instead of `exists`, for which PostgreSQL may read the whole table into a hash.)
  * @returns how many running imports had items left to dispatch, and how many jobs were added
  */
 export async function dispatchRound(
@@ -57,8 +58,8 @@ export async function dispatchRound(
     text: `select d.import_id, d.next_ordinal, d.generation, d.dispatched,
         case when i.dry_run then 'dry' when i.on_existing <> 'fail' then i.on_existing::text end as mode,
         greatest(0, ${IN_QUEUE}) as in_queue,
-        exists (select from import_items n where n.import_id = i.id and n.ordinal = d.next_ordinal
-          and n.password_sealed is not null) as has_password
+        coalesce((select n.password_sealed is not null from import_items n
+          where n.import_id = i.id and n.ordinal = d.next_ordinal), false) as has_password
       from imports i cross join lateral (select * from import_dispatch where import_id = i.id offset 0) d
       where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal < i.total
       order by in_queue, i.id`,
