@@ -100,7 +100,10 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
     return SWEEP_EVERY_MS;
   });
   return {
-    stop: () =>
-      Promise.all([...sweepers, eraser, remover, orgs, ender, drafts, people, peppers].map((loop) => loop.stop())),
+    async stop() {
+      const loops = [...sweepers, eraser, remover, orgs, ender, drafts, people, peppers];
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await erasing.giveUp();
+    },
   };
 }
