@@ -60,13 +60,18 @@ export interface Recovered {
   expiresAt: Date;
 }
 
-/** @throws StartError when the name fits nobody or several, or, to create somebody, is no address or taken */
+/**
+ * @throws StartError when the name fits nobody or several, or, to create somebody, is no address or taken; or when the
+ *   organization is deactivated
+ */
 export function recoverAdministrator(deps: RecoverDeps, request: RecoverRequest): Promise<Recovered> {
   return transaction(deps.pool, async (db) => {
     const changes: Recovered['changes'] = [];
+    if (request.create) await requireActive(db, INSTANCE_ORG);
     const userId = request.create ? await create(db, request.name) : await findOne(db, request.name);
     if (request.create) changes.push('created');
     const user = (await findUser(db, userId, 'for update')) as User;
+    await requireActive(db, user.orgId);
     await letIn({ db, secrets: deps.secrets }, user, changes);
     if (request.removeSecondFactor && (await hasTotp(db, userId))) {
       await dropTotp(db, user, SYSTEM);
@@ -84,6 +89,15 @@ export function recoverAdministrator(deps: RecoverDeps, request: RecoverRequest)
     const [loginName] = loginNames(user);
     return { userId, loginName, changes, ...(await credential(deps, db, user)) };
   });
+}
+
+/** Nobody of an organization that is deactivated, or to be removed, could sign in. */
+async function requireActive(db: Db, orgId: string): Promise<void> {
+  const { rows } = await db.query<{ isActive: boolean }>('select org_is_active($1) as "isActive"', [orgId]);
+  if (rows[0]?.isActive) return;
+  throw new StartError(
+    `The organization ${orgId} is deactivated or removed, so its users cannot sign in. Recover an IAM_OWNER of another organization, who can reactivate it.`,
+  );
 }
 
 async function findOne(db: Db, name: string): Promise<string> {

@@ -125,3 +125,12 @@ test('nothing is changed for nobody, for several, for no address, or with anothe
   await pool.query('update migrations set id = id + 900');
   assert.deepEqual(await owners(), before);
 });
+
+test('somebody of a deactivated organization is refused, as they could not sign in', async () => {
+  const { userId, orgId } = await api.setupOrg();
+  await api.call('POST', '/management/v1/orgs/me/_deactivate', undefined, { orgId });
+  const refused = await recover([userId]);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, new RegExp(`organization ${orgId} is deactivated`));
+  assert.ok(!(await owners()).includes(userId));
+});
