@@ -255,10 +255,12 @@ function meaningOfKinds(kinds: ReadonlySet<Kind>, all: readonly string[]): NameM
   return isNot ? 'inactive' : 'active';
 }
 
-/** Whether the object is how a program writes a single value: `{"$numberInt":"1"}`, or a Buffer of Node.js. */
+/** Whether the object is how a program writes a single value: `{"$numberInt":"1"}`, `{"_seconds":1}`, a Buffer of Node.js. */
 function isValue(value: Fields): boolean {
   const names = Object.keys(value);
-  return value.type === 'Buffer' || (names.length > 0 && names.every((name) => name.startsWith('$')));
+  return (
+    value.type === 'Buffer' || (names.length > 0 && names.every((name) => /^(?:\$|_?(?:nano)?seconds$)/.test(name)))
+  );
 }
 
 /** Levels of objects below the record. */

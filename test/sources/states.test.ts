@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { Fields } from '../../src/sources/source.ts';
-import { commonRules, readState, readSystemState, stateMeaning } from '../../src/sources/states.ts';
+import { commonRules, readState, readSystemState, stateMeaning, statesNamed } from '../../src/sources/states.ts';
 import { auth0 } from '../../src/sources/systems/auth0.ts';
 import { cognito } from '../../src/sources/systems/cognito.ts';
 import { discourse } from '../../src/sources/systems/discourse.ts';
@@ -299,4 +299,14 @@ describe('a system', () => {
       assert.equal(read({ blocked: false, ...extra }), 'inactive', JSON.stringify(extra));
     }
   });
+});
+
+test('a time that a program writes as an object keeps out whom it says to be deleted', () => {
+  for (const value of [
+    { _seconds: 1700000000, _nanoseconds: 0 },
+    { seconds: 1700000000, nanoseconds: 0 },
+  ]) {
+    assert.deepEqual([...statesNamed({ deletedAt: value })], [['deletedAt', 'deleted']]);
+    assert.equal(stateOf({ deletedAt: value }), 'inactive, noted');
+  }
 });
