@@ -133,7 +133,8 @@ async function requireStopped(db: Db): Promise<void> {
   const names = rows.map(({ name }) => name).join(', ');
   throw new StartError(
     `Processes of the service are connected to the database: ${names}. If one of them still has the key, it is not lost: ` +
-      'on Linux, /proc/PID/environ has the settings of the process PID. Otherwise stop all of them first.',
+      'on Linux, /proc/PID/environ has the settings of the process PID. Otherwise stop all of them first; a pooler such as ' +
+      'PgBouncer keeps connections of processes that are gone: restart it.',
   );
 }
 

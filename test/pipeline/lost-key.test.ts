@@ -11,10 +11,13 @@ const OLD = randomBytes(32).toString('base64');
 const NEW = randomBytes(32).toString('base64');
 const TOTP = 'JBSWY3DPEHPK3PXP';
 
-async function stopAll({ processes }: Service): Promise<void> {
+async function stopAll({ processes, pool }: Service): Promise<void> {
   const living = processes.filter(({ isOver }) => !isOver);
   for (const each of living) each.kill('SIGTERM');
   await Promise.all(living.map(({ exited }) => exited));
+  // As the restart of a pooler does, which keeps connections of processes that are gone.
+  await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name like 'muster-%'`);
 }
 
 /** Users with and without a factor, and a value of every other kind that is encrypted. */
