@@ -34,11 +34,11 @@ const recover = command({
 
 /** The account that runs this, and the host. An account of a container may have no name. */
 function account(): string {
-  let name = `uid ${process.getuid?.()}`;
   try {
-    name = userInfo().username;
-  } catch {}
-  return `${name}@${hostname()}`;
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `uid ${process.getuid?.()}@${hostname()}`;
+  }
 }
 
 const DONE: Record<Recovered['changes'][number], string> = {
