@@ -65,6 +65,9 @@ export function eraseEvents(db: Db, range: Range, { userId, tombstone, createdAt
   );
 }
 
+/** Audit events have rounded times, which may be later than the request whose transaction wrote them. */
+const AUDIT_TIME = 'timestamptz(3)';
+
 /** Audit events: the id, the names that were typed, and from where the person came. */
 export async function eraseAudit(db: Db, range: Range, erasure: Erasure): Promise<number> {
   const { userId, tombstone, createdAt } = erasure;
@@ -80,7 +83,7 @@ export async function eraseAudit(db: Db, range: Range, erasure: Erasure): Promis
        repeat_key = null,
        payload = (case when payload ->> 'userId' = $3 then jsonb_set(payload, '{userId}', to_jsonb($4::text))
          else payload end) - (case when sequence = any($6::bigint[]) then 'loginName' else '' end)
-     where ${IN_RANGE} and created_at <= $5
+     where ${IN_RANGE} and created_at <= $5::${AUDIT_TIME}
        and (actor_id = $3 or user_id = $3 or payload ->> 'userId' = $3 or sequence = any($6::bigint[]))`,
     range,
     [userId, tombstone, createdAt, typed],
@@ -92,7 +95,7 @@ async function typedBy(db: Db, { from, to }: Range, { userId, names, orgId, crea
   const known = new Set([nameKey(userId), ...names].map((name) => [...name].slice(0, NAME_CHARS).join('')));
   const { rows } = await db.query<{ sequence: string; name: string }>(
     `select sequence, payload ->> 'loginName' as name from audit_events
-     where ${IN_RANGE} and payload ->> 'loginName' is not null and created_at <= $3
+     where ${IN_RANGE} and payload ->> 'loginName' is not null and created_at <= $3::${AUDIT_TIME}
        and coalesce(org_id, $4) = $4`,
     [from, to, createdAt, orgId],
   );

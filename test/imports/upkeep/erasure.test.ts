@@ -32,6 +32,32 @@ test('the passes of an erasure end with one that found nothing, and the request 
   ]);
 });
 
+test('an audit event of the same moment is erased, though its rounded time is later', async (t) => {
+  const { pool, drop } = await testDatabase(t);
+  t.after(drop);
+  // 0.8966 and 0.8967 seconds; audit events keep milliseconds.
+  await pool.query(
+    `insert into audit_events (created_at, type, actor_kind, actor_id, user_id, org_id, payload) values
+       ('2026-01-01T00:00:00.8966Z', 'user.removed', 'machine', 'owner', 'ann', 'org', null),
+       ('2026-01-01T00:00:00.8966Z', 'login.failed', 'anonymous', null, null, 'org', '{"loginName": "ann.ash"}')`,
+  );
+  await pool.query(
+    `insert into erasures (user_id, org_id, tombstone, names, editor, created_at)
+     values ('ann', 'org', 'erased:1', '{ann.ash}', 'owner', '2026-01-01T00:00:00.8967Z')`,
+  );
+  const round = openEraser(pool);
+  for (let rounds = 0; rounds < 500 && (await pool.query('select from erasures')).rowCount === 1; rounds++) {
+    await round();
+  }
+  const { rows } = await pool.query(
+    `select user_id, payload ->> 'loginName' as name from audit_events where type <> 'user.erased' order by sequence`,
+  );
+  assert.deepEqual(rows, [
+    { user_id: 'erased:1', name: null },
+    { user_id: null, name: null },
+  ]);
+});
+
 test('ids of deleted users that an earlier version stored become hashes, and stay taken elsewhere', async (t) => {
   const { pool, drop } = await testDatabase(t);
   t.after(drop);

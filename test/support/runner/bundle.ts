@@ -8,7 +8,7 @@
  * On crash: the next run writes the bundles again.
  */
 import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
@@ -43,6 +43,8 @@ export async function bundlePrograms(name = 'bundles'): Promise<string> {
     plugins: [keepPlaces],
     logLevel: 'warning',
   });
+  // Spares every process to find out what kind of module each file is.
+  await writeFile(resolve(folder, 'package.json'), '{ "type": "module" }\n');
   return folder;
 }
 

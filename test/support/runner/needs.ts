@@ -11,8 +11,11 @@ const SERVERS = {
 export type Server = keyof typeof SERVERS;
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g;
-/** Services, `muster` on a terminal, and browsers. */
-const SERVICES = [support('processes/child.ts'), support('processes/terminal.ts'), support('browser.ts')];
+/** Services, with a pooler before their database in some runs, `muster` on a terminal, and browsers. */
+const SERVICES = [
+  ...[support('processes/child.ts'), support('processes/terminal.ts'), support('browser.ts')],
+  support('stores/pgbouncer.ts'),
+];
 const OWN = /from 'node:child_process'|ownProcesses: true/;
 
 /**
