@@ -1,6 +1,7 @@
 /** The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, and take that back. */
 import { type Request, type Response, Router } from 'express';
-import { type OperationId, requirePermission } from '../contract/permissions.ts';
+import type { OperationId } from '../contract/operations.ts';
+import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';

@@ -1,7 +1,8 @@
 /** The screens of organizations: the list, one with its members, a new one, a new machine user. */
 
 import { type Request, type Response, Router } from 'express';
-import { may, ORG_ROLES, requirePermission } from '../contract/permissions.ts';
+import { may, requirePermission } from '../contract/permissions.ts';
+import { ORG_ROLES } from '../contract/roles.ts';
 import { ApiError } from '../platform/errors.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';

@@ -3,7 +3,7 @@
  * list it here (README.md shows how).
  */
 import { Router } from 'express';
-import type { OperationId } from '../contract/permissions.ts';
+import type { OperationId } from '../contract/operations.ts';
 import { administratorScreens } from './administrators.ts';
 import { clientScreens } from './clients.ts';
 import { credentialScreens } from './credentials.ts';

@@ -4,7 +4,8 @@
  * Guarantee: no script reads the cookies, and other sites cannot send them with a request that changes something.
  */
 import type { CookieOptions, Request, Response } from 'express';
-import { type Caller, type OperationId, PERMISSIONS } from '../contract/permissions.ts';
+import type { OperationId } from '../contract/operations.ts';
+import { type Caller, PERMISSIONS } from '../contract/permissions.ts';
 import type { Db } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { ApiError } from '../platform/errors.ts';

@@ -66,18 +66,16 @@ export function apiPath(userId: string): string {
   return `/v2beta/users/${encodeURIComponent(userId)}`;
 }
 /** An import, as the list shows it. */
-export interface Progress extends ImportResult {
-  /** Before it starts. */
-  draft?: { files: { name: string; size: number; offset: number }[] };
+export type Progress = ImportResult & {
   /** Roles of workers that it waits for; not in the list. */
   missingRoles?: string[];
-}
+};
 
 /** An import, as its own page shows it. */
-export interface Result extends Progress {
+export type Result = Progress & {
   warnings: { path?: string; field?: string; count?: number; message?: string }[];
   webhook?: { state: string; attempts: number; lastError?: string };
-}
+};
 
 /** The import of the address, in the API. */
 export function importPath({ params }: Request): string {

@@ -7,23 +7,24 @@
  */
 import { createHash } from 'node:crypto';
 import type { ErrorBody, FieldViolation } from '../platform/errors.ts';
-import type { Cause, Remedy } from './import-types.ts';
+import type { Cause } from './import-types.ts';
+import type { Remedy } from './remedies.ts';
 
 /** The error of an entry that was corrected and waits for a retry. */
 export const FIXED_ID = 'IMPORT-USER-FIXED';
 
 /** The stable id of the error; empty without an error. */
-export function errorIdOf(error: ErrorBody | null): string {
-  return String(error?.details[0]?.id ?? '');
+export function errorIdOf(error: ErrorBody | null | undefined): string {
+  return error?.details[0]?.id ?? '';
 }
 
 /** The invalid fields that the error names. */
-export function violationsOf(error: ErrorBody | null): FieldViolation[] {
-  return error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+export function violationsOf(error: ErrorBody | null | undefined): FieldViolation[] {
+  return error?.details.flatMap((d) => d.fieldViolations ?? []) ?? [];
 }
 
 /** The causes of one failed item, each once; an entry with several invalid fields has several. */
-export function causesOf(error: ErrorBody | null): Cause[] {
+export function causesOf(error: ErrorBody | null | undefined): Cause[] {
   const id = errorIdOf(error);
   const violations = violationsOf(error);
   if (violations.length === 0) return [causeFrom(id, undefined, error?.message ?? '')];
@@ -44,7 +45,7 @@ function causeFrom(id: string, field: string | undefined, message: string): Caus
     ...(field ? { field } : {}),
     ...(scheme ? { scheme } : {}),
   };
-  return { ...found, message, remedies: remediesFor({ id, field, message }) };
+  return { ...found, message, remedies: [...remediesFor({ id, field, message })] };
 }
 
 /** The scheme that a message of src/passwords/registry.ts names, as `schemeSeen` writes it. */

@@ -7,8 +7,9 @@
 import { errors } from 'oidc-provider';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
 import { API_SCOPE } from './own-clients.ts';
+import { IAM_OWNER_ONLY } from './roles.ts';
 import { changed, createdDetails, exampleCreated, exampleSearch, searchAnswer } from './shapes.ts';
 
 /** The names of OpenID Connect Dynamic Client Registration 1.0 section 2 (`token_endpoint_auth_method`). */
@@ -129,14 +130,17 @@ const exampleClient = {
 const clientId = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
 const exampleDetails = { ...exampleCreated, resourceOwner: 'instance' };
 
-export const clientOperations: Operations = {
-  'POST /admin/v1/clients': {
-    id: 'addClient',
+export const clientOperations = operations({
+  addClient: {
+    path: 'POST /admin/v1/clients',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Register an OAuth client',
     description:
       'The client secret is shown only once, in this response. A client with `authMethod` `none` gets no secret. With `pkceRequired` `false`, a client with a secret may leave out PKCE; set it only if the application does not support PKCE. With `scopes`, a request of the client with another scope is refused with `invalid_scope`.',
     body: {
       schema: newClient,
+      error: 'CLIENT-INVALID',
       examples: {
         'web application': exampleClient,
         'native application': {
@@ -154,8 +158,10 @@ export const clientOperations: Operations = {
       },
     },
   },
-  'GET /admin/v1/clients': {
-    id: 'listClients',
+  listClients: {
+    path: 'GET /admin/v1/clients',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'List the OAuth clients',
     answers: {
       200: {
@@ -164,12 +170,14 @@ export const clientOperations: Operations = {
       },
     },
   },
-  'DELETE /admin/v1/clients/{clientId}': {
-    id: 'removeClient',
+  removeClient: {
+    path: 'DELETE /admin/v1/clients/{clientId}',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Remove an OAuth client',
     answers: { 200: changed },
   },
-};
+});
 
 function contradictions(client: Together): [field: string, message: string][] {
   const grants = listOf(client.grantTypes);

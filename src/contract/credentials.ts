@@ -9,7 +9,8 @@ import { LONGEST_TEXT, readTotpSecret } from '../passwords/totp-secret.ts';
 import { bool, emailAddress, notWith, requiredText } from '../platform/fields.ts';
 import { mobileNumber } from '../platform/phone.ts';
 import { urlTemplateProblem } from './link-templates.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { MANAGER_OR_SELF } from './roles.ts';
 import {
   changed,
   currentPassword,
@@ -136,13 +137,17 @@ const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
 const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
 const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true`, `returnCode` or `urlTemplate`.';
 
-export const credentialOperations: Operations = {
-  'POST /v2beta/users/{userId}/email': {
-    id: 'setEmail',
+export const credentialOperations = operations({
+  setEmail: {
+    path: 'POST /v2beta/users/{userId}/email',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Set the email address',
     description: `Sends a verification email unless the address is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
     body: {
       schema: emailChange,
+      error: 'EMAIL-INVALID',
       examples: {
         verified: { email: 'bob@acme.example', isVerified: true },
         'code returned': { email: 'bob.burns@acme.example', returnCode: {} },
@@ -151,28 +156,38 @@ export const credentialOperations: Operations = {
     answers: withCode,
     errors: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
   },
-  'POST /v2beta/users/{userId}/email/resend': {
-    id: 'resendEmailCode',
+  resendEmailCode: {
+    path: 'POST /v2beta/users/{userId}/email/resend',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Resend the verification code for the email address',
-    body: { schema: emailResend, examples: { 'code returned': { returnCode: {} } } },
+    body: { schema: emailResend, error: 'EMAIL-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
     errors: {
       400: `EMAIL-VERIFIED: the address is already verified. EMAIL-NONE: the user has no address. ${notHuman('EMAIL')}`,
     },
   },
-  'POST /v2beta/users/{userId}/email/verify': {
-    id: 'verifyEmail',
+  verifyEmail: {
+    path: 'POST /v2beta/users/{userId}/email/verify',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Verify the email address',
-    body: aCode,
+    body: { ...aCode, error: 'EMAIL-VERIFY' },
     answers: { 200: changed },
     errors: { 400: WRONG_CODE },
   },
-  'POST /v2beta/users/{userId}/phone': {
-    id: 'setPhone',
+  setPhone: {
+    path: 'POST /v2beta/users/{userId}/phone',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Set the phone number',
     description: `Sends a code by text message unless the number is verified or the body has \`returnCode\`. ${PENDING} ${VOUCHING} ${OWNER_PROOF}`,
     body: {
       schema: phoneChange,
+      error: 'PHONE-INVALID',
       examples: {
         verified: { phone: '+41 79 123 45 67', isVerified: true },
         'code returned': { phone: '+41 79 123 45 68', returnCode: {} },
@@ -181,30 +196,42 @@ export const credentialOperations: Operations = {
     answers: withCode,
     errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
-  'POST /v2beta/users/{userId}/phone/resend': {
-    id: 'resendPhoneCode',
+  resendPhoneCode: {
+    path: 'POST /v2beta/users/{userId}/phone/resend',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Resend the verification code for the phone number',
-    body: { schema: phoneResend, examples: { 'code returned': { returnCode: {} } } },
+    body: { schema: phoneResend, error: 'PHONE-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
     errors: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
   },
-  'POST /v2beta/users/{userId}/phone/verify': {
-    id: 'verifyPhone',
+  verifyPhone: {
+    path: 'POST /v2beta/users/{userId}/phone/verify',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Verify the phone number',
-    body: aCode,
+    body: { ...aCode, error: 'PHONE-VERIFY' },
     answers: { 200: changed },
     errors: { 400: WRONG_CODE },
   },
-  'DELETE /v2beta/users/{userId}/phone': {
-    id: 'removePhone',
+  removePhone: {
+    path: 'DELETE /v2beta/users/{userId}/phone',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Remove the phone number',
     description: OWNER_PROOF,
-    body: proofBody,
+    body: { ...proofBody, error: 'PHONE-INVALID' },
     answers: { 200: changed },
     errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
-  'POST /v2beta/users/{userId}/password': {
-    id: 'setPassword',
+  setPassword: {
+    path: 'POST /v2beta/users/{userId}/password',
+    who: { ...MANAGER_OR_SELF, code: true },
+    of: 'user',
+    tries: 'always',
     summary: 'Set the password',
     description:
       'Users set their own password with their current one. With a code from a password email, a caller needs ' +
@@ -227,14 +254,18 @@ export const credentialOperations: Operations = {
       401: SIGN_IN_AGAIN,
     },
   },
-  'POST /v2beta/users/{userId}/password_reset': {
-    id: 'resetPassword',
+  resetPassword: {
+    path: 'POST /v2beta/users/{userId}/password_reset',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Send or return a password reset code',
     description:
       'Sends a link to a verified address only. A user who has no password yet gets the initialisation email, which also ' +
       'verifies the address. A user who has a password but no verified address gets the email to verify the address.',
     body: {
       schema: passwordResetBody,
+      error: 'PASSWORD-RESET-INVALID',
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
     },
     answers: withCode,
@@ -242,16 +273,19 @@ export const credentialOperations: Operations = {
       400: `PASSWORD-RESET-INACTIVE: the user is deactivated. EMAIL-NONE: the user has no address. ${notHuman('PASSWORD')}`,
     },
   },
-};
+});
 
-export const totpOperations: Operations = {
-  'POST /v2beta/users/{userId}/totp': {
-    id: 'addTotp',
+export const totpOperations = operations({
+  addTotp: {
+    path: 'POST /v2beta/users/{userId}/totp',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Start adding a second factor (TOTP)',
     description:
       'The secret is shown only once, in this response. Logins require the second factor once a code is verified. ' +
       OWNER_PROOF,
-    body: proofBody,
+    body: { ...proofBody, reads: removeTotpBody, error: 'TOTP-INVALID' },
     answers: {
       200: {
         schema: z.object({
@@ -273,21 +307,27 @@ export const totpOperations: Operations = {
       401: SIGN_IN_AGAIN,
     },
   },
-  'POST /v2beta/users/{userId}/totp/verify': {
-    id: 'verifyTotp',
+  verifyTotp: {
+    path: 'POST /v2beta/users/{userId}/totp/verify',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'always',
     summary: 'Verify the second factor',
-    body: { schema: verifyTotpBody, examples: { 'a code': { code: '123456' } } },
+    body: { schema: verifyTotpBody, error: 'TOTP-VERIFY', examples: { 'a code': { code: '123456' } } },
     answers: { 200: changed },
     errors: {
       400: 'TOTP-VERIFY: invalid fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: the second factor is already verified.',
     },
   },
-  'DELETE /v2beta/users/{userId}/totp': {
-    id: 'removeTotp',
+  removeTotp: {
+    path: 'DELETE /v2beta/users/{userId}/totp',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Remove the second factor',
     description: OWNER_PROOF,
-    body: { ...proofBody, schema: removeTotpBody },
+    body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },
     errors: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
   },
-};
+});

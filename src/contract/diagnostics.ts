@@ -1,7 +1,8 @@
 /** The diagnostics that `muster doctor` reads, in the OpenAPI document. */
 import { z } from 'zod';
 import { WORKER_ROLE_NAMES } from '../platform/config.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { IAM_OWNER_ONLY } from './roles.ts';
 import { exampleSearch, searchAnswer } from './shapes.ts';
 
 type Role = (typeof WORKER_ROLE_NAMES)[number];
@@ -209,20 +210,24 @@ const exampleWorker: z.input<typeof worker> = {
   seenAt: '2026-11-23T10:02:01.512Z',
 };
 
-export const diagnosticsOperations: Operations = {
-  'GET /admin/v1/diagnostics': {
-    id: 'getDiagnostics',
+export const diagnosticsOperations = operations({
+  getDiagnostics: {
+    path: 'GET /admin/v1/diagnostics',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Get diagnostics of the service and its stores',
     description:
       '`muster doctor` evaluates this report. For it, the service also connects and logs in to the mail server. ' +
       'Values that cannot be read within a few seconds are omitted.',
     answers: { 200: { schema: diagnostics, example } },
   },
-  'GET /admin/v1/workers': {
-    id: 'listWorkers',
+  listWorkers: {
+    path: 'GET /admin/v1/workers',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'List the live worker processes',
     description:
       'Each worker reports itself every two seconds; one that has not for ten seconds is not listed. At most 1,000.',
     answers: { 200: { schema: searchAnswer(worker), example: exampleSearch(exampleWorker) } },
   },
-};
+});

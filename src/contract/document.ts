@@ -1,7 +1,7 @@
 /**
  * The OpenAPI document, built from the schemas that validate requests.
  *
- * Guarantee: an operation's name, roles and security come from the table of permissions, not from a second list.
+ * Guarantee: an operation's name, path, roles and security are those with which it is mounted.
  */
 import { z } from 'zod';
 import {
@@ -13,55 +13,12 @@ import {
 import { errorBody, type FieldViolation, type StatusName } from '../platform/errors.ts';
 import { id } from '../platform/fields.ts';
 import { LARGE_BODY, SMALL_BODY } from '../platform/http/request-body.ts';
-import { clientOperations } from './clients.ts';
-import { credentialOperations, totpOperations } from './credentials.ts';
-import { diagnosticsOperations } from './diagnostics.ts';
-import { draftOperations } from './drafts.ts';
-import { eventOperations } from './events.ts';
-import { humanOperations } from './humans.ts';
-import { importOperations } from './imports.ts';
-import { machineOperations } from './machines.ts';
-import { memberOperations } from './members.ts';
 import { oauthPaths } from './oauth.ts';
-import { ERROR_ANSWERS, type ErrorStatus, type Operations, operationObject } from './operation.ts';
-import { organizationLimitOperations } from './organization-limits.ts';
-import { organizationStateOperations } from './organization-states.ts';
-import { orgOperations } from './organizations.ts';
-import { passwordSourceOperations } from './password-sources.ts';
-import { policyOperations } from './policies.ts';
-import { loginOperations, sessionOperations } from './sessions.ts';
+import type { Answer, Body, ErrorStatus, Operation } from './operation.ts';
+import { FEATURES, OPERATIONS } from './operations.ts';
+import type { Permission } from './roles.ts';
 import { error } from './shapes.ts';
-import { userOperations } from './users.ts';
 
-/** The groups of operations, in the order in which they are shown. */
-const FEATURES: [tag: string, description: string, Operations][] = [
-  [
-    'Organizations',
-    'Set up, create, find, limit, deactivate and delete organizations.',
-    { ...orgOperations, ...organizationLimitOperations, ...organizationStateOperations },
-  ],
-  ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
-  ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
-  ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
-  [
-    'Imports',
-    'Import users with their password hashes, and control a running import.',
-    { ...importOperations, ...draftOperations },
-  ],
-  [
-    'Password sources',
-    'Other systems that verify the passwords of imported users at their first sign-in.',
-    passwordSourceOperations,
-  ],
-  ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
-  ['Members', 'Roles in an organization and in the instance.', memberOperations],
-  ['Sessions', 'Check the password of a user.', sessionOperations],
-  ['Logins', 'See and end where a user is logged in.', loginOperations],
-  ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
-  ['OAuth clients', 'Applications that sign users in.', clientOperations],
-  ['Audit events', 'Who did what, from where.', eventOperations],
-  ['Diagnostics', 'What an operator must know about the stores and the workers.', diagnosticsOperations],
-];
 const OTHER_TAGS = [
   { name: 'OAuth', description: 'OAuth 2.0 and OpenID Connect.' },
   { name: 'Operations', description: 'Health, metrics and this document.' },
@@ -100,12 +57,82 @@ export function openApiDocument({ version, baseUrl }: { version: string; baseUrl
 function paths(): ZodOpenApiPathsObject {
   const found: ZodOpenApiPathsObject = {};
   for (const [tag, , operations] of FEATURES) {
-    for (const [route, operation] of Object.entries(operations)) {
-      const [method = '', path = ''] = route.split(' ');
+    for (const operation of Object.values<Operation>(operations)) {
+      const [method = '', path = ''] = operation.path.split(' ');
       found[path] = { ...found[path], [method.toLowerCase()]: operationObject(operation, path, tag) };
     }
   }
   return { ...found, ...oauthPaths, ...publicPaths };
+}
+
+/** The operation object of the document. */
+function operationObject(operation: Operation, path: string, tag: string): ZodOpenApiOperationObject {
+  const { id, who, summary, description, query, headers, body, answers } = operation;
+  const parameters = parameterRefs(path, operation.of === 'org' || operation.orgHeader === true);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: [description, requiredRole(who)].filter(Boolean).join('\n\n'),
+    ...(who.code ? { security: [{ bearer: [] }, {}] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(query || headers
+      ? { requestParams: { ...(query ? { query } : {}), ...(headers ? { header: headers } : {}) } }
+      : {}),
+    ...(body ? { requestBody: requestBody(body) } : {}),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])),
+      ...errorRefs(operation, path),
+      default: { $ref: '#/components/responses/Unexpected' },
+    },
+  };
+}
+
+/** The sentences on roles. */
+function requiredRole({ roles, self, code }: Permission): string {
+  return [
+    `Required role: ${['IAM_OWNER', ...roles].join(', ')}.`,
+    ...(self ? ['Users need no role to call it for themselves.'] : []),
+    ...(code ? ['A caller with a valid code needs no token.'] : []),
+  ].join(' ');
+}
+
+function parameterRefs(path: string, onOrg: boolean) {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]));
+  return [...names, ...(onOrg ? ['orgHeader'] : [])].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+/** An absent body is read as an empty object. */
+function requestBody({ schema, examples, others }: Body) {
+  const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
+  const content = { 'application/json': { schema, examples: named }, ...others };
+  return { required: !schema.safeParse({}).success, content };
+}
+
+function answerObject({ schema, example, description, mediaType, others, headers }: Answer): ZodOpenApiResponseObject {
+  return {
+    description: description ?? 'OK.',
+    ...(headers ? { headers } : {}),
+    ...(schema ? { content: { [mediaType ?? 'application/json']: { schema, example }, ...others } } : {}),
+  };
+}
+
+function errorRefs({ body, query, errors = {} }: Operation, path: string) {
+  const named = path.includes('{');
+  const general: ErrorStatus[] = [
+    ...(body || query || named ? [400 as const] : []),
+    401,
+    403,
+    ...(named ? [404 as const] : []),
+    ...(body ? [413 as const, 415 as const] : []),
+    429,
+  ];
+  const statuses = [...new Set([...general, ...Object.keys(errors).map((status) => Number(status) as ErrorStatus)])];
+  return Object.fromEntries(statuses.sort().map((status) => [status, errorRef(status, errors[status])]));
+}
+
+function errorRef(status: ErrorStatus, description: string | undefined) {
+  return { $ref: `#/components/responses/${ERROR_ANSWERS[status]}`, ...(description ? { description } : {}) };
 }
 
 const ORG_HEADER = {
@@ -117,8 +144,9 @@ const ORG_HEADER = {
 } as const;
 
 function pathParameters() {
-  const routes = FEATURES.flatMap(([, , operations]) => Object.keys(operations));
-  const names = new Set(routes.flatMap((route) => [...route.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]))));
+  const names = new Set(
+    OPERATIONS.flatMap(({ path }) => [...path.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]))),
+  );
   return Object.fromEntries([...names].map((name) => [name, id().meta({ param: { name, in: 'path' } })]));
 }
 
@@ -150,6 +178,19 @@ const BAD_FIELDS: FieldViolation[] = [
   { field: 'human.profile.firstName', description: 'is required' },
   { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
 ];
+
+/** Names of the shared responses in `components.responses`. */
+const ERROR_ANSWERS: Record<ErrorStatus, string> = {
+  400: 'BadRequest',
+  401: 'Unauthenticated',
+  403: 'PermissionDenied',
+  404: 'NotFound',
+  409: 'Conflict',
+  413: 'TooLarge',
+  415: 'WrongMediaType',
+  429: 'TooManyRequests',
+  504: 'TooLate',
+};
 
 /** The error responses that operations share, by status. */
 const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {

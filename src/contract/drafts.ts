@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
 import { checkBody, convertBody, createBody, startBody } from './import-options.ts';
 import { guess, pepperHeaders, result } from './import-results.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { OWNER } from './roles.ts';
 import { NO_ORG, RATE_LIMITED } from './shapes.ts';
 
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
@@ -16,15 +17,17 @@ const IMPORT_OR_ORG_MISSING =
 const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING, ORG-LIMIT-IMPORTS: too much is being imported. ${RATE_LIMITED}`;
 const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
 
-export const draftOperations: Operations = {
-  'POST /admin/v1/imports': {
-    id: 'createImport',
+export const draftOperations = operations({
+  createImport: {
+    path: 'POST /admin/v1/imports',
+    who: OWNER,
+    of: 'body',
     summary: 'Prepare an import from files',
     description:
       'Creates a draft: an import in state IMPORT_STATE_UPLOADING. Upload its files, convert them, check the result, then ' +
       'start it. Until then no user is written. Only its creator sees it, and those who may import into all of its ' +
       'organizations. It is erased at `draft.expiresAt`.',
-    body: { schema: createBody, examples: { 'of one organization': { orgId: 'acme' } } },
+    body: { schema: createBody, error: 'IMPORT-DRAFT', examples: { 'of one organization': { orgId: 'acme' } } },
     answers: {
       201: {
         schema: result,
@@ -38,8 +41,10 @@ export const draftOperations: Operations = {
       429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
     },
   },
-  'GET /admin/v1/imports/{importId}/guess': {
-    id: 'guessImport',
+  guessImport: {
+    path: 'GET /admin/v1/imports/{importId}/guess',
+    who: OWNER,
+    of: 'import',
     summary: 'Recognize the files of a draft',
     description:
       'Reads the beginning of each file, also while the rest is being uploaded: the system that it comes from, and its ' +
@@ -51,8 +56,10 @@ export const draftOperations: Operations = {
       429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
     },
   },
-  'POST /admin/v1/imports/{importId}/_convert': {
-    id: 'convertImport',
+  convertImport: {
+    path: 'POST /admin/v1/imports/{importId}/_convert',
+    who: OWNER,
+    of: 'import',
     summary: 'Convert the files of a draft to users',
     description:
       'A worker with the role `convert` reads the files; the state is IMPORT_STATE_CONVERTING until it is done, then ' +
@@ -61,6 +68,7 @@ export const draftOperations: Operations = {
     headers: pepperHeaders,
     body: {
       schema: convertBody,
+      error: 'DRAFT-OPTIONS',
       examples: {
         'as recognized': {},
         'columns by hand': { source: 'csv', mapping: { email: 'Mail', hash: 'Kennwort' } },
@@ -71,21 +79,25 @@ export const draftOperations: Operations = {
       400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. IMPORT-PEPPER: Password-Pepper or its mode is invalid. ${STATE_DOES_NOT_FIT}`,
     },
   },
-  'POST /admin/v1/imports/{importId}/_check': {
-    id: 'checkImport',
+  checkImport: {
+    path: 'POST /admin/v1/imports/{importId}/_check',
+    who: OWNER,
+    of: 'import',
     summary: 'Check the users of a draft',
     description:
       'Judges every user as a dry run does, against the users who exist now: nothing is sent again and no user is ' +
       'written. `draft.check` names the dry run, whose result, items and report tell what would happen.',
-    body: { schema: checkBody, examples: { 'update existing users': { onExisting: 'update' } } },
+    body: { schema: checkBody, error: 'DRAFT-CHECK', examples: { 'update existing users': { onExisting: 'update' } } },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
     errors: { 400: NOT_IMPORTABLE, 404: IMPORT_OR_ORG_MISSING, 429: FULL },
   },
-  'POST /admin/v1/imports/{importId}/_start': {
-    id: 'startImport',
+  startImport: {
+    path: 'POST /admin/v1/imports/{importId}/_start',
+    who: OWNER,
+    of: 'import',
     summary: 'Start the import of a draft',
     description: 'The users of the draft are imported, under the id of the draft; its files are erased.',
-    body: { schema: startBody, examples: { 'half an hour': { timeout: '30m0s' } } },
+    body: { schema: startBody, error: 'IMPORT-DRAFT', examples: { 'half an hour': { timeout: '30m0s' } } },
     answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
     errors: {
       400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
@@ -93,15 +105,19 @@ export const draftOperations: Operations = {
       429: FULL,
     },
   },
-  'POST /admin/v1/imports/{importId}/_discard': {
-    id: 'discardImport',
+  discardImport: {
+    path: 'POST /admin/v1/imports/{importId}/_discard',
+    who: OWNER,
+    of: 'import',
     summary: 'Discard a draft',
     description: 'Its files and users are erased. Idempotent: repeating the call has no further effect.',
     answers: { 200: { schema: result, example: exampleDraft, description: 'The discarded draft.' } },
     errors: { 400: STATE_DOES_NOT_FIT },
   },
-  'POST /admin/v1/imports/{importId}/files': {
-    id: 'createImportFile',
+  createImportFile: {
+    path: 'POST /admin/v1/imports/{importId}/files',
+    who: OWNER,
+    of: 'import',
     summary: 'Add a file to a draft',
     description:
       'Begins an upload by tus 1.0 (https://tus.io/protocols/resumable-upload). `Location` of the answer is the path of ' +
@@ -132,8 +148,10 @@ export const draftOperations: Operations = {
       429: `UPLOAD-SPACE: the drafts of the organization are too large. UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
     },
   },
-  'HEAD /admin/v1/imports/{importId}/files/{fileId}': {
-    id: 'getImportFile',
+  getImportFile: {
+    path: 'HEAD /admin/v1/imports/{importId}/files/{fileId}',
+    who: OWNER,
+    of: 'import',
     summary: 'Ask how much of a file has arrived',
     headers: z.object(tusHeader),
     answers: {
@@ -144,8 +162,10 @@ export const draftOperations: Operations = {
     },
     errors: { 404: UNKNOWN },
   },
-  'PATCH /admin/v1/imports/{importId}/files/{fileId}': {
-    id: 'sendImportFile',
+  sendImportFile: {
+    path: 'PATCH /admin/v1/imports/{importId}/files/{fileId}',
+    who: OWNER,
+    of: 'import',
     summary: 'Send bytes of a file',
     description:
       'The body is a part of the file from `Upload-Offset` on, as `application/offset+octet-stream`. Send at most 8 MiB ' +
@@ -163,11 +183,13 @@ export const draftOperations: Operations = {
       429: `UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
     },
   },
-  'DELETE /admin/v1/imports/{importId}/files/{fileId}': {
-    id: 'removeImportFile',
+  removeImportFile: {
+    path: 'DELETE /admin/v1/imports/{importId}/files/{fileId}',
+    who: OWNER,
+    of: 'import',
     summary: 'Remove a file from a draft',
     headers: z.object(tusHeader),
     answers: { 204: { description: 'The file is erased, and the users of the draft are dropped.' } },
     errors: { 400: STATE_DOES_NOT_FIT, 404: UNKNOWN },
   },
-};
+});

@@ -3,7 +3,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import { plainAddress } from '../platform/text/names.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { OWNER } from './roles.ts';
 import { AT, digits, timeInput, timestamp } from './shapes.ts';
 
 /** Every type of audit event, with its meaning. The names are an interface: programs match on them. */
@@ -147,7 +148,7 @@ export const auditExport = auditFilter.extend({
 
 const ACTOR_KINDS = ['human', 'machine', 'client', 'system', 'deleted', 'anonymous'] as const;
 
-const event = z
+export const auditEvent = z
   .object({
     sequence: digits(),
     creationDate: timestamp(),
@@ -194,9 +195,11 @@ const exampleCsv =
 const SCOPE = 'An IAM_OWNER gets all events, others those of the organizations on which they are ORG_OWNER.';
 const BUSY = 'EVENTS-SLOTS: the caller has too many searches and exports under way. RATE-LIMIT: too many requests.';
 
-export const eventOperations: Operations = {
-  'POST /admin/v1/events/_search': {
-    id: 'searchEvents',
+export const eventOperations = operations({
+  searchEvents: {
+    path: 'POST /admin/v1/events/_search',
+    who: OWNER,
+    of: 'orgs',
     summary: 'Search the audit events',
     description:
       `${SCOPE} All conditions must hold; \`from\` is inclusive, \`to\` is exclusive; \`address\` can be a network. Newest ` +
@@ -204,6 +207,7 @@ export const eventOperations: Operations = {
       'on the last page.',
     body: {
       schema: auditSearch,
+      error: 'EVENTS-SEARCH',
       examples: {
         'failed sign-ins of a day': {
           types: ['user.signin.failed'],
@@ -216,14 +220,16 @@ export const eventOperations: Operations = {
     },
     answers: {
       200: {
-        schema: z.object({ result: z.array(event), nextPageToken: z.string() }),
+        schema: z.object({ result: z.array(auditEvent), nextPageToken: z.string() }),
         example: { result: [example], nextPageToken: '1769860800000-4711' },
       },
     },
     errors: { 429: BUSY },
   },
-  'POST /admin/v1/events/_export': {
-    id: 'exportEvents',
+  exportEvents: {
+    path: 'POST /admin/v1/events/_export',
+    who: OWNER,
+    of: 'orgs',
     summary: 'Export the audit events',
     description:
       `Streams all events that a search with these conditions finds, until now. ${SCOPE} \`ndjson\`: one event per line, ` +
@@ -231,6 +237,7 @@ export const eventOperations: Operations = {
       'apostrophe.',
     body: {
       schema: auditExport,
+      error: 'EVENTS-EXPORT',
       examples: { 'sign-ins as a table': { types: ['user.signin.failed'], format: 'csv' } },
     },
     answers: {
@@ -244,7 +251,7 @@ export const eventOperations: Operations = {
     },
     errors: { 429: BUSY },
   },
-};
+});
 
 function isNetwork(text: string): boolean {
   const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];

@@ -14,9 +14,11 @@ import {
   textProblem,
   userName,
 } from '../platform/fields.ts';
+import { LARGE_BODY } from '../platform/http/request-body.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { MANAGER, MANAGER_OR_SELF } from './roles.ts';
 import { currentPassword, details, exampleDetails, NO_ORG, NO_ROOM, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
@@ -164,18 +166,22 @@ const codes = {
 };
 const TAKEN = 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.';
 
-export const humanOperations: Operations = {
-  'POST /v2beta/users/human': {
-    id: 'createHumanUser',
+export const humanOperations = operations({
+  createHumanUser: {
+    path: 'POST /v2beta/users/human',
+    who: MANAGER,
+    of: 'body',
+    orgHeader: true,
     summary: 'Create a human user',
     description:
       'Creates the user in the organization that the body names; otherwise in that of `x-service-orgid`; otherwise in ' +
       'that of the caller. Sends a verification email unless the address is marked as verified or `returnCode` is set. ' +
       'A missing password does not cause an email. A password follows the rules of the organization ' +
       '(PASSWORD-POLICY); a hash is exempt. A second factor in `totpSecret` is required from the first login on.',
-    onOrg: true,
     body: {
       schema: newHuman,
+      error: 'USER-INVALID',
+      limits: LARGE_BODY,
       examples: {
         minimal: {
           profile: { givenName: 'Cleo', familyName: 'Clark' },
@@ -219,18 +225,22 @@ export const humanOperations: Operations = {
     },
     errors: { 400: NO_ROOM, 404: NO_ORG, 409: TAKEN },
   },
-  'PUT /v2beta/users/human/{userId}': {
-    id: 'updateHumanUser',
+  updateHumanUser: {
+    path: 'PUT /v2beta/users/human/{userId}',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'Update a human user',
     description: `Fields that are absent keep their values. For a new address or number: ${OWNER_PROOF}`,
     body: {
       schema: humanChange,
+      error: 'USER-INVALID',
       examples: { 'name and language': { username: 'bob', profile: { givenName: 'Robert', preferredLanguage: 'en' } } },
     },
     answers: { 200: { schema: z.object({ details, ...codes }), example: { details: exampleDetails } } },
     errors: { 401: SIGN_IN_AGAIN, 409: TAKEN },
   },
-};
+});
 
 function lengthProblem(hash: string): string | undefined {
   return hash === '' ? 'must not be empty' : textProblem(hash, longestHash(hash));

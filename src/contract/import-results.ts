@@ -8,7 +8,7 @@ import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import { id } from '../platform/fields.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
-import { REMEDIES } from './import-types.ts';
+import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
 
 /** Why an undo kept a user, as the items show it. */
@@ -399,9 +399,11 @@ export const fixed = z
       )
       .optional()
       .meta({ description: 'With `dryRun`: the first five.' }),
-    next: z
-      .int()
-      .meta({ type: ['integer', 'null'], minimum: 0, description: 'Where to continue; null when the cause is done.' }),
+    next: z.int().meta({
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Where to continue; null when the cause is done.',
+    }) as unknown as z.ZodType<number | null, number | null>,
   })
   .meta({ id: 'ImportFixed' });
 

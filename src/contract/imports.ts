@@ -44,8 +44,9 @@ import {
   undoPreview,
   warnings,
 } from './import-results.ts';
-import { REMEDIES } from './import-types.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { REMEDIES } from './remedies.ts';
+import { OWNER } from './roles.ts';
 import { details, exampleDetails, NO_ORG, RATE_LIMITED } from './shapes.ts';
 
 /** The query of operations without parameters. */
@@ -144,7 +145,8 @@ const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a diff
 const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
 /** The errors of actions without parameters. */
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
-const emptyBody = { schema: z.strictObject({}), examples: { nothing: {} } };
+// Somebody who asks for a dry run of an undo must not get the undo.
+const emptyBody = { schema: z.strictObject({}), reads: noBody, error: 'IMPORT-ACTION', examples: { nothing: {} } };
 /** Limits of an organization that refuse an import, or a part of it that would run again. */
 const LIMITED_USERS =
   'ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.';
@@ -162,14 +164,17 @@ const correctable = z.object({
 const nextPageToken = z.string().meta({ description: 'The `pageToken` of the next page; empty on the last page.' });
 const isDone = { 200: { schema: result, example: exampleResult, description: 'The import in its new state.' } };
 
-export const importOperations: Operations = {
-  'POST /management/v1/users/human/_import': {
-    id: 'importHumanUser',
+export const importOperations = operations({
+  importHumanUser: {
+    path: 'POST /management/v1/users/human/_import',
+    who: OWNER,
+    of: 'org',
     summary: 'Import a human user',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description:
       'Responds when the user is written, or when the time limit of the service is over. Sends an email if the address ' +
       'is not marked as verified or no password is set, and not otherwise.',
-    onOrg: true,
     headers: keyHeaders.extend(pepperHeaders.shape),
     body: { schema: shownUser, examples: { 'with a hash': exampleUser } },
     answers: {
@@ -186,8 +191,10 @@ export const importOperations: Operations = {
       504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
     },
   },
-  'POST /admin/v1/import': {
-    id: 'importUsers',
+  importUsers: {
+    path: 'POST /admin/v1/import',
+    who: OWNER,
+    of: 'body',
     summary: 'Import many human users',
     description:
       'Acceptance is all or nothing. An invalid user becomes a failed item; the others are still imported. The ' +
@@ -225,10 +232,13 @@ export const importOperations: Operations = {
       429: `IMPORT-BACKLOG: too many users are waiting to be imported. ORG-LIMIT-IMPORTS: an organization of its users may not have more imports at once. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
     },
   },
-  'GET /admin/v1/imports': {
-    id: 'listImports',
+  listImports: {
+    path: 'GET /admin/v1/imports',
+    who: OWNER,
+    of: 'orgs',
     summary: 'List imports, newest first',
     query: listQuery,
+    queryError: 'IMPORT-QUERY',
     answers: {
       200: {
         schema: z.object({ imports: z.array(progress), nextPageToken, counts: stateCounts.optional() }),
@@ -236,18 +246,24 @@ export const importOperations: Operations = {
       },
     },
   },
-  'GET /admin/v1/imports/{importId}': {
-    id: 'getImport',
+  getImport: {
+    path: 'GET /admin/v1/imports/{importId}',
+    who: OWNER,
+    of: 'import',
     summary: 'Get the result of an import',
     answers: { 200: { ...isDone[200], description: 'The current result of the import.' } },
   },
-  'GET /admin/v1/imports/{importId}/items': {
-    id: 'listImportItems',
+  listImportItems: {
+    path: 'GET /admin/v1/imports/{importId}/items',
+    who: OWNER,
+    of: 'import',
     summary: 'List the users of an import',
     description:
       'Returns the users in the order of the body. With `query`, a page can hold fewer items than `pageSize`, even none: ' +
       'read on until `nextPageToken` is empty.',
     query: itemsQuery.extend({ state: itemState.optional() }),
+    readsQuery: itemsQuery,
+    queryError: 'IMPORT-QUERY',
     answers: {
       200: {
         schema: z.object({ items: z.array(item), nextPageToken }),
@@ -260,8 +276,10 @@ export const importOperations: Operations = {
       },
     },
   },
-  'GET /admin/v1/imports/{importId}/items/{index}': {
-    id: 'getImportItem',
+  getImportItem: {
+    path: 'GET /admin/v1/imports/{importId}/items/{index}',
+    who: OWNER,
+    of: 'import',
     summary: 'Get a user of an import, for editing',
     description:
       'Returns the stored entry of a user who is not imported, also of a draft that was checked. Of a password hash it shows the scheme alone; other ' +
@@ -272,8 +290,10 @@ export const importOperations: Operations = {
       404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
     },
   },
-  'PATCH /admin/v1/imports/{importId}/items/{index}': {
-    id: 'fixImportItem',
+  fixImportItem: {
+    path: 'PATCH /admin/v1/imports/{importId}/items/{index}',
+    who: OWNER,
+    of: 'import',
     summary: 'Correct the entry of a failed user',
     description:
       'The body is a JSON merge patch (RFC 7396) of the entry: null removes a field, what is left out stays. The user ' +
@@ -288,8 +308,10 @@ export const importOperations: Operations = {
       409: 'IMPORT-ITEM-CHANGED: the item was changed meanwhile. Read it again.',
     },
   },
-  'GET /admin/v1/imports/{importId}/causes': {
-    id: 'listImportCauses',
+  listImportCauses: {
+    path: 'GET /admin/v1/imports/{importId}/causes',
+    who: OWNER,
+    of: 'import',
     summary: 'List why users failed',
     description:
       'Groups the failed users by error id, field and, for password hashes, scheme. A user with several invalid fields ' +
@@ -297,15 +319,17 @@ export const importOperations: Operations = {
     answers: { 200: { schema: causes, example: exampleCauses } },
     errors: { 400: STATE_DOES_NOT_FIT },
   },
-  'POST /admin/v1/imports/{importId}/_fix': {
-    id: 'fixImport',
+  fixImport: {
+    path: 'POST /admin/v1/imports/{importId}/_fix',
+    who: OWNER,
+    of: 'import',
     summary: 'Correct all users who failed for one cause',
     description:
       'Applies a remedy to every entry of a cause that it makes valid. `trim-email` removes spaces and writes the ' +
       'address in lower case; `drop-hash` imports without a password, so that a mail asks for one; `email-as-user-name` ' +
       'and `user-name-as-email` copy one to the other; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
       'then imports those who were corrected, and `_start` those of a draft that was checked. If `next` is not null, call again with it as `from`.',
-    body: { schema: fixBody, examples: { 'what it would do': exampleFix } },
+    body: { schema: fixBody, error: 'IMPORT-FIX', examples: { 'what it would do': exampleFix } },
     answers: {
       200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },
     },
@@ -314,16 +338,20 @@ export const importOperations: Operations = {
       429: `IMPORT-FIXES: too many corrections are under way. ${RATE_LIMITED}`,
     },
   },
-  'GET /admin/v1/imports/{importId}/rates': {
-    id: 'getImportRates',
+  getImportRates: {
+    path: 'GET /admin/v1/imports/{importId}/rates',
+    who: OWNER,
+    of: 'import',
     summary: 'Get the speed of an import over time',
     description:
       'Returns at most 600 points, oldest first. Each counts the users settled since the previous point; the last one ' +
       'ends now, or when the import ended. A user who is retried counts each time.',
     answers: { 200: { schema: rates, example: exampleRates } },
   },
-  'GET /admin/v1/imports/{importId}/events': {
-    id: 'streamImportEvents',
+  streamImportEvents: {
+    path: 'GET /admin/v1/imports/{importId}/events',
+    who: OWNER,
+    of: 'import',
     summary: 'Follow an import',
     description:
       'Sends an ImportProgress on each change, at most four per second, as Server-Sent Events. The stream ends when the ' +
@@ -337,14 +365,18 @@ export const importOperations: Operations = {
     },
     errors: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
   },
-  'GET /admin/v1/imports/{importId}/report': {
-    id: 'getImportReport',
+  getImportReport: {
+    path: 'GET /admin/v1/imports/{importId}/report',
+    who: OWNER,
+    of: 'import',
     summary: 'Download all users of an import',
     description:
       '`ndjson`: one item per line, as in `items`. `csv`: one record per item; a cell that a spreadsheet would run as a ' +
       'formula begins with an apostrophe. `dataorgs`: the users who are not imported, as a body that you can correct ' +
       'and send again; a plain password appears as a hash of it, and you must add every other secret again.',
     query: reportQuery.extend({ state: itemState.optional() }),
+    readsQuery: reportQuery,
+    queryError: 'IMPORT-QUERY',
     answers: {
       200: {
         schema: z.string(),
@@ -358,33 +390,49 @@ export const importOperations: Operations = {
       },
     },
   },
-  'POST /admin/v1/imports/{importId}/_cancel': {
-    id: 'cancelImport',
+  cancelImport: {
+    path: 'POST /admin/v1/imports/{importId}/_cancel',
+    who: OWNER,
+    of: 'import',
     summary: 'Cancel an import',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description: `After the response, no user of the import is written. ${IDEMPOTENT}`,
     body: emptyBody,
     answers: isDone,
     errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
-  'POST /admin/v1/imports/{importId}/_pause': {
-    id: 'pauseImport',
+  pauseImport: {
+    path: 'POST /admin/v1/imports/{importId}/_pause',
+    who: OWNER,
+    of: 'import',
     summary: 'Pause an import',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description: `After the response, no user of the import is written, and its time limit stops running until \`_resume\`. ${IDEMPOTENT}`,
     body: emptyBody,
     answers: isDone,
     errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
-  'POST /admin/v1/imports/{importId}/_resume': {
-    id: 'resumeImport',
+  resumeImport: {
+    path: 'POST /admin/v1/imports/{importId}/_resume',
+    who: OWNER,
+    of: 'import',
     summary: 'Resume a paused, timed-out or cancelled import',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description: 'Imports exactly the remaining users. The timeout is required if the deadline has passed.',
     body: newTimeout,
     answers: isDone,
     errors: { 400: RUN_AGAIN },
   },
-  'POST /admin/v1/imports/{importId}/_retry': {
-    id: 'retryImport',
+  retryImport: {
+    path: 'POST /admin/v1/imports/{importId}/_retry',
+    who: OWNER,
+    of: 'import',
     summary: 'Retry failed users',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description:
       'Retries users who failed when they were written, because of a conflict or a database error, and those whose ' +
       'entries were corrected. Other invalid entries stay ' +
@@ -393,9 +441,13 @@ export const importOperations: Operations = {
     answers: isDone,
     errors: { 400: RUN_AGAIN },
   },
-  'POST /admin/v1/imports/{importId}/_send_mails': {
-    id: 'sendImportMails',
+  sendImportMails: {
+    path: 'POST /admin/v1/imports/{importId}/_send_mails',
+    who: OWNER,
+    of: 'import',
     summary: 'Send the mails that an import holds',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description:
       'Sends the mails of an import with `mails=none` to the users who still need one. Users who are still pending get ' +
       `theirs when they are written. If the import holds no mails, nothing changes. ${IDEMPOTENT}`,
@@ -403,9 +455,13 @@ export const importOperations: Operations = {
     answers: isDone,
     errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
   },
-  'POST /admin/v1/imports/{importId}/_undo': {
-    id: 'undoImport',
+  undoImport: {
+    path: 'POST /admin/v1/imports/{importId}/_undo',
+    who: OWNER,
+    of: 'import',
     summary: 'Undo an import that is not running',
+    noQuery: true,
+    queryError: 'IMPORT-QUERY',
     description:
       'Removes exactly the users created by the import who have neither signed in nor been changed since. The ' +
       'others stay ITEM_STATE_SUCCEEDED, with the reason in `kept`. The work continues after the response. ' +
@@ -414,8 +470,10 @@ export const importOperations: Operations = {
     answers: isDone,
     errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
   },
-  'GET /admin/v1/imports/{importId}/undo_preview': {
-    id: 'previewImportUndo',
+  previewImportUndo: {
+    path: 'GET /admin/v1/imports/{importId}/undo_preview',
+    who: OWNER,
+    of: 'import',
     summary: 'Preview the undo of an import',
     description:
       'Counts the users that `_undo` would remove now, and those that it would keep, with the reasons. Changes nothing. ' +
@@ -426,4 +484,4 @@ export const importOperations: Operations = {
       429: `IMPORT-PREVIEWS: too many previews are under way. ${RATE_LIMITED}`,
     },
   },
-};
+});

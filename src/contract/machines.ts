@@ -1,6 +1,7 @@
 /** Machine users: the operations on them and on their tokens, keys and secrets. */
 import { z } from 'zod';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { OWNER } from './roles.ts';
 import {
   changed,
   createdDetails,
@@ -49,13 +50,15 @@ const key = z
   .object({ keyId: z.string(), type: z.literal('KEY_TYPE_JSON'), details: createdDetails, ...ending })
   .meta({ id: 'MachineKey' });
 
-export const machineOperations: Operations = {
-  'POST /management/v1/users/machine': {
-    id: 'createMachineUser',
+export const machineOperations = operations({
+  createMachineUser: {
+    path: 'POST /management/v1/users/machine',
+    who: OWNER,
+    of: 'org',
     summary: 'Create a machine user',
-    onOrg: true,
     body: {
       schema: newMachine,
+      error: 'MACHINE-INVALID',
       examples: {
         minimal: { userName: 'reader', name: 'Reader' },
         'with an id': {
@@ -79,11 +82,13 @@ export const machineOperations: Operations = {
       409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
     },
   },
-  'POST /management/v1/users/{userId}/pats': {
-    id: 'addPat',
+  addPat: {
+    path: 'POST /management/v1/users/{userId}/pats',
+    who: OWNER,
+    of: 'user',
     summary: 'Add a personal access token',
     description: 'The token is shown only once, in this response.',
-    body: { schema: newPat, examples: { ending: { expirationDate: ENDS } } },
+    body: { schema: newPat, error: 'PAT-INVALID', examples: { ending: { expirationDate: ENDS } } },
     answers: {
       200: {
         schema: z.object({ tokenId: z.string(), token: z.string(), details: createdDetails }),
@@ -91,8 +96,10 @@ export const machineOperations: Operations = {
       },
     },
   },
-  'GET /management/v1/users/{userId}/pats': {
-    id: 'listPats',
+  listPats: {
+    path: 'GET /management/v1/users/{userId}/pats',
+    who: OWNER,
+    of: 'user',
     summary: 'List the personal access tokens of a machine user',
     answers: {
       200: {
@@ -101,21 +108,29 @@ export const machineOperations: Operations = {
       },
     },
   },
-  'DELETE /management/v1/users/{userId}/pats/{tokenId}': {
-    id: 'removePat',
+  removePat: {
+    path: 'DELETE /management/v1/users/{userId}/pats/{tokenId}',
+    who: OWNER,
+    of: 'user',
     summary: 'Remove a personal access token',
     description: 'The token stops working immediately.',
     answers: { 200: changed },
     errors: { 400: LAST_CREDENTIAL },
   },
-  'POST /management/v1/users/{userId}/keys': {
-    id: 'addKey',
+  addKey: {
+    path: 'POST /management/v1/users/{userId}/keys',
+    who: OWNER,
+    of: 'user',
     summary: 'Add a key',
     description:
       '`keyDetails` is `{"type":"serviceaccount","keyId","key","expirationDate","userId"}` in base64. `key` is the ' +
       'private key in PEM format; it is shown only once, in this response. With it, the machine user signs assertions ' +
       'for the JWT bearer grant (RFC 7523).',
-    body: { schema: newKey, examples: { ending: { type: 'KEY_TYPE_JSON', expirationDate: ENDS } } },
+    body: {
+      schema: newKey,
+      error: 'KEY-INVALID',
+      examples: { ending: { type: 'KEY_TYPE_JSON', expirationDate: ENDS } },
+    },
     answers: {
       200: {
         schema: z.object({
@@ -127,8 +142,10 @@ export const machineOperations: Operations = {
       },
     },
   },
-  'GET /management/v1/users/{userId}/keys': {
-    id: 'listKeys',
+  listKeys: {
+    path: 'GET /management/v1/users/{userId}/keys',
+    who: OWNER,
+    of: 'user',
     summary: 'List the keys of a machine user',
     answers: {
       200: {
@@ -142,14 +159,18 @@ export const machineOperations: Operations = {
       },
     },
   },
-  'DELETE /management/v1/users/{userId}/keys/{keyId}': {
-    id: 'removeKey',
+  removeKey: {
+    path: 'DELETE /management/v1/users/{userId}/keys/{keyId}',
+    who: OWNER,
+    of: 'user',
     summary: 'Remove a key',
     answers: { 200: changed },
     errors: { 400: LAST_CREDENTIAL },
   },
-  'PUT /management/v1/users/{userId}/secret': {
-    id: 'setSecret',
+  setSecret: {
+    path: 'PUT /management/v1/users/{userId}/secret',
+    who: OWNER,
+    of: 'user',
     summary: 'Create or replace the client secret',
     description:
       'The secret is for the client credentials grant. It is shown only once, in this response. A previous secret stops working.',
@@ -160,10 +181,12 @@ export const machineOperations: Operations = {
       },
     },
   },
-  'DELETE /management/v1/users/{userId}/secret': {
-    id: 'removeSecret',
+  removeSecret: {
+    path: 'DELETE /management/v1/users/{userId}/secret',
+    who: OWNER,
+    of: 'user',
     summary: 'Remove the client secret',
     answers: { 200: changed },
     errors: { 400: LAST_CREDENTIAL },
   },
-};
+});

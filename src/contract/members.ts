@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { id } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
-import type { Operations } from './operation.ts';
-import { INSTANCE_ROLES, ORG_ROLES } from './permissions.ts';
+import { operations } from './operation.ts';
+import { IAM_OWNER_ONLY, INSTANCE_ROLES, ORG_ROLES, OWNER } from './roles.ts';
 import {
   changed,
   created,
@@ -38,52 +38,69 @@ const found = (role: string) => ({
     example: exampleSearch({ userId: 'importer', roles: [role], details: exampleCreated }),
   },
 });
-const search = { schema: memberSearch, examples: { 'first ten': { query: { limit: 10 } } } };
+const search = { schema: memberSearch, error: 'MEMBER-SEARCH', examples: { 'first ten': { query: { limit: 10 } } } };
 const EXISTS = 'MEMBER-EXISTS: the user is already a member.';
 const MISSING_USER = 'USER-NOT-FOUND: the user does not exist.';
 
-export const memberOperations: Operations = {
-  'POST /management/v1/orgs/me/members': {
-    id: 'addOrgMember',
+export const memberOperations = operations({
+  addOrgMember: {
+    path: 'POST /management/v1/orgs/me/members',
+    who: OWNER,
+    of: 'org',
     summary: 'Add a member to the organization',
     description: 'The user can belong to another organization if the caller is allowed to read the user.',
-    onOrg: true,
-    body: { schema: orgMember, examples: { owner: { userId: 'importer', roles: ['ORG_OWNER'] } } },
+    body: {
+      schema: orgMember,
+      error: 'MEMBER-INVALID',
+      examples: { owner: { userId: 'importer', roles: ['ORG_OWNER'] } },
+    },
     answers: { 200: created },
     errors: { 404: MISSING_USER, 409: EXISTS },
   },
-  'POST /management/v1/orgs/me/members/_search': {
-    id: 'searchOrgMembers',
+  searchOrgMembers: {
+    path: 'POST /management/v1/orgs/me/members/_search',
+    who: OWNER,
+    of: 'org',
     summary: 'List the members of the organization',
-    onOrg: true,
     body: search,
     answers: found('ORG_OWNER'),
     errors: { 404: NO_ORG },
   },
-  'DELETE /management/v1/orgs/me/members/{userId}': {
-    id: 'removeOrgMember',
+  removeOrgMember: {
+    path: 'DELETE /management/v1/orgs/me/members/{userId}',
+    who: OWNER,
+    of: 'org',
     summary: 'Remove a member from the organization',
-    onOrg: true,
     answers: { 200: changed },
   },
-  'POST /admin/v1/members': {
-    id: 'addInstanceMember',
+  addInstanceMember: {
+    path: 'POST /admin/v1/members',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Make a user an IAM_OWNER',
-    body: { schema: instanceMember, examples: { owner: { userId: 'importer', roles: ['IAM_OWNER'] } } },
+    body: {
+      schema: instanceMember,
+      error: 'MEMBER-INVALID',
+      examples: { owner: { userId: 'importer', roles: ['IAM_OWNER'] } },
+    },
     answers: { 200: created },
     errors: { 404: MISSING_USER, 409: EXISTS },
   },
-  'POST /admin/v1/members/_search': {
-    id: 'searchInstanceMembers',
+  searchInstanceMembers: {
+    path: 'POST /admin/v1/members/_search',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'List the members of the instance',
     body: search,
     answers: found('IAM_OWNER'),
   },
-  'DELETE /admin/v1/members/{userId}': {
-    id: 'removeInstanceMember',
+  removeInstanceMember: {
+    path: 'DELETE /admin/v1/members/{userId}',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Remove a member from the instance',
     description: 'The last active IAM_OWNER cannot be removed.',
     answers: { 200: changed },
     errors: { 400: LAST_OWNER },
   },
-};
+});

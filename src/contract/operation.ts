@@ -1,29 +1,74 @@
-/** The form in which the other files describe operations, and what is derived from it: parameters, errors, roles. */
+/**
+ * The form in which an operation is written, once. From it come its route and the checks before its handler
+ * (serve.ts), its place in the OpenAPI document (document.ts), who may call it (permissions.ts), and the types of its
+ * callers.
+ */
 import type { z } from 'zod';
-import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject } from 'zod-openapi';
-import { type OperationId, PERMISSIONS } from './permissions.ts';
+import type { BodyLimits } from '../platform/http/request-body.ts';
+import type { Permission } from './roles.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
+
+/**
+ * What `who` is checked against, before anything else of a request is read:
+ *
+ * - `instance`: the roles in the instance.
+ * - `org`: the organization of `x-service-orgid`, or else the caller's own.
+ * - `user`, `session`, `import`, `source`: the organization of the one that the path names.
+ * - `orgs`: nothing more than that the caller has the role somewhere; the result is limited to where.
+ * - `body`: the organizations that the body names, which the handler asks for.
+ * - `caller`: the caller themselves.
+ */
+export type Of = 'instance' | 'org' | 'user' | 'session' | 'import' | 'source' | 'orgs' | 'body' | 'caller';
 
 export interface Operation {
-  /** The name of the operation in the table of permissions. */
-  id: OperationId;
+  /** Its name: `operationId` in the document, and in permissions, spans and events. */
+  id: string;
+  /** Method and path: `GET /v2beta/users/{userId}`. */
+  path: `${Method} /${string}`;
+  who: Permission;
+  of: Of;
   summary: string;
   description?: string;
-  /** Acts on the caller's organization, or on that of `x-service-orgid`. */
-  onOrg?: true;
+  /** Counts as an attempt at a secret (RATE_LIMIT_LOGINS): every call, or those that the handler counts by their body. */
+  tries?: 'always' | 'by-body';
+  /** `x-service-orgid` limits or names the organization, though `of` is another. */
+  orgHeader?: true;
+  /** Parameters; absent: they are ignored. */
   query?: z.ZodObject;
+  /** The schema that validates, where the document shows another form of it. */
+  readsQuery?: z.ZodObject;
+  /** Stable id of the error when a parameter is invalid. Absent: the handler reads the query itself. */
+  queryError?: string;
+  /** A query is refused with `queryError`. */
+  noQuery?: true;
   headers?: z.ZodObject;
   body?: Body;
   /** The responses by HTTP status. */
-  answers: Record<number, Answer>;
+  answers: Readonly<Record<number, Answer>>;
   /** Meaning of an error status where the shared description is too general. 409 and 504 occur only if listed here. */
   errors?: Partial<Record<ErrorStatus, string>>;
 }
 
-/** Operations by method and path: `GET /v2beta/users/{userId}`. */
-export type Operations = Record<`${Uppercase<string>} /${string}`, Operation>;
+/** An operation as it is written: its id is the key. */
+export type Written = Omit<Operation, 'id'>;
+
+/** Gives operations their ids, and keeps their exact types. */
+export function operations<const T extends Record<string, Written>>(
+  written: T,
+): { readonly [Id in keyof T & string]: T[Id] & { readonly id: Id } } {
+  const entries = Object.entries(written).map(([id, operation]) => [id, { id, ...operation }]);
+  return Object.fromEntries(entries) as { readonly [Id in keyof T & string]: T[Id] & { readonly id: Id } };
+}
 
 export interface Body {
   schema: z.ZodType;
+  /** The schema that validates, where the document shows another form of it. */
+  reads?: z.ZodType;
+  /** Stable id of the error when a field is invalid. Absent: the handler reads the body itself. */
+  error?: string;
+  /** Default: SMALL_BODY. */
+  limits?: BodyLimits;
   examples: Record<string, unknown>;
   /** Schemas of the body in other formats, by media type. */
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
@@ -41,87 +86,3 @@ export interface Answer {
 }
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 504;
-
-/** Names of the shared responses in `components.responses`. */
-export const ERROR_ANSWERS: Record<ErrorStatus, string> = {
-  400: 'BadRequest',
-  401: 'Unauthenticated',
-  403: 'PermissionDenied',
-  404: 'NotFound',
-  409: 'Conflict',
-  413: 'TooLarge',
-  415: 'WrongMediaType',
-  429: 'TooManyRequests',
-  504: 'TooLate',
-};
-
-/** The operation object of the document. */
-export function operationObject(operation: Operation, path: string, tag: string): ZodOpenApiOperationObject {
-  const { id, summary, description, query, headers, body, answers } = operation;
-  const parameters = parameterRefs(path, operation.onOrg);
-  return {
-    operationId: id,
-    tags: [tag],
-    summary,
-    description: [description, requiredRole(id)].filter(Boolean).join('\n\n'),
-    ...(PERMISSIONS[id].code ? { security: [{ bearer: [] }, {}] } : {}),
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(query || headers
-      ? { requestParams: { ...(query ? { query } : {}), ...(headers ? { header: headers } : {}) } }
-      : {}),
-    ...(body ? { requestBody: requestBody(body) } : {}),
-    responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])),
-      ...errorRefs(operation, path),
-      default: { $ref: '#/components/responses/Unexpected' },
-    },
-  };
-}
-
-/** The sentences on roles, from the table of permissions. */
-function requiredRole(id: OperationId): string {
-  const { roles, self, code } = PERMISSIONS[id];
-  return [
-    `Required role: ${['IAM_OWNER', ...roles].join(', ')}.`,
-    ...(self ? ['Users need no role to call it for themselves.'] : []),
-    ...(code ? ['A caller with a valid code needs no token.'] : []),
-  ].join(' ');
-}
-
-function parameterRefs(path: string, onOrg: true | undefined) {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => String(match[1]));
-  return [...names, ...(onOrg ? ['orgHeader'] : [])].map((name) => ({ $ref: `#/components/parameters/${name}` }));
-}
-
-/** An absent body is read as an empty object. */
-function requestBody({ schema, examples, others }: Body) {
-  const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
-  const content = { 'application/json': { schema, examples: named }, ...others };
-  return { required: !schema.safeParse({}).success, content };
-}
-
-function answerObject({ schema, example, description, mediaType, others, headers }: Answer): ZodOpenApiResponseObject {
-  return {
-    description: description ?? 'OK.',
-    ...(headers ? { headers } : {}),
-    ...(schema ? { content: { [mediaType ?? 'application/json']: { schema, example }, ...others } } : {}),
-  };
-}
-
-function errorRefs({ body, query, errors = {} }: Operation, path: string) {
-  const named = path.includes('{');
-  const general: ErrorStatus[] = [
-    ...(body || query || named ? [400 as const] : []),
-    401,
-    403,
-    ...(named ? [404 as const] : []),
-    ...(body ? [413 as const, 415 as const] : []),
-    429,
-  ];
-  const statuses = [...new Set([...general, ...Object.keys(errors).map((status) => Number(status) as ErrorStatus)])];
-  return Object.fromEntries(statuses.sort().map((status) => [status, errorRef(status, errors[status])]));
-}
-
-function errorRef(status: ErrorStatus, description: string | undefined) {
-  return { $ref: `#/components/responses/${ERROR_ANSWERS[status]}`, ...(description ? { description } : {}) };
-}

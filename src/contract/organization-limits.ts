@@ -1,6 +1,7 @@
 /** What an organization may use at most: the operations, and what can be limited. */
 import { z } from 'zod';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { IAM_OWNER_ONLY, OWNER } from './roles.ts';
 import { changed, details, exampleDetails, NO_ORG } from './shapes.ts';
 
 /** Names of limits, as the API and the table `org_limits` have them. */
@@ -46,11 +47,12 @@ const shown = (name: OrgLimit) =>
     .optional()
     .meta({ description: `${MEANINGS[name]} Absent: not limited.` });
 
-export const organizationLimitOperations: Operations = {
-  'GET /management/v1/orgs/me/limits': {
-    id: 'getOrgLimits',
+export const organizationLimitOperations = operations({
+  getOrgLimits: {
+    path: 'GET /management/v1/orgs/me/limits',
+    who: OWNER,
+    of: 'org',
     summary: 'Get the limits of an organization, and what it uses',
-    onOrg: true,
     answers: {
       200: {
         schema: z.object({
@@ -76,15 +78,20 @@ export const organizationLimitOperations: Operations = {
     },
     errors: { 404: NO_ORG },
   },
-  'PUT /management/v1/orgs/me/limits': {
-    id: 'setOrgLimits',
+  setOrgLimits: {
+    path: 'PUT /management/v1/orgs/me/limits',
+    who: IAM_OWNER_ONLY,
+    of: 'org',
     summary: 'Set the limits of an organization',
     description:
       'Replaces all limits: what is absent or null is not limited. A limit below what is already there takes nothing ' +
       'away, it lets nothing be added.',
-    onOrg: true,
-    body: { schema: orgLimitsBody, examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } } },
+    body: {
+      schema: orgLimitsBody,
+      error: 'ORG-LIMITS',
+      examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } },
+    },
     answers: { 200: changed },
     errors: { 400: 'ORG-LIMITS: invalid fields.', 404: NO_ORG },
   },
-};
+});

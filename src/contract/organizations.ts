@@ -5,7 +5,8 @@ import { paging } from '../platform/http/answers.ts';
 import { mobileNumber, phoneIfAny } from '../platform/phone.ts';
 import { domainName } from './domain-name.ts';
 import { orgRoleList } from './members.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
 import {
   changed,
   createdDetails,
@@ -121,9 +122,11 @@ const exampleOrg = {
 const oneOrg = { 200: { schema: z.object({ org }).meta({ id: 'OneOrganization' }), example: { org: exampleOrg } } };
 const TAKEN = 'ORG-ID-TAKEN, ORG-DOMAIN-TAKEN: another organization has this id or domain.';
 
-export const orgOperations: Operations = {
-  'POST /admin/v1/orgs/_setup': {
-    id: 'setUpOrg',
+export const orgOperations = operations({
+  setUpOrg: {
+    path: 'POST /admin/v1/orgs/_setup',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Set up an organization with its first user',
     description:
       'The user becomes a member with `roles` (default: ORG_OWNER). Without a domain in the body, the service makes one ' +
@@ -131,6 +134,7 @@ export const orgOperations: Operations = {
       'rules of the instance (PASSWORD-POLICY).',
     body: {
       schema: orgSetUp,
+      error: 'ORG-SETUP',
       examples: {
         minimal: {
           org: { name: 'Small Acme' },
@@ -170,10 +174,12 @@ export const orgOperations: Operations = {
     },
     errors: { 409: TAKEN },
   },
-  'POST /management/v1/orgs': {
-    id: 'createOrg',
+  createOrg: {
+    path: 'POST /management/v1/orgs',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Create an organization',
-    body: { schema: newOrg, examples: { 'with an id': { name: 'Globex', orgId: 'globex' } } },
+    body: { schema: newOrg, error: 'ORG-INVALID', examples: { 'with an id': { name: 'Globex', orgId: 'globex' } } },
     answers: {
       200: {
         schema: z.object({ id: z.string(), details: createdDetails }),
@@ -182,17 +188,19 @@ export const orgOperations: Operations = {
     },
     errors: { 409: TAKEN },
   },
-  'GET /management/v1/orgs/me': {
-    id: 'getMyOrg',
+  getMyOrg: {
+    path: 'GET /management/v1/orgs/me',
+    who: ANY_ROLE,
+    of: 'org',
     summary: "Get the caller's organization",
-    onOrg: true,
     answers: oneOrg,
     errors: { 404: NO_ORG },
   },
-  'GET /management/v1/orgs/me/allowed_urls': {
-    id: 'getAllowedUrls',
+  getAllowedUrls: {
+    path: 'GET /management/v1/orgs/me/allowed_urls',
+    who: ANY_ROLE,
+    of: 'org',
     summary: 'Get the URLs that links in emails may lead to',
-    onOrg: true,
     answers: {
       200: {
         schema: z.object({ details, allowedUrls: z.array(z.string()) }),
@@ -201,21 +209,27 @@ export const orgOperations: Operations = {
     },
     errors: { 404: NO_ORG },
   },
-  'PUT /management/v1/orgs/me/allowed_urls': {
-    id: 'setAllowedUrls',
+  setAllowedUrls: {
+    path: 'PUT /management/v1/orgs/me/allowed_urls',
+    who: OWNER,
+    of: 'org',
     summary: 'Set the URLs that links in emails may lead to',
     description:
       'A `urlTemplate` of a user of the organization must begin with one of these origins, with `BASE_URL`, or with the ' +
       'origin of a redirect URI of an OAuth client. Replaces the list.',
-    onOrg: true,
-    body: { schema: allowedUrlsBody, examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } } },
+    body: {
+      schema: allowedUrlsBody,
+      error: 'ALLOWED-URLS',
+      examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } },
+    },
     answers: { 200: changed },
     errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: NO_ORG },
   },
-  'GET /management/v1/orgs/me/sign_in_names': {
-    id: 'getSignInNames',
+  getSignInNames: {
+    path: 'GET /management/v1/orgs/me/sign_in_names',
+    who: ANY_ROLE,
+    of: 'org',
     summary: 'Get the names that users sign in with',
-    onOrg: true,
     answers: {
       200: {
         schema: z.object({ details, signInNames: z.array(z.enum(SIGN_IN_NAMES)) }),
@@ -224,25 +238,31 @@ export const orgOperations: Operations = {
     },
     errors: { 404: NO_ORG },
   },
-  'PUT /management/v1/orgs/me/sign_in_names': {
-    id: 'setSignInNames',
+  setSignInNames: {
+    path: 'PUT /management/v1/orgs/me/sign_in_names',
+    who: OWNER,
+    of: 'org',
     summary: 'Set the names that users sign in with',
     description:
       '`userName` is the bare user name, `loginName` the user name with the domain of the organization, `email` a ' +
       'verified address that no other user of the organization has. The default is all three. Replaces the list.',
-    onOrg: true,
-    body: { schema: signInNamesBody, examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } } },
+    body: {
+      schema: signInNamesBody,
+      error: 'SIGN-IN-NAMES',
+      examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } },
+    },
     answers: { 200: changed },
     errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: NO_ORG },
   },
-  'PUT /management/v1/orgs/me/webhook_secret': {
-    id: 'setWebhookSecret',
+  setWebhookSecret: {
+    path: 'PUT /management/v1/orgs/me/webhook_secret',
+    who: OWNER,
+    of: 'org',
     summary: 'Create or replace the secret that signs webhooks of the organization',
     description:
       'The secret is shown only once, in this response. The previous secret is no longer used. Messages are signed ' +
       'according to Standard Webhooks 1.0.0: they have the headers `webhook-id`, `webhook-timestamp` and ' +
       '`webhook-signature`, which is an HMAC-SHA256 of id, timestamp and body.',
-    onOrg: true,
     answers: {
       200: {
         schema: z.object({ secret: z.string().meta({ pattern: '^whsec_[A-Za-z0-9+/]+=*$' }), details }),
@@ -251,18 +271,27 @@ export const orgOperations: Operations = {
     },
     errors: { 404: NO_ORG },
   },
-  'GET /admin/v1/orgs/{orgId}': { id: 'getOrg', summary: 'Get an organization', answers: oneOrg },
-  'POST /admin/v1/orgs/_search': {
-    id: 'searchOrgs',
+  getOrg: {
+    path: 'GET /admin/v1/orgs/{orgId}',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
+    summary: 'Get an organization',
+    answers: oneOrg,
+  },
+  searchOrgs: {
+    path: 'POST /admin/v1/orgs/_search',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
     summary: 'Search organizations',
     description:
       'Returns the organizations that match all queries, ordered by id. Without queries, returns all organizations.',
     body: {
       schema: orgSearch,
+      error: 'ORG-SEARCH',
       examples: {
         'by domain': { query: { limit: 10 }, queries: [{ domainQuery: { domain: 'acme.example' } }] },
       },
     },
     answers: { 200: { schema: searchAnswer(org), example: exampleSearch(exampleOrg) } },
   },
-};
+});

@@ -1,7 +1,8 @@
 /** Password sources: the settings of each kind, what is stored of them, and the operations on them. */
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { OWNER } from './roles.ts';
 import {
   AT,
   changed,
@@ -144,18 +145,20 @@ const exampleSource = {
 };
 const MISSING = 'PASSWORD-SOURCE-NOT-FOUND: the password source does not exist.';
 
-export const passwordSourceOperations: Operations = {
-  'POST /management/v1/password_sources': {
-    id: 'addPasswordSource',
+export const passwordSourceOperations = operations({
+  addPasswordSource: {
+    path: 'POST /management/v1/password_sources',
+    who: OWNER,
+    of: 'org',
     summary: 'Add a password source',
     description:
       'An import refers to it (`passwordSource`) for users whose password no export contains. At their first sign-in, ' +
       'the password that they type is verified at the source and then hashed here. `secret` is only in the answer for ' +
       'the kind `http`, and only once: the requests are signed with it according to Standard Webhooks 1.0.0. Other ' +
       'secrets are stored encrypted and never returned.',
-    onOrg: true,
     body: {
       schema: newSource,
+      error: 'PASSWORD-SOURCE-INVALID',
       examples: {
         ldap: { name: 'The old directory', kind: 'ldap', settings },
         http: { name: 'The old shop', kind: 'http', settings: { url: 'https://shop.acme.example/password-check' } },
@@ -188,23 +191,28 @@ export const passwordSourceOperations: Operations = {
       404: NO_ORG,
     },
   },
-  'GET /management/v1/password_sources': {
-    id: 'listPasswordSources',
+  listPasswordSources: {
+    path: 'GET /management/v1/password_sources',
+    who: OWNER,
+    of: 'org',
     summary: 'List the password sources of an organization',
-    onOrg: true,
     answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
     errors: { 404: NO_ORG },
   },
-  'GET /management/v1/password_sources/{sourceId}': {
-    id: 'getPasswordSource',
+  getPasswordSource: {
+    path: 'GET /management/v1/password_sources/{sourceId}',
+    who: OWNER,
+    of: 'source',
     summary: 'Get a password source',
     answers: {
       200: { schema: z.object({ passwordSource: source }), example: { passwordSource: exampleSource } },
     },
     errors: { 404: MISSING },
   },
-  'PUT /management/v1/password_sources/{sourceId}': {
-    id: 'changePasswordSource',
+  changePasswordSource: {
+    path: 'PUT /management/v1/password_sources/{sourceId}',
+    who: OWNER,
+    of: 'source',
     summary: 'Change a password source',
     description:
       'Replaces the name, settings, limits and end of a source that has not ended; its kind and its users stay. What the ' +
@@ -212,6 +220,9 @@ export const passwordSourceOperations: Operations = {
       'unless the address changes: a stored secret is never sent to another address. Sign-ins use the change at once.',
     body: {
       schema: changedSource,
+      // The secrets that stay are added before it is judged.
+      reads: z.unknown(),
+      error: 'PASSWORD-SOURCE-INVALID',
       examples: {
         ldap: { name: 'The old directory', kind: 'ldap', settings, until: '2099-01-31T12:00:00Z', checksPerSecond: 25 },
         'a new secret': {
@@ -233,8 +244,10 @@ export const passwordSourceOperations: Operations = {
       404: MISSING,
     },
   },
-  'GET /management/v1/password_sources/{sourceId}/status': {
-    id: 'getPasswordSourceStatus',
+  getPasswordSourceStatus: {
+    path: 'GET /management/v1/password_sources/{sourceId}/status',
+    who: OWNER,
+    of: 'source',
     summary: 'Get the progress of a password source',
     description: 'How many users were migrated, on which days (UTC), and how many still depend on the source.',
     answers: {
@@ -255,13 +268,20 @@ export const passwordSourceOperations: Operations = {
     },
     errors: { 404: MISSING },
   },
-  'POST /management/v1/password_sources/{sourceId}/_test': {
-    id: 'testPasswordSource',
+  testPasswordSource: {
+    path: 'POST /management/v1/password_sources/{sourceId}/_test',
+    who: OWNER,
+    of: 'source',
+    tries: 'always',
     summary: 'Verify a password at a password source',
     description:
       'Asks the source as a sign-in does, and changes nothing. `userName` is the name of the user at the source. ' +
       '`reason` says why an answer is missing.',
-    body: { schema: testBody, examples: { 'a user': { userName: 'ann', password: 'correct horse battery staple' } } },
+    body: {
+      schema: testBody,
+      error: 'PASSWORD-SOURCE-TEST',
+      examples: { 'a user': { userName: 'ann', password: 'correct horse battery staple' } },
+    },
     answers: {
       200: {
         schema: z.object({
@@ -278,8 +298,10 @@ export const passwordSourceOperations: Operations = {
       404: MISSING,
     },
   },
-  'POST /management/v1/password_sources/{sourceId}/_end': {
-    id: 'endPasswordSource',
+  endPasswordSource: {
+    path: 'POST /management/v1/password_sources/{sourceId}/_end',
+    who: OWNER,
+    of: 'source',
     summary: 'End a password source',
     description:
       'Nobody is verified there any more. Users who have not signed in get the initialisation email, as users without ' +
@@ -287,8 +309,10 @@ export const passwordSourceOperations: Operations = {
     answers: { 200: changed },
     errors: { 404: MISSING },
   },
-  'DELETE /management/v1/password_sources/{sourceId}': {
-    id: 'removePasswordSource',
+  removePasswordSource: {
+    path: 'DELETE /management/v1/password_sources/{sourceId}',
+    who: OWNER,
+    of: 'source',
     summary: 'Delete a password source',
     answers: { 200: changed },
     errors: {
@@ -296,7 +320,7 @@ export const passwordSourceOperations: Operations = {
       404: MISSING,
     },
   },
-};
+});
 
 interface LdapParts {
   userDn?: string | undefined;

@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { isCommonPassword } from '../passwords/common-passwords.ts';
 import { nameKey, textProblem } from '../platform/fields.ts';
-import type { Body, Operation, Operations } from './operation.ts';
-import type { OperationId } from './permissions.ts';
+import { type Body, type Operation, operations, type Written } from './operation.ts';
+import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
 import { created, createdDetails, exampleCreated, NO_ORG } from './shapes.ts';
 
 /** How long a new password may be, in Unicode code points. */
@@ -64,8 +64,12 @@ export const loginPolicyBody: z.ZodType<LoginPolicy> = z.object({
   forceMfa: z.boolean('must be true or false'),
 });
 
-/** A kind of policy: where it is stored, how it is validated, and how its errors and events are named. */
-export interface PolicyKind<P> {
+/** The name of a kind in the ids of its operations. */
+export type PolicyName = 'PasswordAge' | 'PasswordComplexity' | 'Login';
+
+/** A kind of policy: where it is stored, how it is validated, and how its operations, errors and events are named. */
+export interface PolicyKind<P, N extends PolicyName = PolicyName> {
+  name: N;
   /** The last part of its paths; its events have the same with dots. */
   path: 'password/age' | 'password/complexity' | 'login';
   /** What people call it. */
@@ -76,74 +80,39 @@ export interface PolicyKind<P> {
   body: z.ZodType<P>;
   /** First part of the ids of its errors. */
   area: string;
-  operations: PolicyOperations;
 }
 
-interface PolicyOperations {
-  get: OperationId;
-  add: OperationId;
-  update: OperationId;
-  reset: OperationId;
-  getDefault: OperationId;
-  getOfInstance: OperationId;
-  updateOfInstance: OperationId;
-}
-
-export const AGE: PolicyKind<AgePolicy> = {
+export const AGE: PolicyKind<AgePolicy, 'PasswordAge'> = {
+  name: 'PasswordAge',
   path: 'password/age',
   title: 'password-age policy',
   table: 'password_age_policies',
   columns: { maxAgeDays: 'max_age_days', expireWarnDays: 'expire_warn_days' },
   body: agePolicyBody,
   area: 'POLICY-AGE',
-  operations: {
-    get: 'getPasswordAgePolicy',
-    add: 'addPasswordAgePolicy',
-    update: 'updatePasswordAgePolicy',
-    reset: 'resetPasswordAgePolicy',
-    getDefault: 'getDefaultPasswordAgePolicy',
-    getOfInstance: 'getInstancePasswordAgePolicy',
-    updateOfInstance: 'updateDefaultPasswordAgePolicy',
-  },
 };
 
-export const COMPLEXITY: PolicyKind<LengthPolicy> = {
+export const COMPLEXITY: PolicyKind<LengthPolicy, 'PasswordComplexity'> = {
+  name: 'PasswordComplexity',
   path: 'password/complexity',
   title: 'password-complexity policy',
   table: 'password_complexity_policies',
   columns: { minLength: 'min_length', maxLength: 'max_length' },
   body: complexityPolicyBody,
   area: 'POLICY-COMPLEXITY',
-  operations: {
-    get: 'getPasswordComplexityPolicy',
-    add: 'addPasswordComplexityPolicy',
-    update: 'updatePasswordComplexityPolicy',
-    reset: 'resetPasswordComplexityPolicy',
-    getDefault: 'getDefaultPasswordComplexityPolicy',
-    getOfInstance: 'getInstancePasswordComplexityPolicy',
-    updateOfInstance: 'updateDefaultPasswordComplexityPolicy',
-  },
 };
 
-export const LOGIN: PolicyKind<LoginPolicy> = {
+export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
+  name: 'Login',
   path: 'login',
   title: 'login policy',
   table: 'login_policies',
   columns: { forceMfa: 'force_mfa' },
   body: loginPolicyBody,
   area: 'POLICY-LOGIN',
-  operations: {
-    get: 'getLoginPolicy',
-    add: 'addLoginPolicy',
-    update: 'updateLoginPolicy',
-    reset: 'resetLoginPolicy',
-    getDefault: 'getDefaultLoginPolicy',
-    getOfInstance: 'getInstanceLoginPolicy',
-    updateOfInstance: 'updateDefaultLoginPolicy',
-  },
 };
 
-const CHANGED: Pick<Operation, 'answers'> = { answers: { 200: created } };
+const CHANGED = { answers: { 200: created } } as const;
 
 interface Documented {
   /** The name of its schema, such as `PasswordAgePolicy`. */
@@ -155,7 +124,7 @@ interface Documented {
   example: Record<string, unknown>;
 }
 
-const age = operationsOf(AGE, {
+const age = written(AGE, {
   id: 'PasswordAgePolicy',
   fields: {
     maxAgeDays: z.int().meta({ minimum: 0, description: '0: passwords do not expire.' }),
@@ -166,7 +135,7 @@ const age = operationsOf(AGE, {
   example: { maxAgeDays: 90, expireWarnDays: 14 },
 });
 
-const complexity = operationsOf(COMPLEXITY, {
+const complexity = written(COMPLEXITY, {
   id: 'PasswordComplexityPolicy',
   fields: {
     minLength: z.int().meta({ minimum: 1, description: 'Unicode code points.' }),
@@ -179,7 +148,7 @@ const complexity = operationsOf(COMPLEXITY, {
   example: { minLength: 12, maxLength: 200 },
 });
 
-const login = operationsOf(LOGIN, {
+const login = written(LOGIN, {
   id: 'LoginPolicy',
   fields: { forceMfa: z.boolean().meta({ description: 'Whether users must have a second factor.' }) },
   about:
@@ -189,53 +158,86 @@ const login = operationsOf(LOGIN, {
   example: { forceMfa: true },
 });
 
-export const policyOperations: Operations = { ...age, ...complexity, ...login };
+export const policyOperations = { ...age, ...complexity, ...login };
 
-function operationsOf<P>(kind: PolicyKind<P>, documented: Documented): Operations {
-  const body = { schema: kind.body, examples: documented.examples };
-  const answers = { 200: answerOf(documented) };
+type Reads<N extends PolicyName> = `get${N}Policy` | `getDefault${N}Policy` | `getInstance${N}Policy`;
+type Changes<N extends PolicyName> = `${'add' | 'update' | 'reset' | 'updateDefault'}${N}Policy`;
+interface PolicyRead<Id extends string> extends Operation {
+  id: Id;
+  answers: { 200: ReturnType<typeof answerOf> };
+}
+interface PolicyChange<Id extends string> extends Operation {
+  id: Id;
+  answers: typeof CHANGED.answers;
+}
+type PolicyOperations<N extends PolicyName> = { readonly [Id in Reads<N>]: PolicyRead<Id> } & {
+  readonly [Id in Changes<N>]: PolicyChange<Id>;
+};
+
+/** The operations of a kind, by what they do. */
+export function operationsOf({ name }: { name: PolicyName }) {
+  const reads: { [Id in Reads<PolicyName>]: PolicyRead<Reads<PolicyName>> } = policyOperations;
+  const changes: { [Id in Changes<PolicyName>]: PolicyChange<Changes<PolicyName>> } = policyOperations;
+  const body = changes[`add${name}Policy`].body as Body;
   return {
-    ...ofOrganization(kind, documented.about, body, answers),
-    ...ofInstance(kind, body, answers),
-  } as Operations;
+    get: { ...reads[`get${name}Policy`], of: 'org' },
+    getDefault: { ...reads[`getDefault${name}Policy`], of: 'org' },
+    getOfInstance: { ...reads[`getInstance${name}Policy`], of: 'instance' },
+    add: { ...changes[`add${name}Policy`], of: 'org', body },
+    update: { ...changes[`update${name}Policy`], of: 'org', body },
+    reset: { ...changes[`reset${name}Policy`], of: 'org' },
+    updateOfInstance: { ...changes[`updateDefault${name}Policy`], of: 'instance', body },
+  } as const;
+}
+
+function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Documented): PolicyOperations<N> {
+  const body = { schema: kind.body, error: `${kind.area}-INVALID`, examples: documented.examples };
+  const answers = { 200: answerOf(documented) };
+  const written = { ...ofOrganization(kind, documented.about, body, answers), ...ofInstance(kind, body, answers) };
+  // The names of the keys are the same templates.
+  return operations(written) as unknown as PolicyOperations<N>;
 }
 
 function ofOrganization<P>(
-  { area, path, title: policy, operations }: PolicyKind<P>,
+  { name, area, path, title: policy }: PolicyKind<P>,
   about: string,
   body: Body,
   answers: Operation['answers'],
-): Record<string, Operation> {
-  const route = `/management/v1/policies/${path}`;
+): Record<string, Written> {
+  const route = `/management/v1/policies/${path}` as const;
   return {
-    [`GET ${route}`]: {
-      id: operations.get,
+    [`get${name}Policy`]: {
+      path: `GET ${route}`,
+      who: ANY_ROLE,
+      of: 'org',
       summary: `Get the ${policy} of the organization`,
-      onOrg: true,
       answers,
       errors: { 404: NO_ORG },
     },
-    [`POST ${route}`]: {
-      id: operations.add,
+    [`add${name}Policy`]: {
+      path: `POST ${route}`,
+      who: OWNER,
+      of: 'org',
       summary: `Add a ${policy} to the organization`,
       description: about,
-      onOrg: true,
       body,
       ...CHANGED,
       errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
     },
-    [`PUT ${route}`]: {
-      id: operations.update,
+    [`update${name}Policy`]: {
+      path: `PUT ${route}`,
+      who: OWNER,
+      of: 'org',
       summary: `Update the ${policy} of the organization`,
-      onOrg: true,
       body,
       ...CHANGED,
       errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
     },
-    [`DELETE ${route}`]: {
-      id: operations.reset,
+    [`reset${name}Policy`]: {
+      path: `DELETE ${route}`,
+      who: OWNER,
+      of: 'org',
       summary: `Reset the ${policy} of the organization to the default`,
-      onOrg: true,
       ...CHANGED,
       errors: { 404: NO_ORG },
     },
@@ -243,27 +245,32 @@ function ofOrganization<P>(
 }
 
 function ofInstance<P>(
-  { path, title: policy, operations }: PolicyKind<P>,
+  { name, path, title: policy }: PolicyKind<P>,
   body: Body,
   answers: Operation['answers'],
-): Record<string, Operation> {
+): Record<string, Written> {
   return {
-    [`GET /management/v1/policies/default/${path}`]: {
-      id: operations.getDefault,
+    [`getDefault${name}Policy`]: {
+      path: `GET /management/v1/policies/default/${path}`,
+      who: ANY_ROLE,
+      of: 'org',
       summary: `Get the default ${policy} of organizations`,
       description: 'The policy of the instance, which applies to organizations without their own.',
-      onOrg: true,
       answers,
       errors: { 404: NO_ORG },
     },
-    [`GET /admin/v1/policies/${path}`]: {
-      id: operations.getOfInstance,
+    [`getInstance${name}Policy`]: {
+      path: `GET /admin/v1/policies/${path}`,
+      who: IAM_OWNER_ONLY,
+      of: 'instance',
       summary: `Get the ${policy} of the instance`,
       description: 'The role must be on the instance; a role in an organization is not enough.',
       answers,
     },
-    [`PUT /admin/v1/policies/${path}`]: {
-      id: operations.updateOfInstance,
+    [`updateDefault${name}Policy`]: {
+      path: `PUT /admin/v1/policies/${path}`,
+      who: IAM_OWNER_ONLY,
+      of: 'instance',
       summary: `Update the ${policy} of the instance`,
       body,
       ...CHANGED,

@@ -3,7 +3,8 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import { totpCode } from './credentials.ts';
-import type { Operations } from './operation.ts';
+import { operations } from './operation.ts';
+import { ANY_ROLE, MANAGER_OR_SELF } from './roles.ts';
 import {
   AT,
   changed,
@@ -114,9 +115,12 @@ const exampleSession = {
   },
 };
 
-export const sessionOperations: Operations = {
-  'POST /v2beta/sessions': {
-    id: 'createSession',
+export const sessionOperations = operations({
+  createSession: {
+    path: 'POST /v2beta/sessions',
+    who: ANY_ROLE,
+    of: 'body',
+    tries: 'always',
     summary: 'Check a password and, where the user has one, a second factor',
     description:
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
@@ -127,6 +131,7 @@ export const sessionOperations: Operations = {
     }),
     body: {
       schema: newSession,
+      error: 'SESSION-INVALID',
       examples: {
         'by login name': {
           checks: {
@@ -163,17 +168,21 @@ export const sessionOperations: Operations = {
         'many requests. Wait for the number of seconds in `Retry-After`, then try again.',
     },
   },
-  'GET /v2beta/sessions/{sessionId}': {
-    id: 'getSession',
+  getSession: {
+    path: 'GET /v2beta/sessions/{sessionId}',
+    who: ANY_ROLE,
+    of: 'session',
     summary: 'Get a session',
     answers: { 200: { schema: z.object({ session }), example: { session: exampleSession } } },
   },
-  'DELETE /v2beta/sessions/{sessionId}': {
-    id: 'deleteSession',
+  deleteSession: {
+    path: 'DELETE /v2beta/sessions/{sessionId}',
+    who: ANY_ROLE,
+    of: 'session',
     summary: 'Delete a session',
     answers: { 200: changed },
   },
-};
+});
 
 const login = z
   .object({
@@ -209,33 +218,41 @@ const exampleLogin = {
 };
 const NOT_OURS = '403 also if the user has more rights than the caller.';
 
-export const loginOperations: Operations = {
-  'GET /v2beta/users/{userId}/logins': {
-    id: 'listLogins',
+export const loginOperations = operations({
+  listLogins: {
+    path: 'GET /v2beta/users/{userId}/logins',
+    who: MANAGER_OR_SELF,
+    of: 'user',
     summary: 'List where a user is logged in',
     description:
       'Returns the newest 100. Personal access tokens and keys are not logins; nor are the tokens that programs get ' +
       `with them, which end after an hour. ${NOT_OURS}`,
     answers: { 200: { schema: z.object({ result: z.array(login) }), example: { result: [exampleLogin] } } },
   },
-  'DELETE /v2beta/users/{userId}/logins/{loginId}': {
-    id: 'endLogin',
+  endLogin: {
+    path: 'DELETE /v2beta/users/{userId}/logins/{loginId}',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'End one login of a user',
     description:
       'The tokens of an application end with it, and tokens of a browser without `offline_access`. ' +
       `${OWNER_PROOF} ${NOT_OURS}`,
-    body: { ...proofBody, schema: endLoginBody },
+    body: { ...proofBody, schema: endLoginBody, error: 'LOGIN-INVALID' },
     answers: { 200: changed },
     errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
   },
-  'DELETE /v2beta/users/{userId}/logins': {
-    id: 'endLogins',
+  endLogins: {
+    path: 'DELETE /v2beta/users/{userId}/logins',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
     summary: 'End all logins of a user',
     description:
       "Ends the login of this call too, if it is the user's own, unless `keepCurrent` is true. " +
       `${OWNER_PROOF} ${NOT_OURS}`,
-    body: { ...proofBody, schema: endLoginsBody },
+    body: { ...proofBody, schema: endLoginsBody, error: 'LOGIN-INVALID' },
     answers: { 200: changed },
     errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
   },
-};
+});

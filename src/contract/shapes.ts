@@ -9,7 +9,8 @@ export const timestamp = () => z.string().meta({ format: 'date-time', examples: 
 /**
  * A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null.
  */
-export const timestampOrNull = () => timestamp().meta({ type: ['string', 'null'] });
+export const timestampOrNull = () =>
+  timestamp().meta({ type: ['string', 'null'] }) as unknown as z.ZodType<string | null, string | null>;
 
 /** A time in a request: RFC 3339 with any offset. */
 export function timeInput() {

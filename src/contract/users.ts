@@ -5,8 +5,9 @@
 import { z } from 'zod';
 import { GENDERS, newUserId, requiredText, text, userName } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';
-import type { Operation, Operations } from './operation.ts';
-import { INSTANCE_ROLES, type OperationId, ORG_ROLES } from './permissions.ts';
+import { LARGE_BODY } from '../platform/http/request-body.ts';
+import { type Operation, operations } from './operation.ts';
+import { ANY_ROLE, ANY_ROLE_OR_SELF, INSTANCE_ROLES, MANAGER, ORG_ROLES, OWNER, SELF } from './roles.ts';
 import {
   changed,
   createdDetails,
@@ -229,9 +230,11 @@ export const exampleUserV1 = {
 
 const WRONG_STATE = 'USER-STATE-…: the state of the user does not allow this action.';
 
-export const userOperations: Operations = {
-  'GET /management/v1/me': {
-    id: 'getMe',
+export const userOperations = operations({
+  getMe: {
+    path: 'GET /management/v1/me',
+    who: SELF,
+    of: 'caller',
     summary: 'Get the calling user and their roles',
     description: 'Returns the user whom the token belongs to, and their roles in each organization.',
     answers: {
@@ -253,25 +256,33 @@ export const userOperations: Operations = {
       },
     },
   },
-  'GET /auth/v1/users/me': {
-    id: 'getMyUser',
+  getMyUser: {
+    path: 'GET /auth/v1/users/me',
+    who: SELF,
+    of: 'caller',
     summary: 'Get the calling user, in the form of earlier versions',
     answers: { 200: { schema: z.object({ user: userV1 }), example: { user: exampleUserV1 } } },
   },
-  'GET /v2beta/users/{userId}': {
-    id: 'getUser',
+  getUser: {
+    path: 'GET /v2beta/users/{userId}',
+    who: ANY_ROLE_OR_SELF,
+    of: 'user',
     summary: 'Get a user',
     answers: {
       200: { schema: z.object({ details, user }), example: { details: exampleDetails, user: exampleUser } },
     },
   },
-  'GET /v2beta/users/{userId}/metadata': {
-    id: 'getUserMetadata',
+  getUserMetadata: {
+    path: 'GET /v2beta/users/{userId}/metadata',
+    who: ANY_ROLE_OR_SELF,
+    of: 'user',
     summary: 'Get the metadata of a user',
     answers: { 200: { schema: searchAnswer(metadata), example: exampleSearch({ key: 'plan', value: 'Z29sZA==' }) } },
   },
-  'GET /v2beta/users/{userId}/links': {
-    id: 'getUserLinks',
+  getUserLinks: {
+    path: 'GET /v2beta/users/{userId}/links',
+    who: ANY_ROLE_OR_SELF,
+    of: 'user',
     summary: 'Get the identity provider links of a user',
     answers: {
       200: {
@@ -280,17 +291,21 @@ export const userOperations: Operations = {
       },
     },
   },
-  'POST /v2beta/users': {
-    id: 'searchUsers',
+  searchUsers: {
+    path: 'POST /v2beta/users',
+    who: ANY_ROLE,
+    of: 'orgs',
+    orgHeader: true,
     summary: 'Search users',
     description:
       'Returns the users who match all queries, ordered by user name. The search covers the organizations in which the ' +
       'caller has a role, or only that of `x-service-orgid`. To get the next page, send the same body with ' +
       '`query.pageToken`: it takes the same time for every page, while an `offset` reads all users before it. ' +
       '`totalResult` is exact up to 10,000, and an estimate above.',
-    onOrg: true,
     body: {
       schema: userSearch,
+      error: 'USER-SEARCH',
+      limits: LARGE_BODY,
       examples: {
         'by login name': { query: { limit: 10 }, queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] },
         'by the beginning of the name': {
@@ -308,44 +323,51 @@ export const userOperations: Operations = {
     answers: { 200: { schema: userPage(foundUser), example: exampleSearch(exampleFoundUser) } },
     errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
   },
-  'POST /management/v1/users/_search': {
-    id: 'searchOrgUsers',
+  searchOrgUsers: {
+    path: 'POST /management/v1/users/_search',
+    who: ANY_ROLE,
+    of: 'org',
     summary: 'Search the users of one organization, in the form of earlier versions',
-    onOrg: true,
     body: {
       schema: userSearch,
+      error: 'USER-SEARCH',
+      limits: LARGE_BODY,
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
     answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
     errors: { 404: NO_ORG },
   },
-  'POST /v2beta/users/{userId}/deactivate': state(
-    'deactivateUser',
+  deactivateUser: state(
+    'POST /v2beta/users/{userId}/deactivate',
     'Deactivate a user',
     'Ends the sessions of the user.',
     `${WRONG_STATE} ${LAST_OWNER}`,
   ),
-  'POST /v2beta/users/{userId}/reactivate': state('reactivateUser', 'Reactivate a deactivated user'),
-  'POST /v2beta/users/{userId}/lock': state(
-    'lockUser',
+  reactivateUser: state('POST /v2beta/users/{userId}/reactivate', 'Reactivate a deactivated user'),
+  lockUser: state(
+    'POST /v2beta/users/{userId}/lock',
     'Lock a user',
     'Ends the sessions of the user.',
     `${WRONG_STATE} ${LAST_OWNER}`,
   ),
-  'POST /v2beta/users/{userId}/unlock': state(
-    'unlockUser',
+  unlockUser: state(
+    'POST /v2beta/users/{userId}/unlock',
     'Unlock a user',
     'Ends the timed locks of failed logins, in all networks. Of an active user it ends only these, and is refused if no failed login counts.',
   ),
-  'DELETE /v2beta/users/{userId}': {
-    id: 'deleteUser',
+  deleteUser: {
+    path: 'DELETE /v2beta/users/{userId}',
+    who: MANAGER,
+    of: 'user',
     summary: 'Delete a user',
     description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
     errors: { 400: LAST_OWNER },
   },
-  'POST /v2beta/users/{userId}/erase': {
-    id: 'eraseUser',
+  eraseUser: {
+    path: 'POST /v2beta/users/{userId}/erase',
+    who: OWNER,
+    of: 'user',
     summary: 'Erase a person',
     description:
       'Deletes the user, if this was not done before, and removes the person from imports, reports, the history of ' +
@@ -359,10 +381,11 @@ export const userOperations: Operations = {
     },
     errors: { 400: LAST_OWNER, 404: 'USER-NOT-FOUND: the user does not exist, and did not.' },
   },
-};
+});
 
-function state(id: OperationId, summary: string, description = '', problem = WRONG_STATE): Operation {
-  return { id, summary, description, answers: { 200: changed }, errors: { 400: problem } };
+function state<const P extends Operation['path']>(path: P, summary: string, description = '', problem = WRONG_STATE) {
+  const answers = { 200: changed };
+  return { path, who: MANAGER, of: 'user', summary, description, answers, errors: { 400: problem } } as const;
 }
 
 function userPage<T extends z.ZodType>(result: T) {

@@ -8,7 +8,8 @@
  *
  * On crash: the connection of an export breaks, so the client can tell that it is incomplete.
  */
-import type { AuditFilter } from '../contract/events.ts';
+import type { z } from 'zod';
+import type { AuditFilter, auditEvent } from '../contract/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
 import { csvRecord } from '../platform/text/lines.ts';
@@ -139,8 +140,10 @@ async function endOf(db: Db, to: Date | undefined): Promise<Date> {
   return to !== undefined && to < now ? to : now;
 }
 
+type AuditView = z.input<typeof auditEvent>;
+
 /** An event as the API returns it. Fields without a value are absent. */
-export function auditView(row: AuditRow): Record<string, unknown> {
+export function auditView(row: AuditRow): AuditView {
   const { createdAt, lastAt, actorKind, actorId, objectType, objectId, sequence, type, ...rest } = row;
   return withoutNulls({
     sequence,
@@ -150,7 +153,7 @@ export function auditView(row: AuditRow): Record<string, unknown> {
     ...rest,
     object: objectType && { type: objectType, id: objectId },
     lastDate: lastAt?.toISOString() ?? null,
-  });
+  }) as AuditView;
 }
 
 function withoutNulls(fields: Record<string, unknown>): Record<string, unknown> {

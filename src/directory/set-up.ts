@@ -3,15 +3,14 @@
  */
 import { Router } from 'express';
 import { generatedDomain } from '../contract/domain-name.ts';
-import { type OrgSetUp, orgSetUp } from '../contract/organizations.ts';
-import { callerOf, requirePermission } from '../contract/permissions.ts';
+import { type OrgSetUp, orgOperations } from '../contract/organizations.ts';
+import { instance, serve } from '../contract/serve.ts';
 import { enqueueMail } from '../messages/mail/outbox.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Config } from '../platform/config.ts';
-import { type AppendedEvent, details } from '../platform/db/events.ts';
+import { type AppendedEvent, newDetails } from '../platform/db/events.ts';
 import { type Pool, transaction } from '../platform/db/pool.ts';
 import { displayNameOf, GENDERS } from '../platform/fields.ts';
-import { parseBody, readJson } from '../platform/http/request-body.ts';
 import { newId } from '../platform/ids.ts';
 import { addMember } from './members.ts';
 import { insertOrg } from './organizations.ts';
@@ -26,12 +25,12 @@ export interface SetUpDeps {
 
 /** The route that sets up an organization. */
 export function setUpRoutes(deps: SetUpDeps): Router {
-  return Router().post('/admin/v1/orgs/_setup', async (req, res) => {
-    requirePermission(callerOf(res), 'setUpOrg');
-    const body = parseBody(orgSetUp, await readJson(req, res), 'ORG-SETUP');
-    const { orgId, userId, event } = await setUpOrg(deps, body, callerOf(res).userId);
-    res.json({ details: details({ ...event, changedAt: event.createdAt, resourceOwner: orgId }), orgId, userId });
+  const router = Router();
+  serve(router, orgOperations.setUpOrg, instance, async ({ caller, body }) => {
+    const { orgId, userId, event } = await setUpOrg(deps, body, caller.userId);
+    return { details: newDetails(event, orgId), orgId, userId };
   });
+  return router;
 }
 
 /**

@@ -8,7 +8,9 @@
 import { type Request, type Response, Router } from 'express';
 import { parseDuration } from '../contract/import-options.ts';
 import type { ImportResult } from '../contract/import-types.ts';
-import { type Caller, callerOf, orgsFor, permissionDenied, requirePermission } from '../contract/permissions.ts';
+import { importOperations } from '../contract/imports.ts';
+import { type Caller, permissionDenied, requirePermission } from '../contract/permissions.ts';
+import { type Finder, type OrgsOfBody, orgsOfBody, serveRaw } from '../contract/serve.ts';
 import { ApiError } from '../platform/errors.ts';
 import { keepAsDraft, requireFewDrafts } from './drafts/create.ts';
 import { type Draft, draftProgress, mayOnDraft, readDraft } from './drafts/draft.ts';
@@ -36,14 +38,29 @@ type Deps = ImportDeps & { signal: ImportSignal };
 const MAX_WAIT_S = 600;
 
 export function bulkRoutes(deps: Deps): Router {
-  return Router().post('/admin/v1/import', (req, res) => bulkImport(deps, req, res));
+  const router = Router();
+  serveRaw(router, importOperations.importUsers, unlessDropped, ({ caller, req, res }) =>
+    bulkImport(deps, req, res, caller),
+  );
+  return router;
 }
 
-async function bulkImport(deps: Deps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
+/** What is left of the body of a caller who may not import is dropped. */
+const unlessDropped: Finder<'body', OrgsOfBody> = {
+  of: 'body',
+  find(asked) {
+    try {
+      return orgsOfBody.find(asked);
+    } catch (error) {
+      dropRest(asked.req, asked.res);
+      throw error;
+    }
+  },
+};
+
+async function bulkImport(deps: Deps, req: Request, res: Response, caller: Caller): Promise<void> {
   let stopWaiting = () => {};
   try {
-    orgsFor(caller, 'importUsers');
     if (preferredWait(req) > 0) stopWaiting = waits.take(caller);
     const release = uploads.take(caller);
     const importId = await receive(deps, req, caller).finally(release);

@@ -4,32 +4,18 @@
  */
 import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
+import type { z } from 'zod';
 import type { ReportFormat } from '../contract/import-options.ts';
 import type { ImportResult } from '../contract/import-types.ts';
-import {
-  fixBody,
-  itemPatch,
-  itemsQuery,
-  listQuery,
-  noBody,
-  noQuery,
-  reportQuery,
-  resumeBody,
-} from '../contract/imports.ts';
-import {
-  type Caller,
-  callerOf,
-  type OperationId,
-  orgsFor,
-  requirePermission,
-  selectedOrg,
-} from '../contract/permissions.ts';
+import { itemPatch, type listQuery, importOperations as operations, resumeBody } from '../contract/imports.ts';
+import type { Caller } from '../contract/permissions.ts';
+import { type Asked, anOrg, type Finder, ownOrgs, serve, serveRaw } from '../contract/serve.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { sendText } from '../platform/http/answers.ts';
-import { LARGE_BODY, parseBody, readJson } from '../platform/http/request-body.ts';
+import { LARGE_BODY, readJson } from '../platform/http/request-body.ts';
 import { bulkRoutes } from './bulk-import.ts';
 import {
   cancelImport,
@@ -42,13 +28,13 @@ import {
 import { previewUndo, undoImport } from './control/undo.ts';
 import { draftProgress, findDraft, listDrafts, stateOf } from './drafts/draft.ts';
 import { draftRoutes } from './drafts/routes.ts';
-import { type ImportDeps, queryOf } from './entries/options.ts';
+import type { ImportDeps } from './entries/options.ts';
 import { ACTIONS, isEnded, requireState, wrongState } from './entries/states.ts';
 import { keyedRequest } from './intake/idempotency.ts';
 import { readPepper } from './intake/pepper.ts';
 import { openCausesReader } from './repair/causes.ts';
 import { fixCause, fixItem, readItem } from './repair/fix.ts';
-import { type Fixable, fixableImport } from './repair/fixable.ts';
+import { type Fixable, type FixDeps, fixableImport } from './repair/fixable.ts';
 import { fixableDraft } from './repair/fixable-draft.ts';
 import { reportText } from './repair/report.ts';
 import { importOne } from './single-import.ts';
@@ -75,12 +61,7 @@ export function importRoutes(
   deps: ImportDeps & { reads: Reads; signal: ImportSignal; hasher: Hasher; logger: Logger },
 ): Router {
   const router = Router();
-  router.post('/management/v1/users/human/_import', async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'importHumanUser', orgId);
-    // What a bulk import takes, such as `dryRun`, must not be ignored here.
-    queryOf(noQuery, req);
+  serveRaw(router, operations.importHumanUser, anOrg, async ({ caller, target: orgId, req, res }) => {
     const pepper = readPepper(req);
     const rest = pepper === undefined ? orgId : JSON.stringify([orgId, pepper]);
     const keyed = keyedRequest(req, deps.secrets, caller.userId, '/management/v1/users/human/_import', rest);
@@ -103,37 +84,55 @@ function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger:
   const router = Router();
   const watch = openProgressWatch(pool, logger);
   const rights = openStreamRights(pool);
-  router.get('/admin/v1/imports', (req, res) => list(reads, req, res));
-  router.get('/admin/v1/imports/:importId', async (req, res) => {
-    res.json(await reads.run((db) => visibleResult(db, 'getImport', req, res)));
-  });
-  router.get('/admin/v1/imports/:importId/items', (req, res) => items(reads, req, res));
-  router.get('/admin/v1/imports/:importId/rates', async (req, res) => {
-    const { importId } = await visibleImport(pool, 'getImportRates', req, res);
-    res.json({ points: await readRates(pool, importId) });
-  });
-  router.get('/admin/v1/imports/:importId/undo_preview', async (req, res) => {
-    const of = await visibleImport(pool, 'previewImportUndo', req, res);
-    const release = previews.take(callerOf(res));
-    res.json(await previewUndo(pool, of, () => !res.closed).finally(release));
-  });
-  router.get('/admin/v1/imports/:importId/events', async (req, res) => {
-    const current = await visibleImport(pool, 'streamImportEvents', req, res);
-    const release = streams.take(callerOf(res));
-    const orgIds = current.orgs.map(({ orgId }) => orgId);
-    const unwatch = rights.watch(callerOf(res), orgIds, () => res.end());
-    await streamProgress(watch, req, res, current).finally(() => {
-      unwatch();
-      release();
-    });
-  });
+  const target = visibleImport(pool);
+  serve(router, operations.listImports, ownOrgs, (asked) => list(reads, asked));
+  serve(router, operations.getImport, readFrom(reads, visibleResult), ({ target }) => target);
+  serve(
+    router,
+    operations.listImportItems,
+    readFrom(reads, async (db, asked) => visibleImport(db).find(asked)),
+    async (asked) => {
+      const { pageToken: from, ...filter } = asked.query;
+      const page = await reads.run((db) => readItems(db, asked.target, { ...filter, from: Number(from ?? 0) }));
+      return { items: page.items, nextPageToken: String(page.next ?? '') };
+    },
+  );
+  serve(router, operations.getImportRates, target, async ({ target }) => ({
+    points: await readRates(pool, target.importId),
+  }));
+  serve(
+    router,
+    operations.previewImportUndo,
+    target,
+    ({ target, res }) => previewUndo(pool, target, () => !res.closed),
+    previews,
+  );
+  serve(
+    router,
+    operations.streamImportEvents,
+    target,
+    async ({ caller, target, req, res }) => {
+      const orgIds = target.orgs.map(({ orgId }) => orgId);
+      const unwatch = rights.watch(caller, orgIds, () => res.end());
+      await streamProgress(watch, req, res, target).finally(unwatch);
+    },
+    streams,
+  );
   return router;
 }
 
-async function list(reads: Reads, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const within = orgsFor(caller, 'listImports');
-  const { pageSize: size, pageToken: before, state, orgId, counts } = queryOf(listQuery, req);
+/** Finds the target where reads are sent to. */
+function readFrom<T>(reads: Reads, find: (db: Pool, asked: Asked) => Promise<T>): Finder<'import', T> {
+  return { of: 'import', find: (asked) => reads.run((db) => find(db, asked)) };
+}
+
+interface AskedList extends Asked {
+  target: string[] | undefined;
+  query: z.output<typeof listQuery>;
+}
+
+async function list(reads: Reads, { caller, target: within, query }: AskedList) {
+  const { pageSize: size, pageToken: before, state, orgId, counts } = query;
   const page = { pageSize: size, before };
   const of = within && { userId: caller.userId, within };
   const [started, drafts, counted] = await reads.run((db) =>
@@ -148,16 +147,7 @@ async function list(reads: Reads, req: Request, res: Response): Promise<void> {
     .sort((a, b) => Number(b.importId) - Number(a.importId))
     .slice(0, size);
   const next = imports.length === size ? imports.at(-1)?.importId : undefined;
-  res.json({ imports, nextPageToken: next ?? '', ...(counted ? { counts: counted } : {}) });
-}
-
-async function items(reads: Reads, req: Request, res: Response): Promise<void> {
-  const page = await reads.run(async (db) => {
-    const progress = await visibleImport(db, 'listImportItems', req, res);
-    const { pageToken: from, ...filter } = queryOf(itemsQuery, req);
-    return readItems(db, progress, { ...filter, from: Number(from ?? 0) });
-  });
-  res.json({ items: page.items, nextPageToken: String(page.next ?? '') });
+  return { imports, nextPageToken: next ?? '', ...(counted ? { counts: counted } : {}) };
 }
 
 /**
@@ -233,15 +223,16 @@ function sendChanges(watch: ProgressWatch, res: Response, first: ImportResult): 
 /** `GET …/report`: streams the report as a download, with its media type and file name. */
 function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: Hasher }): Router {
   const deps = { pool, secrets, hash: oneAtATime(hasher.hash) };
-  return Router().get('/admin/v1/imports/:importId/report', async (req, res) => {
-    const of = await visibleImport(pool, 'getImportReport', req, res);
-    const { format, state } = queryOf(reportQuery, req);
+  const router = Router();
+  serve(router, operations.getImportReport, visibleImport(pool), async ({ target, query, req, res }) => {
+    const { format, state } = query;
     const { type, ending } = MEDIA[format];
     res.set('Content-Type', type);
-    res.set('Content-Disposition', `attachment; filename="import-${of.importId}.${ending}"`);
+    res.set('Content-Disposition', `attachment; filename="import-${target.importId}.${ending}"`);
     if (req.method === 'HEAD') res.end();
-    else await sendText(res, reportText(deps, of, format, state));
+    else await sendText(res, reportText(deps, target, format, state));
   });
+  return router;
 }
 
 /** All reports of the process together use at most one thread of the hasher, as logins need these threads too. */
@@ -262,33 +253,25 @@ type TimedAction = (pool: Pool, caller: Caller, importId: string, timeout: NewTi
 function actionRoutes({ pool, config }: ImportDeps): Router {
   const router = Router();
   const max = config.MAX_IMPORT_TIMEOUT;
-
-  function plain(name: string, operation: OperationId, action: Action): void {
-    router.post(`/admin/v1/imports/:importId/${name}`, async (req, res) => {
-      const { importId } = await visibleImport(pool, operation, req, res);
-      queryOf(noQuery, req);
-      // Somebody who asks for a dry run of an undo must not get the undo.
-      parseBody(noBody, await readJson(req, res), 'IMPORT-ACTION');
-      await action(pool, callerOf(res), importId);
+  const target = visibleImport(pool);
+  const plain =
+    (action: Action) =>
+    async ({ caller, target: { importId } }: { caller: Caller; target: ImportResult }) => {
+      await action(pool, caller, importId);
+      return currentResult(pool, importId);
+    };
+  const timed =
+    (action: TimedAction) =>
+    async ({ caller, target: { importId }, req, res }: Omit<Asked, 'operation'> & { target: ImportResult }) => {
+      await action(pool, caller, importId, { timeout: await readTimeout(req, res), max });
       res.json(await currentResult(pool, importId));
-    });
-  }
-
-  function timed(name: string, operation: OperationId, action: TimedAction): void {
-    router.post(`/admin/v1/imports/:importId/${name}`, async (req, res) => {
-      const { importId } = await visibleImport(pool, operation, req, res);
-      queryOf(noQuery, req);
-      await action(pool, callerOf(res), importId, { timeout: await readTimeout(req, res), max });
-      res.json(await currentResult(pool, importId));
-    });
-  }
-
-  plain('_cancel', 'cancelImport', cancelImport);
-  plain('_pause', 'pauseImport', pauseImport);
-  timed('_resume', 'resumeImport', resumeImport);
-  timed('_retry', 'retryImport', retryImport);
-  plain('_undo', 'undoImport', undoImport);
-  plain('_send_mails', 'sendImportMails', releaseMails);
+    };
+  serve(router, operations.cancelImport, target, plain(cancelImport));
+  serve(router, operations.pauseImport, target, plain(pauseImport));
+  serveRaw(router, operations.resumeImport, target, timed(resumeImport));
+  serveRaw(router, operations.retryImport, target, timed(retryImport));
+  serve(router, operations.undoImport, target, plain(undoImport));
+  serve(router, operations.sendImportMails, target, plain(releaseMails));
   return router;
 }
 
@@ -311,43 +294,45 @@ function fixRoutes({ pool, secrets }: ImportDeps): Router {
   const router = Router();
   const causes = openCausesReader(pool);
   const deps = { pool, secrets };
-
-  /** The import, or the draft after its check. @throws ApiError as `visibleImport`; 400 for a draft in another state */
-  async function target(operation: OperationId, req: Request, res: Response): Promise<Fixable> {
-    const draft = await findDraft(pool, operation, req, res);
-    if (!draft) return fixableImport(deps, callerOf(res), await visibleImport(pool, operation, req, res));
-    requireState(draft, 'fixDraft');
-    const check = await readProgress(pool, draft.checkId as string);
-    if (!check) throw wrongState(stateOf(draft), `${ACTIONS.fixDraft.done}, as its check was removed; check it again`);
-    return fixableDraft(deps, callerOf(res), draft, check);
-  }
-
-  router.get('/admin/v1/imports/:importId/causes', async (req, res) => {
-    res.json(await causes.read((await target('listImportCauses', req, res)).of));
-  });
-  router.get('/admin/v1/imports/:importId/items/:index', async (req, res) => {
-    const of = await target('getImportItem', req, res);
-    res.json(await readItem(deps, of, indexOf(req.params.index)));
-  });
-  router.patch('/admin/v1/imports/:importId/items/:index', async (req, res) => {
-    const of = await target('fixImportItem', req, res);
+  const target = correctable(deps);
+  serve(router, operations.listImportCauses, target, ({ target }) => causes.read(target.of));
+  serve(router, operations.getImportItem, target, ({ target, req }) =>
+    readItem(deps, target, indexOf(req.params.index)),
+  );
+  serveRaw(router, operations.fixImportItem, target, async ({ target, req, res }) => {
     const body = itemPatch.safeParse(await readJson(req, res, LARGE_BODY));
     if (!body.success)
       throw invalidArgument('IMPORT-PATCH', 'The body must be a JSON object with fields of the entry.');
-    res.json(await fixItem(deps, of, indexOf(req.params.index), body.data));
+    res.json(await fixItem(deps, target, indexOf(req.params.index), body.data));
   });
-  router.post('/admin/v1/imports/:importId/_fix', async (req, res) => {
-    const of = await target('fixImport', req, res);
-    const body = parseBody(fixBody, await readJson(req, res), 'IMPORT-FIX');
+  serve(router, operations.fixImport, target, async ({ caller, target, body }) => {
     if (body.remedy === 'user-name-as-email' && body.domain === undefined) throw noDomain();
-    const release = fixes.take(callerOf(res));
-    res.json(await fixCause(deps, of, body).finally(release));
+    const release = fixes.take(caller);
+    return fixCause(deps, target, body).finally(release);
   });
   return router;
 }
 
-function indexOf(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
+/** The import, or the draft after its check. @throws ApiError as `visibleImport`; 400 for a draft in another state */
+function correctable(deps: FixDeps): Finder<'import', Fixable> {
+  const { pool } = deps;
+  return {
+    of: 'import',
+    async find(asked) {
+      const { caller, operation, req } = asked;
+      const draft = await findDraft(pool, caller, operation, String(req.params.importId));
+      if (!draft) return fixableImport(deps, caller, await visibleImport(pool).find(asked));
+      requireState(draft, 'fixDraft');
+      const check = await readProgress(pool, draft.checkId as string);
+      if (!check)
+        throw wrongState(stateOf(draft), `${ACTIONS.fixDraft.done}, as its check was removed; check it again`);
+      return fixableDraft(deps, caller, draft, check);
+    },
+  };
+}
+
+function indexOf(text: unknown): number {
+  if (/^\d{1,9}$/.test(String(text))) return Number(text);
   throw new ApiError('NOT_FOUND', 'IMPORT-ITEM-NOT-FOUND', 'The import has no item with this index.');
 }
 

@@ -6,6 +6,7 @@
  * On crash: the job is in the queue, and the import runs until it ends or its deadline passes; the caller can look up
  * the user.
  */
+import { errorIdOf, violationsOf } from '../contract/causes.ts';
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
 import { hasUserLimit, requireWithinLimits } from '../directory/organization-limits.ts';
 import { requireActiveOrg } from '../directory/organizations.ts';
@@ -14,14 +15,7 @@ import { sourceOf } from '../passwords/marks.ts';
 import type { Pepper } from '../passwords/pepper.ts';
 import { auditOfChange, auditValues, type Details, details } from '../platform/db/events.ts';
 import { type Db, transaction } from '../platform/db/pool.ts';
-import {
-  ApiError,
-  type ErrorBody,
-  type FieldViolation,
-  invalidArgument,
-  STATUS,
-  type StatusName,
-} from '../platform/errors.ts';
+import { ApiError, type ErrorBody, invalidArgument, STATUS, type StatusName } from '../platform/errors.ts';
 import { inSpan, traceContext } from '../platform/telemetry.ts';
 import { ITEM_COLUMNS, itemValues } from './entries/item.ts';
 import type { ImportDeps } from './entries/options.ts';
@@ -246,7 +240,7 @@ function after(ms: number): Promise<void> {
 
 function fromBody(error: ErrorBody): ApiError {
   const name = (Object.keys(STATUS) as StatusName[]).find((s) => STATUS[s].code === error.code) ?? 'INTERNAL';
-  return new ApiError(name, String(error.details[0]?.id ?? 'IMPORT-FAILED'), error.message);
+  return new ApiError(name, errorIdOf(error) || 'IMPORT-FAILED', error.message);
 }
 
 /** Converts the path of a field in an entry, `user.email.email`, to its path in this body, `email.email`. */
@@ -255,7 +249,7 @@ function inBody(path: string): string {
 }
 
 function invalid(error: ErrorBody): ApiError {
-  const violations = error.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []);
+  const violations = violationsOf(error);
   const inner = violations.map((v) => ({ ...v, field: inBody(v.field) }));
   return invalidArgument(
     'IMPORT-USER-INVALID',

@@ -2,15 +2,16 @@
  * Finds the import that a request names, if its caller may see it; and how many requests of imports that may take long
  * one process serves at the same time.
  */
-import type { Request, Response } from 'express';
 import type { ImportResult } from '../contract/import-types.ts';
-import { callerOf, may, type OperationId, permissionDenied } from '../contract/permissions.ts';
+import type { OperationId } from '../contract/operations.ts';
+import { may, permissionDenied } from '../contract/permissions.ts';
+import type { Asked, Finder } from '../contract/serve.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import { openSlots } from '../platform/http/slots.ts';
 import { draftResult, findDraft, stateOf } from './drafts/draft.ts';
 import { ACTIONS, wrongState } from './entries/states.ts';
 import { importNotFound, readProgress } from './status/progress.ts';
-import { readResult, readWithMore } from './status/result.ts';
+import { readResult, readWithMore, type ShownResult } from './status/result.ts';
 
 /** Completes "An import in state … cannot be …", for a draft. */
 const DONE: Partial<Record<OperationId, string>> = {
@@ -25,42 +26,40 @@ const DONE: Partial<Record<OperationId, string>> = {
   listImportItems: 'listed',
 };
 
+/** The import of the path, or the draft that it still is, with what the caller may see of it. */
+export function visibleImport(db: Pool): Finder<'import', ImportResult> {
+  return {
+    of: 'import',
+    async find({ caller, operation, req }) {
+      const importId = String(req.params.importId);
+      const progress = await readProgress(db, importId);
+      const draft = progress ? undefined : await findDraft(db, caller, operation, importId);
+      if (draft) throw wrongState(stateOf(draft), DONE[operation] ?? 'used');
+      return requireVisible({ caller, operation }, progress && { progress }).progress;
+    },
+  };
+}
+
 /**
- * The progress of the import.
+ * The result of the import, or the draft.
  * @throws ApiError 403 unless the caller is allowed the operation on every organization of the import. When there is no
  *   such import: 404 for an IAM_OWNER, 403 for all others
  */
-export async function visibleImport(
-  pool: Pool,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-): Promise<ImportResult> {
-  const progress = await readProgress(pool, String(req.params.importId));
-  if (!progress) await refuseDraft(pool, operation, req, res);
-  return requireVisible(operation, res, progress && { progress }).progress;
-}
-
-/** @throws ApiError 400 when the import is still a draft that the caller may see */
-async function refuseDraft(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<void> {
-  const draft = await findDraft(pool, operation, req, res);
-  if (draft) throw wrongState(stateOf(draft), DONE[operation] ?? 'used');
-}
-
-/** The result of the import, or the draft. @throws ApiError as `visibleImport` */
-export async function visibleResult(pool: Pool, operation: OperationId, req: Request, res: Response): Promise<object> {
-  const found = await readWithMore(pool, String(req.params.importId));
-  const draft = found ? undefined : await findDraft(pool, operation, req, res);
-  if (draft) return draftResult(pool, draft);
-  return readResult(pool, requireVisible(operation, res, found));
+export async function visibleResult(
+  db: Pool,
+  { caller, operation, req }: Pick<Asked, 'caller' | 'operation' | 'req'>,
+): Promise<ShownResult> {
+  const importId = String(req.params.importId);
+  const found = await readWithMore(db, importId);
+  const draft = found ? undefined : await findDraft(db, caller, operation, importId);
+  if (draft) return draftResult(db, draft);
+  return readResult(db, requireVisible({ caller, operation }, found));
 }
 
 function requireVisible<T extends { progress: ImportResult }>(
-  operation: OperationId,
-  res: Response,
+  { caller, operation }: Pick<Asked, 'caller' | 'operation'>,
   found: T | undefined,
 ): T {
-  const caller = callerOf(res);
   if (!found) throw caller.isIamOwner ? importNotFound() : permissionDenied();
   if (!found.progress.orgs.every((org) => may(caller, operation, org.orgId))) throw permissionDenied();
   return found;
@@ -74,7 +73,7 @@ export async function currentProgress(pool: Pool, importId: string): Promise<Imp
 }
 
 /** @throws ApiError 404 */
-export async function currentResult(pool: Pool, importId: string): Promise<Record<string, unknown>> {
+export async function currentResult(pool: Pool, importId: string): Promise<ShownResult> {
   const found = await readWithMore(pool, importId);
   if (!found) throw importNotFound();
   return readResult(pool, found);

@@ -7,17 +7,18 @@
  */
 import { type Request, Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
-import type {
-  Diagnostics,
-  MailFacts,
-  PostgresFacts,
-  ProxyFacts,
-  QueueFacts,
-  ReplicaFacts,
-  ServerFacts,
-  WorkerView,
+import {
+  type Diagnostics,
+  diagnosticsOperations,
+  type MailFacts,
+  type PostgresFacts,
+  type ProxyFacts,
+  type QueueFacts,
+  type ReplicaFacts,
+  type ServerFacts,
+  type WorkerView,
 } from '../contract/diagnostics.ts';
-import { callerOf, requirePermission } from '../contract/permissions.ts';
+import { instance, serve } from '../contract/serve.ts';
 import { backlog } from '../imports/intake/requirements.ts';
 import type { QueueName, Queues } from '../imports/queue/queues.ts';
 import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
@@ -100,16 +101,16 @@ interface ServerRow extends Pick<ServerFacts, 'encoding' | 'autovacuum' | 'share
 }
 
 export function diagnosticsRoutes(deps: DiagnosticsDeps): Router {
-  return Router()
-    .get('/admin/v1/diagnostics', async (req, res) => {
-      requirePermission(callerOf(res), 'getDiagnostics');
-      res.json({ ...(await diagnostics(deps)), ...proxyFacts(req, deps.config.TRUST_PROXY) });
-    })
-    .get('/admin/v1/workers', async (_req, res) => {
-      requirePermission(callerOf(res), 'listWorkers');
-      const workers = await listWorkers(deps.pool);
-      res.json(searchResult(workers.length, workers.map(workerView)));
-    });
+  const router = Router();
+  serve(router, diagnosticsOperations.getDiagnostics, instance, async ({ req }) => ({
+    ...(await diagnostics(deps)),
+    ...proxyFacts(req, deps.config.TRUST_PROXY),
+  }));
+  serve(router, diagnosticsOperations.listWorkers, instance, async () => {
+    const workers = await listWorkers(deps.pool);
+    return searchResult(workers.length, workers.map(workerView));
+  });
+  return router;
 }
 
 /** How the service sees this request. @returns nothing for a request from inside the process, as the console makes */

@@ -33,8 +33,12 @@ export interface FieldViolation {
 export interface ErrorBody {
   code: number;
   message: string;
-  details: Array<Record<string, unknown> & { '@type': string }>;
+  details: ErrorDetail[];
 }
+
+export type ErrorDetail =
+  | { '@type': 'type.googleapis.com/service.v1.ErrorDetail'; id: string; message: string; fieldViolations?: never }
+  | { '@type': 'type.googleapis.com/google.rpc.BadRequest'; fieldViolations: FieldViolation[]; id?: never };
 
 /** An error that is shown to callers. `id` is stable, such as `IMPORT-TIMEOUT`; programs can match on it. */
 export class ApiError extends Error {

@@ -2,8 +2,10 @@
  * All routes about identity (me, members, tokens, keys, secrets, OAuth clients, sessions, second factors), and all user
  * routes except addresses (credentials/verification.ts) and passwords (credentials/password-reset.ts).
  */
-import { type Response, Router } from 'express';
-import { callerOf } from '../contract/permissions.ts';
+import { Router } from 'express';
+import type { OrgRole } from '../contract/roles.ts';
+import { type Finder, serve } from '../contract/serve.ts';
+import { userOperations } from '../contract/users.ts';
 import { memberRoutes } from '../directory/member-routes.ts';
 import { findOrgs } from '../directory/organizations.ts';
 import { type SetUpDeps, setUpRoutes } from '../directory/set-up.ts';
@@ -48,30 +50,33 @@ export function userRoutes(deps: ChangeDeps & SetUpDeps & { reads: Reads }): Rou
 /** The user of the token: `GET /management/v1/me` with their roles, `GET /auth/v1/users/me` in an older form. */
 export function meRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  router.get('/auth/v1/users/me', async (_req, res) => {
-    res.json({ user: userViewV1(await ownUser(pool, res)) });
-  });
-  router.get('/management/v1/me', async (_req, res) => {
-    const { isIamOwner, orgRoles } = callerOf(res);
-    const [user, orgs] = await Promise.all([ownUser(pool, res), findOrgs(pool, [...orgRoles.keys()])]);
-    res.json({
-      details: userDetails(user),
-      user: userView(user),
-      instanceRoles: isIamOwner ? ['IAM_OWNER'] : [],
+  const user = signedIn(pool);
+  serve(router, userOperations.getMyUser, user, ({ target }) => ({ user: userViewV1(target) }));
+  serve(router, userOperations.getMe, user, async ({ caller: { isIamOwner, orgRoles }, target }) => {
+    const orgs = await findOrgs(pool, [...orgRoles.keys()]);
+    return {
+      details: userDetails(target),
+      user: userView(target),
+      instanceRoles: isIamOwner ? ['IAM_OWNER' as const] : [],
       organizations: orgs.map(({ id, name, domain }) => ({
         id,
         name,
         primaryDomain: domain,
-        roles: orgRoles.get(id) ?? [],
+        roles: [...(orgRoles.get(id) ?? [])] as OrgRole[],
       })),
-    });
+    };
   });
   return router;
 }
 
-/** @throws ApiError 401 when the user was deleted after the token was checked */
-async function ownUser(pool: Pool, res: Response): Promise<User> {
-  const user = await findUser(pool, callerOf(res).userId);
-  if (!user) throw invalidToken();
-  return user;
+/** The calling user. @throws ApiError 401 when they were deleted after the token was checked */
+function signedIn(pool: Pool): Finder<'caller', User> {
+  return {
+    of: 'caller',
+    async find({ caller }) {
+      const user = await findUser(pool, caller.userId);
+      if (!user) throw invalidToken();
+      return user;
+    },
+  };
 }

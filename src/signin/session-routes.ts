@@ -6,19 +6,18 @@
  * holder of a stolen token does not sign its owner out. Nobody sees or ends the logins of a user with more rights than
  * their own.
  */
-import { type Request, type Response, Router } from 'express';
-import type { ZodType } from 'zod';
-import { type Caller, callerOf, namedOrg, type OperationId, orgsFor, requireReach } from '../contract/permissions.ts';
-import { type Checks, endLoginBody, endLoginsBody, newSession } from '../contract/sessions.ts';
+import { Router } from 'express';
+import { type Caller, namedOrg, requireReach } from '../contract/permissions.ts';
+import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
+import { type Checks, loginOperations, sessionOperations } from '../contract/sessions.ts';
 import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { accessForChange, type User } from '../directory/users/store.ts';
+import { accessForChange, changeableUser, type Reached, type User } from '../directory/users/store.ts';
 import type { Config } from '../platform/config.ts';
-import { appendEvent, details } from '../platform/db/events.ts';
+import { appendEvent, changedAnswer } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
-import { countTry } from '../platform/http/limits.ts';
-import { parseBody, pathId, readJson } from '../platform/http/request-body.ts';
+import { pathId } from '../platform/http/request-body.ts';
 import { randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
 import type { Attempt } from './login/attempts.ts';
@@ -49,20 +48,15 @@ export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'>
 
 /** Routes that open, show and end a session. */
 export function sessionRoutes(deps: SessionDeps): Router {
+  const { pool } = deps;
   const router = Router();
-  router.post('/v2beta/sessions', (req, res) => create(deps, req, res));
-  router.get('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps, 'getSession', req, res);
-    res.json({ session: sessionView(session) });
-  });
-  router.delete('/v2beta/sessions/:sessionId', async (req, res) => {
-    const session = await reachableSession(deps, 'deleteSession', req, res);
-    const editor = callerOf(res).userId;
-    const event = await transaction(deps.pool, (db) => removeSession(db, session, editor));
+  const session = reachableSession(deps);
+  serve(router, sessionOperations.createSession, orgsOfBody, (asked) => create(deps, asked));
+  serve(router, sessionOperations.getSession, session, ({ target }) => ({ session: sessionView(target) }));
+  serve(router, sessionOperations.deleteSession, session, async ({ caller, target }) => {
+    const event = await transaction(pool, (db) => removeSession(db, target, caller.userId));
     if (!event) throw sessionNotFound();
-    res.json({
-      details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: session.orgId }),
-    });
+    return changedAnswer(event, target.orgId);
   });
   return router;
 }
@@ -72,12 +66,9 @@ export function sessionRoutes(deps: SessionDeps): Router {
  * of failures do not tell such a caller whether the password was right. A user who must set a new password still gets a
  * session, and the response says so. With an expired password there is no session: it must be changed first.
  */
-async function create(deps: LoginDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const orgIds = orgsFor(caller, 'createSession');
-  const { checks, userAgent } = parseBody(newSession, await readJson(req, res), 'SESSION-INVALID');
+async function create(deps: LoginDeps, { caller, target, body: { checks, userAgent }, req, res }: NewSession) {
   const attempt = {
-    user: { ...checks.user, orgIds, orgId: namedOrg(req) },
+    user: { ...checks.user, orgIds: target.orgIds, orgId: namedOrg(req) },
     ...originOfProgram(req, res, userAgent?.ip),
   };
   const login = await checked(deps, attempt, checks);
@@ -89,12 +80,17 @@ async function create(deps: LoginDeps, req: Request, res: Response): Promise<voi
   const session = await addSession(deps.pool, login, token, caller.userId, userAgent?.ip);
   if (!session) throw wrongCredentials();
   publish('signIn', 'succeeded');
-  res.status(201).json({
-    details: details({ sequence: session.sequence, changedAt: session.createdAt, resourceOwner: login.orgId }),
+  return {
+    ...changedAnswer(session, login.orgId),
     sessionId: session.id,
     sessionToken: token,
-    ...(login.mustChange ? { passwordChangeRequired: true } : {}),
-  });
+    ...(login.mustChange ? { passwordChangeRequired: true as const } : {}),
+  };
+}
+
+interface NewSession extends Asked {
+  target: OrgsOfBody;
+  body: { checks: Checks; userAgent?: { ip?: string | undefined } | undefined };
 }
 
 /** The right password of a user who still has to set up a second factor is recorded: a program can only refuse them. */
@@ -111,14 +107,15 @@ async function checked(deps: LoginDeps, attempt: Attempt, { user, password, totp
   }
 }
 
-async function reachableSession(
-  { pool, config }: SessionDeps,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-): Promise<Session> {
-  const session = await findSession(pool, pathId(req, 'sessionId'), config.SESSION_TTL_DAYS);
-  return requireReach(callerOf(res), operation, session, sessionNotFound);
+/** The session of the path. */
+function reachableSession({ pool, config }: SessionDeps): Finder<'session', Session> {
+  return {
+    of: 'session',
+    async find({ caller, operation, req }) {
+      const session = await findSession(pool, pathId(req, 'sessionId'), config.SESSION_TTL_DAYS);
+      return requireReach(caller, operation, session, sessionNotFound);
+    },
+  };
 }
 
 function sessionNotFound(): ApiError {
@@ -129,7 +126,7 @@ function passwordExpired(): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'SESSION-PASSWORD-EXPIRED', 'The password has expired. Set a new one.');
 }
 
-function sessionView(session: Session): Record<string, unknown> {
+function sessionView(session: Session) {
   const created = session.createdAt.toISOString();
   const totp = session.totpVerifiedAt?.toISOString();
   return {
@@ -158,37 +155,32 @@ export type LoginsDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> 
 export function loginsRoutes(deps: LoginsDeps): Router {
   const { pool, config } = deps;
   const router = Router();
-  router.get('/v2beta/users/:userId/logins', async (req, res) => {
-    const caller = callerOf(res);
-    const { user } = await accessForChange(pool, caller, 'listLogins', pathId(req, 'userId'));
-    const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
-    res.json({ result: logins.map((login) => loginView(login, isCurrent(login, caller.login))) });
+  const user = changeableUser(pool);
+  serve(router, loginOperations.listLogins, user, async ({ caller, target }) => {
+    const logins = await listLogins(pool, target.user.id, config.SESSION_TTL_DAYS);
+    return { result: logins.map((login) => loginView(login, isCurrent(login, caller.login))) };
   });
-  router.delete('/v2beta/users/:userId/logins', async (req, res) => {
-    const { keepCurrent } = await proven(deps, 'endLogins', endLoginsBody, req, res);
-    await end(pool, 'endLogins', req, res, (db, user) => endAll(db, user, callerOf(res), keepCurrent));
+  serve(router, loginOperations.endLogins, user, async (asked) => {
+    await prove(deps, asked);
+    return end(pool, asked, (db, user) => endAll(db, user, asked.caller, asked.body.keepCurrent));
   });
-  router.delete('/v2beta/users/:userId/logins/:loginId', async (req, res) => {
-    await proven(deps, 'endLogin', endLoginBody, req, res);
-    await end(pool, 'endLogin', req, res, (db, user) => endLogin(db, user.id, pathId(req, 'loginId')));
+  serve(router, loginOperations.endLogin, user, async (asked) => {
+    await prove(deps, asked);
+    return end(pool, asked, (db, user) => endLogin(db, user.id, asked.params.loginId));
   });
   return router;
 }
 
-/** The body of the request, after the proof. @throws ApiError as `requireOwnerProof` */
-async function proven<T extends { currentPassword?: string | undefined }>(
-  deps: LoginsDeps,
-  operation: OperationId,
-  schema: ZodType<T>,
-  req: Request,
-  res: Response,
-): Promise<T> {
-  const caller = callerOf(res);
-  const { user } = await accessForChange(deps.pool, caller, operation, pathId(req, 'userId'));
-  const body = parseBody(schema, await readJson(req, res), 'LOGIN-INVALID');
-  if (body.currentPassword !== undefined) await countTry(req, res);
-  await requireOwnerProof(deps, caller, user, originOfCall(req, res), body.currentPassword);
-  return body;
+interface OfLogins extends Asked {
+  target: Reached;
+  body: { currentPassword?: string | undefined };
+  countTry(): Promise<void>;
+}
+
+/** @throws ApiError as `requireOwnerProof` */
+async function prove(deps: LoginsDeps, { caller, target, body, countTry, req, res }: OfLogins): Promise<void> {
+  if (body.currentPassword !== undefined) await countTry();
+  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
 }
 
 async function endAll(db: Db, user: User, caller: Caller, keepCurrent: boolean): Promise<'all' | 'others'> {
@@ -208,14 +200,11 @@ async function endAll(db: Db, user: User, caller: Caller, keepCurrent: boolean):
 
 async function end(
   pool: Pool,
-  operation: OperationId,
-  req: Request,
-  res: Response,
+  { caller, operation, target }: OfLogins,
   work: (db: Db, user: User) => Promise<LoginType | 'all' | 'others' | undefined>,
-): Promise<void> {
-  const caller = callerOf(res);
-  const { user, event } = await transaction(pool, async (db) => {
-    const { user } = await accessForChange(db, caller, operation, pathId(req, 'userId'), 'for update');
+) {
+  return transaction(pool, async (db) => {
+    const { user } = await accessForChange(db, caller, operation, target.user.id, 'for update');
     const ended = await work(db, user);
     if (ended === undefined) throw new ApiError('NOT_FOUND', 'LOGIN-NOT-FOUND', 'The user has no such login.');
     const event = await appendEvent(db, {
@@ -226,16 +215,15 @@ async function end(
       editor: caller.userId,
       payload: { login: ended },
     });
-    return { user, event };
+    return changedAnswer(event, user.orgId);
   });
-  res.json({ details: details({ sequence: event.sequence, changedAt: event.createdAt, resourceOwner: user.orgId }) });
 }
 
-function loginView(login: Login, isCurrent: boolean): Record<string, unknown> {
+function loginView(login: Login, isCurrent: boolean) {
   const { type, id, clientId, clientName, address, userAgent, createdAt, lastUsedAt, expiresAt } = login;
   return {
     id,
-    type: `LOGIN_TYPE_${type.toUpperCase()}`,
+    type: `LOGIN_TYPE_${type.toUpperCase() as Uppercase<LoginType>}` as const,
     isCurrent,
     ...(clientId === null ? {} : { clientId }),
     ...(clientName === null ? {} : { clientName }),

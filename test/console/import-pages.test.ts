@@ -29,7 +29,7 @@ test('the progress of each organization is updated with that of the import', () 
 
 test('the list shows no failed users of a draft, as nobody has been imported', () => {
   assert.equal(listState([RUNNING]).text['7.failed'], '1');
-  const draft = { ...RUNNING, draft: { files: [] } };
+  const draft = { ...RUNNING, draft: { createdBy: 'a', expiresAt: '', orgId: '', source: '', files: [] } };
   assert.equal(listState([draft]).text['7.failed'], '');
 });
 

@@ -1,5 +1,6 @@
 /** Commands about users that failed: the causes, and a correction of all users of one cause. */
-import { type Causes, type FixAnswer, REMEDIES } from '../../contract/import-types.ts';
+import type { Causes, FixAnswer } from '../../contract/import-types.ts';
+import { REMEDIES } from '../../contract/remedies.ts';
 import { command, type GivenOptions, showEntries } from '../command.ts';
 import { counted } from '../follow/progress.ts';
 import { causeRow, valueText } from '../follow/result.ts';

@@ -1,6 +1,6 @@
 /** `muster members`: who has which roles on an organization, or on the instance. */
 import type { Argv, CommandModule } from 'yargs';
-import { INSTANCE_ROLES, ORG_ROLES } from '../../contract/permissions.ts';
+import { INSTANCE_ROLES, ORG_ROLES } from '../../contract/roles.ts';
 import { command, group, showEntries } from '../command.ts';
 import { argument, flag, text, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';

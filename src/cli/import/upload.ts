@@ -146,10 +146,7 @@ function isLoopback(url: string): boolean {
 const EVERY_MS = 200;
 
 /** A draft, as the service shows it. */
-interface DraftResult extends ImportResult {
-  missingRoles?: string[];
-  draft?: { error?: { message: string }; check?: { importId: string } };
-}
+type DraftResult = ImportResult & { missingRoles?: string[] };
 
 /** The options of `_check` and `_start`. */
 export function settingsOf({ timeout, onExisting, mails }: RunOptions): Record<string, string | undefined> {

@@ -4,7 +4,9 @@
  *
  * Guarantee: an action that the API would refuse this person is neither shown nor reachable by its address.
  */
-import { type Caller, covers, may, type OperationId } from '../../contract/permissions.ts';
+
+import type { OperationId } from '../../contract/operations.ts';
+import { type Caller, covers, may } from '../../contract/permissions.ts';
 import { field } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';

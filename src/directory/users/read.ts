@@ -3,15 +3,16 @@
  * false and empty; metadata, which programs store with users; and links to accounts at other identity providers, which
  * are stored and readable, but not used to log in.
  */
+import type { z } from 'zod';
 import type { IdpLink, MetadataEntry } from '../../contract/humans.ts';
-import { ACCESS_TOKEN_TYPES, stateName } from '../../contract/users.ts';
+import { ACCESS_TOKEN_TYPES, type user as shownUser, stateName, type userV1 } from '../../contract/users.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { loginNames, type User } from './store.ts';
 
 /** The user object of `/v2beta`. */
-export function userView(user: User): Record<string, unknown> {
+export function userView(user: User): z.input<typeof shownUser> {
   const names = loginNames(user);
   const common = {
     userId: user.id,
@@ -30,23 +31,19 @@ export function userDetails(user: User): Details {
   return details({ sequence: user.sequence, changedAt: user.changedAt, resourceOwner: user.orgId });
 }
 
-interface UserViewV1 extends Record<string, unknown> {
-  id: string;
-  details: Details;
-}
-
 /**
  * The user object of `/management/v1` and `/auth/v1`, as ZITADEL publishes it: the values of `userView` under older
  * names.
  */
-export function userViewV1(user: User): UserViewV1 {
+export function userViewV1(user: User): z.input<typeof userV1> {
   const { userId: _, username: userName, human, machine, ...names } = userView(user);
   return {
     id: user.id,
     details: details({ ...user, resourceOwner: user.orgId }),
     ...names,
     userName,
-    ...(human === undefined ? { machine } : { human: humanViewV1(human as HumanView) }),
+    ...(machine ? { machine } : {}),
+    ...(human ? { human: humanViewV1(human) } : {}),
   };
 }
 
@@ -88,7 +85,7 @@ export async function metadataOf(db: Db, userId: string): Promise<MetadataEntry[
   return rows.map(({ key, value }) => ({ key, value: value.toString('base64') }));
 }
 
-function humanView(user: User): Record<string, unknown> {
+function humanView(user: User) {
   return {
     profile: {
       givenName: user.givenName ?? '',
@@ -105,7 +102,7 @@ function humanView(user: User): Record<string, unknown> {
   };
 }
 
-function machineView(user: User): Record<string, unknown> {
+function machineView(user: User) {
   return {
     name: user.machineName ?? '',
     description: user.machineDescription ?? '',
@@ -114,13 +111,9 @@ function machineView(user: User): Record<string, unknown> {
   };
 }
 
-interface HumanView {
-  profile: { givenName: string; familyName: string } & Record<string, unknown>;
-  email: { email: string; isVerified: boolean };
-  phone?: { phone: string; isVerified: boolean };
-}
+type HumanView = NonNullable<z.input<typeof shownUser>['human']>;
 
-function humanViewV1({ profile, email, phone }: HumanView): Record<string, unknown> {
+function humanViewV1({ profile, email, phone }: HumanView) {
   const { givenName: firstName, familyName: lastName, ...others } = profile;
   return {
     profile: { firstName, lastName, ...others },

@@ -5,7 +5,7 @@
  * appends the event and, where the user is deactivated or locked, revokes sessions and grants; so none of them is left
  * when the call returns, and none comes back.
  */
-import type { OperationId } from '../../contract/permissions.ts';
+import type { OperationId } from '../../contract/operations.ts';
 import type { UserState } from '../../contract/users.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';

@@ -250,7 +250,10 @@ export async function previewUndo(pool: Pool, of: ImportResult, isWanted = () =>
   await Promise.all(Array.from({ length: AT_ONCE }, countNext));
   const removed = counts.get('') ?? 0;
   counts.delete('');
-  const reasons = [...counts].map(([kept, users]) => ({ reason: kept.toUpperCase(), users }));
+  const reasons = [...counts].map(([kept, users]) => ({
+    reason: kept.toUpperCase() as UndoPreview['reasons'][number]['reason'],
+    users,
+  }));
   reasons.sort((a, b) => b.users - a.users);
   return { removed, kept: reasons.reduce((sum, { users }) => sum + users, 0), reasons };
 }

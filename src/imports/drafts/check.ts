@@ -10,7 +10,8 @@
  */
 import type { z } from 'zod';
 import { type checkBody, parseDuration, type startBody } from '../../contract/import-options.ts';
-import { type Caller, type OperationId, requirePermission } from '../../contract/permissions.ts';
+import type { OperationId } from '../../contract/operations.ts';
+import { type Caller, requirePermission } from '../../contract/permissions.ts';
 import { requireRoomForImport, requireWithinLimits } from '../../directory/organization-limits.ts';
 import { requireActiveOrg } from '../../directory/organizations.ts';
 import { rememberSlow } from '../../directory/users/slow-hashes.ts';

@@ -5,10 +5,11 @@
  * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
  * has expired is not found, whether or not it has been erased yet.
  */
-import type { Request, Response } from 'express';
 import type { FileKind } from '../../contract/import-results.ts';
 import type { Counts, ImportResult } from '../../contract/import-types.ts';
-import { type Caller, callerOf, may, type OperationId, orgsFor, permissionDenied } from '../../contract/permissions.ts';
+import type { OperationId } from '../../contract/operations.ts';
+import { type Caller, may, orgsFor, permissionDenied } from '../../contract/permissions.ts';
+import type { Finder } from '../../contract/serve.ts';
 import type { PepperMode } from '../../passwords/marks.ts';
 import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
@@ -18,6 +19,7 @@ import { type DraftState, shownState, wrongState } from '../entries/states.ts';
 import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
 import { importNotFound, readProgress } from '../status/progress.ts';
+import type { ShownResult } from '../status/result.ts';
 import { LIVE_ROLES } from '../status/workers.ts';
 
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
@@ -198,41 +200,46 @@ export function mayOnDraft(caller: Caller, operation: OperationId, draft: Draft)
   return draft.orgs.length > 0 && draft.orgs.every((orgId) => may(caller, operation, orgId));
 }
 
-/** The draft that a request names, if its caller may see it; undefined when there is none. @throws ApiError 403 */
+/** The draft, if the caller may see it; undefined when there is none. @throws ApiError 403 */
 export async function findDraft(
-  pool: Pool,
+  db: Pool,
+  caller: Caller,
   operation: OperationId,
-  req: Request,
-  res: Response,
+  importId: string,
 ): Promise<Draft | undefined> {
-  const draft = await readDraft(pool, String(req.params.importId));
-  if (draft && !mayOnDraft(callerOf(res), operation, draft)) throw permissionDenied();
+  const draft = await readDraft(db, importId);
+  if (draft && !mayOnDraft(caller, operation, draft)) throw permissionDenied();
   return draft;
 }
 
+/** A draft, or the import that it has become. */
+export interface DraftOrImport {
+  /** @param done completes "An import in state … cannot be …" @throws ApiError 400 when it has started */
+  draft(done: string): Draft;
+}
+
 /**
- * The draft that a request names, if its caller may do the operation.
- * @param done completes "An import in state … cannot be …", for an import that has started
- * @param read reads the body of a caller who may, before the state is told
- * @throws ApiError 400 when it has started; 403; 404 for an IAM_OWNER when there is none; what `read` throws
+ * The draft of the path, for callers who may do the operation. Whether it has started is told when the handler asks for
+ * it, after the body was read.
  */
-export async function visibleDraft<T = undefined>(
-  pool: Pool,
-  operation: OperationId,
-  done: string,
-  req: Request,
-  res: Response,
-  read?: () => Promise<T>,
-): Promise<{ draft: Draft; body: T }> {
-  const caller = callerOf(res);
-  orgsFor(caller, operation);
-  const draft = await findDraft(pool, operation, req, res);
-  const started = draft ? undefined : await readProgress(pool, String(req.params.importId));
-  const isVisible = started?.orgs.every(({ orgId }) => may(caller, operation, orgId)) === true;
-  if (!draft && !isVisible) throw caller.isIamOwner ? importNotFound() : permissionDenied();
-  const body = (await read?.()) as T;
-  if (started) throw wrongState(started.state, done);
-  return { draft: draft as Draft, body };
+export function visibleDraft(pool: Pool): Finder<'import', DraftOrImport> {
+  return {
+    of: 'import',
+    async find({ caller, operation, req }) {
+      orgsFor(caller, operation);
+      const importId = String(req.params.importId);
+      const draft = await findDraft(pool, caller, operation, importId);
+      if (draft) return { draft: () => draft };
+      const started = await readProgress(pool, importId);
+      if (!started?.orgs.every(({ orgId }) => may(caller, operation, orgId)))
+        throw caller.isIamOwner ? importNotFound() : permissionDenied();
+      return {
+        draft(done) {
+          throw wrongState(started.state, done);
+        },
+      };
+    },
+  };
 }
 
 /** The dry run of a check, as its draft shows it. */
@@ -241,27 +248,7 @@ type Check = Pick<ImportResult, 'importId' | 'state' | 'counts'>;
 /** An import in preparation, with the members of any import; the members of a draft alone are in `draft`. */
 type DraftProgress = ImportResult & { draft: ShownDraft };
 
-interface ShownDraft {
-  createdBy: string;
-  /** RFC 3339; then it is erased. */
-  expiresAt: string;
-  /** The organization of users whose entry names none; empty if there is none. */
-  orgId: string;
-  files: DraftFile[];
-  /** The system that the entries were converted from; empty before. */
-  source: string;
-  conversion?: ConversionOptions;
-  /** If its hashes need one: how it was added. */
-  pepper?: PepperMode;
-  /** What the latest check asked for. */
-  settings?: Omit<RunSettings, 'by'>;
-  /** While it is converted. */
-  progress?: Draft['progress'];
-  summary?: Record<string, unknown>;
-  /** Why the files cannot be read. */
-  error?: ErrorBody;
-  check?: Check;
-}
+type ShownDraft = NonNullable<ImportResult['draft']>;
 
 /** The draft as an import whose users are all pending or failed. */
 export function draftProgress(draft: Draft, check?: Check): DraftProgress {
@@ -305,11 +292,11 @@ function shownDraft(draft: Draft, check: Check | undefined): ShownDraft {
     orgId: draft.orgId ?? '',
     files: draft.files,
     source: draft.source ?? '',
-    ...(draft.conversion ? { conversion: draft.conversion } : {}),
+    ...(draft.conversion ? { conversion: draft.conversion as NonNullable<ShownDraft['conversion']> } : {}),
     ...(draft.pepper ? { pepper: draft.pepper } : {}),
     ...(draft.settings ? { settings: shownSettings(draft.settings) } : {}),
     ...(draft.state === 'converting' && draft.progress ? { progress: draft.progress } : {}),
-    ...(summary ? { summary } : {}),
+    ...(summary ? { summary: summary as ShownDraft['summary'] & object } : {}),
     ...(draft.error ? { error: draft.error } : {}),
     ...(check ? { check } : {}),
   };
@@ -323,22 +310,15 @@ function shownSettings({ by: _, ...shown }: RunSettings): Omit<RunSettings, 'by'
   return shown;
 }
 
-type DraftResult = DraftProgress & {
-  missingRoles?: string[];
-  warnings: unknown[];
-  errors: never[];
-  success: { orgs: never[] };
-};
-
 /** The draft as `GET` shows it, with its check. */
-export async function draftResult(pool: Pool, draft: Draft): Promise<DraftResult> {
+export async function draftResult(pool: Pool, draft: Draft): Promise<ShownResult> {
   const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
   const check = found && { importId: found.importId, state: found.state, counts: found.counts };
   const waits = draft.state === 'converting' || (draft.state === 'checking' && !check);
   return {
     ...draftProgress(draft, check),
     ...(waits && !(await isAnyConverter(pool)) ? { missingRoles: ['convert'] } : {}),
-    warnings: draft.result?.warnings ?? [],
+    warnings: (draft.result?.warnings ?? []) as ShownResult['warnings'],
     errors: [],
     success: { orgs: [] },
   };

@@ -1,9 +1,9 @@
 /** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 import { type Request, type Response, Router } from 'express';
-import { checkBody, convertBody, createBody, parseDuration, startBody } from '../../contract/import-options.ts';
-import { callerOf, type OperationId, orgsFor } from '../../contract/permissions.ts';
+import { draftOperations as operations } from '../../contract/drafts.ts';
+import { parseDuration } from '../../contract/import-options.ts';
+import { type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { parseBody, readJson } from '../../platform/http/request-body.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
@@ -20,94 +20,95 @@ import { draftResult, readDraft, visibleDraft } from './draft.ts';
 import { guessDraft } from './guess-pool.ts';
 import { DraftFiles, openTus } from './tus.ts';
 
-const FILES = '/admin/v1/imports/:importId/files';
-const FILE = `${FILES}/:fileId`;
-
 export function draftRoutes(deps: ImportDeps): Router {
   const { pool, config, secrets } = deps;
   const router = Router();
   const most = config.MAX_IMPORT_BYTES;
-  const tus = openTus(new DraftFiles({ pool, uploadPool: deps.uploadPool ?? pool, secrets, most }), most);
   const ttlMs = parseDuration(config.DRAFT_TTL) as number;
+  const exports = { pool, secrets, most };
+  const target = visibleDraft(pool);
 
-  async function answer(res: Response, importId: string): Promise<void> {
+  async function current(importId: string) {
     const draft = await readDraft(pool, importId);
     if (!draft) throw importNotFound();
-    res.json(await draftResult(pool, draft));
+    return draftResult(pool, draft);
   }
 
-  router.post('/admin/v1/imports', async (req, res) => {
-    const caller = callerOf(res);
-    orgsFor(caller, 'createImport');
-    const body = parseBody(createBody, await readJson(req, res), 'IMPORT-DRAFT');
+  serve(router, operations.createImport, orgsOfBody, async ({ caller, body, res }) => {
     const importId = await createDraft(pool, caller, body, ttlMs);
-    res.location(`/admin/v1/imports/${importId}`).status(201);
-    await answer(res, importId);
+    res.location(`/admin/v1/imports/${importId}`);
+    return current(importId);
   });
-
-  router.post('/admin/v1/imports/:importId/_discard', async (req, res) => {
-    const { draft } = await visibleDraft(pool, 'discardImport', 'discarded', req, res);
-    await discardDraft(pool, callerOf(res), draft.importId);
-    await answer(res, draft.importId);
+  serve(router, operations.discardImport, target, async ({ caller, target }) => {
+    const { importId } = target.draft('discarded');
+    await discardDraft(pool, caller, importId);
+    return current(importId);
   });
-
-  const exports = { pool, secrets, most };
-  router.get('/admin/v1/imports/:importId/guess', async (req, res) => {
-    const { draft } = await visibleDraft(pool, 'guessImport', 'recognized', req, res);
-    const release = guesses.take(callerOf(res));
-    res.json(await asked(guessDraft(exports, draft)).finally(release));
+  serve(
+    router,
+    operations.guessImport,
+    target,
+    ({ target }) => readable(guessDraft(exports, target.draft('recognized'))),
+    guesses,
+  );
+  serve(router, operations.convertImport, target, async ({ caller, target, body, req }) => {
+    const pepper = readPepper(req);
+    const { importId } = target.draft(ACTIONS.convert.done);
+    await requestConversion(exports, caller, importId, body, pepper);
+    return current(importId);
   });
-
-  router.post('/admin/v1/imports/:importId/_convert', async (req, res) => {
-    const read = async () => {
-      const body = parseBody(convertBody, await readJson(req, res), 'DRAFT-OPTIONS');
-      return { body, pepper: readPepper(req) };
-    };
-    const { draft, body } = await visibleDraft(pool, 'convertImport', ACTIONS.convert.done, req, res, read);
-    const { importId } = draft;
-    await requestConversion(exports, callerOf(res), importId, body.body, body.pepper);
-    await answer(res, importId);
+  serve(router, operations.checkImport, target, async ({ caller, target, body }) => {
+    const { importId } = target.draft(ACTIONS.check.done);
+    await requestCheck(deps, caller, importId, body);
+    return current(importId);
   });
-
-  router.post('/admin/v1/imports/:importId/_check', async (req, res) => {
-    const read = async () => parseBody(checkBody, await readJson(req, res), 'DRAFT-CHECK');
-    const { draft, body } = await visibleDraft(pool, 'checkImport', ACTIONS.check.done, req, res, read);
-    const { importId } = draft;
-    await requestCheck(deps, callerOf(res), importId, body);
-    await answer(res, importId);
-  });
-
-  router.post('/admin/v1/imports/:importId/_start', async (req, res) => {
-    const read = async () => parseBody(startBody, await readJson(req, res), 'IMPORT-DRAFT');
-    const { draft, body } = await visibleDraft(pool, 'startImport', ACTIONS.start.done, req, res, read);
-    const { importId } = draft;
-    const webhook = await signedWebhook(deps, req, callerOf(res), body.webhook);
-    await startDraft(deps, callerOf(res), importId, { ...body, webhook });
+  serve(router, operations.startImport, target, async ({ caller, target, body, req }) => {
+    const { importId } = target.draft(ACTIONS.start.done);
+    const webhook = await signedWebhook(deps, req, caller, body.webhook);
+    await startDraft(deps, caller, importId, { ...body, webhook });
     const started = await readWithMore(pool, importId);
     if (!started) throw importNotFound();
-    res.json(await readResult(pool, started));
+    return readResult(pool, started);
   });
+  return router.use(fileRoutes(deps));
+}
 
-  async function upload(operation: OperationId, req: Request, res: Response): Promise<void> {
+/** Uploads by tus, of which the handlers read and write the protocol. */
+function fileRoutes({ pool, uploadPool = pool, config, secrets }: ImportDeps): Router {
+  const router = Router();
+  const most = config.MAX_IMPORT_BYTES;
+  const tus = openTus(new DraftFiles({ pool, uploadPool, secrets, most }), most);
+  const { find } = visibleDraft(pool);
+  const files: Finder<'import', undefined> = {
+    of: 'import',
+    async find(asked) {
+      try {
+        const { importId } = (await find(asked)).draft('given files');
+        if (asked.req.method !== 'HEAD') await addAuthor(pool, importId, asked.caller.userId);
+      } catch (error) {
+        dropRest(asked.req, asked.res);
+        throw error;
+      }
+      return undefined;
+    },
+  };
+  const upload = async ({ req, res }: { req: Request; res: Response }) => {
     try {
-      const { draft } = await visibleDraft(pool, operation, 'given files', req, res);
-      if (req.method !== 'HEAD') await addAuthor(pool, draft.importId, callerOf(res).userId);
-      const release = req.method === 'PATCH' || req.method === 'POST' ? pieces.take(callerOf(res)) : () => {};
-      await tus.handle(req, res).finally(release);
+      await tus.handle(req, res);
     } catch (error) {
       dropRest(req, res);
       throw error;
     }
-  }
-  router.post(FILES, (req, res) => upload('createImportFile', req, res));
-  router.head(FILE, (req, res) => upload('getImportFile', req, res));
-  router.patch(FILE, (req, res) => upload('sendImportFile', req, res));
-  router.delete(FILE, (req, res) => upload('removeImportFile', req, res));
+  };
+  serveRaw(router, operations.createImportFile, files, upload, pieces);
+  serveRaw(router, operations.getImportFile, files, upload);
+  serveRaw(router, operations.sendImportFile, files, upload, pieces);
+  serveRaw(router, operations.removeImportFile, files, upload);
   return router;
 }
 
 /** @throws ApiError 400 instead of a UsageError: the files are no exports */
-async function asked<T>(answer: Promise<T>): Promise<T> {
+async function readable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error) => {
     throw error instanceof UsageError ? new ApiError('FAILED_PRECONDITION', 'DRAFT-UNREADABLE', error.message) : error;
   });

@@ -10,7 +10,8 @@ import { importQuery, timeoutProblem } from '../../contract/import-options.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { type ApiError, type FieldViolation, invalidArgument } from '../../platform/errors.ts';
+import { type ApiError, invalidArgument } from '../../platform/errors.ts';
+import { parseQuery } from '../../platform/http/request-body.ts';
 import type { Queues } from '../queue/queues.ts';
 
 /** What the stages of an import depend on: database, settings, encryption, queues. */
@@ -46,12 +47,9 @@ export interface ReadQuery {
 
 const OF_START = ['dryRun', 'onExisting', 'mails', 'webhook'] as const;
 
-/** For schemas without their own message. A parameter that is repeated is an array, not a string. */
-const DEFAULT_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
-
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
-  const given = queryOf(importQuery, { query });
+  const given = parseQuery(importQuery, query, 'IMPORT-QUERY');
   if (given.draft === 'true') requireOptionsOfDraft(given);
   const { strict, dryRun, draft, source, onExisting = 'fail', mails, ...rest } = given;
   const { withoutEmail, passwordSource, webhook } = rest;
@@ -79,21 +77,6 @@ function requireOptionsOfDraft(given: z.output<typeof importQuery>): void {
   throw invalidArgument('IMPORT-QUERY', `${wrong.join(', ')} ${description}.`, violations);
 }
 
-/**
- * Validates a query string of the import API by its schema.
- * @throws ApiError 400 IMPORT-QUERY naming every invalid parameter
- */
-export function queryOf<T>(schema: z.ZodType<T>, req: { query: unknown }): T {
-  const parsed = schema.safeParse(req.query, { error: ({ code }) => DEFAULT_MESSAGES[code] });
-  if (parsed.success) return parsed.data;
-  const violations = parsed.error.issues.flatMap((i) =>
-    i.code === 'unrecognized_keys'
-      ? i.keys.map((field) => ({ field, description: 'is not supported here' }))
-      : [{ field: i.path.join('.'), description: i.message }],
-  );
-  throw badQuery(violations);
-}
-
 /** @throws ApiError 400 IMPORT-TIMEOUT unless the value is a Go duration of at most `max` */
 export function requireTimeout(value: unknown, max: string): void {
   const problem = timeoutProblem(value, max);
@@ -103,12 +86,6 @@ export function requireTimeout(value: unknown, max: string): void {
 /** 400 */
 export function badTimeout(problem: string): ApiError {
   return invalidArgument('IMPORT-TIMEOUT', `timeout ${problem}.`, [{ field: 'timeout', description: problem }]);
-}
-
-/** 400; the message is one sentence per parameter. */
-function badQuery(violations: FieldViolation[]): ApiError {
-  const sentences = violations.map(({ field, description }) => `The query parameter ${field} ${description}.`);
-  return invalidArgument('IMPORT-QUERY', sentences.join(' '), violations);
 }
 
 /** The options if any of them differs from its default, else undefined. */

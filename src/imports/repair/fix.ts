@@ -9,7 +9,8 @@
  * On crash: the batches before are done, the others are not.
  */
 import { CHANGED_FIELD, causesOf, LEAVING_OUT, patchOf, violationsOf } from '../../contract/causes.ts';
-import type { FixAnswer, FixExample, ItemWithEntry, Remedy } from '../../contract/import-types.ts';
+import type { Cause, FixAnswer, FixExample, ItemWithEntry } from '../../contract/import-types.ts';
+import type { Remedy } from '../../contract/remedies.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation } from '../../platform/errors.ts';
 import { orgsOf, toView } from '../status/items.ts';
@@ -141,7 +142,7 @@ class Work {
   }
 
   /** Whether the changed field is still invalid, for this cause or another. */
-  private isBlocked({ cause, field }: { cause: string; field?: string }): boolean {
+  private isBlocked({ cause, field }: Pick<Cause, 'cause' | 'field'>): boolean {
     const changed = CHANGED_FIELD[this.request.remedy];
     return cause === this.request.cause || (field !== undefined && changed !== undefined && field.startsWith(changed));
   }

@@ -7,13 +7,13 @@
  * read. A plain password is returned only as a hash, which also replaces it in the database; fields that the original
  * entry omitted stay omitted. On crash: the connection breaks, so the client can tell that the report is incomplete.
  */
+import { errorIdOf, violationsOf } from '../../contract/causes.ts';
 import type { ReportFormat } from '../../contract/import-options.ts';
 import { storedState } from '../../contract/import-results.ts';
 import type { ImportResult, ItemView } from '../../contract/import-types.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import type { Pool } from '../../platform/db/pool.ts';
-import type { FieldViolation } from '../../platform/errors.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
 import type { PendingItem } from '../entries/item.ts';
@@ -101,7 +101,7 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
   yield csvRecord([...HEADER, ...(mayHaveNone ? ['withoutEmail'] : [])]);
   for await (const item of items(deps, of, state)) {
     const { index, orgId, userId, userName, state: is, kept, error } = item;
-    const fields = error?.details.flatMap((d) => (d.fieldViolations as FieldViolation[] | undefined) ?? []) ?? [];
+    const fields = violationsOf(error);
     yield csvRecord([
       index,
       orgId,
@@ -110,7 +110,7 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
       is,
       kept ?? '',
       error?.code ?? '',
-      String(error?.details[0]?.id ?? ''),
+      errorIdOf(error),
       error?.message ?? '',
       fields.map((f) => `${f.field}: ${f.description}`).join('; '),
       ...(mayHaveNone ? [item.withoutEmail ? 'true' : ''] : []),
@@ -118,7 +118,10 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
   }
 }
 
-async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ItemView> {
+/** `withoutEmail`: the user has no email address, in an import that allows it. */
+type ReportedItem = ItemView & { withoutEmail?: true };
+
+async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ReportedItem> {
   const stored = storedState(of, state);
   if (stored === null) return;
   const orgs = await orgsOf(pool, of.importId);

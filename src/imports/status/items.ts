@@ -145,6 +145,8 @@ export function* inStretches(start: number, total: number): Generator<[from: num
   }
 }
 
+type Kept = NonNullable<ItemView['kept']>;
+
 /** An item as the API shows it. @param orgs see `orgsOf` */
 export function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
   const state = row.state === 'pending' ? openStateOf(of) : row.state.toUpperCase();
@@ -155,7 +157,7 @@ export function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>
     userName: row.user_name ?? '',
     state: `ITEM_STATE_${state}`,
     ...(row.error ? { error: row.error } : {}),
-    ...(row.kept ? { kept: row.kept.toUpperCase() } : {}),
+    ...(row.kept ? { kept: row.kept.toUpperCase() as Kept } : {}),
     ...(row.changed ? { changed: row.changed } : {}),
   };
 }

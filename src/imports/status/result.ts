@@ -2,6 +2,9 @@
  * The result of an import: its progress with warnings, dry-run findings, the delivery of its webhook, the first
  * errors and the first successes.
  */
+import type { z } from 'zod';
+import { violationsOf } from '../../contract/causes.ts';
+import type { result } from '../../contract/import-results.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
@@ -14,19 +17,10 @@ const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;
 
 /** What a result has in addition to counts and users. */
-export interface MoreResult {
-  warnings: unknown[];
-  /** Only for a dry run: hashes by scheme, and the number of mails that would be sent by kind. */
-  hashes?: HashCount[];
-  mailKinds?: { verification: number; initialisation: number };
-  /** Only for an import with a webhook, once it has ended: the delivery of the most recent message. */
-  webhook?: { state: string; attempts: number; lastError?: string };
-  /** Only if there are some: see `missingRoles`. */
-  missingRoles?: string[];
-}
+export type MoreResult = Pick<ShownResult, 'warnings' | 'hashes' | 'mailKinds' | 'webhook' | 'missingRoles'>;
 
 interface ExtrasRow {
-  warnings: unknown[];
+  warnings: ShownResult['warnings'];
   hashes: HashCount[] | null;
   verifications: number;
   initialisations: number;
@@ -47,11 +41,14 @@ const EXTRAS: ExtraColumns = {
       where i.webhook_url is not null and w.import_id = i.id order by w.id desc limit 1) w on true`,
 };
 
+/** An import as the API shows it. */
+export type ShownResult = z.input<typeof result>;
+
 /** The full result: progress and extras, plus errors and successes in the form that the ecosystem's clients read. */
 export async function readResult(
   pool: Pool,
   { progress, more }: { progress: ImportResult; more: MoreResult },
-): Promise<Record<string, unknown>> {
+): Promise<ShownResult> {
   const id = progress.importId;
   const [failed, succeeded] = await Promise.all([
     progress.counts.failed === 0 ? [] : firstErrors(pool, id),
@@ -60,7 +57,7 @@ export async function readResult(
   return {
     ...progress,
     ...more,
-    errors: failed.map((r) => ({ type: 'human_user', id: r.user_id ?? '', message: messageOf(r.error) })),
+    errors: failed.map((r) => ({ type: 'human_user' as const, id: r.user_id ?? '', message: messageOf(r.error) })),
     success: { orgs: succeeded },
   };
 }
@@ -80,7 +77,7 @@ export async function readWithMore(
       warnings: [...row.warnings, ...uncheckedIds(row)],
       ...dryRunOf(row),
       ...webhookOf(row),
-      ...(missing.length > 0 ? { missingRoles: missing } : {}),
+      ...(missing.length > 0 ? { missingRoles: missing as NonNullable<ShownResult['missingRoles']> } : {}),
     },
   };
 }
@@ -90,7 +87,7 @@ function dryRunOf({ hashes, verifications, initialisations }: ExtrasRow): Partia
 }
 
 /** What a dry run cannot say, as it would tell strangers which ids other organizations have. */
-function uncheckedIds({ unchecked_ids: count }: ExtrasRow): unknown[] {
+function uncheckedIds({ unchecked_ids: count }: ExtrasRow): ShownResult['warnings'] {
   const message = `New users with a userId: ${count}. Whether another organization has one of these ids was not looked up; its user would fail with USER-ID-TAKEN.`;
   return count > 0 ? [{ path: '', count, message }] : [];
 }
@@ -98,7 +95,11 @@ function uncheckedIds({ unchecked_ids: count }: ExtrasRow): unknown[] {
 function webhookOf({ webhook_state: state, attempts, last_error: error }: ExtrasRow): Partial<MoreResult> {
   if (!state) return {};
   return {
-    webhook: { state: `WEBHOOK_STATE_${state.toUpperCase()}`, attempts, ...(error ? { lastError: error } : {}) },
+    webhook: {
+      state: `WEBHOOK_STATE_${state.toUpperCase() as Uppercase<typeof state>}`,
+      attempts,
+      ...(error ? { lastError: error } : {}),
+    },
   };
 }
 
@@ -147,7 +148,7 @@ async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: st
 
 function messageOf(error: ErrorBody | null): string {
   if (!error) return '';
-  const fields = error.details.flatMap((d) => (d.fieldViolations as { field: string; description: string }[]) ?? []);
+  const fields = violationsOf(error);
   if (fields.length === 0) return error.message;
   return fields.map((f) => `${f.field}: ${f.description}`).join('; ');
 }

@@ -204,11 +204,23 @@ export interface Details {
 }
 
 /** Builds a details object from a row's columns. */
-export function details(of: { sequence: string; changedAt: Date; resourceOwner: string; createdAt?: Date }): Details {
+export function details<T extends { sequence: string; changedAt: Date; resourceOwner: string; createdAt?: Date }>(
+  of: T,
+) {
   return {
     sequence: of.sequence,
     ...(of.createdAt ? { creationDate: of.createdAt.toISOString() } : {}),
     changeDate: of.changedAt.toISOString(),
     resourceOwner: of.resourceOwner,
-  };
+  } as T extends { createdAt: Date } ? Details & { creationDate: string } : Details;
+}
+
+/** The answer to a change, from its event. */
+export function changedAnswer({ sequence, createdAt }: AppendedEvent, resourceOwner: string): { details: Details } {
+  return { details: details({ sequence, changedAt: createdAt, resourceOwner }) };
+}
+
+/** The details of something new, from its event. */
+export function newDetails({ sequence, createdAt }: AppendedEvent, resourceOwner: string) {
+  return details({ sequence, createdAt, changedAt: createdAt, resourceOwner });
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the JSON body of one request, and converts it to the value of a schema.
+ * Reads the JSON body and the query of one request, and converts each to the value of a schema.
  *
  * Guarantee: the result is JSON from valid UTF-8 of bounded size, with a bounded number of values and bounded nesting;
  * everything else is an API error (errors.ts). All three are checked in the bytes, before JSON.parse, which blocks the
@@ -91,6 +91,26 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: str
   for (const issue of parsed.error?.issues ?? []) add(violations, fieldPath(issue.path), issue.message);
   throw badFields(id, [...violations.found.values()]);
 }
+
+/**
+ * Converts a query to the value of a schema.
+ * @param id stable id of the error
+ * @throws ApiError 400 naming every invalid parameter, and every unknown one if the schema is strict
+ */
+export function parseQuery<T>(schema: z.ZodType<T>, query: unknown, id: string): T {
+  const parsed = schema.safeParse(query, { error: ({ code }) => QUERY_MESSAGES[code] });
+  if (parsed.success) return parsed.data;
+  const violations = parsed.error.issues.flatMap((i) =>
+    i.code === 'unrecognized_keys'
+      ? i.keys.map((field) => ({ field, description: 'is not supported here' }))
+      : [{ field: i.path.join('.'), description: i.message }],
+  );
+  const sentences = violations.map(({ field, description }) => `The query parameter ${field} ${description}.`);
+  throw invalidArgument(id, sentences.join(' '), violations);
+}
+
+/** For schemas without their own message. A parameter that is repeated is an array, not a string. */
+const QUERY_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
 
 /** 400 that names every invalid field; the message names the first ten. */
 export function badFields(id: string, violations: FieldViolation[]): ApiError {

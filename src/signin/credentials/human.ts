@@ -6,15 +6,17 @@
  *
  * On crash: before the commit nothing has changed.
  */
-import { type Request, type Response, Router } from 'express';
+import { Router } from 'express';
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
-import { type HumanChange, humanChange } from '../../contract/humans.ts';
-import { type Caller, callerOf, permissionDenied } from '../../contract/permissions.ts';
+import { type HumanChange, humanOperations } from '../../contract/humans.ts';
+import { type Caller, permissionDenied } from '../../contract/permissions.ts';
+import { serve } from '../../contract/serve.ts';
 import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
 import { userDetails } from '../../directory/users/read.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import {
   accessForChange,
+  changeableUser,
   findUser,
   nameClash,
   type Relation,
@@ -24,8 +26,7 @@ import {
 import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
-import { countTry } from '../../platform/http/limits.ts';
-import { badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { badFields } from '../../platform/http/request-body.ts';
 import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { changeUser, requireHuman, requireVouching } from './change.ts';
@@ -44,20 +45,18 @@ export interface ChangedHuman {
 
 /** The route that changes a human user. */
 export function humanChangeRoutes(deps: ChangeDeps): Router {
-  return Router().put('/v2beta/users/human/:userId', (req, res) => putHuman(deps, req, res));
-}
-
-async function putHuman(deps: ChangeDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const userId = pathId(req, 'userId');
-  const { user, relation } = await accessForChange(deps.pool, caller, 'updateHumanUser', userId);
-  const body = parseBody(humanChange, await readJson(req, res), 'USER-INVALID');
-  if (isTry(relation, body)) await countTry(req, res);
-  requireAllowed(relation, user, body);
-  await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
-  const origin = originOfCall(req, res);
-  if (needsProof(user, relation, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
-  res.json(await changeHuman(deps, caller, { userId, relation, origin }, body));
+  const router = Router();
+  serve(router, humanOperations.updateHumanUser, changeableUser(deps.pool), async (asked) => {
+    const { caller, target, body, countTry, req, res } = asked;
+    const { user, relation } = target;
+    if (isTry(relation, body)) await countTry();
+    requireAllowed(relation, user, body);
+    await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
+    const origin = originOfCall(req, res);
+    if (needsProof(user, relation, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+    return changeHuman(deps, caller, { userId: user.id, relation, origin }, body);
+  });
+  return router;
 }
 
 /** Whether it tries a password or a code, or sends something to an address that no manager has confirmed. */

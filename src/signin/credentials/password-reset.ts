@@ -14,11 +14,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
-import { type PasswordResetInput, passwordBody, passwordResetBody } from '../../contract/credentials.ts';
+import {
+  credentialOperations as operations,
+  type PasswordResetInput,
+  passwordBody,
+} from '../../contract/credentials.ts';
 import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
+import { type Finder, serve, serveRaw } from '../../contract/serve.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { accessForChange, findUser, stateNow, type User } from '../../directory/users/store.ts';
+import { accessForChange, changeableUser, findUser, stateNow, type User } from '../../directory/users/store.ts';
 import {
   ANYBODY,
   issueCode,
@@ -50,10 +55,34 @@ export interface PasswordDeps extends LoginDeps {
 /** Routes that set and reset a password. */
 export function passwordRoutes(deps: PasswordDeps): Router {
   const router = Router();
-  const caller = authenticateIfPresent(deps);
-  router.post('/v2beta/users/:userId/password', caller, (req, res) => postPassword(deps, req, res));
-  router.post('/v2beta/users/:userId/password_reset', caller, (req, res) => postReset(deps, req, res));
+  router.use(['/v2beta/users/:userId/password', '/v2beta/users/:userId/password_reset'], authenticateIfPresent(deps));
+  serveRaw(router, operations.setPassword, holderOrCaller, ({ req, res }) => postPassword(deps, req, res));
+  serve(router, operations.resetPassword, withCaller(changeableUser(deps.pool)), async (asked) => {
+    const { caller, target, body: input } = asked;
+    requireVouching(target.relation, input);
+    await requireAllowedTemplate(deps, target.user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
+    return transaction(deps.pool, async (db) => {
+      const { user, relation } = await accessForChange(db, caller, 'resetPassword', target.user.id, 'for update');
+      requireHuman(user, 'PASSWORD');
+      requireVouching(relation, input);
+      return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
+    });
+  });
   return router;
+}
+
+/** The body tells whether a code or the caller decides. */
+const holderOrCaller: Finder<'user', undefined> = { of: 'user', find: () => undefined };
+
+/** These routes come before those that need a caller. */
+function withCaller<T>({ of, find }: Finder<'user', T>): Finder<'user', T> {
+  return {
+    of,
+    find(asked) {
+      requireCaller(asked.res);
+      return find(asked);
+    },
+  };
 }
 
 async function postPassword(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
@@ -83,22 +112,6 @@ async function setByCode(deps: PasswordDeps, req: Request, res: Response, body: 
   const origin = caller ? originOfCall(req, res) : originOfForm(req, res);
   const holder = { userId, code: verificationCode, editor: caller?.userId ?? userId, origin };
   res.json({ details: await setPasswordByCode(deps, holder, newPassword) });
-}
-
-async function postReset(deps: PasswordDeps, req: Request, res: Response): Promise<void> {
-  const caller = requireCaller(res);
-  const userId = pathId(req, 'userId');
-  const { user, relation } = await accessForChange(deps.pool, caller, 'resetPassword', userId);
-  const input = parseBody(passwordResetBody, await readJson(req, res), 'PASSWORD-RESET-INVALID');
-  requireVouching(relation, input);
-  await requireAllowedTemplate(deps, user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
-  const answer = await transaction(deps.pool, async (db) => {
-    const { user, relation } = await accessForChange(db, caller, 'resetPassword', userId, 'for update');
-    requireHuman(user, 'PASSWORD');
-    requireVouching(relation, input);
-    return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
-  });
-  res.json(answer);
 }
 
 interface Body {

@@ -7,16 +7,23 @@
  * by where they come from, before the check, so that parallel guesses do not exceed the limit; they end no code. A change,
  * its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL user.
  */
-import { type Request, type Response, Router } from 'express';
-import type { z } from 'zod';
-import { codeBody, emailChange, emailResend, phoneChange, phoneResend } from '../../contract/credentials.ts';
+import { Router } from 'express';
+import { credentialOperations as operations } from '../../contract/credentials.ts';
 import type { MailKind } from '../../contract/link-templates.ts';
-import { callerOf, type OperationId } from '../../contract/permissions.ts';
-import { ownerProof } from '../../contract/shapes.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { CONTRACT, type OperationId } from '../../contract/operations.ts';
+import { type Asked, serve } from '../../contract/serve.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { accessForChange, findUser, stateNow, type User } from '../../directory/users/store.ts';
+import {
+  accessForChange,
+  changeableUser,
+  findUser,
+  type Reached,
+  stateNow,
+  type User,
+} from '../../directory/users/store.ts';
 import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -25,9 +32,6 @@ import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type ApiError, invalidArgument } from '../../platform/errors.ts';
-import { countTry } from '../../platform/http/limits.ts';
-import { parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
-import { isAttempt } from '../login/attempts.ts';
 import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { type Changed, changedAnswer, changeUser, type Delivery, requireHuman, requireVouching } from './change.ts';
@@ -53,18 +57,20 @@ export interface VerificationDeps extends LoginDeps {
   config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
 }
 
-const PATH = '/v2beta/users/:userId';
-
 /** Routes of email addresses and phone numbers. */
 export function verificationRoutes(deps: VerificationDeps): Router {
   const router = Router();
-  router.post(`${PATH}/email`, change(deps, 'setEmail', 'EMAIL', emailChange, changeEmail));
-  router.post(`${PATH}/email/resend`, change(deps, 'resendEmailCode', 'EMAIL', emailResend, resendEmailCode));
-  router.post(`${PATH}/email/verify`, verify(deps, 'verifyEmail', 'EMAIL', verifyEmail));
-  router.post(`${PATH}/phone`, change(deps, 'setPhone', 'PHONE', phoneChange, changePhone));
-  router.post(`${PATH}/phone/resend`, change(deps, 'resendPhoneCode', 'PHONE', phoneResend, resendPhoneCode));
-  router.post(`${PATH}/phone/verify`, verify(deps, 'verifyPhone', 'PHONE', verifyPhone));
-  router.delete(`${PATH}/phone`, change(deps, 'removePhone', 'PHONE', ownerProof, removePhone));
+  const user = changeableUser(deps.pool);
+  serve(router, operations.setEmail, user, (asked) => change(deps, 'EMAIL', asked, changeEmail));
+  serve(router, operations.resendEmailCode, user, (asked) => change(deps, 'EMAIL', asked, resendEmailCode));
+  serve(router, operations.verifyEmail, user, (asked) => verify(deps, asked, verifyEmail));
+  serve(router, operations.setPhone, user, (asked) => change(deps, 'PHONE', asked, changePhone));
+  serve(router, operations.resendPhoneCode, user, (asked) => change(deps, 'PHONE', asked, resendPhoneCode));
+  serve(router, operations.verifyPhone, user, (asked) => verify(deps, asked, verifyPhone));
+  serve(router, operations.removePhone, user, async (asked) => {
+    const { details } = await change(deps, 'PHONE', asked, removePhone);
+    return { details };
+  });
   return router;
 }
 
@@ -81,47 +87,40 @@ interface Input extends Delivery {
   currentPassword?: string | undefined;
 }
 
-function change<S extends z.ZodType<Input>>(
-  deps: VerificationDeps,
-  operation: OperationId,
-  area: Area,
-  schema: S,
-  work: Change<z.output<S>>,
-) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const caller = callerOf(res);
-    const userId = pathId(req, 'userId');
-    const { user, relation } = await accessForChange(deps.pool, caller, operation, userId);
-    // Without the limit, users could make us send to any address or number as often as they like.
-    if (userId === caller.userId && !isAttempt(req)) await countTry(req, res);
-    const input = parseBody(schema, await readJson(req, res), `${area}-INVALID`);
-    requireVouching(relation, input);
-    await requireAllowedTemplate(deps, user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
-    const origin = originOfCall(req, res);
-    if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, user, origin, input.currentPassword);
-    const answer = await transaction(deps.pool, async (db) => {
-      const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
-      requireHuman(user, area);
-      requireVouching(relation, input);
-      return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
-    });
-    res.json(answer);
-  };
+interface AskedOf<I> extends Asked {
+  target: Reached;
+  body: I;
+  countTry(): Promise<void>;
 }
 
-function verify(
+async function change<I extends Input>(
   deps: VerificationDeps,
-  operation: OperationId,
   area: Area,
-  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<unknown>,
+  { caller, operation, target, body: input, countTry, req, res }: AskedOf<I>,
+  work: Change<I>,
 ) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const caller = callerOf(res);
-    const userId = pathId(req, 'userId');
-    await accessForChange(deps.pool, caller, operation, userId);
-    const { verificationCode: code } = parseBody(codeBody, await readJson(req, res), `${area}-VERIFY`);
-    res.json({ details: await work(deps, { userId, code, editor: caller.userId, origin: originOfCall(req, res) }) });
-  };
+  const userId = target.user.id;
+  // Without the limit, users could make us send to any address or number as often as they like.
+  if (userId === caller.userId && (CONTRACT[operation] as Operation).tries === 'by-body') await countTry();
+  requireVouching(target.relation, input);
+  await requireAllowedTemplate(deps, target.user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
+  const origin = originOfCall(req, res);
+  if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, target.user, origin, input.currentPassword);
+  return transaction(deps.pool, async (db) => {
+    const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
+    requireHuman(user, area);
+    requireVouching(relation, input);
+    return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
+  });
+}
+
+async function verify(
+  deps: VerificationDeps,
+  { caller, target, body, req, res }: AskedOf<{ verificationCode: string }>,
+  work: (deps: VerificationDeps, holder: CodeHolder) => Promise<Details>,
+) {
+  const holder = { userId: target.user.id, code: body.verificationCode, editor: caller.userId };
+  return { details: await work(deps, { ...holder, origin: originOfCall(req, res) }) };
 }
 
 export interface CodeHolder {

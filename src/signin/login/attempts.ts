@@ -12,6 +12,7 @@
  * On crash: the attempt stays counted as failed.
  */
 import type { Request } from 'express';
+import { OPERATIONS } from '../../contract/operations.ts';
 import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA } from '../../directory/policies.ts';
@@ -295,15 +296,17 @@ function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
   return login.passwordHash ? 'wrong_password' : 'no_password';
 }
 
-const OF_USER = 'email/verify|email/resend|phone/verify|phone/resend|password|password_reset|totp/verify';
-const OF_SOURCE = 'management/v1/password_sources/[^/]+/_test';
+/** Paths of operations, where each `{name}` is one segment. */
+const TRIES = OPERATIONS.filter(({ tries }) => tries === 'always').map(({ path }) =>
+  path.replace(/^POST \//, '').replace(/\{\w+\}/g, '[^/]+'),
+);
 /**
  * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request
- * an email or a code. Where that depends on the body, the handler calls `countTry`. Matches as the router does: ignores
- * case and a trailing slash. The console passes calls on to the API.
+ * an email or a code. Matches as the router does: ignores case and a trailing slash. The console passes calls on to the
+ * API.
  */
 const ATTEMPT = new RegExp(
-  `^(?:/console/api)?/(?:v2beta/sessions|v2beta/users/[^/]+/(?:${OF_USER})|oauth/v2/(?:token|device_authorization)|${OF_SOURCE}|ui/.*)/?$`,
+  `^(?:/console/api)?/(?:${[...TRIES, 'oauth/v2/(?:token|device_authorization)', 'ui/.*'].join('|')})/?$`,
   'i',
 );
 

@@ -4,34 +4,41 @@
  *
  * Guarantee: callers never get a credential of a user with more rights than their own.
  */
-import { type Caller, covers, type OperationId, permissionDenied, requireReach } from '../../contract/permissions.ts';
+
+import { covers, permissionDenied, requireReach } from '../../contract/permissions.ts';
+import type { Asked, Finder } from '../../contract/serve.ts';
 import { rightsOf } from '../../directory/members.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../directory/users/store.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
-import type { Db } from '../../platform/db/pool.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { pathId } from '../../platform/http/request-body.ts';
 import { tokenHash } from '../../platform/ids.ts';
 
-export interface MachineCall {
-  caller: Caller;
-  operation: OperationId;
-  userId: string;
-  /** The error for a human user. */
-  notAMachine: { id: string; message: string };
-}
+/** The error for a human user. */
+export type NotAMachine = Readonly<{ id: string; message: string }>;
 
 /**
  * The machine user, if the caller may issue credentials for it.
  * @param lock locks the user's row until the transaction ends
  * @throws ApiError 403, 404 to an IAM_OWNER, FAILED_PRECONDITION for a human
  */
-export async function requireMachine(db: Db, call: MachineCall, lock?: UserLock): Promise<User> {
-  const user = requireReach(call.caller, call.operation, await findUser(db, call.userId, lock), userNotFound);
-  if (!covers(call.caller, await rightsOf(db, user.id))) throw permissionDenied();
-  if (user.kind !== 'machine') {
-    throw new ApiError('FAILED_PRECONDITION', call.notAMachine.id, call.notAMachine.message);
-  }
+export async function requireMachine(
+  db: Db,
+  { caller, operation }: Pick<Asked, 'caller' | 'operation'>,
+  userId: string,
+  notAMachine: NotAMachine,
+  lock?: UserLock,
+): Promise<User> {
+  const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
+  if (!covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
+  if (user.kind !== 'machine') throw new ApiError('FAILED_PRECONDITION', notAMachine.id, notAMachine.message);
   return user;
+}
+
+/** The machine user of the path. */
+export function machineOf(pool: Pool, notAMachine: NotAMachine): Finder<'user', User> {
+  return { of: 'user', find: (asked) => requireMachine(pool, asked, pathId(asked.req, 'userId'), notAMachine) };
 }
 
 /** A machine user as changes of its credentials need it. */

@@ -5,31 +5,25 @@
  * Guarantee: a secret appears only in the response of the call that created it, and a password in none. A stored secret
  * never goes to another address than the one it was given for. A change and its event are one transaction.
  */
-import { type Request, type Response, Router } from 'express';
+import { Router } from 'express';
 import {
   type ChangedSource,
   changedSource,
   type NewSource,
-  newSource,
+  passwordSourceOperations as operations,
   SECRET_SETTINGS,
-  testBody,
 } from '../../contract/password-sources.ts';
-import {
-  callerOf,
-  type OperationId,
-  requirePermission,
-  requireReach,
-  selectedOrg,
-} from '../../contract/permissions.ts';
-import { requireOrg } from '../../directory/organizations.ts';
+import { type Caller, requireReach } from '../../contract/permissions.ts';
+import { type Asked, anOrg, type Finder, serve } from '../../contract/serve.ts';
+import { existingOrg, requireOrg } from '../../directory/organizations.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
-import { type AppendedEvent, details } from '../../platform/db/events.ts';
-import { type Db, transaction } from '../../platform/db/pool.ts';
+import { type AppendedEvent, changedAnswer, details, newDetails } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
-import { badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { badFields, parseBody, pathId } from '../../platform/http/request-body.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import {
   addSource,
@@ -49,65 +43,47 @@ import {
 } from './store.ts';
 import { type AskDeps, askSource } from './verify.ts';
 
-const PATH = '/management/v1/password_sources';
-const ONE = `${PATH}/:sourceId`;
-
 /** Routes of password sources. */
 export function passwordSourceRoutes(deps: AskDeps): Router {
+  const { pool } = deps;
   const router = Router();
-  router.post(PATH, (req, res) => add(deps, req, res));
-  router.get(PATH, async (req, res) => {
-    const caller = callerOf(res);
-    const orgId = selectedOrg(req, caller);
-    requirePermission(caller, 'listPasswordSources', orgId);
-    await requireOrg(deps.pool, orgId);
-    const sources = await listSources(deps.pool, orgId);
-    res.json(searchResult(sources.length, sources.map(sourceView)));
+  const source = reachableSource(pool);
+  serve(router, operations.addPasswordSource, anOrg, ({ caller, target, body }) => add(deps, caller, target, body));
+  serve(router, operations.listPasswordSources, existingOrg(pool), async ({ target }) => {
+    const sources = await listSources(pool, target.id);
+    return searchResult(sources.length, sources.map(sourceView));
   });
-  router.get(ONE, async (req, res) => {
-    res.json({ passwordSource: sourceView(await reachable(deps.pool, 'getPasswordSource', req, res)) });
-  });
-  router.put(ONE, (req, res) => replace(deps, req, res));
-  router.get(`${ONE}/status`, (req, res) => status(deps, req, res));
-  router.post(`${ONE}/_test`, (req, res) => test(deps, req, res));
-  router.post(`${ONE}/_end`, (req, res) => change(deps, 'endPasswordSource', req, res, endSource));
-  router.delete(ONE, (req, res) => change(deps, 'removePasswordSource', req, res, removeSource));
+  serve(router, operations.getPasswordSource, source, ({ target }) => ({ passwordSource: sourceView(target) }));
+  serve(router, operations.changePasswordSource, source, ({ target, body, ...asked }) =>
+    replace(deps, asked, target, body),
+  );
+  serve(router, operations.getPasswordSourceStatus, source, ({ target }) => status(pool, target));
+  serve(router, operations.testPasswordSource, source, ({ target, body }) => test(deps, target, body));
+  serve(router, operations.endPasswordSource, source, (asked) => change(pool, asked, asked.target, endSource));
+  serve(router, operations.removePasswordSource, source, (asked) => change(pool, asked, asked.target, removeSource));
   return router;
 }
 
-async function add({ pool, secrets, config }: AskDeps, req: Request, res: Response): Promise<void> {
-  const caller = callerOf(res);
-  const orgId = selectedOrg(req, caller);
-  requirePermission(caller, 'addPasswordSource', orgId);
-  const source = parseBody(newSource, await readJson(req, res), 'PASSWORD-SOURCE-INVALID');
+async function add({ pool, secrets, config }: AskDeps, { userId }: Caller, orgId: string, source: NewSource) {
   requireTarget(source, config.PASSWORD_SOURCE_ALLOW_PRIVATE);
   const { id, secret, event } = await transaction(pool, async (db) => {
     await requireOrg(db, orgId);
-    return addSource(db, secrets, orgId, source, caller.userId);
+    return addSource(db, secrets, orgId, source, userId);
   });
-  const { sequence, createdAt } = event;
-  res.json({
-    sourceId: id,
-    ...(secret === undefined ? {} : { secret }),
-    details: details({ sequence, createdAt, changedAt: createdAt, resourceOwner: orgId }),
-  });
+  return { sourceId: id, ...(secret === undefined ? {} : { secret }), details: newDetails(event, orgId) };
 }
 
-async function replace({ pool, secrets, config }: AskDeps, req: Request, res: Response): Promise<void> {
-  const found = await reachable(pool, 'changePasswordSource', req, res);
-  const body = await readJson(req, res);
+/** Who changes a source, by which operation. */
+type By = Pick<Asked, 'caller' | 'operation'>;
+
+async function replace({ pool, secrets, config }: AskDeps, by: By, found: PasswordVerifier, body: unknown) {
   // The body is judged without a lock, as it may come slowly.
   requireTarget(changeOf(secrets, found, body), config.PASSWORD_SOURCE_ALLOW_PRIVATE);
   const { secret, event } = await transaction(pool, async (db) => {
-    const source = await reachable(db, 'changePasswordSource', req, res, 'for update');
-    await requireMayDecide(db, callerOf(res), source);
-    return changeSource(db, secrets, source, changeOf(secrets, source, body), callerOf(res).userId);
+    const source = await deciding(db, by, found.id);
+    return changeSource(db, secrets, source, changeOf(secrets, source, body), by.caller.userId);
   });
-  const { sequence, createdAt: changedAt } = event;
-  res.json({
-    ...(secret === undefined ? {} : { secret }),
-    details: details({ sequence, changedAt, resourceOwner: found.orgId }),
-  });
+  return { ...(secret === undefined ? {} : { secret }), ...changedAnswer(event, found.orgId) };
 }
 
 /** Refuses an address that is wrong before its name is resolved. @throws ApiError 400 PASSWORD-SOURCE-INVALID */
@@ -122,66 +98,59 @@ function requireTarget({ settings }: Pick<NewSource, 'settings'>, allowPrivate: 
   if (violations.length > 0) throw badFields('PASSWORD-SOURCE-INVALID', violations);
 }
 
-async function status({ pool }: AskDeps, req: Request, res: Response): Promise<void> {
-  const source = await reachable(pool, 'getPasswordSourceStatus', req, res);
+async function status(pool: Pool, source: PasswordVerifier) {
   const [waiting, perDay] = await Promise.all([remaining(pool, source.id), migratedPerDay(pool, source.id)]);
   const migrated = perDay.reduce((sum, day) => sum + day.migrated, 0);
-  res.json({ sourceId: source.id, state: stateOf(source), users: { remaining: waiting, migrated }, perDay });
+  return { sourceId: source.id, state: stateOf(source), users: { remaining: waiting, migrated }, perDay };
 }
 
 /** What the source says about a name and a password that the owner of the source knows. */
-async function test(deps: AskDeps, req: Request, res: Response): Promise<void> {
-  const source = await reachable(deps.pool, 'testPasswordSource', req, res);
-  const { userName, password } = parseBody(testBody, await readJson(req, res), 'PASSWORD-SOURCE-TEST');
+async function test(deps: AskDeps, source: PasswordVerifier, tried: { userName: string; password: string }) {
   const since = performance.now();
-  const answer = await askSource(deps, source, { name: userName, password });
-  res.json({
-    result: answer.result.toUpperCase(),
+  const answer = await askSource(deps, source, { name: tried.userName, password: tried.password });
+  return {
+    result: answer.result.toUpperCase() as Uppercase<typeof answer.result>,
     ...('reason' in answer ? { reason: answer.reason } : {}),
-    ...('mustChange' in answer ? { passwordChangeRequired: true } : {}),
+    ...('mustChange' in answer ? { passwordChangeRequired: true as const } : {}),
     milliseconds: Math.round(performance.now() - since),
+  };
+}
+
+type Change = (db: Db, source: PasswordVerifier, editor: string) => Promise<AppendedEvent>;
+
+async function change(pool: Pool, by: By, { id }: PasswordVerifier, act: Change) {
+  return transaction(pool, async (db) => {
+    const source = await deciding(db, by, id);
+    return changedAnswer(await act(db, source, by.caller.userId), source.orgId);
   });
 }
 
-type Change = (db: Db, source: PasswordVerifier, editor: string) => Promise<{ sequence: string; createdAt: Date }>;
-
-async function change(
-  { pool }: AskDeps,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-  act: Change,
-): Promise<void> {
-  const answer = await transaction(pool, async (db) => {
-    const source = await reachable(db, operation, req, res, 'for update');
-    await requireMayDecide(db, callerOf(res), source);
-    const { sequence, createdAt } = await act(db, source, callerOf(res).userId);
-    return details({ sequence, changedAt: createdAt, resourceOwner: source.orgId });
-  });
-  res.json({ details: answer });
+/** The source with its row locked, for a caller who may decide about its users. @throws ApiError 403, 404 */
+async function deciding(db: Db, { caller, operation }: By, id: string): Promise<PasswordVerifier> {
+  const source = requireReach(caller, operation, await findSource(db, id, 'for update'), sourceNotFound);
+  await requireMayDecide(db, caller, source);
+  return source;
 }
 
-async function reachable(
-  db: Db,
-  operation: OperationId,
-  req: Request,
-  res: Response,
-  lock?: 'for update',
-): Promise<PasswordVerifier> {
-  const found = await findSource(db, pathId(req, 'sourceId'), lock);
-  return requireReach(callerOf(res), operation, found, sourceNotFound);
+/** The source of the path. */
+function reachableSource(pool: Pool): Finder<'source', PasswordVerifier> {
+  return {
+    of: 'source',
+    find: async ({ caller, operation, req }) =>
+      requireReach(caller, operation, await findSource(pool, pathId(req, 'sourceId')), sourceNotFound),
+  };
 }
 
 function sourceNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'PASSWORD-SOURCE-NOT-FOUND', 'The password source does not exist.');
 }
 
-function stateOf({ endedAt, until }: PasswordVerifier): string {
+function stateOf({ endedAt, until }: PasswordVerifier) {
   const hasEnded = endedAt !== null || (until !== null && until.getTime() <= Date.now());
-  return hasEnded ? 'PASSWORD_SOURCE_STATE_ENDED' : 'PASSWORD_SOURCE_STATE_ACTIVE';
+  return hasEnded ? ('PASSWORD_SOURCE_STATE_ENDED' as const) : ('PASSWORD_SOURCE_STATE_ACTIVE' as const);
 }
 
-function sourceView(source: PasswordVerifier): Record<string, unknown> {
+function sourceView(source: PasswordVerifier) {
   const { id, name, kind, settings, userName, timeoutMs, checksPerSecond, until, endedAt } = source;
   return {
     sourceId: id,

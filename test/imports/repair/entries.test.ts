@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { causesOf, patchOf } from '../../../src/contract/causes.ts';
-import type { Remedy } from '../../../src/contract/import-types.ts';
+import type { Remedy } from '../../../src/contract/remedies.ts';
 import { HIDDEN, mergePatch, patchedPaths, readPatch, shownEntry } from '../../../src/imports/repair/entry.ts';
 import { hashProblem } from '../../../src/passwords/registry.ts';
 import { errorBody } from '../../../src/platform/errors.ts';

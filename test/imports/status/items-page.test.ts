@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { errorIdOf } from '../../../src/contract/causes.ts';
 import { ITEM_STATES } from '../../../src/contract/import-results.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type ItemsQuery, readItems, searchItems } from '../../../src/imports/status/items.ts';
@@ -102,7 +103,7 @@ describe('the items of an import', () => {
     const { items, next } = await page();
     assert.equal(next, undefined);
     assert.deepEqual(
-      items.map(({ error, ...item }) => [...Object.values(item), error?.details[0]?.id]),
+      items.map(({ error, ...item }) => [...Object.values(item), errorIdOf(error) || undefined]),
       [
         [0, 'org', 'id-a', 'a', 'ITEM_STATE_SUCCEEDED', undefined],
         [1, 'org', '', '', 'ITEM_STATE_FAILED', 'IMPORT-USER-INVALID'],

@@ -1,7 +1,20 @@
 /** Which requests count as attempts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { isAttempt } from '../../../src/signin/login/attempts.ts';
+
+test('the operations that are attempts say so, and are POST', () => {
+  const written =
+    /^(?:\/console\/api)?\/(?:v2beta\/sessions|v2beta\/users\/[^/]+\/(?:email\/verify|email\/resend|phone\/verify|phone\/resend|password|password_reset|totp\/verify)|management\/v1\/password_sources\/[^/]+\/_test)\/?$/i;
+  for (const { id, path, tries } of OPERATIONS) {
+    const [method = '', pattern = ''] = path.split(' ');
+    const concrete = pattern.replace(/\{\w+\}/g, 'x');
+    const is = (prefix: string) => isAttempt({ method, path: prefix + concrete } as never);
+    assert.equal(is(''), method === 'POST' && written.test(concrete), id);
+    assert.equal(is('/console/api'), tries === 'always', id);
+  }
+});
 
 test('attempts with passwords and codes are distinguished from other requests', () => {
   const is = (method: string, path: string) => isAttempt({ method, path } as never);

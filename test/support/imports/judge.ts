@@ -1,7 +1,6 @@
 /** Validates one entry of an import: returns its item, its problems and its warnings. */
 import type { Item, PendingItem } from '../../../src/imports/entries/item.ts';
 import { type EntryRules, toItem, USUAL_RULES } from '../../../src/imports/entries/validate.ts';
-import type { FieldViolation } from '../../../src/platform/errors.ts';
 import { entry, SECRETS } from './imports.ts';
 
 export interface Judged {
@@ -15,7 +14,7 @@ export interface Judged {
 export function judge(value: unknown, rules: Partial<EntryRules> = {}): Judged {
   const unknown: string[] = [];
   const item = toItem(value, SECRETS, { unknown: (path) => unknown.push(path) }, { ...USUAL_RULES, ...rules });
-  const violations = (item.error?.details[1]?.fieldViolations ?? []) as FieldViolation[];
+  const violations = item.error?.details[1]?.fieldViolations ?? [];
   return { item, problems: violations.map((v) => `${v.field}: ${v.description}`), unknown };
 }
 

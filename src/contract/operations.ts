@@ -1,0 +1,74 @@
+/** All operations, in the order of the document. */
+import { clientOperations } from './clients.ts';
+import { credentialOperations, totpOperations } from './credentials.ts';
+import { diagnosticsOperations } from './diagnostics.ts';
+import { draftOperations } from './drafts.ts';
+import { eventOperations } from './events.ts';
+import { humanOperations } from './humans.ts';
+import { importOperations } from './imports.ts';
+import { machineOperations } from './machines.ts';
+import { memberOperations } from './members.ts';
+import type { Operation } from './operation.ts';
+import { organizationLimitOperations } from './organization-limits.ts';
+import { organizationStateOperations } from './organization-states.ts';
+import { orgOperations } from './organizations.ts';
+import { passwordSourceOperations } from './password-sources.ts';
+import { policyOperations } from './policies.ts';
+import { loginOperations, sessionOperations } from './sessions.ts';
+import { userOperations } from './users.ts';
+
+/** The groups of operations, in the order in which they are shown. */
+export const FEATURES = [
+  [
+    'Organizations',
+    'Set up, create, find, limit, deactivate and delete organizations.',
+    { ...orgOperations, ...organizationLimitOperations, ...organizationStateOperations },
+  ],
+  ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
+  ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
+  ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
+  [
+    'Imports',
+    'Import users with their password hashes, and control a running import.',
+    { ...importOperations, ...draftOperations },
+  ],
+  [
+    'Password sources',
+    'Other systems that verify the passwords of imported users at their first sign-in.',
+    passwordSourceOperations,
+  ],
+  ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
+  ['Members', 'Roles in an organization and in the instance.', memberOperations],
+  ['Sessions', 'Check the password of a user.', sessionOperations],
+  ['Logins', 'See and end where a user is logged in.', loginOperations],
+  ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
+  ['OAuth clients', 'Applications that sign users in.', clientOperations],
+  ['Audit events', 'Who did what, from where.', eventOperations],
+  ['Diagnostics', 'What an operator must know about the stores and the workers.', diagnosticsOperations],
+] as const;
+
+/** Every operation by its id. */
+export const CONTRACT = {
+  ...orgOperations,
+  ...organizationLimitOperations,
+  ...organizationStateOperations,
+  ...humanOperations,
+  ...userOperations,
+  ...credentialOperations,
+  ...totpOperations,
+  ...importOperations,
+  ...draftOperations,
+  ...passwordSourceOperations,
+  ...machineOperations,
+  ...memberOperations,
+  ...sessionOperations,
+  ...loginOperations,
+  ...policyOperations,
+  ...clientOperations,
+  ...eventOperations,
+  ...diagnosticsOperations,
+};
+export type Contract = typeof CONTRACT;
+/** Name of an operation; also its operationId in the document. */
+export type OperationId = keyof Contract;
+export const OPERATIONS: readonly Operation[] = Object.values(CONTRACT);

@@ -1,0 +1,199 @@
+/**
+ * Mounts operations: `serve` those that answer JSON, `serveRaw` those that read or write a stream.
+ *
+ * Guarantee: what every handler needs is done before it, in this order: the limit of attempts at a secret, the caller,
+ * what the operation acts on and whether the caller may, the query, the body. Nothing of a body is read for a caller who
+ * may not.
+ */
+import type { Request, Response, Router } from 'express';
+import { z } from 'zod';
+import { countTry } from '../platform/http/limits.ts';
+import { parseBody, parseQuery, pathId, readJson } from '../platform/http/request-body.ts';
+import type { Slots } from '../platform/http/slots.ts';
+import type { Body, Method, Of, Operation } from './operation.ts';
+import type { OperationId } from './operations.ts';
+import { type Caller, callerOf, orgsFor, requirePermission, selectedOrg } from './permissions.ts';
+
+/** What is known of a request before its target is. */
+export interface Asked {
+  caller: Caller;
+  operation: OperationId;
+  req: Request;
+  res: Response;
+}
+
+/**
+ * Finds what an operation acts on.
+ * @throws ApiError 403 unless the caller may do the operation on it; 404 if only that may be told
+ */
+export interface Finder<K extends Of, T> {
+  of: K;
+  find(asked: Asked): T | Promise<T>;
+}
+
+/** The value of each `{name}` in a path. */
+type ParamsOf<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsOf<Rest>
+  : unknown;
+
+type QueryOf<O extends Operation> = O['readsQuery'] extends z.ZodType
+  ? z.output<O['readsQuery']>
+  : O['query'] extends z.ZodType
+    ? z.output<O['query']>
+    : undefined;
+type BodyOf<O extends Operation> = O['body'] extends { reads: infer S extends z.ZodType }
+  ? z.output<S>
+  : O['body'] extends { schema: infer S extends z.ZodType }
+    ? z.output<S>
+    : undefined;
+
+type Success = 200 | 201 | 202 | 204;
+type SchemaOf<A> = A extends { mediaType: string }
+  ? never
+  : A extends { schema: infer S extends z.ZodType }
+    ? S
+    : never;
+type AnswerOf<O extends Operation> = SchemaOf<O['answers'][keyof O['answers'] & Success]>;
+/** What a handler returns: the answer as its schema takes it. Nothing, if there is no body or it is not JSON. */
+type Answered<O extends Operation> = [AnswerOf<O>] extends [never] ? void : Fixed<z.input<AnswerOf<O>>>;
+/** Lists that a handler only passes on may be readonly. */
+type Fixed<T> = T extends readonly (infer U)[]
+  ? readonly Fixed<U>[]
+  : T extends object
+    ? { [K in keyof T]: Fixed<T[K]> }
+    : T;
+
+/** What a handler gets. */
+export interface Context<O extends Operation, T> extends Asked {
+  /** What the operation acts on, for a caller who may. */
+  target: T;
+  /** Decoded and checked when they are read. @throws ApiError 400 REQUEST-ID */
+  params: ParamsOf<O['path']>;
+  query: QueryOf<O>;
+  body: BodyOf<O>;
+  /** Counts the request as an attempt at a secret, where only its body tells that it is one. */
+  countTry(): Promise<void>;
+}
+
+/**
+ * Mounts an operation whose body is JSON. A handler whose answer is not JSON sends it itself.
+ * @param slots limits how many requests are under way
+ */
+export function serve<O extends Operation & { id: OperationId }, T>(
+  router: Router,
+  operation: O,
+  { find }: Finder<O['of'], T>,
+  handler: (context: Context<O, T>) => Answered<NoInfer<O>> | Promise<Answered<NoInfer<O>>>,
+  slots?: Slots,
+): void {
+  if (operation.body && operation.body.error === undefined) {
+    throw new Error(`${operation.id}: the body needs the id of its error, or serveRaw.`);
+  }
+  const status = Number(Object.keys(operation.answers).find((key) => key.startsWith('2')));
+  mount(router, operation, async (req, res) => {
+    const asked = { caller: callerOf(res), operation: operation.id, req, res };
+    const target = await find(asked);
+    const release = slots?.take(asked.caller);
+    try {
+      const query = queryOf(operation, req);
+      const body = operation.body && (await readBody(operation.body, req, res));
+      const params = paramsOf(operation, req);
+      const context = { ...asked, target, params, query, body, countTry: () => countTry(req, res) };
+      const answer = await handler(context as Context<O, T>);
+      if (answer !== undefined) res.status(status).json(answer);
+      else if (!res.headersSent) res.status(status).end();
+    } finally {
+      release?.();
+    }
+  });
+}
+
+/** Mounts an operation whose handler reads the body or writes the answer itself. */
+export function serveRaw<O extends Operation & { id: OperationId }, T>(
+  router: Router,
+  operation: O,
+  { find }: Finder<O['of'], T>,
+  handler: (context: Omit<Context<O, T>, 'body'>) => Promise<void>,
+  slots?: Slots,
+): void {
+  mount(router, operation, async (req, res) => {
+    const asked = { caller: callerOf(res), operation: operation.id, req, res };
+    const target = await find(asked);
+    const release = slots?.take(asked.caller);
+    try {
+      const context = { ...asked, target, params: paramsOf(operation, req), query: queryOf(operation, req) };
+      await handler({ ...context, countTry: () => countTry(req, res) } as unknown as Omit<Context<O, T>, 'body'>);
+    } finally {
+      release?.();
+    }
+  });
+}
+
+function mount(router: Router, { path }: Operation, handle: (req: Request, res: Response) => Promise<void>): void {
+  const [method, pattern = ''] = path.split(' ');
+  const verb = (method as Method).toLowerCase() as Lowercase<Method>;
+  router[verb](pattern.replace(/\{(\w+)\}/g, ':$1'), handle);
+}
+
+const NOTHING = z.strictObject({});
+
+function queryOf({ query, readsQuery, noQuery, queryError }: Operation, req: Request): unknown {
+  if (queryError === undefined) return undefined;
+  return parseQuery(noQuery ? NOTHING : (readsQuery ?? query ?? z.unknown()), req.query, queryError);
+}
+
+async function readBody({ schema, reads, error, limits }: Body, req: Request, res: Response): Promise<unknown> {
+  return parseBody(reads ?? schema, await readJson(req, res, limits), error as string);
+}
+
+function paramsOf({ path }: Operation, req: Request): object {
+  const params = {};
+  for (const [, name = ''] of path.matchAll(/\{(\w+)\}/g)) {
+    Object.defineProperty(params, name, { get: () => pathId(req, name), enumerable: true });
+  }
+  return params;
+}
+
+/** The instance: for callers with a role in it. */
+export const instance: Finder<'instance', undefined> = {
+  of: 'instance',
+  find({ caller, operation }) {
+    requirePermission(caller, operation);
+    return undefined;
+  },
+};
+
+/** The callers themselves. */
+export const ownUser: Finder<'caller', undefined> = { of: 'caller', find: () => undefined };
+
+/** The id of the organization that the request names, or of the caller's own; it may not exist. */
+export const anOrg: Finder<'org', string> = {
+  of: 'org',
+  find({ caller, operation, req }) {
+    const orgId = selectedOrg(req, caller);
+    requirePermission(caller, operation, orgId);
+    return orgId;
+  },
+};
+
+/** Ids of the organizations in which the caller has the role; undefined: in all. */
+export const ownOrgs: Finder<'orgs', string[] | undefined> = {
+  of: 'orgs',
+  find: ({ caller, operation }) => orgsFor(caller, operation),
+};
+
+/** The organizations of a body: the handler asks for each that it finds there. */
+export interface OrgsOfBody {
+  /** @throws ApiError 403 */
+  allow(orgId: string): void;
+  /** Those in which the caller has the role; undefined: all. */
+  orgIds: string[] | undefined;
+}
+
+export const orgsOfBody: Finder<'body', OrgsOfBody> = {
+  of: 'body',
+  find({ caller, operation }) {
+    const orgIds = orgsFor(caller, operation);
+    return { orgIds, allow: (orgId) => requirePermission(caller, operation, orgId) };
+  },
+};
