@@ -86,3 +86,27 @@ export interface Answer {
 }
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 504;
+
+/** The value of each `{name}` in a path. */
+export type ParamsOf<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name]: string } & ParamsOf<Rest>
+  : unknown;
+
+/** The schema of the query, as it is read. */
+export type QueryOf<O extends Operation> = O['readsQuery'] extends z.ZodType
+  ? O['readsQuery']
+  : O['query'] extends z.ZodType
+    ? O['query']
+    : z.ZodUndefined;
+
+/** The schema of the body, as it is read. */
+export type BodyOf<O extends Operation> = O['body'] extends { reads: infer S extends z.ZodType }
+  ? S
+  : O['body'] extends { schema: infer S extends z.ZodType }
+    ? S
+    : z.ZodUndefined;
+
+type Success = 200 | 201 | 202 | 204;
+type SchemaOf<A> = A extends { mediaType: string } ? never : A extends { schema: infer S extends z.ZodType } ? S : never;
+/** The schema of a JSON answer; never, if there is none. */
+export type AnswerOf<O extends Operation> = SchemaOf<O['answers'][keyof O['answers'] & Success]>;

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { countTry } from '../platform/http/limits.ts';
 import { parseBody, parseQuery, pathId, readJson } from '../platform/http/request-body.ts';
 import type { Slots } from '../platform/http/slots.ts';
-import type { Body, Method, Of, Operation } from './operation.ts';
+import type { AnswerOf, Body, BodyOf, Method, Of, Operation, ParamsOf, QueryOf } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { type Caller, callerOf, orgsFor, requirePermission, selectedOrg } from './permissions.ts';
 
@@ -31,29 +31,6 @@ export interface Finder<K extends Of, T> {
   find(asked: Asked): T | Promise<T>;
 }
 
-/** The value of each `{name}` in a path. */
-type ParamsOf<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
-  ? { readonly [K in Name]: string } & ParamsOf<Rest>
-  : unknown;
-
-type QueryOf<O extends Operation> = O['readsQuery'] extends z.ZodType
-  ? z.output<O['readsQuery']>
-  : O['query'] extends z.ZodType
-    ? z.output<O['query']>
-    : undefined;
-type BodyOf<O extends Operation> = O['body'] extends { reads: infer S extends z.ZodType }
-  ? z.output<S>
-  : O['body'] extends { schema: infer S extends z.ZodType }
-    ? z.output<S>
-    : undefined;
-
-type Success = 200 | 201 | 202 | 204;
-type SchemaOf<A> = A extends { mediaType: string }
-  ? never
-  : A extends { schema: infer S extends z.ZodType }
-    ? S
-    : never;
-type AnswerOf<O extends Operation> = SchemaOf<O['answers'][keyof O['answers'] & Success]>;
 /** What a handler returns: the answer as its schema takes it. Nothing, if there is no body or it is not JSON. */
 type Answered<O extends Operation> = [AnswerOf<O>] extends [never] ? void : Fixed<z.input<AnswerOf<O>>>;
 /** Lists that a handler only passes on may be readonly. */
@@ -69,8 +46,8 @@ export interface Context<O extends Operation, T> extends Asked {
   target: T;
   /** Decoded and checked when they are read. @throws ApiError 400 REQUEST-ID */
   params: ParamsOf<O['path']>;
-  query: QueryOf<O>;
-  body: BodyOf<O>;
+  query: z.output<QueryOf<O>>;
+  body: z.output<BodyOf<O>>;
   /** Counts the request as an attempt at a secret, where only its body tells that it is one. */
   countTry(): Promise<void>;
 }
