@@ -5,6 +5,7 @@
 import type { Request } from 'express';
 import type { Cause, Counts, ImportResult } from '../contract/import-types.ts';
 import type { PepperMode } from '../passwords/marks.ts';
+import type { Encoding } from '../sources/read/encoding.ts';
 import { ENTRY_FIELDS } from './texts/fix.ts';
 
 export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';
@@ -137,6 +138,7 @@ export interface Conversion {
   source?: string;
   mapping?: Record<string, string>;
   hashFormat?: string;
+  encoding?: Encoding;
   orgId?: string;
   withoutEmail?: boolean;
   passwordSource?: string;
@@ -185,9 +187,9 @@ export interface Guess {
     name: string;
     isHashes: boolean;
     format: string;
-    encoding: string;
+    encoding: Encoding;
     /** If it is a guess: others that fit as well. */
-    alsoFits?: string[];
+    alsoFits?: Encoding[];
     /** From 0 to 1. */
     doubtful: number;
     isGzip: boolean;

@@ -1,7 +1,7 @@
 /** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
 import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
-import { checkBody, convertBody, createBody, startBody } from './import-options.ts';
+import { checkBody, convertBody, createBody, guessQuery, startBody } from './import-options.ts';
 import { guess, pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
@@ -50,9 +50,11 @@ export const draftOperations = operations({
       'Reads the beginning of each file, also while the rest is being uploaded: the system that it comes from, and its ' +
       'columns with at most five examples each. A value that may be a hash or a secret is not returned: `hidden` names ' +
       'its scheme, or says `secret` or `digest`. `mapping` is what `_convert` would use.',
+    query: guessQuery,
+    queryError: 'IMPORT-QUERY',
     answers: { 200: { schema: guess, example: exampleGuess } },
     errors: {
-      400: `DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
+      400: `IMPORT-QUERY: the query is invalid. DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
       429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
     },
   },

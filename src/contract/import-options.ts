@@ -43,6 +43,15 @@ export const startBody = z.object({
 const MOST_MAPPED = 200;
 const NAMES = SOURCES.map((source) => source.name);
 
+const encodingName = () => z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
+
+/** The query of `GET /admin/v1/imports/{importId}/guess`. */
+export const guessQuery = z.strictObject({
+  encoding: encodingName().optional().meta({
+    description: 'Reads the files in this encoding, as `_convert` would with it. Default: as recognized.',
+  }),
+});
+
 /** The body of `_convert`. */
 export const convertBody = z.object({
   source: z
@@ -70,7 +79,7 @@ export const convertBody = z.object({
       'Writes addresses with dots at an end of their local part, or two in a row, in quotes, as mail standards want.',
   }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
-  encoding: z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`).optional(),
+  encoding: encodingName().optional().meta({ description: 'The encoding of all files. Default: as recognized.' }),
   strict: z.boolean('must be true or false').optional(),
   withoutEmail: z.boolean('must be true or false').optional(),
   passwordSource: id().optional().meta({

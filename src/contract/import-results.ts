@@ -319,7 +319,8 @@ export const guess = z
         format: text(),
         encoding: text(),
         alsoFits: z.array(text()).optional().meta({
-          description: 'If the encoding is a guess: others that fit about as well. `encoding` of `_convert` names one.',
+          description:
+            'If the encoding is a guess: others that fit about as well. `encoding` of `_convert` and of this call names one.',
         }),
         doubtful: z.number().meta({
           description: 'The share of the characters beyond ASCII that are hardly text and may be garbled, from 0 to 1.',

@@ -13,6 +13,7 @@ test('an address carries what the draft does not know yet, and nothing else', ()
   const plan = planOf(
     {
       source: 'csv',
+      encoding: 'shift_jis',
       'map.email': 'E-Mail & Co',
       'map.displayName': '',
       org: 'acme',
@@ -28,9 +29,13 @@ test('an address carries what the draft does not know yet, and nothing else', ()
   const converted: ShownDraft = { ...DRAFT, conversion: conversionOf(plan) };
   assert.equal(isConverted(plan, converted), true);
   assert.equal(queryOfPlan(plan, converted), '?existing=update');
-  assert.equal(conversionOf(plan).passwordSource, 'src');
+  assert.deepEqual([conversionOf(plan).passwordSource, conversionOf(plan).encoding], ['src', 'shift_jis']);
   const without = planOf({ passwords: '' }, converted);
   assert.deepEqual([isConverted(without, converted), queryOfPlan(without, converted)], [false, '?passwords=']);
+  // The columns have other names in another encoding; an encoding that does not exist is none.
+  const recognized = planOf({ encoding: 'klingon' }, converted);
+  assert.deepEqual([recognized.encoding, recognized.mapping], ['', {}]);
+  assert.deepEqual([isConverted(recognized, converted), queryOfPlan(recognized, converted)], [false, '?encoding=']);
   // The mapping of one source means nothing for another one.
   assert.deepEqual(planOf({ source: 'auth0' }, converted).mapping, {});
   assert.equal(isConverted(planOf({ source: 'auth0' }, converted), converted), false);

@@ -3,12 +3,13 @@
  */
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Person } from '../../sources/entry.ts';
+import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, Fields } from '../../sources/source.ts';
 import type { Column, Guess, Sample } from '../shapes.ts';
 import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
-import { COLUMNS, FIELDS, SOURCE } from '../texts/new-import.ts';
+import { COLUMNS, ENCODING_NAMES, FIELDS, SOURCE } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf, stepForm } from './frame.ts';
 import { isMapped, MOST_MAPPED } from './plan.ts';
 
@@ -23,18 +24,23 @@ export interface SourceView {
   problem: string | undefined;
   /** The source that the person chose; empty: as recognized. */
   source: string;
+  /** The encoding that the person chose; empty: as recognized. */
+  encoding: Encoding | '';
   live: { href: string; shape: string };
 }
 
-/** The step Source: which system the files come from, as recognized from their beginning, or another one. */
-export function sourceStep(frame: Frame, { guess, problem, source, live }: SourceView): Html {
+/**
+ * The step Source: which system the files come from, and their encoding, as recognized from their beginning, or another
+ * one.
+ */
+export function sourceStep(frame: Frame, { guess, problem, source, encoding, live }: SourceView): Html {
   if (frame.files.length === 0) {
     return html`<section class="card"><p>${SOURCE.none}</p><p><a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a></p></section>`;
   }
   const chosen = source || guess?.source || guess?.candidates[0]?.source || '';
   const isWaiting = !guess && !problem;
   const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
-  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, recognized(guess, problem, chosen), isMapped(chosen) || chosen === '' ? 'columns' : 'options')}</div>`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(guess, problem, chosen)}${encodings(guess, encoding)}`, isMapped(chosen) || chosen === '' ? 'columns' : 'options')}</div>`;
 }
 
 function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
@@ -54,10 +60,39 @@ ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
 ${guess?.files.map(encodingNotices)}
 ${guess && fileTable(guess)}
-<details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
+<input type="hidden" name="shown" value="${chosen}"><details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
 <div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">
 ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
 <optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select></div></details></section>`;
+}
+
+/** Which encoding the files are read in, with examples of its letters. */
+function encodings(guess: Guess | undefined, chosen: Encoding | ''): Html {
+  const files = guess?.files ?? [];
+  const found = [...new Set(files.map(({ encoding }) => encoding))];
+  const fitting = new Set(files.flatMap(({ alsoFits = [] }) => alsoFits));
+  const named = (one: Encoding): Choice => [one, ENCODING_NAMES[one]];
+  const others = ENCODINGS.filter((one) => !fitting.has(one)).map(named);
+  others.sort(([, a], [, b]) => (a < b ? -1 : 1));
+  const recognized = found.map((one) => ENCODING_NAMES[one]).join('; ');
+  const first: Choice = ['', chosen || !recognized ? SOURCE.asRecognized : SOURCE.asRecognizedAs(recognized)];
+  const isDoubtful = !guess || chosen !== '' || files.some(({ alsoFits, doubtful }) => alsoFits || doubtful > 0);
+  return html`<section class="card"><details${isDoubtful ? html` open` : undefined}><summary>${SOURCE.chooseEncoding}</summary>
+${isDoubtful ? files.map(foreignExamples) : undefined}
+<div class="field"><label for="encoding">${SOURCE.encoding}</label><select id="encoding" name="encoding">${options([first], chosen)}
+${fitting.size > 0 ? html`<optgroup label="${SOURCE.fits}">${options([...fitting].map(named), chosen)}</optgroup>` : undefined}
+<optgroup label="${SOURCE.allEncodings}">${options(others, chosen)}</optgroup></select></div>
+<button class="quiet" name="read" value="1">${SOURCE.readAgain}</button></details></section>`;
+}
+
+const MOST_EXAMPLES = 8;
+
+/** Values and names of columns with letters beyond ASCII, which look wrong in a wrong encoding. */
+function foreignExamples({ name, columns }: Guess['files'][number]): Html | undefined {
+  const texts = columns.flatMap(({ name: column, samples }) => [column, ...samples.map(({ text = '' }) => text)]);
+  const foreign = [...new Set(texts)].filter((one) => /[^\p{ASCII}]/u.test(one)).slice(0, MOST_EXAMPLES);
+  if (foreign.length === 0) return undefined;
+  return html`<p class="example">${SOURCE.examples(name)} <strong>${foreign.join(' · ')}</strong></p>`;
 }
 
 function encodingNotices({ name, encoding, alsoFits, doubtful }: Guess['files'][number]): Html {

@@ -6,7 +6,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { type Draft, type DraftFile, type Guess, importPath, isRecognizable, type ShownDraft } from '../shapes.ts';
-import { crumb, time } from '../shell/blocks.ts';
+import { crumb, queryOf, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
@@ -86,10 +86,15 @@ export interface WizardStep extends Omit<ScreenDeps, 'api'> {
 }
 
 /** What the files look like; undefined while they have not begun to arrive, or why they cannot be recognized. */
-export async function readGuess({ api, req, draft }: WizardStep): Promise<Guess | string | undefined> {
+export async function readGuess({
+  api,
+  req,
+  draft,
+  plan: { encoding },
+}: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
-    return await api.get<Guess>(`${importPath(req)}/guess`);
+    return await api.get<Guess>(`${importPath(req)}/guess${queryOf({ encoding })}`);
   } catch (error) {
     if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;
     throw error;

@@ -5,6 +5,7 @@
  * revisited while a file is still being uploaded, before the draft can take it.
  */
 import { text } from '../../platform/html/forms.ts';
+import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import {
   type Conversion,
   type Draft,
@@ -22,6 +23,8 @@ export interface Plan extends Settings {
   /** Empty: as recognized. */
   source: string;
   mapping: Readonly<Record<string, string>>;
+  /** Of all files; empty: as recognized. */
+  encoding: Encoding | '';
   /** How hashes that do not say it were made; empty: not given. */
   hashFormat: string;
   /** Empty: the files name it. */
@@ -42,11 +45,14 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
   const kept = keptPlan(conversion, settings, draft.orgId);
   const given = (name: string, other: string) => (has(query, name) ? text(query, name) : other);
   const source = given('source', kept.source);
+  const encoding = has(query, 'encoding') ? encodingIn(query) : kept.encoding;
   const existing = EXISTING.find((one) => one === text(query, 'existing'));
   const mails = text(query, 'mails');
   return {
     source,
-    mapping: mappingOf(query) ?? (source === kept.source ? kept.mapping : {}),
+    encoding,
+    // In another encoding the columns have other names.
+    mapping: mappingOf(query) ?? (source === kept.source && encoding === kept.encoding ? kept.mapping : {}),
     hashFormat: given('hashFormat', kept.hashFormat),
     orgId: given('org', kept.orgId),
     withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
@@ -58,12 +64,34 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
 }
 
 function keptPlan(
-  { source = '', mapping = {}, hashFormat = '', orgId, withoutEmail = false, passwordSource = '' }: Conversion,
-  settings: Settings | undefined,
+  { orgId, ...conversion }: Conversion,
+  settings: Settings = { timeout: '1h', onExisting: 'fail', mails: 'none' },
   org: string,
 ): Plan {
-  const { timeout, onExisting, mails } = settings ?? { timeout: '1h', onExisting: 'fail', mails: 'none' };
-  return { source, mapping, hashFormat, orgId: orgId ?? org, withoutEmail, passwordSource, timeout, onExisting, mails };
+  const {
+    source = '',
+    encoding = '',
+    mapping = {},
+    hashFormat = '',
+    withoutEmail = false,
+    passwordSource = '',
+  } = conversion;
+  const { timeout, onExisting, mails } = settings;
+  const ofFiles: Omit<Plan, keyof Settings> = {
+    source,
+    encoding,
+    mapping,
+    hashFormat,
+    orgId: orgId ?? org,
+    withoutEmail,
+    passwordSource,
+  };
+  return { ...ofFiles, timeout, onExisting, mails };
+}
+
+/** The encoding that a form or an address names; empty: as recognized. */
+export function encodingIn(given: unknown): Encoding | '' {
+  return ENCODINGS.find((one) => one === text(given, 'encoding')) ?? '';
 }
 
 function has(query: unknown, name: string): boolean {
@@ -85,7 +113,8 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   const kept = planOf({}, draft);
   const query = new URLSearchParams();
   if (source !== kept.source) query.set('source', source);
-  if (!isSame(plan.mapping, kept.mapping) || source !== kept.source) {
+  if (plan.encoding !== kept.encoding) query.set('encoding', plan.encoding);
+  if (!isSame(plan.mapping, kept.mapping) || source !== kept.source || plan.encoding !== kept.encoding) {
     for (const [field, column] of Object.entries(plan.mapping)) query.set(MAP + field, column);
   }
   if (plan.hashFormat !== kept.hashFormat) query.set('hashFormat', plan.hashFormat);
@@ -104,9 +133,11 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 }
 
 /** The body of `_convert`. */
-export function conversionOf({ source, mapping, hashFormat, orgId, withoutEmail, passwordSource }: Plan): Conversion {
+export function conversionOf(plan: Plan): Conversion {
+  const { source, encoding, mapping, hashFormat, orgId, withoutEmail, passwordSource } = plan;
   return {
     ...(source ? { source } : {}),
+    ...(encoding ? { encoding } : {}),
     ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
     ...(hashFormat ? { hashFormat } : {}),
     ...(orgId ? { orgId } : {}),
@@ -122,6 +153,7 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
   return (
     draft.conversion !== undefined &&
     plan.source === kept.source &&
+    plan.encoding === kept.encoding &&
     plan.orgId === (draft.conversion.orgId ?? draft.orgId) &&
     plan.withoutEmail === kept.withoutEmail &&
     plan.hashFormat === kept.hashFormat &&
@@ -175,7 +207,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  * the terminal.
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
-  const { orgId, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const { orgId, encoding, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
   const words = [
     'muster',
     'import',
@@ -183,6 +215,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     ...files.flatMap(({ name, kind }) => [OPTION_OF_KIND[kind], pathOf(name)].filter(() => OPTION_OF_KIND[kind])),
     '--from',
     source,
+    ...(encoding ? ['--encoding', encoding] : []),
     ...(orgId ? ['--org', orgId] : []),
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
     ...(hashFormat ? ['--hash-format', hashFormat] : []),

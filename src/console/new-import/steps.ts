@@ -25,6 +25,7 @@ import {
   commandFor,
   conversionOf,
   draftState,
+  encodingIn,
   isChecked,
   isConverted,
   isMapped,
@@ -46,7 +47,9 @@ export const VIEWS: Record<StepName, View> = {
   async source(on) {
     const guess = await readGuess(on);
     const found = typeof guess === 'string' ? { guess: undefined, problem: guess } : { guess, problem: undefined };
-    return sourceStep(on.frame, { ...found, source: on.typed.source ?? on.plan.source, live: liveOf(on) });
+    const { typed, plan } = on;
+    const encoding = typed.encoding === undefined ? plan.encoding : encodingIn(typed);
+    return sourceStep(on.frame, { ...found, source: typed.source ?? plan.source, encoding, live: liveOf(on) });
   },
   async columns(on) {
     const guess = await readGuess(on);
@@ -119,13 +122,20 @@ export const VIEWS: Record<StepName, View> = {
 export const ACTS: Record<StepName, Act> = {
   files: async (on) => to(on, 'source', on.plan),
   async source(on) {
-    const source = text(on.req.body, 'source');
+    const { plan, req } = on;
+    const source = text(req.body, 'source');
+    const encoding = encodingIn(req.body);
+    const mapping = source === plan.source && encoding === plan.encoding ? plan.mapping : {};
+    // In another encoding, the files may be recognized as another system's, unless the person has chosen the source.
+    if (text(req.body, 'read') === '1')
+      return to(on, 'source', {
+        ...plan,
+        source: source === text(req.body, 'shown') ? plan.source : source,
+        encoding,
+        mapping,
+      });
     // There is nothing to map for a known system; the step can still be visited.
-    return to(on, isMapped(source) ? 'columns' : 'options', {
-      ...on.plan,
-      source,
-      mapping: source === on.plan.source ? on.plan.mapping : {},
-    });
+    return to(on, isMapped(source) ? 'columns' : 'options', { ...plan, source, encoding, mapping });
   },
   async columns(on) {
     const guess = await readGuess(on);

@@ -1,5 +1,6 @@
 /** The texts of a new import: its steps, its files, what would happen. */
 import type { MappedField } from '../../sources/mapping.ts';
+import type { Encoding } from '../../sources/read/encoding.ts';
 
 export const STEPS = {
   title: 'New import',
@@ -66,13 +67,63 @@ export const SOURCE = {
   ofHashes: 'Password hashes',
   delimiters: { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' } as Readonly<Record<string, string>>,
   guessed: (name: string, encoding: string) =>
-    `The encoding of ${name}, ${encoding}, is a guess: compare the names in the next step. If they are garbled, save the file as UTF-8.`,
+    `The encoding of ${name}, ${encoding}, is a guess: compare the examples. If they are garbled, choose another encoding.`,
   doubtful: (name: string, percent: string) => `In ${name}, ${percent} % of the letters beyond ASCII may be garbled.`,
+  examples: (name: string) => `Examples from ${name}:`,
+  chooseEncoding: 'Garbled names? Choose the encoding',
+  encoding: 'Encoding of all files',
+  asRecognized: 'As recognized',
+  asRecognizedAs: (encodings: string) => `As recognized: ${encodings}`,
+  fits: 'Fit about as well',
+  allEncodings: 'All encodings',
+  readAgain: 'Read with this encoding',
   choose: 'Not right? Choose the source',
   source: 'Source',
   recognized: 'Recognized',
   all: 'All systems',
   help: 'How to export users from each system',
+};
+
+export const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
+  'utf-8': 'Unicode (UTF-8)',
+  'utf-16le': 'Unicode (UTF-16, little-endian)',
+  'utf-16be': 'Unicode (UTF-16, big-endian)',
+  'windows-1250': 'Central European (Windows-1250)',
+  'windows-1251': 'Cyrillic (Windows-1251)',
+  'windows-1252': 'Western European (Windows-1252)',
+  'windows-1253': 'Greek (Windows-1253)',
+  'windows-1254': 'Turkish (Windows-1254)',
+  'windows-1255': 'Hebrew (Windows-1255)',
+  'windows-1256': 'Arabic (Windows-1256)',
+  'windows-1257': 'Baltic (Windows-1257)',
+  'windows-1258': 'Vietnamese (Windows-1258)',
+  'windows-874': 'Thai (Windows-874)',
+  'iso-8859-2': 'Central European (ISO-8859-2)',
+  'iso-8859-3': 'South European (ISO-8859-3)',
+  'iso-8859-4': 'Baltic (ISO-8859-4)',
+  'iso-8859-5': 'Cyrillic (ISO-8859-5)',
+  'iso-8859-6': 'Arabic (ISO-8859-6)',
+  'iso-8859-7': 'Greek (ISO-8859-7)',
+  'iso-8859-8': 'Hebrew (ISO-8859-8)',
+  'iso-8859-10': 'Nordic (ISO-8859-10)',
+  'iso-8859-13': 'Baltic (ISO-8859-13)',
+  'iso-8859-14': 'Celtic (ISO-8859-14)',
+  'iso-8859-15': 'Western European (ISO-8859-15)',
+  'iso-8859-16': 'Romanian (ISO-8859-16)',
+  'koi8-r': 'Russian (KOI8-R)',
+  'koi8-u': 'Ukrainian (KOI8-U)',
+  shift_jis: 'Japanese (Shift_JIS)',
+  'euc-jp': 'Japanese (EUC-JP)',
+  'iso-2022-jp': 'Japanese (ISO-2022-JP)',
+  gb18030: 'Chinese, simplified (GB18030, GBK)',
+  big5: 'Chinese, traditional (Big5)',
+  'euc-kr': 'Korean (EUC-KR, Windows-949)',
+  macintosh: 'Western European (Macintosh)',
+  'x-mac-cyrillic': 'Cyrillic (Macintosh)',
+  ibm437: 'Western European (DOS, 437)',
+  ibm850: 'Western European (DOS, 850)',
+  ibm852: 'Central European (DOS, 852)',
+  ibm866: 'Cyrillic (DOS, 866)',
 };
 
 export const COLUMNS = {

@@ -6,6 +6,7 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import type { Encoding } from '../../sources/read/encoding.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type ExportDeps, openFiles } from './convert-request.ts';
 import type { Draft } from './draft.ts';
@@ -31,8 +32,18 @@ function openThreads(): Piscina {
   });
 }
 
+interface GuessOptions {
+  /** Default: as recognized. */
+  encoding?: Encoding | undefined;
+  longestMs?: number;
+}
+
 /** @throws UsageError when a file is not an export, or the guess takes too long */
-export async function guessDraft(deps: ExportDeps, draft: Draft, longestMs = LONGEST_MS): Promise<DraftGuess> {
+export async function guessDraft(
+  deps: ExportDeps,
+  draft: Draft,
+  { encoding, longestMs = LONGEST_MS }: GuessOptions = {},
+): Promise<DraftGuess> {
   const begun = { ...draft, files: draft.files.filter(({ offset }) => offset > 0) };
   const files = await openFiles(deps, begun);
   const { port1, port2 } = new MessageChannel();
@@ -47,7 +58,7 @@ export async function guessDraft(deps: ExportDeps, draft: Draft, longestMs = LON
   });
   try {
     threads ??= openThreads();
-    const task: Task = { files: files.map(withoutBytes), port: port2 };
+    const task: Task = { files: files.map(withoutBytes), encoding, port: port2 };
     const result: Awaited<ReturnType<typeof guess>> = await threads.run(task, {
       name: 'guess',
       transferList: [port2],

@@ -1,6 +1,7 @@
 /** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
+import type { Encoding } from '../../sources/read/encoding.ts';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type DraftFile, type DraftGuess, guessFiles } from './guess.ts';
@@ -12,6 +13,8 @@ export interface ToGuess extends DraftFile {
 
 export interface Task {
   files: ToGuess[];
+  /** Undefined: as recognized. */
+  encoding: Encoding | undefined;
   /** Takes an `Ask` at a time, and answers each but the last of a reader with the next bytes; none: it is the end. */
   port: MessagePort;
 }
@@ -26,7 +29,7 @@ export interface Ask {
 }
 
 /** An error would lose its class on the way, so the message of a UsageError is a result. */
-export async function guess({ files, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
+export async function guess({ files, encoding, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
   let readers = 0;
   async function* read(file: number): AsyncGenerator<Buffer> {
     const reader = readers++;
@@ -46,7 +49,7 @@ export async function guess({ files, port }: Task): Promise<{ guess: DraftGuess 
       ...file,
       bytes: { ...bytes, read: () => read(i), close: async () => {} },
     }));
-    return { guess: await guessFiles(uploaded) };
+    return { guess: await guessFiles(uploaded, { encoding }) };
   } catch (error) {
     if (error instanceof UsageError) return { problem: error.message };
     throw error;

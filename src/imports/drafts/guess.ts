@@ -94,8 +94,11 @@ export interface DraftGuess {
 }
 
 /** Guesses. @throws UsageError when a file is not an export */
-export async function guessFiles(uploaded: readonly UploadedFile[]): Promise<DraftGuess> {
-  const exports = await inspectAll(uploaded);
+export async function guessFiles(
+  uploaded: readonly UploadedFile[],
+  options: { encoding?: Encoding | undefined } = {},
+): Promise<DraftGuess> {
+  const exports = await inspectAll(uploaded, options);
   const guesses = await guessesOf(exports);
   const source = certainGuess(guesses);
   const shown = source ?? guesses[0]?.source;
@@ -214,7 +217,7 @@ function sampleOf(value: unknown, path: string[]): Sample | undefined {
 /** The files as exports, by their beginning. @throws UsageError when a file is not an export */
 export async function inspectAll(
   files: readonly UploadedFile[],
-  options: ConversionOptions = {},
+  options: Pick<ConversionOptions, 'format'> & { encoding?: string | undefined } = {},
 ): Promise<DraftExport[]> {
   const { format, encoding } = options as { format?: Format; encoding?: Encoding };
   const found: DraftExport[] = [];

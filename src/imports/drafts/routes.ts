@@ -48,7 +48,8 @@ export function draftRoutes(deps: ImportDeps): Router {
     router,
     operations.guessImport,
     target,
-    ({ target }) => readable(guessDraft(exports, target.draft('recognized'))),
+    ({ target, query: { encoding } }) =>
+      readable(guessDraft(exports, target.draft('recognized'), { encoding })),
     guesses,
   );
   serve(router, operations.convertImport, target, async ({ caller, target, body, req }) => {

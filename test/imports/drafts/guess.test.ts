@@ -1,6 +1,7 @@
 /** Guesses run in threads: what a hostile file costs ends after a time, and keeps nothing else waiting. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import iconv from 'iconv-lite';
 import { readDraft } from '../../../src/imports/drafts/draft.ts';
 import { guessDraft } from '../../../src/imports/drafts/guess-pool.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
@@ -14,9 +15,9 @@ before(async () => {
 });
 after(() => api.stop());
 
-const guess = (id: string) => api.call('GET', `/admin/v1/imports/${id}/guess`);
+const guess = (id: string, query = '') => api.call('GET', `/admin/v1/imports/${id}/guess${query}`);
 
-async function draftWith(...files: string[]) {
+async function draftWith(...files: (string | Buffer)[]) {
   const id = await newDraft(api, { orgId });
   for (const bytes of files) await uploadFile(api, id, bytes);
   const draft = await readDraft(api.deps.pool, id);
@@ -30,7 +31,7 @@ const PEOPLE = 'id,email\n1,a@example.com\n';
 test('a guess that takes too long ends with the reason, and the next one is made', async () => {
   const { draft } = await draftWith(`{"a":[${'{},'.repeat(2_500_000)}{}]}\n{}\n`);
   // A timer ends it, so this thread is free while the file is parsed.
-  await assert.rejects(guessDraft(deps(), draft, 1), {
+  await assert.rejects(guessDraft(deps(), draft, { longestMs: 1 }), {
     name: 'UsageError',
     message: /^The beginning of the files takes too much time or memory to be recognized\. Choose the source/,
   });
@@ -62,4 +63,17 @@ test('of many files each is read from its beginning, and the mapping is that of 
     body.files.map(({ columns }: { columns: { name: string; becomes: string }[] }) => columns.map((one) => one.name)),
     [['id', 'email'], ['id', 'email'], ['Mail']],
   );
+});
+
+test('a guess reads the files in the encoding that it is given, also where the recognized one is wrong', async () => {
+  const { id } = await draftWith(iconv.encode('id,email,姓\n1,a@example.com,山田\n', 'shift_jis'));
+  const [file] = (await guess(id)).body.files;
+  assert.deepEqual([file.encoding, file.alsoFits], ['euc-kr', ['shift_jis']]);
+  const { files } = (await guess(id, '?encoding=shift_jis')).body;
+  assert.deepEqual([files[0].encoding, files[0].alsoFits, files[0].doubtful], ['shift_jis', undefined, 0]);
+  assert.deepEqual(files[0].columns[2], { name: '姓', samples: [{ text: '山田' }], becomes: '' });
+  assert.ok((await guess(id, '?encoding=utf-8')).body.files[0].doubtful > 0.5);
+  const refused = await guess(id, '?encoding=klingon');
+  assert.deepEqual([refused.status, refused.body.details[0].id], [400, 'IMPORT-QUERY']);
+  assert.match(refused.body.message, /^The query parameter encoding must be one of utf-8, /);
 });
