@@ -1,15 +1,19 @@
-/** The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, and take that back. */
+/**
+ * The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, take that back; set its limits.
+ */
 import { type Request, type Response, Router } from 'express';
 import type { OperationId } from '../contract/operations.ts';
+import { ORG_LIMITS } from '../contract/organization-limits.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
+import { limitFields, limitsPath, sendLimits } from './organization-limits.ts';
 import { type OrgView, orgOf, orgPath } from './organizations.ts';
 import { sessionOf } from './session.ts';
 import { count, facts, formPage, list } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
-import { ORG_CHANGES } from './texts/organizations.ts';
+import { ORG_CHANGES, ORG_LIMIT_TEXTS } from './texts/organizations.ts';
 
 interface Change {
   operation: OperationId;
@@ -26,6 +30,7 @@ const CHANGES = {
   undelete: { operation: 'undeleteOrg', call: { method: 'POST', path: '/_undelete' }, done: 'restored' },
 } as const satisfies Record<string, Change>;
 type ChangeName = keyof typeof CHANGES;
+const LIMITS = '/console/organizations/:orgId/limits';
 
 export function organizationStateScreens(deps: ScreenDeps): Router {
   const router = Router();
@@ -34,6 +39,8 @@ export function organizationStateScreens(deps: ScreenDeps): Router {
     router.get(path, (req, res) => showChange(deps, name, req, res));
     router.post(path, (req, res) => change(deps, name, req, res));
   }
+  router.get(LIMITS, (req, res) => showLimits(deps, req, res));
+  router.post(LIMITS, (req, res) => limit(deps, req, res));
   return router;
 }
 
@@ -84,5 +91,36 @@ async function change(deps: ScreenDeps, name: ChangeName, req: Request, res: Res
     res.redirect(303, deps.consoleUrl(`${orgPath(orgId)}?done=${done}`));
   } catch (error) {
     await showChange(deps, name, req, res, refusalOf(error));
+  }
+}
+
+async function showLimits(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  requirePermission(sessionOf(res).caller, 'setOrgLimits');
+  const { id, name } = await orgOf(req, res);
+  const title = ORG_LIMIT_TEXTS.changeOf(name);
+  const body = formPage({
+    title,
+    above: { href: consoleUrl(orgPath(id)), text: name },
+    problem: refusal?.message,
+    action: consoleUrl(limitsPath(id)),
+    content: await limitFields(req, res, id, refusal),
+    button: ORG_LIMIT_TEXTS.set,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
+}
+
+async function limit(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  requirePermission(sessionOf(res).caller, 'setOrgLimits');
+  const { id } = await orgOf(req, res);
+  try {
+    await sendLimits(req, res, id);
+    res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=limited`));
+  } catch (error) {
+    await showLimits(deps, req, res, refusalOf(error, ORG_LIMITS));
   }
 }

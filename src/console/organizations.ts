@@ -8,6 +8,7 @@ import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
+import { limitsCard, limitsPath, type OrgLimitsView, readLimits } from './organization-limits.ts';
 import { sessionOf } from './session.ts';
 import { type ResultPage, userPath } from './shapes.ts';
 import {
@@ -119,7 +120,7 @@ async function showOne(
   res: Response,
   refusal?: Refusal,
 ): Promise<void> {
-  const { api } = sessionOf(res);
+  const { api, caller } = sessionOf(res);
   const org = await orgOf(req, res);
   const found = await api.send<ResultPage<Member>>(
     '/management/v1/orgs/me/members/_search',
@@ -132,10 +133,7 @@ async function showOne(
   );
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
-  const mayChange = may(sessionOf(res).caller, 'deactivateOrg');
-  const limits = may(sessionOf(res).caller, 'getOrgLimits', org.id)
-    ? await api.get<OrgLimitsView>('/management/v1/orgs/me/limits', { orgId: org.id })
-    : undefined;
+  const limits = may(caller, 'getOrgLimits', org.id) ? await readLimits(api, org.id) : undefined;
   const body = oneBody(consoleUrl, {
     org,
     members: found.result,
@@ -143,7 +141,8 @@ async function showOne(
     nameOf: names,
     values,
     refusal,
-    mayChange,
+    mayChange: may(caller, 'deactivateOrg'),
+    mayLimit: may(caller, 'setOrgLimits'),
     limits,
   });
   const done = ownValue(ORGS.done, saidOnce(res));
@@ -318,9 +317,6 @@ interface Member {
   details: { creationDate: string };
 }
 
-/** The answer of `GET …/limits`. */
-type OrgLimitsView = { usage: Readonly<Record<string, number>> } & Readonly<Record<string, unknown>>;
-
 interface OrgPage {
   org: OrgView;
   members: readonly Member[];
@@ -334,6 +330,8 @@ interface OrgPage {
   limits: OrgLimitsView | undefined;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
+  /** Whether the person may set its limits. */
+  mayLimit: boolean;
 }
 
 /** The changes of the organization as a whole that its state allows. */
@@ -362,21 +360,12 @@ ${
     [ORGS.domain, org.primaryDomain],
     [ORGS.state, ownValue(ORGS.states, org.state)],
     [ORG_CHANGES.removal, time(org.removalDate)],
-    ...limitsShown(page.limits),
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
+${page.limits && limitsCard(consoleUrl(limitsPath(org.id)), page.limits, page.mayLimit)}
 <section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
 ${addForm(consoleUrl, page)}`;
-}
-
-/** What is limited, with its use. */
-function limitsShown(limits: OrgLimitsView | undefined): [string, string | undefined][] {
-  return Object.entries(ORGS.limits).map(([name, title]) => {
-    const [most, used] = [limits?.[name], limits?.usage[name]];
-    if (typeof most !== 'number') return [title, undefined];
-    return [title, used === undefined ? count(most) : ORGS.usedOf(count(used), count(most))];
-  });
 }
 
 function membersOf(consoleUrl: ConsoleUrl, { org, members, total, nameOf }: OrgPage): Html {

@@ -66,13 +66,21 @@ export const organizationLimitOperations = operations({
             users: n(),
             pendingUsers: n('Users of imports that have not ended who are yet to be written.'),
             importsAtOnce: n(),
+            mailsPerDay: n(
+              'Sent or tried in this day of UTC, since they are limited. Absent: not limited, so not counted.',
+            ).optional(),
+            requestsPerMinute: n(
+              'In the minute that runs, which the first request began; of all processes together, with requests that ' +
+                'were refused. Absent: not limited, so not counted.',
+            ).optional(),
           }),
         }),
         example: {
           details: exampleDetails,
           users: 50_000,
           importsAtOnce: 2,
-          usage: { users: 10_240, pendingUsers: 500, importsAtOnce: 1 },
+          mailsPerDay: 20_000,
+          usage: { users: 10_240, pendingUsers: 500, importsAtOnce: 1, mailsPerDay: 1204 },
         },
       },
     },

@@ -1,5 +1,7 @@
 /**
- * Limits of organizations, which an IAM_OWNER sets: users, imports at once, users of an import.
+ * Limits of organizations, which an IAM_OWNER sets. Users, imports at once and users of an import are decided here; mails
+ * a day where they are sent (`messages/mail/deliver.ts`), requests a minute where a token is checked
+ * (`signin/authenticate.ts`).
  *
  * Every new user comes by a creation or by an import, and an import promises its pending users a place. So the rule is:
  * the users of an organization and the pending users of its imports are together no more than its limit. It is asked
@@ -11,6 +13,7 @@
  */
 import { ORG_LIMITS, type OrgLimit, type OrgLimits } from '../contract/organization-limits.ts';
 import { allowLong } from '../platform/db/client.ts';
+import { countsOf, ORG_COUNTS } from '../platform/db/counts.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -47,15 +50,27 @@ export interface OrgUsage {
   /** Those yet to be written by imports that have not ended. */
   pendingUsers: number;
   importsAtOnce: number;
+  /** In the day of UTC; absent: not limited, so not counted. */
+  mailsPerDay?: number;
+  /** In the window of a minute, of all processes, with those that were refused; absent: not limited, so not counted. */
+  requestsPerMinute?: number;
 }
 
-/** What the organization uses of what can be limited. */
-export async function usageOf(db: Db, orgId: string): Promise<OrgUsage> {
+/** What the organization uses of what can be limited. @param limits its own */
+export async function usageOf(db: Db, orgId: string, limits: OrgLimits): Promise<OrgUsage> {
   const { rows } = await db.query<OrgUsage>(
     `select ${usersOf('$1')} as users, ${pendingOf('$1', 'null::bigint')} as "pendingUsers", ${openImportsOf('$1')} as "importsAtOnce"`,
     [orgId],
   );
-  return rows[0] as OrgUsage;
+  const [mailsPerDay = 0, requestsPerMinute = 0] = await countsOf(db, [
+    ORG_COUNTS.mails(orgId),
+    ORG_COUNTS.requests(orgId),
+  ]);
+  return {
+    ...(rows[0] as OrgUsage),
+    ...(limits.mailsPerDay === undefined ? {} : { mailsPerDay }),
+    ...(limits.requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+  };
 }
 
 /** Replaces the limits. Call it in a transaction. @throws ApiError 404 */

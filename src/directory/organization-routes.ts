@@ -65,11 +65,10 @@ function stateRoutes({ pool }: { pool: Pool }): Router {
 /** What an organization may use at most: an IAM_OWNER sets it, and its owners see it. */
 function limitRoutes({ pool }: { pool: Pool }): Router {
   const router = Router();
-  serve(router, limits.getOrgLimits, existingOrg(pool), async ({ target: org }) => ({
-    details: orgDetails(org),
-    ...(await limitsOf(pool, org.id)),
-    usage: await usageOf(pool, org.id),
-  }));
+  serve(router, limits.getOrgLimits, existingOrg(pool), async ({ target: org }) => {
+    const limits = await limitsOf(pool, org.id);
+    return { details: orgDetails(org), ...limits, usage: await usageOf(pool, org.id, limits) };
+  });
   serve(router, limits.setOrgLimits, anOrg, async ({ caller, target: orgId, body }) =>
     changedAnswer(await transaction(pool, (db) => setLimits(db, orgId, body, caller.userId)), orgId),
   );

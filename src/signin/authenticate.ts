@@ -10,7 +10,7 @@
 import type { Request, RequestHandler } from 'express';
 import { API_SCOPE } from '../contract/own-clients.ts';
 import type { Caller } from '../contract/permissions.ts';
-import { countWithin } from '../platform/db/counts.ts';
+import { countWithin, ORG_COUNTS } from '../platform/db/counts.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { tokenHash } from '../platform/ids.ts';
@@ -82,7 +82,7 @@ async function countRequest(db: Db, { orgId, mostRequests: limit, ...caller }: T
   if (limit === null || caller.isIamOwner || !(caller.isMachine || caller.orgRoles.size > 0)) return;
   const message = `Your organization may make ${limit} requests a minute. Try again later.`;
   const id = 'ORG-LIMIT-REQUESTS';
-  await countWithin(db, `requests of ${orgId}`, { limit, windowMs: A_MINUTE_MS, message, id });
+  await countWithin(db, ORG_COUNTS.requests(orgId), { limit, windowMs: A_MINUTE_MS, message, id });
 }
 
 // `offset 0` keeps the planner from reversing the join: a planner that expects few users reads all of them first, and

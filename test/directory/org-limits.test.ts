@@ -186,8 +186,16 @@ test('requests of an organization are limited, by all of its programs together, 
     const seconds = Number(refused.headers.get('retry-after'));
     assert.ok(seconds > 0 && seconds <= 60);
   }
+  const seen = async () => (await limitsOf(orgId)).usage.requestsPerMinute;
+  assert.equal(await seen(), 6, 'of all programs, with refused ones; the calls of an IAM_OWNER do not count');
+  await api.deps.pool.query('update attempt_counts set ends_at = now()');
+  assert.equal(await seen(), 0, 'the minute is over');
+  await must(me(one.token));
+  const own = (await must(api.call('GET', LIMITS, undefined, { orgId, token: one.token }))).body;
+  assert.equal(own.usage.requestsPerMinute, 2, 'with the request itself');
   await must(me(other.token));
   await must(setLimits(orgId, {}));
+  assert.equal(await seen(), undefined, 'without a limit nothing is counted');
   await must(me(one.token));
 });
 

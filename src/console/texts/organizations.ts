@@ -1,4 +1,5 @@
-/** The texts of organizations and their members. */
+/** The texts of organizations, their limits and their members. */
+import type { OrgLimit } from '../../contract/organization-limits.ts';
 
 export const ORGS = {
   title: 'Organizations',
@@ -23,14 +24,6 @@ export const ORGS = {
     ORG_STATE_INACTIVE: 'Deactivated',
     ORG_STATE_REMOVED: 'Deleted',
   } as Readonly<Record<string, string>>,
-  limits: {
-    users: 'Users, at most',
-    importsAtOnce: 'Imports at once, at most',
-    usersPerImport: 'Users of an import, at most',
-    mailsPerDay: 'Emails and text messages a day, at most',
-    requestsPerMinute: 'Requests a minute, at most',
-  } as Readonly<Record<string, string>>,
-  usedOf: (used: string, most: string) => `${most}, in use: ${used}`,
   users: 'Users',
   newMachine: 'New machine user',
   machineEffect:
@@ -44,8 +37,38 @@ export const ORGS = {
     deactivated: 'The organization is deactivated.',
     reactivated: 'The organization is reactivated. Its imports stay paused until somebody continues them.',
     deleted: 'The organization is deleted. You can take that back for seven days.',
+    limited: 'The limits are set.',
     restored: 'The organization is back. Its imports stay paused until somebody continues them.',
   },
+};
+
+export const ORG_LIMIT_TEXTS = {
+  title: 'Limits',
+  what: 'Limit',
+  most: 'At most',
+  used: 'In use',
+  names: {
+    users: 'Users',
+    importsAtOnce: 'Imports at once',
+    usersPerImport: 'Users of one import',
+    mailsPerDay: 'Emails and text messages a day',
+    requestsPerMinute: 'Requests a minute',
+  } satisfies Record<OrgLimit, string>,
+  hints: {
+    users: 'With those who wait in imports that have not ended.',
+    importsAtOnce: 'That run or are paused; dry runs too.',
+    usersPerImport: 'Of this organization, also invalid ones.',
+    mailsPerDay: 'To its users, in a day of UTC. What goes beyond waits until the next day.',
+    requestsPerMinute: 'Of the API, by its machine users and by its people with a role.',
+  } satisfies Record<OrgLimit, string>,
+  none: 'Not limited',
+  notCounted: 'Not counted',
+  pending: (users: string, pending: string) => `${users}, and ${pending} in imports`,
+  change: 'Change the limits',
+  changeOf: (name: string) => `Limits of ${name}`,
+  empty: 'An empty field means: not limited.',
+  keeps: 'A limit below what is already there takes nothing away. It lets nothing be added.',
+  set: 'Set the limits',
 };
 
 export const ORG_CHANGES = {

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
-import { addAttempt } from '../../platform/db/counts.ts';
+import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
@@ -92,8 +92,7 @@ function restOfDayMs(): number {
 /** Counts a mail at its first attempt for its organization and the day, if that is limited. */
 async function isOverLimit(db: Db, { attempts, org_id: orgId, mails_per_day: most }: LoadedMail): Promise<boolean> {
   if (most === null || attempts > 0) return false;
-  const day = new Date().toISOString().slice(0, 10);
-  return (await addAttempt(db, `mails of ${orgId} on ${day}`, DAY_MS)).attempts > most;
+  return !(await takeWithin(db, ORG_COUNTS.mails(orgId), most, DAY_MS));
 }
 
 /** The claim under which a mail was loaded, and when, by `performance.now()`. */

@@ -21,6 +21,8 @@ export interface Limit {
   id?: string;
 }
 
+const IS_OVER = '(a.ends_at <= clock_timestamp())';
+
 /**
  * Counts, and refuses what goes beyond the limit.
  * @param key says what is counted, and of whom
@@ -45,13 +47,42 @@ export async function discount(db: Db, key: string): Promise<void> {
   await db.query(prepared(text, [hashOf(key)]));
 }
 
+/** The keys of what the limits of an organization count. */
+export const ORG_COUNTS = {
+  /** Of the day of UTC. */
+  mails: (orgId: string, now = new Date()) => `mails of ${orgId} on ${now.toISOString().slice(0, 10)}`,
+  requests: (orgId: string) => `requests of ${orgId}`,
+};
+
+/**
+ * Counts one unit, unless that would go beyond the limit: then the count stays.
+ * @param windowMs from the first one on
+ */
+export async function takeWithin(db: Db, key: string, limit: number, windowMs: number): Promise<boolean> {
+  if (limit < 1) return false;
+  const text = `insert into attempt_counts as a (address, attempts, ends_at)
+    values ($1, 1, clock_timestamp() + $2 * interval '1 millisecond')
+    on conflict (address) do update set
+      attempts = case when ${IS_OVER} then 1 else a.attempts + 1 end,
+      ends_at = case when ${IS_OVER} then excluded.ends_at else a.ends_at end
+      where ${IS_OVER} or a.attempts < $3`;
+  return (await db.query(prepared(text, [hashOf(key), windowMs, limit]))).rowCount === 1;
+}
+
+/** How far the windows of these keys are that have not ended, in the order of the keys. */
+export async function countsOf(db: Db, keys: readonly string[]): Promise<number[]> {
+  const text = `select coalesce(a.attempts, 0) as n from unnest($1::bigint[]) with ordinality as k (address, place)
+    left join attempt_counts a on a.address = k.address and not ${IS_OVER} order by k.place`;
+  const { rows } = await db.query<{ n: number }>(prepared(text, [keys.map(hashOf)]));
+  return rows.map(({ n }) => n);
+}
+
 export interface Counted {
   attempts: number;
   /** Until the count starts again. */
   ms: number;
 }
 
-const IS_OVER = 'a.ends_at <= clock_timestamp()';
 /** Far from the end of an integer, so that a flood never overflows it. */
 const MOST = 1_000_000_000;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Logger } from 'pino';
+import { limitsOf, usageOf } from '../../../src/directory/organization-limits.ts';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
 import { enqueueNotice, HOLD_MS } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
@@ -63,6 +64,12 @@ describe('delivery over SMTP', () => {
     const results: string[] = [];
     for (const id of ids) results.push(await at.deliver(id));
     assert.deepEqual(results, ['sent', 'sent', 'held', 'held']);
+    const orgId = (await at.db.pool.query('select id from organizations')).rows[0].id;
+    const usage = async () => (await usageOf(at.db.pool, orgId, await limitsOf(at.db.pool, orgId))).mailsPerDay;
+    assert.equal(await usage(), 2, 'what is held is not counted');
+    await at.db.pool.query('update org_limits set most = 3');
+    const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1' });
+    assert.deepEqual([await at.deliver(outboxId), await usage()], ['sent', 3]);
     const { rows } = await at.db.pool.query<{ n: number; until: Date }>(
       `select count(*)::int as n, min(next_attempt_at) as until from mail_outbox where state = 'pending'`,
     );
@@ -70,6 +77,7 @@ describe('delivery over SMTP', () => {
     const midnight = Math.round(Number(rows[0]?.until) / 60_000) % (24 * 60);
     assert.equal(midnight, 0, 'at the end of the day, within the time of the statement');
     await at.db.pool.query('delete from org_limits');
+    assert.equal(await usage(), undefined, 'without a limit nothing is counted');
     await at.db.pool.query(`update mail_outbox set next_attempt_at = now() where state = 'pending'`);
     for (const id of ids.slice(2)) assert.equal(await at.deliver(id), 'sent');
   });
