@@ -19,7 +19,8 @@ const MEANINGS: Record<OrgLimit, string> = {
   importsAtOnce: 'Imports with users of the organization that run or are paused; dry runs count.',
   usersPerImport: 'Users of the organization in one import, also those that are invalid or exist.',
   mailsPerDay: 'Emails and text messages to users of the organization, in a day of UTC.',
-  requestsPerMinute: 'Calls of the API by machine users of the organization and by its people with a role.',
+  requestsPerMinute:
+    'Calls of the API by machine users of the organization and by its people with a role, but not in the console.',
 };
 
 /** Absent or null: not limited. */

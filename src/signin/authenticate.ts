@@ -8,7 +8,7 @@
  * too: one that we did not issue has no row, so its signature need not be checked here.
  */
 import type { Request, RequestHandler } from 'express';
-import { API_SCOPE } from '../contract/own-clients.ts';
+import { API_SCOPE, CONSOLE_CLIENT } from '../contract/own-clients.ts';
 import type { Caller } from '../contract/permissions.ts';
 import { countWithin, ORG_COUNTS } from '../platform/db/counts.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
@@ -76,10 +76,12 @@ async function callerFromHeader(db: Db, req: Request): Promise<Caller> {
 
 /**
  * Counts the request for the caller's organization if that has a limit. An IAM_OWNER is not counted, who could not
- * take the limit back otherwise, nor are people without a role, who act for themselves.
+ * take the limit back otherwise, nor are people without a role, who act for themselves, nor is the console: a page makes
+ * several requests, and shows what the limit is. Only the console has tokens of its client.
  */
 async function countRequest(db: Db, { orgId, mostRequests: limit, ...caller }: TokenCaller): Promise<void> {
-  if (limit === null || caller.isIamOwner || !(caller.isMachine || caller.orgRoles.size > 0)) return;
+  if (limit === null || caller.isIamOwner || caller.clientId === CONSOLE_CLIENT) return;
+  if (!caller.isMachine && caller.orgRoles.size === 0) return;
   const message = `Your organization may make ${limit} requests a minute. Try again later.`;
   const id = 'ORG-LIMIT-REQUESTS';
   await countWithin(db, ORG_COUNTS.requests(orgId), { limit, windowMs: A_MINUTE_MS, message, id });

@@ -59,7 +59,7 @@ export const ORG_LIMIT_TEXTS = {
     importsAtOnce: 'That run or are paused; dry runs too.',
     usersPerImport: 'Of this organization, also invalid ones.',
     mailsPerDay: 'To its users, in a day of UTC. What goes beyond waits until the next day.',
-    requestsPerMinute: 'Of the API, by its machine users and by its people with a role.',
+    requestsPerMinute: 'Of the API, by its machine users and by its people with a role. This console is not counted.',
   } satisfies Record<OrgLimit, string>,
   none: 'Not limited',
   notCounted: 'Not counted',
