@@ -49,7 +49,7 @@ export async function addMember(
  * @throws ApiError 404 when there is none, FAILED_PRECONDITION for the last IAM_OWNER
  */
 export async function removeMember(db: Db, scope: Scope, userId: string, editor: string): Promise<AppendedEvent> {
-  if (scope.kind === 'instance') await ensureOwnerRemains(db, userId);
+  if (scope.kind === 'instance') await ensureOwnerRemains(db, { userId });
   const { table, inScope, last } = tableOf(scope, 2);
   const { rowCount } = await db.query(`delete from ${table} where user_id = $1 and ${inScope}`, [userId, ...last]);
   if (!rowCount) throw new ApiError('NOT_FOUND', 'MEMBER-NOT-FOUND', 'The user is not a member.');
@@ -131,47 +131,25 @@ export const CAN_SIGN_IN = `(u.password_hash is not null or u.secret_hash is not
   or exists (select from personal_access_tokens t where t.user_id = u.id and coalesce(t.expires_at > now(), true))
   or exists (select from machine_keys k where k.user_id = u.id and coalesce(k.expires_at > now(), true)))`;
 
-/**
- * Call it before a user stops being a member of the instance or stops being active; other such changes wait until the
- * transaction ends. Owners who are inactive or have no credential do not count: nobody could reactivate them or give
- * them one.
- * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
- */
-export async function ensureOwnerRemains(db: Db, userId: string): Promise<void> {
-  const { rowCount: isMember } = await db.query('select 1 from instance_members where user_id = $1', [userId]);
-  if (!isMember) return;
-  await db.query('lock table instance_members in share row exclusive mode');
-  const { rowCount: others } = await db.query(
-    `select 1 from instance_members m join users u on u.id = m.user_id
-     where m.user_id <> $1 and ${IS_IAM_OWNER} limit 1`,
-    [userId],
-  );
-  if (!others)
-    throw lastOwner('The instance must keep at least one active IAM_OWNER with a password, token, key or secret.');
-}
-
 /** SQL over `instance_members m` and `users u`: somebody who can administer the instance now. */
 const IS_IAM_OWNER = `'IAM_OWNER' = any(m.roles) and u.state = 'active' and org_is_active(u.org_id) and ${CAN_SIGN_IN}`;
 
-function lastOwner(message: string): ApiError {
-  return new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', message);
-}
-
 /**
- * Call it before an organization stops being active; other such changes wait until the transaction ends.
+ * Call it before a user stops being a member of the instance or stops being active, or all users of an organization do;
+ * other such changes wait until the transaction ends. Owners who are inactive or have no credential do not count: nobody
+ * could reactivate them or give them one.
  * @throws ApiError FAILED_PRECONDITION when the instance would have no active IAM_OWNER left
  */
-export async function ensureOwnerElsewhere(db: Db, orgId: string): Promise<void> {
-  const ofOrg = 'select 1 from instance_members m join users u on u.id = m.user_id where u.org_id = $1 limit 1';
-  if (!(await db.query(ofOrg, [orgId])).rowCount) return;
+export async function ensureOwnerRemains(db: Db, leaving: { userId: string } | { orgId: string }): Promise<void> {
+  const [column, id] = 'userId' in leaving ? ['u.id', leaving.userId] : ['u.org_id', leaving.orgId];
+  const members = 'select 1 from instance_members m join users u on u.id = m.user_id';
+  if (!(await db.query(`${members} where ${column} = $1 limit 1`, [id])).rowCount) return;
   await db.query('lock table instance_members in share row exclusive mode');
-  const { rowCount: others } = await db.query(
-    `select 1 from instance_members m join users u on u.id = m.user_id
-     where u.org_id <> $1 and ${IS_IAM_OWNER} limit 1`,
-    [orgId],
-  );
-  if (!others)
-    throw lastOwner('Another organization must have an active IAM_OWNER with a password, token, key or secret.');
+  const { rowCount: others } = await db.query(`${members} where ${column} <> $1 and ${IS_IAM_OWNER} limit 1`, [id]);
+  if (others) return;
+  const who = 'userId' in leaving ? 'The instance must keep at least one' : 'Another organization must have an';
+  const message = `${who} active IAM_OWNER with a password, token, key or secret.`;
+  throw new ApiError('FAILED_PRECONDITION', 'MEMBER-LAST-OWNER', message);
 }
 
 /**
@@ -187,7 +165,7 @@ export async function removeCredential<T>(
   const couldSignIn = await canSignIn(db, userId);
   const removed = await remove();
   if (couldSignIn && !(await canSignIn(db, userId))) {
-    await ensureOwnerRemains(db, userId);
+    await ensureOwnerRemains(db, { userId });
     if (!caller.isIamOwner) await ensureOrgOwnersRemain(db, userId);
   }
   return removed;

@@ -14,7 +14,7 @@ import { dropUnsentMails } from '../messages/mail/outbox.ts';
 import { allowLong } from '../platform/db/client.ts';
 import { type AppendedEvent, SYSTEM } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
-import { ensureOwnerElsewhere } from './members.ts';
+import { ensureOwnerRemains } from './members.ts';
 import { changeState, lockOrg, orgEvent, wrongState } from './organization-states.ts';
 
 /** How long a deletion can be taken back, in days. */
@@ -36,7 +36,7 @@ const EVENTS = 20_000;
 export async function deleteOrg(db: Db, orgId: string, editor: string): Promise<AppendedEvent> {
   const { removedAt } = await lockOrg(db, orgId);
   if (removedAt !== null) throw wrongState('is already deleted');
-  await ensureOwnerElsewhere(db, orgId);
+  await ensureOwnerRemains(db, { orgId });
   return changeState(db, { orgId, change: 'deleted', set: 'removed_at = $3', editor });
 }
 

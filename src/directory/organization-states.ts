@@ -12,7 +12,7 @@
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
-import { ensureOwnerElsewhere } from './members.ts';
+import { ensureOwnerRemains } from './members.ts';
 import { findOrg, type Org, orgNotFound } from './organizations.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function deactivateOrg(db: Db, orgId: string, editor: string): Prom
   const { inactiveSince, removedAt } = await lockOrg(db, orgId);
   if (removedAt !== null) throw wrongState('is deleted');
   if (inactiveSince !== null) throw wrongState('is already deactivated');
-  await ensureOwnerElsewhere(db, orgId);
+  await ensureOwnerRemains(db, { orgId });
   return changeState(db, { orgId, change: 'deactivated', set: 'inactive_since = $3', editor });
 }
 

@@ -62,7 +62,7 @@ export async function changeState(
   // Of an active user, `unlock` ends the delays and timed locks that failed logins cause.
   const endsLocks = change === 'unlock' && user.state === 'active' && (await hasFailedLogins(db, secrets, user.id));
   if (!endsLocks && !isOneOf(user.state, from)) throw wrongState(user.state, change);
-  if (to !== 'active') await ensureOwnerRemains(db, user.id);
+  if (to !== 'active') await ensureOwnerRemains(db, { userId: user.id });
   const { id: aggregateId, orgId: resourceOwner } = user;
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
   const { rowCount } = await db.query(UPDATE, [user.id, event.sequence, event.createdAt, to, user.state]);

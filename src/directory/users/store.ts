@@ -196,7 +196,7 @@ export function nameClash(error: unknown): unknown {
  */
 export async function deleteUser(db: Db, user: { id: string; orgId: string }, editor: string): Promise<AppendedEvent> {
   await dropUnsentMails(db, user.id);
-  await ensureOwnerRemains(db, user.id);
+  await ensureOwnerRemains(db, { userId: user.id });
   await db.query('delete from users where id = $1', [user.id]);
   return userEvent(db, user, 'user.removed', editor);
 }
