@@ -78,6 +78,16 @@ test('an administrator without a password, with a common one or with an invalid 
   }
 });
 
+test('a later start is quiet once the deleted token of the first administrator is no longer set', async (t) => {
+  const { pool, boot, deps } = await start(t, { BOOTSTRAP_TOKEN: TOKEN });
+  await boot();
+  assert.equal((await pool.query('delete from personal_access_tokens')).rowCount, 1);
+  assert.deepEqual(await boot(), { created: false, unused: ['BOOTSTRAP_TOKEN'] });
+  const without = { ...deps, config: readConfig({ BOOTSTRAP_TOKEN: '' }) };
+  assert.deepEqual(await bootstrap(without), { created: false, unused: [] });
+  assert.equal((await pool.query('select from personal_access_tokens')).rowCount, 0, 'none is made');
+});
+
 test('a later start names the settings that were changed since the first, or whose administrator is gone', async (t) => {
   const first = { BOOTSTRAP_TOKEN: TOKEN, ADMIN_EMAIL: 'ann@localhost', ADMIN_PASSWORD: 'correct horse' };
   const { pool, boot, deps } = await start(t, first);
