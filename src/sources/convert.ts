@@ -16,6 +16,7 @@ import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
 import { type FileOfSource, type Guess, guessSources, isOfOtherTable } from './recognize.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format, HashFile } from './source.ts';
+import { systemConverter, systemSurvey } from './system-survey.ts';
 import { isFields } from './values.ts';
 
 export interface ConvertJob {
@@ -64,7 +65,11 @@ export async function openConversion(
   if (users.length === 0) {
     throw new UsageError('Only hashes are given. Add the file of the users, which holds their names and addresses.');
   }
-  const convert = await surveyed(job, users);
+  const convert = await surveyed(
+    job,
+    recordsOf(users),
+    users.some(({ file }) => file.format === 'csv'),
+  );
   const hashes = await readHashes(job, onRead);
   return {
     async *outcomes() {
@@ -78,24 +83,37 @@ export async function openConversion(
 }
 
 /**
- * The converter, after a first reading of the users' files: CSV may have words for null, and some sources look at all
- * values of a column.
+ * The converter, after a first reading of all users: texts of tables may have words for null, and some sources look at
+ * all values of a column.
  */
-async function surveyed({ source, options }: ConvertJob, users: readonly FileOfSource[]): Promise<Convert> {
-  const survey = source.survey?.(options);
-  const nulls = users.some(({ file }) => file.format === 'csv') ? openNullWords() : undefined;
-  if (!survey && !nulls) return withHashFormat(source.converter(options), options);
-  for (const { file, layout } of users) {
-    for await (const group of file.records(layout)) {
-      for (const { value } of group) {
-        if (!isFields(value)) continue;
-        nulls?.see(value);
-        survey?.see(value);
-      }
+async function surveyed(
+  { source, options }: Pick<ConvertJob, 'source' | 'options'>,
+  all: AsyncIterable<readonly unknown[]>,
+  hasNullWords: boolean,
+): Promise<Convert> {
+  const survey = source.survey ? source.survey(options) : systemSurvey(source, options, hasNullWords);
+  const nulls = hasNullWords ? openNullWords() : undefined;
+  if (!survey) return withHashFormat(alone(source, options), options);
+  for await (const group of all) {
+    for (const value of group) {
+      if (!isFields(value)) continue;
+      nulls?.see(value);
+      survey.see(value);
     }
   }
-  const convert = withHashFormat(survey ? survey.converter() : source.converter(options), options);
+  const convert = withHashFormat(survey.converter(), options);
   return nulls ? (record) => convert(nulls.clean(record)) : convert;
+}
+
+/** The converter of records of which each is read alone. */
+function alone(source: ExportFormat, options: ConvertOptions): Convert {
+  return source.survey ? source.converter(options) : systemConverter(source, options);
+}
+
+async function* recordsOf(users: readonly FileOfSource[]): AsyncGenerator<unknown[]> {
+  for (const { file, layout } of users) {
+    for await (const group of file.records(layout)) yield group.map(({ value }) => value);
+  }
 }
 
 async function readHashes(
@@ -166,7 +184,7 @@ function hasDoubtful(value: unknown, depth = 0): boolean {
 /** As deep as the fields of people are. */
 const MOST_DEPTH = 6;
 
-type Converted = Omit<Outcome, 'file' | 'line'>;
+export type Converted = Omit<Outcome, 'file' | 'line'>;
 
 function converted(
   value: Fields,
@@ -197,9 +215,32 @@ function joined(hashFile: HashFile, hashes: HashIndex, user: Fields): Fields {
 
 export type RecordJob = Omit<ConvertJob, 'files'>;
 
-/** Converts single records that no file holds, such as those of a running system. @throws UsageError */
-export function recordConverter({ source, options, ...ids }: RecordJob): (value: Fields) => Converted {
-  const convert = withHashFormat(source.converter(options), options);
+/** All records, where no file holds them, such as those of a running system. */
+export interface RecordSurvey {
+  /** Reads them. */
+  all(): AsyncIterable<readonly Fields[]>;
+  /** They are rows of anybody's table, whose texts may be words for null. */
+  isTable: boolean;
+}
+
+/**
+ * The converter of single records, for `recordConverter`, after a first reading of all of them as `openConversion` reads
+ * files; undefined if the source needs none. @throws UsageError
+ */
+export async function surveyRecords(job: RecordJob, { all, isTable }: RecordSurvey): Promise<Convert | undefined> {
+  const isNeeded = isTable || job.source.survey || job.source.fields?.isTable;
+  return isNeeded ? surveyed(job, all(), isTable) : undefined;
+}
+
+/**
+ * Converts single records that no file holds.
+ * @param convert what `surveyRecords` returned; undefined: each record is converted alone
+ * @throws UsageError
+ */
+export function recordConverter(
+  { source, options, ...ids }: RecordJob,
+  convert: Convert = withHashFormat(alone(source, options), options),
+): (value: Fields) => Converted {
   return (value) => converted(value, source, { ...ids, options }, { convert, hashes: undefined });
 }
 

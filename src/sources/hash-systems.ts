@@ -1,6 +1,6 @@
 /**
- * Systems whose tables hold hashes that do not tell how they were made: recognized by their columns, with the formula of
- * their hashes (docs/passwords.md). Whatever the caller says goes before.
+ * Systems whose tables are recognized by their columns: with the formula of their hashes, which do not tell how they were
+ * made (docs/passwords.md), and with the groups of users who are kept out. Whatever the caller says goes before.
  */
 import type { Fields } from './source.ts';
 import { flagOf, jsonAt, plainName, textAt } from './values.ts';
@@ -100,6 +100,38 @@ const SYSTEMS: readonly HashSystem[] = [
   // wcf/lib/util/PasswordUtil.class.php: getDoubleSaltedHash
   { title: 'WoltLab', columns: 'userid accesstoken registrationdate password', formulaOf: ofWoltLab },
 ];
+
+/**
+ * Tables in which the number of a group says that its members are kept out: by their columns in plain spelling, with the
+ * column of the group and the numbers that an installation begins with; the others may sign in, or only `active`.
+ */
+const GROUPS: readonly { columns: string; group: string; out: string; active?: string }[] = [
+  // usergroup: 4 is moderated by COPPA, 8 is banned
+  { columns: 'userid usergroupid joindate', group: 'usergroupid', out: '4 8' },
+  { columns: 'usergroupid passworddate', group: 'usergroupid', out: '4 8' },
+  { columns: 'token scheme usergroupid', group: 'usergroupid', out: '4 8' },
+  // MyBB, inc/functions.php: is_banned_usergroup; install/resources/usergroups.xml
+  { columns: 'loginkey usergroup', group: 'usergroup', out: '7' },
+  // IP.Board, member_groups
+  { columns: 'memberspasshash membergroupid', group: 'membergroupid', out: '5' },
+  // phpFox, user_group
+  { columns: 'usergroupid username fullname passwordsalt', group: 'usergroupid', out: '5' },
+  // Discuz!, common_usergroup: 4 and 5 may neither post nor visit, 6 is an address that is banned
+  { columns: 'groupid adminid emailstatus avatarstatus', group: 'groupid', out: '4 5 6' },
+  // PunBB and FluxBB: FORUM_UNVERIFIED
+  { columns: 'groupid registrationip password', group: 'groupid', out: '0' },
+  // WoltLab: whoever has a code has not activated the account
+  { columns: 'userid registrationdate activationcode', group: 'activationcode', out: '', active: '0' },
+];
+const KNOWN_GROUPS = GROUPS.map(({ columns, ...group }) => ({ ...group, names: columns.split(' ') }));
+
+/** The column of groups of a known system, with the groups that may sign in and those that may not. */
+export function groupsOf(record: Fields): { field: string; active: string; inactive: string } | undefined {
+  const columns = new Map(Object.keys(record).map((name) => [plainName(name), name]));
+  const found = KNOWN_GROUPS.find(({ names }) => names.every((name) => columns.has(name)));
+  const field = found && columns.get(found.group);
+  return field === undefined ? undefined : { field, active: found?.active ?? '*', inactive: found?.out ?? '' };
+}
 
 /**
  * `accounts-password`: bcrypt and Argon2 of the SHA-256 that the browser sends. Rocket.Chat is built on it. Programs that

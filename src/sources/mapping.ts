@@ -1,9 +1,18 @@
 /** Which column of a file of one's own becomes which field of a person: as `--map` says, else by common names. */
+import { groupsOf } from './hash-systems.ts';
 import { UsageError } from './read/records.ts';
 import { FACTOR_SECRETS } from './second-factor.ts';
 import type { ConvertOptions, Fields } from './source.ts';
-import { isProfileFlag, type NameMeaning } from './state-names.ts';
-import { COMMON_WORDS, commonRules, STATE_NAMES, STATUS_NAMES, type StateRules, statesNamed } from './states.ts';
+import { isOfElse, isProfileFlag, type NameMeaning } from './state-names.ts';
+import {
+  COMMON_WORDS,
+  commonRules,
+  fieldsIn,
+  STATE_NAMES,
+  STATUS_NAMES,
+  type StateRules,
+  statesNamed,
+} from './states.ts';
 import { isFields, KEY, plainName, valueAt } from './values.ts';
 
 function listOf(names: string): readonly string[] {
@@ -125,7 +134,11 @@ export function mappingFor(record: Fields, given: GivenMapping, decided?: Decide
     const verified = paths.find((path) => valueAt(record, path) !== undefined);
     if (verified !== undefined) columns.emailVerified = verified;
   }
-  return { columns, metadata: given.metadata, states: statesOf(record, given, taken, decided) };
+  const states = statesOf(record, given, taken, decided);
+  const used = new Set([...Object.values(columns), ...taken, ...fieldsIn(states)]);
+  const others =
+    given.columns.state === '' ? [] : Object.keys(record).filter((name) => !used.has(name) && !isOfElse(name));
+  return { columns, metadata: given.metadata, states: { ...states, others } };
 }
 
 /** An id that a program made: a number, a UUID, or long and without a dot or an @. */
@@ -236,8 +249,15 @@ function statesOf(
       meaning === 'status' ||
       (meaning === 'perhaps status' && (decided === undefined || decided.states.includes(path))),
   );
+  const groups = groupsOf(record);
+  const ofGroups = groups === undefined || taken.has(groups.field) ? [] : [groups];
   const inWords = [...(columns.state === undefined ? [] : [columns.state]), ...guessed.map(([path]) => path)];
-  return { ...rules, words: columns.state === '' ? [] : inWords.map((field) => ({ field, ...COMMON_WORDS })) };
+  const unclear = named.filter(([, meaning]) => meaning === 'perhaps active' || meaning === 'perhaps inactive');
+  return {
+    ...rules,
+    ...(columns.state === '' ? {} : { unclear: unclear.map(([path]) => path) }),
+    words: columns.state === '' ? [] : [...inWords.map((field) => ({ field, ...COMMON_WORDS })), ...ofGroups],
+  };
 }
 
 /** Fields of a record whose names may say a state and that nothing reads yet. */

@@ -52,6 +52,15 @@ export interface Survey {
   converter(): Convert;
 }
 
+export interface KnownFields {
+  /** Tables have columns that their applications added, so all records are read before the first is converted. */
+  readonly isTable: boolean;
+  /** Where the fields of a state are, if not in the record itself. */
+  row?(record: Fields): Fields;
+  /** Whether the reader reads the field, or leaves it out on purpose. */
+  isRead(name: string): boolean;
+}
+
 export interface ExportFormat {
   /** The value for `--from`: lower case. */
   readonly name: string;
@@ -73,6 +82,10 @@ export interface ExportFormat {
   explain?(record: Fields, options: ConvertOptions): string[];
   /** For files whose columns mean what all of their values say; `converter` is then for single records. */
   survey?(options: ConvertOptions): Survey;
+  /** For systems: which fields their readers know, for the checks of the others (system-survey.ts). */
+  readonly fields?: KnownFields;
+  /** Users may have plain passwords. */
+  readonly mayBePlain?: boolean;
   /** @throws UsageError only when the options are wrong */
   converter(options: ConvertOptions): Convert;
 }

@@ -160,6 +160,14 @@ export function isProfileFlag(name: string): boolean {
   return wordsOf(name).some((word) => SOFTLY.has(word));
 }
 
+/** What people belong to may say that they are kept out: `role` is `banned`. */
+const OF_PEOPLE = new Set(words('role roles group groups'));
+
+/** Whether the field is of something else than the account. */
+export function isOfElse(name: string): boolean {
+  return wordsOf(name).some((word) => ELSE.has(word) && !OF_PEOPLE.has(word));
+}
+
 /** Without remarks such as `[READ ONLY]`, which Google Workspace adds. */
 function wordsOf(name: string): string[] {
   const spaced = name

@@ -30,6 +30,10 @@ export interface StateRules {
   marks?: readonly string[];
   /** The account ends at this date. Empty, zero or a word for never: it does not. */
   activeUntil?: readonly string[];
+  /** Names that may say a state, or may not: a value that is not harmless keeps out, with a note. */
+  unclear?: readonly string[];
+  /** Names that say nothing: only a word that is said of people, such as `banned`, keeps out, with a note. */
+  others?: readonly string[];
   /** These have common names, and mean something else. */
   ignored?: readonly string[];
   words?: readonly StateWords[];
@@ -40,6 +44,7 @@ export interface StateRules {
 /** A field that names the state, with the words of the system, separated by blanks. */
 export interface StateWords {
   field: string;
+  /** `*`: all others. */
   active: string;
   inactive?: string;
   locked?: string;
@@ -76,6 +81,10 @@ export function readState(record: Fields, rules: StateRules, now = Date.now()): 
     if (read === 'to come') notes.push(comingNote(field));
     else see(field, read);
   }
+  for (const field of rules.unclear ?? []) {
+    if (!isKnownHarmless(field, valueAt(record, field))) see(field, unreadNote(field, valueAt(record, field)));
+  }
+  for (const field of rules.others ?? []) if (isKeptOut(record[field])) see(field, keptOutNote(field, record[field]));
   for (const field of rules.marks ?? []) for (const meaning of marksIn(valueAt(record, field))) see(field, meaning);
   if (found.has('deleted')) return { state: undefined, skip: `The user is deleted (${because}).`, notes: [] };
   if (found.has('inactive')) return { state: 'inactive', notes };
@@ -251,6 +260,7 @@ function meaningOf(value: unknown, words: StateWords): Meaning | Note {
   for (const meaning of ['deleted', 'inactive', 'locked', 'active'] as const) {
     if (listed(words[meaning]).has(text)) return meaning;
   }
+  if (words.active === '*') return 'active';
   return unreadNote(words.field, value);
 }
 
@@ -333,6 +343,13 @@ function unreadNote(field: string, value: unknown): Note {
   };
 }
 
+function keptOutNote(field: string, value: unknown): Note {
+  return {
+    id: 'STATE-ELSEWHERE',
+    message: `The value ${JSON.stringify(value)} of ${field} says that the user may not sign in; the user is imported as inactive.`,
+  };
+}
+
 function emptyNote(field: string): Note {
   return {
     id: 'STATE-UNKNOWN',
@@ -346,8 +363,8 @@ export function joinRules(one: StateRules, other: StateRules): StateRules {
   return Object.fromEntries(keys.map((key) => [key, [...(one[key] ?? []), ...(other[key] ?? [])]]));
 }
 
-/** The fields of the rules. */
-export function fieldsIn({ words = [], ...rules }: StateRules): string[] {
+/** The fields of the rules, without those that say nothing. */
+export function fieldsIn({ words = [], others, ...rules }: StateRules): string[] {
   return [...Object.values(rules).flat(), ...words.map(({ field }) => field)];
 }
 
@@ -408,6 +425,29 @@ export function isHarmless(meaning: NameMeaning, value: unknown): boolean {
   if (meaning === 'perhaps status') return commonMeaning(value) !== undefined;
   return flagOf(value) === (meaning === 'perhaps active');
 }
+
+/** As `isHarmless`, for a record alone: words that keep out are not. Objects have fields of their own. */
+function isKnownHarmless(field: string, value: unknown): boolean {
+  if (isEmpty(value) || (typeof value === 'object' && typeof flagOf(value) !== 'boolean')) return true;
+  const meaning = stateMeaning(field);
+  if (meaning === 'perhaps status') return commonMeaning(value) === 'active';
+  if (meaning === 'perhaps active' || meaning === 'perhaps inactive') return isHarmless(meaning, value);
+  const word = isStateWord(value) ? commonMeaning(value) : undefined;
+  return word === undefined || word === 'active';
+}
+
+/** What is said of people and hardly of anything else. */
+const OF_PEOPLE = new Set(
+  `nologin banned banneduser bannedusers suspended suspendeduser suspendedusers blacklisted deactivated deactivateduser
+  deactivatedusers blockeduser blockedusers disableduser disabledusers lockedout accountdisabled accountlocked gesperrt
+  gesperrtebenutzer banni bannie suspendu suspendue desactivado suspendido bloqueado`.split(/\s+/),
+);
+const LONGEST_OF_PEOPLE = 24;
+
+function isKeptOut(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= LONGEST_OF_PEOPLE && OF_PEOPLE.has(wordOf(value));
+}
+
 /** Fields that name a state in words, besides `state`, which may also be a part of an address. */
 export const STATUS_NAMES = [
   ...['status', 'userstate', 'userstatus', 'accountstatus', 'accountstate', 'statut', 'estado', 'stato'],
@@ -432,9 +472,4 @@ export function withCommonRules(own: StateRules, isOther: (name: string) => bool
     rules = joinRules(own, { ...commonRules(others), words: inWords.map((field) => ({ field, ...COMMON_WORDS })) });
     return rules;
   };
-}
-
-/** Fields whose names look like a state of the account; a reader who does not use one of them says so. */
-export function looksLikeState(field: string): boolean {
-  return stateMeaning(field) !== undefined;
 }

@@ -27,8 +27,8 @@ export function surveyOf(
   const missing = new Map(namedColumns(given));
   const columns = new Set<string>();
   const regions = openRegionChecks();
-  const unclear = openUnclearCheck(given);
-  const passwords = openPasswordCheck(given.columns);
+  const unclear = openUnclearCheck((record) => unclearStates(record, given));
+  const passwords = openColumnCheck(given.columns);
   requireSense(given);
   return {
     see(record) {
@@ -59,7 +59,7 @@ function isThere(record: Fields, column: string): boolean {
   return Object.hasOwn(record, column) || valueAt(record, column) !== undefined;
 }
 
-function noColumn([column, field]: [string, string], columns: ReadonlySet<string>): UsageError {
+export function noColumn([column, field]: [string, string], columns: ReadonlySet<string>): UsageError {
   const named = [...columns]
     .slice(0, MOST_NAMED)
     .map((name) => shownValue(name))
@@ -72,7 +72,7 @@ function noColumn([column, field]: [string, string], columns: ReadonlySet<string
 const OPPOSITES: Readonly<Record<string, string>> = { inactive: 'disabled', locked: 'locked', deleted: 'deleted' };
 
 /** Whoever maps `enabled=Blocked` would let in all whom the file keeps out. @throws UsageError */
-function requireSense({ columns: { enabled, disabled } }: GivenMapping): void {
+export function requireSense({ columns: { enabled, disabled } }: Pick<GivenMapping, 'columns'>): void {
   const opposite = enabled ? OPPOSITES[stateMeaning(enabled) ?? ''] : undefined;
   if (opposite) throw oppositeOf('enabled', enabled, opposite);
   if (disabled && stateMeaning(disabled) === 'active') throw oppositeOf('disabled', disabled, 'enabled');
@@ -85,30 +85,47 @@ function oppositeOf(field: string, column: string | undefined, right: string): U
 }
 
 /**
- * Columns whose names may mean a state: those whose values are all words for states do. One that may keep somebody out stops the command, as
- * leaving it out could let in whom it keeps out.
+ * Columns whose names may mean a state: those whose values are all words for states do. One that may keep somebody out
+ * stops the command, as leaving it out could let in whom it keeps out.
+ * @param unclearIn the columns of a record @param mustDiffer a column with one value for all is left to it
  */
-function openUnclearCheck(given: GivenMapping): { see(record: Fields): void; states(): string[] } {
-  const harmless = new Map<string, boolean>();
+export function openUnclearCheck(
+  unclearIn: (record: Fields) => [path: string, meaning: NameMeaning][],
+  { mustDiffer = false } = {},
+): UnclearCheck {
+  const columns = new Map<string, { isHarmless: boolean; first: string; differs: boolean }>();
   let shape = '';
   let unclear: [path: string, meaning: NameMeaning][] = [];
   return {
     see(record) {
       const next = shapeOf(record);
-      if (next !== shape) unclear = unclearStates(record, given);
+      if (next !== shape) unclear = unclearIn(record);
       shape = next;
       for (const [path, meaning] of unclear) {
         const value = valueAt(record, path);
         const isNone = value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
-        if (!isNone) harmless.set(path, harmless.get(path) !== false && isHarmless(meaning, value));
+        const text = isNone ? '' : JSON.stringify(value);
+        const column = columns.get(path) ?? { isHarmless: true, first: text, differs: false };
+        columns.set(path, column);
+        column.differs ||= text !== column.first;
+        column.isHarmless &&= isNone || isHarmless(meaning, value);
       }
     },
     states() {
-      const unread = [...harmless].filter(([, is]) => !is).map(([path]) => path);
-      if (unread.length > 0) throw unclearColumns(unread);
-      return [...harmless.keys()];
+      const unread = [...columns].filter(([, one]) => !one.isHarmless && (one.differs || !mustDiffer));
+      if (unread.length > 0) throw unclearColumns(unread.map(([path]) => path));
+      return [...columns.keys()];
     },
+    constants: () => [...columns].filter(([, { differs }]) => !differs).map(([path]) => path),
   };
+}
+
+export interface UnclearCheck {
+  see(record: Fields): void;
+  /** The columns that were seen. @throws UsageError */
+  states(): string[];
+  /** Those with one value for all. */
+  constants(): string[];
 }
 
 function unclearColumns(paths: readonly string[]): UsageError {
@@ -119,24 +136,41 @@ function unclearColumns(paths: readonly string[]): UsageError {
   );
 }
 
-/**
- * Refuses a column of plain passwords, also as `{PLAIN}secret`, that holds a mask, hashes, or the same for most. The share of a password
- * is a lower bound: a vote of the majority needs no list of all.
- */
-function openPasswordCheck({ password, hash }: GivenMapping['columns']): {
-  see(record: Fields): void;
-  require(): void;
-} {
+/** The check of the column of plain passwords, or of hashes that may say that they are one: `{PLAIN}secret`. */
+function openColumnCheck({ password, hash }: GivenMapping['columns']): PasswordCheck {
   const [field, column] = password ? ['password', password] : ['hash', hash || undefined];
+  const check = openPasswordCheck(`--map ${field}=${column}`, {
+    hashed: `Use --map hash=${column}.`,
+    meant: `Leave it out, so that every user gets a mail to set a password; if it is meant, use --map initialPassword=${column}, which each user must change at the first sign-in.`,
+  });
+  return {
+    see(record) {
+      const given = column === undefined ? undefined : valueAt(record as Fields, column);
+      check.see(field === 'hash' && typeof given === 'string' ? plainOf(given) : given);
+    },
+    require: check.require,
+  };
+}
+
+export interface PasswordCheck {
+  see(given: unknown): void;
+  /** @throws UsageError */
+  require(): void;
+}
+
+/**
+ * Refuses plain passwords that are masks, hashes, or the same for most. The share of a password is a lower bound: a vote
+ * of the majority needs no list of all.
+ * @param place where they are @param advice sentences for values that are hashes, and for others
+ */
+export function openPasswordCheck(place: string, advice: { hashed: string; meant: string }): PasswordCheck {
   let candidate: string | undefined;
   let votes = 0;
   let count = 0;
   let masks = 0;
   let hashes = 0;
   return {
-    see(record) {
-      const given = column === undefined ? undefined : valueAt(record, column);
-      const value = field === 'hash' && typeof given === 'string' ? plainOf(given) : given;
+    see(value) {
       if (typeof value !== 'string' || value === '' || isNoPassword(value)) return;
       count++;
       if (votes === 0) candidate = value;
@@ -145,29 +179,24 @@ function openPasswordCheck({ password, hash }: GivenMapping['columns']): {
       if (isLikeHash(value.trim())) hashes++;
     },
     require() {
-      const place = `--map ${field}=${column}`;
       if (masks > 0) {
         throw new UsageError(
-          `${place}: ${masks} of ${count} values are a mask such as ****, which is nobody's password. ${meant(column)}`,
+          `${place}: ${masks} of ${count} values are a mask such as ****, which is nobody's password. ${advice.meant}`,
         );
       }
       if (count > 0 && hashes === count) {
         throw new UsageError(
-          `${place}: all ${count} values look like password hashes, and each would become a password itself. Use --map hash=${column}.`,
+          `${place}: all ${count} values look like password hashes, and each would become a password itself. ${advice.hashed}`,
         );
       }
       if (count > 1 && votes > count / 2) {
         const who = votes === count ? `all ${count}` : `at least ${votes} of ${count}`;
         throw new UsageError(
-          `${place}: ${who} users have the same password, so each could sign in as any other. ${meant(column)}`,
+          `${place}: ${who} users have the same password, so each could sign in as any other. ${advice.meant}`,
         );
       }
     },
   };
-}
-
-function meant(column: string | undefined): string {
-  return `Leave it out, so that every user gets a mail to set a password; if it is meant, use --map initialPassword=${column}, which each user must change at the first sign-in.`;
 }
 
 const NO_PASSWORD = /^(?:[-–—.]{1,2}|n\.?\/?a\.?|nat|nan|null|nil|none|undefined|[[(<]null[\])>]|\\n|#n\/a)$/i;

@@ -34,7 +34,8 @@ const SOURCE_OPTIONS = {
     type: 'string',
     array: true,
     nargs: 1,
-    describe: 'field=column, for --from csv and ndjson; field= leaves the field out',
+    describe:
+      'field=column, for --from csv and ndjson, and for others what says a state, such as disabled=COLUMN; field= leaves the field out',
   },
   'hash-format': {
     type: 'string',

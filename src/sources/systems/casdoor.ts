@@ -23,6 +23,7 @@ const FACTORS = ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa
 export const casdoor = tableSource({
   name: 'casdoor',
   title: 'Casdoor',
+  mayBePlain: true,
   jsonPaths: [
     ['data', '*'],
     ['users', '*'],

@@ -18,6 +18,7 @@ const GENERATED = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}@|^cpim_|#EXT#@/i
 export const entra: ExportFormat = {
   name: 'entra',
   title: 'Microsoft Entra',
+  mayBePlain: true,
   formats: ['json', 'ndjson'],
   // Microsoft's tools that create users read a list under `users`.
   jsonPaths: [

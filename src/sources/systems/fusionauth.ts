@@ -20,6 +20,7 @@ export const fusionauth: ExportFormat = {
   formats: ['json', 'ndjson'],
   jsonPaths: [['users', '*'], ['user']],
   recognizes,
+  fields: { isTable: false, isRead: (name) => ['usernameStatus'].includes(name) },
   converter: () => convert,
 };
 

@@ -31,6 +31,8 @@ export const ldif: ExportFormat = {
   title: 'LDIF (LDAP, Active Directory, FreeIPA)',
   formats: ['ldif'],
   recognizes: (record: Fields, format: Format) => (format === 'ldif' && typeof record.dn === 'string' ? 1 : 0),
+  fields: { isTable: true, row: firstValues, isRead: isOwn },
+  mayBePlain: true,
   converter() {
     const now = Date.now();
     return (entry) => convert(entry, now);
@@ -425,6 +427,16 @@ function metadataOf(entry: Fields): Fields {
     if (values.length > 0) kept[name] = values.length === 1 ? values[0] : values;
   }
   return kept;
+}
+
+/** Whether an attribute is one of the directory's, whose states are read. */
+function isOwn(name: string): boolean {
+  return LEFT_OUT.has(name) || FAMILIES.test(name) || OWN_ATTRIBUTES.has(name);
+}
+
+function firstValues(entry: Fields): Fields {
+  if (!isPerson(entry)) return {};
+  return Object.fromEntries(Object.keys(entry).map((name) => [name, firstOf(entry, name)]));
 }
 
 /** The first value of the first of these attributes that has one. */

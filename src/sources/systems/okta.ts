@@ -20,6 +20,7 @@ export const okta: ExportFormat = {
   title: 'Okta',
   formats: ['json', 'ndjson', 'csv'],
   recognizes: certaintyOf,
+  fields: { isTable: false, isRead: (name) => ['statusChanged', 'transitioningToStatus'].includes(name) },
   converter: () => convert,
 };
 

@@ -18,6 +18,7 @@ const NOOP = '{noop}';
 export const spring = tableSource({
   name: 'spring',
   title: 'Spring Security',
+  mayBePlain: true,
   hasUsualColumns: true,
   recognizes: (record) =>
     ['username', 'enabled'].every((name) => Object.hasOwn(record, name)) &&

@@ -9,7 +9,8 @@ import type { Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { hasFactorColumn, secondFactorOf } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
-import { fieldsIn, looksLikeState, readState, type StateRules, withCommonRules } from '../states.ts';
+import { isPerhapsRegion } from '../state-names.ts';
+import { fieldsIn, readState, type StateRules, withCommonRules } from '../states.ts';
 import {
   boolAt,
   CONTEXT,
@@ -50,7 +51,7 @@ interface Accounts {
   own?: string;
 }
 
-export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'explain' | 'converter'> {
+export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'explain' | 'converter' | 'fields'> {
   readonly formats?: readonly Format[];
   /** Columns that only this system has together; or how certain it is, from 0 to 1. */
   readonly recognizes: readonly string[] | ((record: Fields, format: Format) => number | boolean);
@@ -98,6 +99,8 @@ export function tableSource(table: Table): ExportFormat {
           : recognizes.every((column) => Object.hasOwn(record, column)),
       ),
     explain: (record) => unreadStates(table, record),
+    fields: { isTable: true, ...(table.stateRow && { row: table.stateRow }), isRead: isReadBy(table) },
+    ...(table.mayBePlain && { mayBePlain: true }),
     converter: (options) => converterOf(table, options),
   };
 }
@@ -145,17 +148,24 @@ function rulesOf({ states = {}, ownStates = '' }: Table, known: ReadonlySet<stri
   return withCommonRules(states, (name) => !known.has(name) && !read.has(plainName(name)));
 }
 
-/** Warns of fields that look like a state and are not read as one. */
+/** Whether the table reads a column, or leaves it out on purpose. */
+function isReadBy(table: Table): (name: string) => boolean {
+  const known = knownColumns(table);
+  const own = fieldNames(table.ownStates ?? '');
+  const states = new Set(fieldsIn(table.states ?? {}));
+  const isUsual = (name: string) => table.hasUsualColumns === true && TAKEN.has(name);
+  return (name) => known.has(name) || own.has(plainName(name)) || states.has(name) || isUsual(name);
+}
+
+/** Warns of fields that look like a state, and are read as a part of the address. */
 function unreadStates(table: Table, record: Fields): string[] {
   const { stateRow = (row: Fields) => row } = table;
   const row = stateRow(record);
-  const known = knownColumns(table);
-  const read = fieldsIn(rulesOf(table, known)(row)).map((field) => field.split('.', 1)[0]);
-  const own = fieldNames(table.ownStates ?? '');
-  const unread = Object.keys(row).filter(
-    (name) => looksLikeState(name) && !read.includes(name) && !known.has(name) && !own.has(plainName(name)),
-  );
-  return unread.map((name) => `  warning: ${name} looks like a state of the user, and is not used`);
+  const isRead = isReadBy(table);
+  const names = Object.keys(row);
+  return names
+    .filter((name) => !isRead(name) && isPerhapsRegion(name, names))
+    .map((name) => `  warning: ${name} may be a state of the user; it is read as a part of the address`);
 }
 
 /** The strictest of the states, if there is one: whoever is inactive stays so, whatever else is said of them. */
