@@ -1,5 +1,6 @@
 /** Options of `muster pull`: some of each system, and more that all systems share. */
 import type { Argv } from 'yargs';
+import { PASSWORD_FORMS } from '../../passwords/forms.ts';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { GivenOptions } from '../command.ts';
@@ -14,14 +15,28 @@ const COLUMN_OPTIONS = {
     default: 'ndjson',
     describe: 'the source whose columns the records have; ndjson takes --map',
   },
-  map: { type: 'string', array: true, nargs: 1, describe: 'field=column, for --from csv and ndjson' },
 } as const;
 
 const OPTIONS = {
   org: text("the users' organization: its id, name or domain"),
   'id-prefix': text('text before every user id, such as shop-'),
+  map: {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    describe:
+      'field=column, for --from csv and ndjson; for other sources only what says a state, such as disabled=COLUMN',
+  },
   'hash-config': text('file with the parameters of all hashes'),
   'hash-format': text("how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'"),
+  'password-form': {
+    type: 'string',
+    array: true,
+    nargs: 1,
+    choices: PASSWORD_FORMS,
+    describe: 'what the system did to a password before it hashed it (default: as the source says)',
+  },
+  'quote-addresses': flag('write addresses with dots at an end of their local part, or two in a row, in quotes'),
   out: text('save the users in a file for `muster import`, send nothing'),
   since: text('changes only: last (the last run), 24h, 7d or a timestamp'),
   follow: { type: 'string', describe: 'repeat with the changes until Ctrl-C, every 5m or as given' },

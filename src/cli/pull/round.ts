@@ -7,10 +7,10 @@
  * run cuts off what came after the last page of the state, and continues.
  */
 import { open, rename } from 'node:fs/promises';
-import type { RecordJob } from '../../sources/convert.ts';
+import { type RecordJob, surveyRecords } from '../../sources/convert.ts';
 import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import type { ExportFormat, Fields } from '../../sources/source.ts';
+import type { Convert, ExportFormat, Fields } from '../../sources/source.ts';
 import { type Counter, openCounter, type Summary } from '../../sources/summary.ts';
 import { counted, countsText } from '../follow/progress.ts';
 import { convertOptions } from '../import/options.ts';
@@ -40,7 +40,11 @@ export interface PullJob {
   statePath: string;
   /** Ctrl-C. */
   signal: AbortSignal;
+  /** How records become entries; made by the first round. */
+  conversion?: SurveyedJob;
 }
+
+type SurveyedJob = RecordJob & { convert: Convert | undefined };
 
 const MOST_USERS = 100_000;
 
@@ -48,21 +52,21 @@ const MOST_USERS = 100_000;
 export async function importRound(job: PullJob, state: PullState, since: string | undefined): Promise<void> {
   const { session, options, statePath } = job;
   const size = batchSize(options);
-  const conversion = await conversionJob(job);
   const resumed = options.dryRun ? undefined : state.run;
   const isFirst = state.last === undefined && resumed === undefined;
   const run = runOf(job, state, since);
   const read = counted(run.read, 'user');
   if (resumed) session.out.note(`Going on after ${read}, as ${statePath} says; --restart begins again.`);
   if (run.open !== undefined) await awaitImport(session, run.open, job.signal);
+  job.conversion ??= await conversionJob(job);
   const save = async (next: PullState = { ...state, run }) => {
     if (!options.dryRun) await writeState(statePath, next);
   };
   const counter = openCounter({ atSource: options.passwordSource !== undefined });
   const sent = options.dryRun ? undefined : await openSent(sentPath(statePath));
   const { title } = job.system;
-  const collector = openCollector({ ...conversion, title, sent, read: run.read, cursor: run.cursor });
-  const query = { ...queryOf(options, isFirst && since === undefined), source: conversion.source.name };
+  const collector = openCollector({ ...job.conversion, title, sent, read: run.read, cursor: run.cursor });
+  const query = { ...queryOf(options, isFirst && since === undefined), source: job.conversion.source.name };
   const sender = openSender(session, { title, signal: job.signal, sent, query, ...stepsOf(run, save) });
   let mark: string | undefined;
   try {
@@ -76,17 +80,27 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   showRound(job, run, { summary: counter.summary(0), totals: sender.totals(), isFirst });
 }
 
-/** How the records of the old system become entries of an import. @throws Failure (usage) */
-async function conversionJob(job: PullJob): Promise<RecordJob> {
-  const { options, old, orgId } = job;
-  const source = sourceOf(job);
-  const given = await convertOptions({
-    hashConfig: options.hashConfig,
-    hashFormat: options.hashFormat,
-    map: options.map,
-  });
+/**
+ * How the records of the old system become entries of an import, after a first reading of all of them where a column
+ * means what all of its values say. Later rounds keep what it decided: changes alone would not tell.
+ * @throws Failure (usage) @throws UsageError @throws PullError
+ */
+async function conversionJob(job: PullJob): Promise<SurveyedJob> {
+  const { options, old, orgId, system, signal } = job;
+  const { hashConfig, hashFormat, map, passwordForm, idPrefix, quoteAddresses } = options;
+  const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm });
   const all = old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given };
-  return { source, options: all, orgId, idPrefix: options.idPrefix };
+  const records: RecordJob = { source: sourceOf(job), options: all, orgId, idPrefix, quoteAddresses };
+  const convert = await surveyRecords(records, {
+    isTable: system.source === undefined,
+    async *all() {
+      for await (const page of old.pages({ cursor: undefined, since: undefined })) {
+        signal.throwIfAborted();
+        yield page.records;
+      }
+    },
+  });
+  return { ...records, convert };
 }
 
 /** Notes in the run what became of a batch, and saves it. */

@@ -12,6 +12,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Conversion, type Outcome, type RecordJob, recordConverter } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
 import type { RecordPage } from '../../sources/pull/system.ts';
+import type { Convert } from '../../sources/source.ts';
 import { type Group, openGroups } from '../../sources/summary.ts';
 import { follow } from '../follow/follow.ts';
 import { type Counts, counted, countsText } from '../follow/progress.ts';
@@ -121,6 +122,8 @@ export interface Collector {
 }
 
 export interface CollectOptions extends RecordJob {
+  /** The converter, if all records were surveyed. */
+  convert?: Convert | undefined;
   /** The system's name, for messages about its records. */
   title: string;
   /** Users whose entry was sent before are left out; undefined: none is. */
@@ -131,8 +134,8 @@ export interface CollectOptions extends RecordJob {
 }
 
 /** Converts pages, and collects the users to send in batches of bounded size. */
-export function openCollector({ title, sent, read, cursor, ...job }: CollectOptions): Collector {
-  const convert = recordConverter(job);
+export function openCollector({ title, sent, read, cursor, convert: surveyed, ...job }: CollectOptions): Collector {
+  const convert = recordConverter(job, surveyed);
   const empty = (): Pick<Batch, 'users' | 'prints'> => ({ users: [], prints: [] });
   let batch = empty();
   let number = read;
