@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import type { AnswerOf, BodyOf, Operation, ParamsOf } from './operation.ts';
 import type { Contract, OperationId } from './operations.ts';
-import { PATHS } from './paths.ts';
+import { OUTLINE } from './outline.ts';
 
 /** The values of the path. */
 export type Params<Id extends OperationId> = ParamsOf<Contract[Id]['path']>;
@@ -16,7 +16,7 @@ export type Answer<Id extends OperationId> = z.output<AnswerOf<Contract[Id] & Op
 
 /** Method and path of a call, with the values in place. */
 export function requestOf<Id extends OperationId>(id: Id, params: Params<Id>): { method: string; path: string } {
-  const [method = '', pattern = ''] = PATHS[id].split(' ');
+  const [method = '', pattern = ''] = OUTLINE[id].path.split(' ');
   const values = (params ?? {}) as Readonly<Record<string, string>>;
   return { method, path: pattern.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(values[name]))) };
 }

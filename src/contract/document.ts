@@ -12,7 +12,7 @@ import {
 } from 'zod-openapi';
 import { errorBody, type FieldViolation, type StatusName } from '../platform/errors.ts';
 import { id } from '../platform/fields.ts';
-import { LARGE_BODY, SMALL_BODY } from '../platform/http/request-body.ts';
+import { LARGE_BODY, SMALL_BODY } from '../platform/http/parse.ts';
 import { oauthPaths } from './oauth.ts';
 import type { Answer, Body, ErrorStatus, Operation } from './operation.ts';
 import { FEATURES, OPERATIONS } from './operations.ts';

@@ -14,7 +14,7 @@ import {
   textProblem,
   userName,
 } from '../platform/fields.ts';
-import { LARGE_BODY } from '../platform/http/request-body.ts';
+import { LARGE_BODY } from '../platform/http/parse.ts';
 import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import { operations } from './operation.ts';

@@ -4,7 +4,7 @@
  * callers.
  */
 import type { z } from 'zod';
-import type { BodyLimits } from '../platform/http/request-body.ts';
+import type { BodyLimits } from '../platform/http/parse.ts';
 import type { Permission } from './roles.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
@@ -107,6 +107,10 @@ export type BodyOf<O extends Operation> = O['body'] extends { reads: infer S ext
     : z.ZodUndefined;
 
 type Success = 200 | 201 | 202 | 204;
-type SchemaOf<A> = A extends { mediaType: string } ? never : A extends { schema: infer S extends z.ZodType } ? S : never;
+type SchemaOf<A> = A extends { mediaType: string }
+  ? never
+  : A extends { schema: infer S extends z.ZodType }
+    ? S
+    : never;
 /** The schema of a JSON answer; never, if there is none. */
 export type AnswerOf<O extends Operation> = SchemaOf<O['answers'][keyof O['answers'] & Success]>;

@@ -2,13 +2,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { Request, Response } from 'express';
 import { ApiError } from '../platform/errors.ts';
-import type { Operation } from './operation.ts';
-import { CONTRACT, type OperationId } from './operations.ts';
+import type { OperationId } from './operations.ts';
+import { OUTLINE } from './outline.ts';
 import type { Permission } from './roles.ts';
 
-export const PERMISSIONS = Object.fromEntries(
-  Object.values<Operation>(CONTRACT).map(({ id, who }) => [id, who]),
-) as Readonly<Record<OperationId, Permission>>;
+export const PERMISSIONS: Readonly<Record<OperationId, Permission>> = Object.fromEntries(
+  Object.entries<{ who: Permission }>(OUTLINE).map(([id, { who }]) => [id, who]),
+) as Record<OperationId, Permission>;
 
 /** The caller of a request: read once from the bearer token, and kept in `res.locals.caller`. */
 export interface Caller {

@@ -8,7 +8,8 @@
 import type { Request, Response, Router } from 'express';
 import { z } from 'zod';
 import { countTry } from '../platform/http/limits.ts';
-import { parseBody, parseQuery, pathId, readJson } from '../platform/http/request-body.ts';
+import { parseBody, parseQuery, pathId } from '../platform/http/parse.ts';
+import { readJson } from '../platform/http/request-body.ts';
 import type { Slots } from '../platform/http/slots.ts';
 import type { AnswerOf, Body, BodyOf, Method, Of, Operation, ParamsOf, QueryOf } from './operation.ts';
 import type { OperationId } from './operations.ts';
@@ -32,6 +33,7 @@ export interface Finder<K extends Of, T> {
 }
 
 /** What a handler returns: the answer as its schema takes it. Nothing, if there is no body or it is not JSON. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing.
 type Answered<O extends Operation> = [AnswerOf<O>] extends [never] ? void : Fixed<z.input<AnswerOf<O>>>;
 /** Lists that a handler only passes on may be readonly. */
 type Fixed<T> = T extends readonly (infer U)[]

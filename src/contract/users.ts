@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { GENDERS, newUserId, requiredText, text, userName } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';
-import { LARGE_BODY } from '../platform/http/request-body.ts';
+import { LARGE_BODY } from '../platform/http/parse.ts';
 import { type Operation, operations } from './operation.ts';
 import { ANY_ROLE, ANY_ROLE_OR_SELF, INSTANCE_ROLES, MANAGER, ORG_ROLES, OWNER, SELF } from './roles.ts';
 import {

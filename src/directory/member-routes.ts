@@ -1,4 +1,5 @@
 /** Routes for the members of an organization (managed by its ORG_OWNER) and of the instance (managed by IAM_OWNER). */
+
 import { Router } from 'express';
 import { memberOperations as operations } from '../contract/members.ts';
 import { type Caller, requireReach } from '../contract/permissions.ts';
@@ -6,8 +7,8 @@ import { type Finder, instance, serve } from '../contract/serve.ts';
 import { details } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { type ResultPage, searchResult } from '../platform/http/answers.ts';
+import { existingOrg } from './finders.ts';
 import { addMember, listMembers, type Member, ownerOf, removeMember, type Scope } from './members.ts';
-import { existingOrg } from './organizations.ts';
 import { findUser, userNotFound } from './users/store.ts';
 
 /** Routes of both kinds of members. */

@@ -2,6 +2,7 @@
  * Routes of organizations: create, get, search, limit, deactivate and delete them, and set their allowed URLs, sign-in
  * names and the secret that signs their webhooks.
  */
+
 import { Router } from 'express';
 import { organizationLimitOperations as limits } from '../contract/organization-limits.ts';
 import { organizationStateOperations as states } from '../contract/organization-states.ts';
@@ -14,12 +15,12 @@ import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { newId } from '../platform/ids.ts';
+import { existingOrg } from './finders.ts';
 import { limitsOf, setLimits, usageOf } from './organization-limits.ts';
 import { deleteOrg, previewRemoval, REMOVAL_MS, restoreOrg } from './organization-removal.ts';
 import { deactivateOrg, reactivateOrg } from './organization-states.ts';
 import {
   allowedUrlsOf,
-  existingOrg,
   insertOrg,
   type Org,
   requireOrg,

@@ -9,7 +9,6 @@
  */
 import { anotherDomain, generatedDomain } from '../contract/domain-name.ts';
 import { type OrgQuery, SIGN_IN_NAMES } from '../contract/organizations.ts';
-import { anOrg, type Finder } from '../contract/serve.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -117,11 +116,6 @@ export async function requireOrg(db: Db, id: string): Promise<Org> {
   const org = await findOrg(db, id);
   if (!org) throw orgNotFound();
   return org;
-}
-
-/** The organization that the request names, or the caller's own. */
-export function existingOrg(db: Db): Finder<'org', Org> {
-  return { of: 'org', find: async (asked) => requireOrg(db, await anOrg.find(asked)) };
 }
 
 /** @throws ApiError 404; 400 ORG-INACTIVE for an organization that was deactivated or deleted */

@@ -3,12 +3,13 @@
  *
  * For the reset, the document specifies only that it returns `details`: it does so even if there was nothing to reset.
  */
+
 import { Router } from 'express';
 import { AGE, COMPLEXITY, LOGIN, operationsOf, type PolicyKind } from '../contract/policies.ts';
 import { instance, serve } from '../contract/serve.ts';
 import { details, newDetails } from '../platform/db/events.ts';
 import { type Pool, transaction } from '../platform/db/pool.ts';
-import { existingOrg } from './organizations.ts';
+import { existingOrg } from './finders.ts';
 import { addPolicy, type PolicyRow, policyOf, policyOwnerId, resetPolicy, updatePolicy } from './policies.ts';
 
 /** Routes of all kinds of policies. */

@@ -15,7 +15,8 @@ import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { sendText } from '../platform/http/answers.ts';
-import { LARGE_BODY, readJson } from '../platform/http/request-body.ts';
+import { LARGE_BODY } from '../platform/http/parse.ts';
+import { readJson } from '../platform/http/request-body.ts';
 import { bulkRoutes } from './bulk-import.ts';
 import {
   cancelImport,

@@ -6,10 +6,12 @@
  * API process reports the same about the stores, so queries take the `max` over processes; workers do not read them, so
  * that more workers cost the database nothing.
  */
+
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
 import { SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
 import type { Queues } from '../imports/queue/queues.ts';
+import { clockSkew } from '../platform/db/clock.ts';
 import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
 import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
 import { END_STATES, lostRecords, subscribe } from '../platform/telemetry.ts';
@@ -80,13 +82,6 @@ function processMeasures(db: Db): Measure[] {
     ofPools('muster_db_pool_max_connections', 'The most connections that the pool opens.', 'max'),
     ofPools('muster_db_pool_waiting_requests', 'Callers that wait for a connection, by pool.', 'waiting'),
   ];
-}
-
-/** How far this clock is ahead of PostgreSQL's, in seconds. Compares with the middle of the round trip, so a slow network is not taken for a wrong clock. */
-export async function clockSkew(db: Db): Promise<number> {
-  const asked = Date.now();
-  const { rows } = await db.query<{ at: number }>('select extract(epoch from clock_timestamp())::float8 as at');
-  return (asked + Date.now()) / 2000 - (rows[0]?.at ?? Number.NaN);
 }
 
 function ofPools(name: string, help: string, what: keyof PoolUse): Measure {

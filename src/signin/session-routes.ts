@@ -6,18 +6,20 @@
  * holder of a stolen token does not sign its owner out. Nobody sees or ends the logins of a user with more rights than
  * their own.
  */
+
 import { Router } from 'express';
 import { type Caller, namedOrg, requireReach } from '../contract/permissions.ts';
 import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
 import { type Checks, loginOperations, sessionOperations } from '../contract/sessions.ts';
+import { changeableUser } from '../directory/finders.ts';
 import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { accessForChange, changeableUser, type Reached, type User } from '../directory/users/store.ts';
+import { accessForChange, type Reached, type User } from '../directory/users/store.ts';
 import type { Config } from '../platform/config.ts';
 import { appendEvent, changedAnswer } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
-import { pathId } from '../platform/http/request-body.ts';
+import { pathId } from '../platform/http/parse.ts';
 import { randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
 import type { Attempt } from './login/attempts.ts';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { AUDIT_TYPES } from '../../src/contract/events.ts';
 import { PERMISSIONS } from '../../src/contract/permissions.ts';
-import { LARGE_BODY } from '../../src/platform/http/request-body.ts';
+import { LARGE_BODY } from '../../src/platform/http/parse.ts';
 import type { Json } from './judge.ts';
 import { type Judged, openJudged } from './judged.ts';
 import { STORY } from './story.ts';

@@ -6,7 +6,7 @@ import { PERMISSIONS } from '../../src/contract/permissions.ts';
 import { buildApp } from '../../src/start/app.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { type Json, type Judge, openJudge } from './judge.ts';
-import { DOCUMENT, PATHS, printedDocument, printedPaths } from './print-document.ts';
+import { DOCUMENT, OUTLINE, printedDocument, printedOutline } from './print-document.ts';
 import { routesOf } from './routes.ts';
 
 /** Pages for people, the requests between them, and files that browsers request on their own. */
@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
 
   it('is the printed one: `npm run document` prints it again after an intended change', () => {
     assert.ok(printedDocument() === readFileSync(DOCUMENT, 'utf8'), 'the document has changed');
-    assert.equal(printedPaths(), readFileSync(PATHS, 'utf8'));
+    assert.equal(printedOutline(), readFileSync(OUTLINE, 'utf8'));
   });
 
   it('lists exactly the mounted routes', () => {

@@ -4,6 +4,7 @@
  * Guarantee: only users of organizations on which the caller has a role are found and counted. To search in another one
  * is 403, whether or not it exists. Nobody changes the state of a user with more rights than their own.
  */
+
 import { Router } from 'express';
 import type { z } from 'zod';
 import { humanOperations } from '../../contract/humans.ts';
@@ -18,23 +19,16 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Reads } from '../../platform/db/replica.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { searchResult } from '../../platform/http/answers.ts';
-import { badFields, pathId } from '../../platform/http/request-body.ts';
+import { badFields, pathId } from '../../platform/http/parse.ts';
 import { newId } from '../../platform/ids.ts';
-import {
-  existingOrg,
-  findOrg,
-  findOrgByDomain,
-  isAllowedOrigin,
-  type Org,
-  orgNotFound,
-  requireOrg,
-} from '../organizations.ts';
+import { changeableUser, existingOrg, readableUser } from '../finders.ts';
+import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requireOrg } from '../organizations.ts';
 import { createHuman, type HumanDeps } from './create.ts';
 import { requestErasure } from './erase.ts';
 import { linksOf, metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
 import { changeState, type StateChange, TRANSITIONS } from './states.ts';
-import { accessForChange, changeableUser, deleteUser, insertUser, readableUser, type User } from './store.ts';
+import { accessForChange, deleteUser, insertUser, type User } from './store.ts';
 
 /** Routes that read one user by id, their metadata and links. */
 export function readRoutes({ pool }: { pool: Pool }): Router {

@@ -21,15 +21,13 @@
 import { domainToASCII } from 'node:url';
 import type { OperationId } from '../../contract/operations.ts';
 import { type Caller, covers, may, permissionDenied, requireReach } from '../../contract/permissions.ts';
-import type { Finder } from '../../contract/serve.ts';
 import type { LoginScope } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { dropUnsentMails } from '../../messages/mail/outbox.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
-import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
-import { pathId } from '../../platform/http/request-body.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
 import { requireRoomForUser } from '../organization-limits.ts';
 import { ORG_IS_ACTIVE } from '../organizations.ts';
@@ -224,26 +222,6 @@ export async function accessForChange(
   const user = requireReach(caller, operation, await findUser(db, userId, lock), userNotFound);
   if (user.id !== caller.userId && !covers(caller, await rightsOf(db, user.id))) throw permissionDenied();
   return { user, relation: may(caller, operation, user.orgId) ? 'manager' : 'self' };
-}
-
-/** The user of the path, for themselves and for callers with a role that may read them. */
-export function readableUser(pool: Pool): Finder<'user', User> {
-  return {
-    of: 'user',
-    find: async ({ caller, operation, req }) =>
-      requireReach(caller, operation, await findUser(pool, pathId(req, 'userId')), userNotFound),
-  };
-}
-
-/**
- * The user of the path, for callers who may change them. A handler that changes the user asks `accessForChange` again,
- * with the user's row locked.
- */
-export function changeableUser(pool: Pool): Finder<'user', Reached> {
-  return {
-    of: 'user',
-    find: ({ caller, operation, req }) => accessForChange(pool, caller, operation, pathId(req, 'userId')),
-  };
 }
 
 function userEvent(db: Db, user: { id: string; orgId: string }, type: string, editor: string): Promise<AppendedEvent> {

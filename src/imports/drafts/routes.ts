@@ -48,8 +48,7 @@ export function draftRoutes(deps: ImportDeps): Router {
     router,
     operations.guessImport,
     target,
-    ({ target, query: { encoding } }) =>
-      readable(guessDraft(exports, target.draft('recognized'), { encoding })),
+    ({ target, query: { encoding } }) => readable(guessDraft(exports, target.draft('recognized'), { encoding })),
     guesses,
   );
   serve(router, operations.convertImport, target, async ({ caller, target, body, req }) => {

@@ -11,7 +11,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type ApiError, invalidArgument } from '../../platform/errors.ts';
-import { parseQuery } from '../../platform/http/request-body.ts';
+import { parseQuery } from '../../platform/http/parse.ts';
 import type { Queues } from '../queue/queues.ts';
 
 /** What the stages of an import depend on: database, settings, encryption, queues. */

@@ -6,17 +6,18 @@
  *
  * On crash: before the commit nothing has changed.
  */
+
 import { Router } from 'express';
 import type { EmailInput, PhoneInput } from '../../contract/credentials.ts';
 import { type HumanChange, humanOperations } from '../../contract/humans.ts';
 import { type Caller, permissionDenied } from '../../contract/permissions.ts';
 import { serve } from '../../contract/serve.ts';
+import { changeableUser } from '../../directory/finders.ts';
 import type { ContactDeps, HumanDeps } from '../../directory/users/create.ts';
 import { userDetails } from '../../directory/users/read.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import {
   accessForChange,
-  changeableUser,
   findUser,
   nameClash,
   type Relation,
@@ -26,7 +27,7 @@ import {
 import { type AppendedEvent, type Details, details } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
-import { badFields } from '../../platform/http/request-body.ts';
+import { badFields } from '../../platform/http/parse.ts';
 import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { changeUser, requireHuman, requireVouching } from './change.ts';

@@ -11,6 +11,7 @@
  *
  * On crash: after the response and before the commit, nothing was sent and the user can request it again.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
 import type { Logger } from 'pino';
@@ -22,8 +23,9 @@ import {
 import type { LinkKind } from '../../contract/link-templates.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { type Finder, serve, serveRaw } from '../../contract/serve.ts';
+import { changeableUser } from '../../directory/finders.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import { accessForChange, changeableUser, findUser, stateNow, type User } from '../../directory/users/store.ts';
+import { accessForChange, findUser, stateNow, type User } from '../../directory/users/store.ts';
 import {
   ANYBODY,
   issueCode,
@@ -37,7 +39,8 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem, textProblem } from '../../platform/fields.ts';
-import { type BodyLimits, badFields, parseBody, pathId, readJson } from '../../platform/http/request-body.ts';
+import { type BodyLimits, badFields, parseBody, pathId } from '../../platform/http/parse.ts';
+import { readJson } from '../../platform/http/request-body.ts';
 import { loggable } from '../../platform/logger.ts';
 import { authenticateIfPresent, unauthenticated } from '../authenticate.ts';
 import { type LoginDeps, originOfCall, originOfForm } from '../login/origin.ts';

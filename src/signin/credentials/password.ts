@@ -15,7 +15,7 @@ import type { Hasher } from '../../passwords/hasher.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import type { ApiError } from '../../platform/errors.ts';
-import { badFields } from '../../platform/http/request-body.ts';
+import { badFields } from '../../platform/http/parse.ts';
 import { verifyOwnPassword } from '../login/check.ts';
 import type { LoginDeps, Origin } from '../login/origin.ts';
 import { wrongPassword } from '../login/owner-proof.ts';

@@ -5,12 +5,14 @@
  * can also set the user's password and remove the factor. Nobody can do so for a user with more rights than their own.
  * People who add or remove their own factor prove that the account is theirs (login/owner-proof.ts).
  */
+
 import { Router } from 'express';
 import { totpOperations } from '../../contract/credentials.ts';
 import { type Asked, serve } from '../../contract/serve.ts';
+import { changeableUser } from '../../directory/finders.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
-import { accessForChange, changeableUser, loginNames, type Reached, type User } from '../../directory/users/store.ts';
+import { accessForChange, loginNames, type Reached, type User } from '../../directory/users/store.ts';
 import { totpAddress } from '../../passwords/totp-secret.ts';
 import { changedAnswer } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';

@@ -7,23 +7,17 @@
  * by where they come from, before the check, so that parallel guesses do not exceed the limit; they end no code. A change,
  * its event and the consumption of its code are one transaction. A code changes the state only of an INITIAL user.
  */
+
 import { Router } from 'express';
 import { credentialOperations as operations } from '../../contract/credentials.ts';
 import type { MailKind } from '../../contract/link-templates.ts';
-import type { Operation } from '../../contract/operation.ts';
-import { CONTRACT, type OperationId } from '../../contract/operations.ts';
+import type { OperationId } from '../../contract/operations.ts';
 import { type Asked, serve } from '../../contract/serve.ts';
+import { changeableUser } from '../../directory/finders.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
-import {
-  accessForChange,
-  changeableUser,
-  findUser,
-  type Reached,
-  stateNow,
-  type User,
-} from '../../directory/users/store.ts';
+import { accessForChange, findUser, type Reached, stateNow, type User } from '../../directory/users/store.ts';
 import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -101,7 +95,7 @@ async function change<I extends Input>(
 ) {
   const userId = target.user.id;
   // Without the limit, users could make us send to any address or number as often as they like.
-  if (userId === caller.userId && (CONTRACT[operation] as Operation).tries === 'by-body') await countTry();
+  if (userId === caller.userId && NEED_PROOF.has(operation)) await countTry();
   requireVouching(target.relation, input);
   await requireAllowedTemplate(deps, target.user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
   const origin = originOfCall(req, res);

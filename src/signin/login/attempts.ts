@@ -12,7 +12,7 @@
  * On crash: the attempt stays counted as failed.
  */
 import type { Request } from 'express';
-import { OPERATIONS } from '../../contract/operations.ts';
+import { OUTLINE } from '../../contract/outline.ts';
 import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { FORCES_MFA } from '../../directory/policies.ts';
@@ -297,9 +297,9 @@ function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
 }
 
 /** Paths of operations, where each `{name}` is one segment. */
-const TRIES = OPERATIONS.filter(({ tries }) => tries === 'always').map(({ path }) =>
-  path.replace(/^POST \//, '').replace(/\{\w+\}/g, '[^/]+'),
-);
+const TRIES = Object.values(OUTLINE)
+  .filter((operation) => 'tries' in operation && operation.tries === 'always')
+  .map(({ path }) => path.replace(/^POST \//, '').replace(/\{\w+\}/g, '[^/]+'));
 /**
  * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request
  * an email or a code. Matches as the router does: ignores case and a trailing slash. The console passes calls on to the

@@ -12,7 +12,7 @@ import { findUser, type User, type UserLock, userNotFound } from '../../director
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { pathId } from '../../platform/http/request-body.ts';
+import { pathId } from '../../platform/http/parse.ts';
 import { tokenHash } from '../../platform/ids.ts';
 
 /** The error for a human user. */

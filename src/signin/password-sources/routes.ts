@@ -5,6 +5,7 @@
  * Guarantee: a secret appears only in the response of the call that created it, and a password in none. A stored secret
  * never goes to another address than the one it was given for. A change and its event are one transaction.
  */
+
 import { Router } from 'express';
 import {
   type ChangedSource,
@@ -15,7 +16,8 @@ import {
 } from '../../contract/password-sources.ts';
 import { type Caller, requireReach } from '../../contract/permissions.ts';
 import { type Asked, anOrg, type Finder, serve } from '../../contract/serve.ts';
-import { existingOrg, requireOrg } from '../../directory/organizations.ts';
+import { existingOrg } from '../../directory/finders.ts';
+import { requireOrg } from '../../directory/organizations.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { type AppendedEvent, changedAnswer, details, newDetails } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -23,7 +25,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
-import { badFields, parseBody, pathId } from '../../platform/http/request-body.ts';
+import { badFields, parseBody, pathId } from '../../platform/http/parse.ts';
 import { camelCase } from '../../platform/text/names.ts';
 import {
   addSource,

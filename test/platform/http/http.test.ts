@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test, { after, before } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { LARGE_BODY, MOST_NESTED, SMALL_BODY } from '../../../src/platform/http/request-body.ts';
+import { LARGE_BODY, MOST_NESTED, SMALL_BODY } from '../../../src/platform/http/parse.ts';
 import { type Answer, errorId, startApi, type TestApi } from '../../support/api.ts';
 
 let api: TestApi;

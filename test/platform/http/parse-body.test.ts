@@ -3,7 +3,7 @@ import test from 'node:test';
 import { z } from 'zod';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { requiredText } from '../../../src/platform/fields.ts';
-import { parseBody } from '../../../src/platform/http/request-body.ts';
+import { parseBody } from '../../../src/platform/http/parse.ts';
 import { camelCase, fieldPath } from '../../../src/platform/text/names.ts';
 
 const schema = z.object({
