@@ -15,7 +15,7 @@ import {
   mentions,
   parseFormula,
 } from '../passwords/formula.ts';
-import { schemeOf } from '../passwords/registry.ts';
+import { hashProblem, schemeOf } from '../passwords/registry.ts';
 import type { Note, Person, Skipped } from './entry.ts';
 import { knownForm } from './hash-forms.ts';
 import { aroundHash, parameter, valued } from './hash-parameters.ts';
@@ -23,7 +23,7 @@ import { columnValue, type HashSystem, hashSystemOf } from './hash-systems.ts';
 import { bytesOf, unsupported } from './hashes.ts';
 import { UsageError } from './read/records.ts';
 import type { Convert, ConvertOptions, Fields } from './source.ts';
-import { valueAt } from './values.ts';
+import { plainName, valueAt } from './values.ts';
 
 /** The converter, with the formulas of the hashes. @throws UsageError when `hashFormat` is not a formula */
 export function withHashFormat(convert: Convert, options: ConvertOptions): Convert {
@@ -75,9 +75,10 @@ function completed(record: Fields, person: Hashed, { given, map }: Given): Perso
   if (around === undefined && given === undefined && system?.isInside !== true) return person;
   const found = parametersOf(record, around ?? [record], map, system);
   const known = system && systemFormula(system, record, hash);
-  const formula = given ?? known ?? hinted(hash, found);
+  const formula = given ?? known ?? hinted(hash, found) ?? namedBy(record, around ?? [], person.hash);
+  if (formula === 'unknown') return withNote({ ...person, ...unsupported('unknown-function') }, namedNote(found));
   const made = formula && madeBy(formula, hash, found, { isGiven: given !== undefined });
-  return made === undefined ? checked(person, hash, found) : { ...person, hash: made };
+  return made === undefined ? checked(person, hash, found, given) : { ...person, hash: made };
 }
 
 /** A hash of the scheme `formula`; undefined for a hash that the formula is not about. */
@@ -190,12 +191,36 @@ export function explainFormat(record: Fields, hash: string, { hashFormat }: Conv
     : `  hashes: made by ${text}, as ${system?.title} makes them (--hash-format says otherwise)`;
 }
 
+/** `bcrypt_of_md5`, `md5_bcrypt`: what a field of hashes is called. */
+const WHOLE_OF_DIGEST =
+  /^(?:bcrypt|argon2(?:id?)?|scrypt)(?:of|over)?(md5|sha1|sha256|sha512)$|^(md5|sha1|sha256|sha512)(?:in)?bcrypt$/;
+
+/** The formula that the name of the field says; users of one table may have either. */
+function namedBy(record: Fields, around: readonly Fields[], hash: string): Formula | undefined {
+  const fields = around[0] ?? record;
+  const field = Object.keys(fields).find((name) => String(fields[name]).trim() === hash.trim());
+  const [, digest, other] = WHOLE_OF_DIGEST.exec(plainName(field ?? '')) ?? [];
+  const name = digest ?? other;
+  const formula = name === undefined ? undefined : parseFormula(`crypt(${name}(password) | password)`);
+  return typeof formula === 'string' ? undefined : formula;
+}
+
 const BEFORE = /^(?:prefix|before|start|begin|first|front|left|prepend)/i;
 const AFTER = /^(?:suffix|after|end|last|back|right|append)/i;
 const PBKDF2 = /^pbkdf2(?:-?with)?-?(?:hmac)?-?sha-?(1|224|256|384|512)$/;
 
-/** The formula that fields beside the hash name completely: the algorithm, and where the salt is or how many rounds. */
-function hinted(hash: string, { salt, rounds, algorithm, position }: Parameters): Formula | undefined {
+/** `bcrypt(md5($pass))`. */
+const WRITTEN = /^\s*[\w-]+\(.*(?:pass|pwd|plain)/i;
+
+/**
+ * The formula that fields beside the hash name completely: as a formula, or the algorithm, and where the salt is or how
+ * many rounds.
+ */
+function hinted(hash: string, { salt, rounds, algorithm, position }: Parameters): Formula | 'unknown' | undefined {
+  if (algorithm !== undefined && WRITTEN.test(algorithm)) {
+    const written = parseFormula(algorithm);
+    return typeof written === 'string' || (salt === undefined && mentions(written.outer, 'salt')) ? 'unknown' : written;
+  }
   if (salt === undefined || algorithm === undefined) return undefined;
   const name = plainAlgorithm(algorithm);
   const size = PBKDF2.exec(name)?.[1];
@@ -219,13 +244,14 @@ function plainAlgorithm(text: string): string {
 }
 
 /** Rejects a digest that cannot be of the password alone, and notes a salt that a whole hash does not contain. */
-function checked(person: Hashed, hash: string, found: Parameters): Person {
+function checked(person: Hashed, hash: string, found: Parameters, given: Formula | undefined): Person {
   const scheme = schemeOf(hash);
   const { salt, rounds, algorithm, fields } = found;
   const isBare = isPlain(scheme) || (scheme === undefined && isDigestLike(hash));
   if (!isBare) {
     const isForeign = salt !== undefined && WITH_OWN_SALT.test(scheme ?? '') && !hash.includes(salt.toString().trim());
-    return isForeign ? withNote(person, saltNotUsed(fields.salt as string)) : person;
+    if (!isForeign) return person;
+    return withNote(given ? person : salted(person, hash, found), saltNotUsed(fields.salt as string));
   }
   const isOther = fields.algorithm !== undefined && `${plainAlgorithm(algorithm ?? '')}-plain` !== scheme;
   const isRepeated = fields.rounds !== undefined && rounds !== 1;
@@ -233,6 +259,14 @@ function checked(person: Hashed, hash: string, found: Parameters): Person {
   if (why === undefined) return person;
   const { hash: named } = unsupported(`${scheme?.replace('-plain', '') ?? 'digest'}-with-${why}`);
   return withNote({ ...person, hash: named }, besideNote(Object.values(fields)));
+}
+
+const ANY_PLACE = parseFormula('crypt(password | salt + password | password + salt)');
+
+/** A hash that contains another salt than the one beside it, which may be a part of the password. */
+function salted(person: Hashed, hash: string, found: Parameters): Person {
+  const made = typeof ANY_PLACE === 'string' ? undefined : madeBy(ANY_PLACE, hash, found, { isGiven: false });
+  return made === undefined || hashProblem(made) !== undefined ? person : { ...person, hash: made };
 }
 
 /** Schemes whose hashes contain the only salt that there usually is. */
@@ -263,7 +297,17 @@ function saltNotUsed(field: string): Note {
   return {
     id: 'SALT-NOT-USED',
     message:
-      `The hash does not contain the salt in ${field}. If the old system added that to the password, say so ` +
-      '(--hash-format, the hash format of the console), such as bcrypt(password + salt).',
+      `The hash does not contain the salt in ${field}: passwords are tried alone, and with it before or after them. If ` +
+      'the old system did something else, say so (--hash-format, the hash format of the console), such as ' +
+      'bcrypt(md5(salt + password)).',
+  };
+}
+
+function namedNote({ fields }: Parameters): Note {
+  return {
+    id: 'HASH-NAMED',
+    message:
+      `${fields.algorithm} names functions that are not known, so the service will reject the user. Say how the hash was ` +
+      'made (--hash-format, the hash format of the console), such as bcrypt(md5(password)).',
   };
 }

@@ -198,6 +198,9 @@ function pbkdf2OfMattermost(text: string): string | undefined {
 const OF_MD5 = /^[MU](\$[\dA-Za-z]+\$.+)$/;
 
 function ofDigest(text: string): string | undefined {
+  // WoltLab 5.4 and later
+  const twice = /^DoubleBcrypt:(\$2[axy]\$.+)$/i.exec(text)?.[1];
+  if (twice !== undefined) return `$formula$bcrypt(bcrypt(password))$$${twice}`;
   const hash = OF_MD5.exec(text)?.[1];
   return hash === undefined ? undefined : `$formula$crypt(md5(password))$$${hash}`;
 }

@@ -27,6 +27,9 @@ const SALT = /(?:^|[^a])(?:salt|salz)(?:value|text|string|hex|b64|base64|bytes)?
 /** `basalt` is a stone, and what says where the salt is, or how long, is none. */
 const NO_SALT = /basalt$|unsalt|(?:has|use|with|is)salt$/;
 
+/** Other names of a salt, beside an algorithm. */
+const NONCE = /^(?:password|hash)?nonce$/;
+
 const SHAPES = new Map<string, ParameterFields>();
 const MOST_SHAPES = 1000;
 
@@ -38,10 +41,12 @@ export function parametersIn(fields: Fields): ParameterFields {
   if (known) return known;
   const plain = names.filter((name) => name !== CONTEXT).map((name): [string, string] => [name, plainName(name)]);
   const named = (is: (name: string) => boolean) => plain.filter(([, one]) => is(one)).map(([name]) => name);
+  const algorithm = named((one) => ALGORITHM.has(one));
+  const salt = named((one) => SALT.test(one) && !NO_SALT.test(one));
   const found: ParameterFields = {
-    salt: named((one) => SALT.test(one) && !NO_SALT.test(one)),
+    salt: salt.length > 0 || algorithm.length === 0 ? salt : named((one) => NONCE.test(one)),
     rounds: named((one) => ROUNDS.has(one)),
-    algorithm: named((one) => ALGORITHM.has(one)),
+    algorithm,
     position: named((one) => POSITION.has(one)),
   };
   if (SHAPES.size >= MOST_SHAPES) SHAPES.clear();

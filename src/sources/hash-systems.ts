@@ -24,6 +24,7 @@ export interface HashSystem {
 
 const SALTED_TWICE = 'md5(md5(salt) + md5(password))';
 const DIGEST_AND_SALT = 'md5(md5(password) + salt)';
+const OF_MD5 = 'crypt(md5(password))';
 
 /** How their own source code makes hashes; the file or the function is named where people may look for it. */
 const SYSTEMS: readonly HashSystem[] = [
@@ -86,19 +87,41 @@ const SYSTEMS: readonly HashSystem[] = [
     hash: 'crypted_password',
     whole: 'crypt(password + salt)',
   },
-  // modules/Users/User.php: getPasswordHash
+  // modules/Users/User.php: getPasswordHash; the columns are of modules/Users/vardefs.php
+  ...['systemgeneratedpassword', 'sugarlogin', 'employeestatus', 'portalonly', 'showonemployees'].map((column) => ({
+    title: 'SugarCRM, SuiteCRM',
+    columns: `userhash ${column}`,
+    hash: 'user_hash',
+    whole: OF_MD5,
+  })),
+  // Other programs may have this name for their hashes.
   {
     title: 'SugarCRM, SuiteCRM',
-    columns: 'userhash systemgeneratedpassword',
+    columns: 'userhash username',
     hash: 'user_hash',
-    whole: 'crypt(md5(password))',
+    whole: 'crypt(md5(password) | password)',
   },
-  // plugins/UsersManager/UsersManager.php: getPasswordHash
-  { title: 'Matomo', columns: 'login superuseraccess tspasswordmodified', whole: 'crypt(md5(password))' },
+  // plugins/UsersManager/UsersManager.php: getPasswordHash; core/Db/Schema/Mysql.php. Piwik's users have a token_auth.
+  ...['superuseraccess', 'tspasswordmodified', 'idchangelastviewed', 'invitetoken dateregistered'].map((columns) => ({
+    title: 'Matomo',
+    columns: `login password ${columns}`,
+    whole: OF_MD5,
+  })),
+  { title: 'Matomo, Piwik', columns: 'login password tokenauth dateregistered', whole: OF_MD5 },
+  // metabase.util.password; the table core_user
+  ...['issuperuser datejoined', 'isqbnewb', 'ssosource', 'loginattributes'].map((columns) => ({
+    title: 'Metabase',
+    columns: `password passwordsalt ${columns}`,
+    whole: 'crypt(salt + password)',
+  })),
   // The column says whether the digest comes first.
   { title: 'NodeBB', columns: 'passwordshawrapped password', formulaOf: ofNodeBb },
   // wcf/lib/util/PasswordUtil.class.php: getDoubleSaltedHash
-  { title: 'WoltLab', columns: 'userid accesstoken registrationdate password', formulaOf: ofWoltLab },
+  ...['accesstoken', 'activationcode', 'banreason', 'styleid', 'languageid registrationdate'].map((columns) => ({
+    title: 'WoltLab',
+    columns: `userid username password ${columns}`,
+    formulaOf: ofWoltLab,
+  })),
 ];
 
 /**
@@ -201,7 +224,12 @@ function ofNodeBb(row: Fields): string | undefined {
   return flagOf(row[name]) === true ? 'crypt(sha512(password))' : undefined;
 }
 
-/** Up to version 5.3, without a prefix: bcrypt twice with one salt. */
+/**
+ * Without a prefix, which version 5.4 added, bcrypt twice with one salt (DoubleBcrypt.class.php: isLegacyDoubleBcrypt);
+ * before version 2, SHA-1 (Wcf1.class.php).
+ */
 function ofWoltLab(row: Fields): string | undefined {
-  return /^\$2a\$08\$/.test(columnValue(row, 'password') ?? '') ? 'bcrypt(bcrypt(password))' : undefined;
+  const password = columnValue(row, 'password') ?? '';
+  if (/^\$2[axy]\$/.test(password)) return 'bcrypt(bcrypt(password))';
+  return /^[0-9a-f]{40}$/i.test(password) ? 'sha1(salt + sha1(salt + sha1(password)))' : undefined;
 }

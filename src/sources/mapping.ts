@@ -3,16 +3,8 @@ import { groupsOf } from './hash-systems.ts';
 import { UsageError } from './read/records.ts';
 import { FACTOR_SECRETS } from './second-factor.ts';
 import type { ConvertOptions, Fields } from './source.ts';
-import { isOfElse, isProfileFlag, type NameMeaning } from './state-names.ts';
-import {
-  COMMON_WORDS,
-  commonRules,
-  fieldsIn,
-  STATE_NAMES,
-  STATUS_NAMES,
-  type StateRules,
-  statesNamed,
-} from './states.ts';
+import { isOfElse, isProfileFlag, type NameMeaning, STATE_NAMES, STATUS_NAMES } from './state-names.ts';
+import { COMMON_WORDS, commonRules, fieldsIn, type StateRules, statesNamed } from './states.ts';
 import { isFields, KEY, plainName, valueAt } from './values.ts';
 
 function listOf(names: string): readonly string[] {

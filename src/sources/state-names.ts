@@ -65,6 +65,42 @@ export const STATE_WORDS = {
     уволен увольнение 退会 退職 离职 離職 탈퇴 퇴사`,
 } as const;
 
+/** The names of fields that mean a state in many systems, as `plainName` writes them. */
+export const STATE_NAMES = {
+  active: `enabled active isactive isenabled activated isactivated accountenabled userenabled isapproved approved
+    accountactive accountisactive useractive allowlogin loginallowed loginenabled canlogin cansignin canauthenticate
+    signinallowed accountnonexpired isaccountnonexpired aktiv aktiviert actif activo ativo attivo`,
+  inactive: `disabled isdisabled accountdisabled userdisabled blocked isblocked accountblocked userblocked blockcredential
+    blocksignin signinblocked suspended issuspended accountsuspended banned isbanned deactivated isdeactivated inactive
+    isinactive archived isarchived forbidden isforbidden revoked isrevoked frozen isfrozen terminated isterminated gesperrt
+    deaktiviert disabledat blockedat bannedat suspendedat deactivatedat archivedat terminatedat revokedat disabledon
+    suspendedon blockedon deactivatedon dateblocked datedisabled`,
+  locked: 'locked islocked lockedout islockedout accountlocked isaccountlocked userlocked lockedat',
+  unlocked: 'accountnonlocked isaccountnonlocked',
+  deleted: `deleted isdeleted deletedat deleteat deletedon deleteddate datedeleted softdeleted issoftdeleted removed
+    isremoved removedat discardedat erasedat userdeleted accountdeleted`,
+  inactiveUntil:
+    'activefrom activedate validfrom gultigab gueltigab gltigab start starttime startsat activatesat banneduntil bannedtill suspendeduntil suspendedtill blockeduntil disableduntil banexpires',
+  activeUntil: `expires expiresat expireson expiry expirydate expirydatetime expiration expirationdate expirationtime
+    expirationtimestamp expirydt expdate accountexpires accountexpiresat accountexpireson accountexpiry accountexpirydate
+    accountexpiration accountexpirationdate accountexpirationtime accountenddate accountvaliduntil userexpires
+    userexpiresat userexpiry userexpirationdate validuntil validto validtill validthru validthrough gultigbis gueltigbis gltigbis
+    ablaufdatum ablauf enddate endtime enddatetime endsat endson stop stoptime expiredat activeuntil activeto
+    rolvaliduntil inactivedate inactivationdate disableon loginexpirationtime dateexpiration datefin fechafin
+    fechaexpiracion datascadenza`,
+  lockedUntil: 'lockeduntil lockuntil lockoutend lockoutenddateutc lockoutuntil lockexpiresat',
+} as const;
+
+/** Fields that name a state in words, besides `state`, which may also be a part of an address. */
+export const STATUS_NAMES = [
+  ...['status', 'userstate', 'userstatus', 'accountstatus', 'accountstate', 'statut', 'estado', 'stato'],
+];
+
+/** What is said of people and hardly of anything else, as `wordOf` writes it. */
+export const WORDS_OF_PEOPLE = `nologin banned banneduser bannedusers suspended suspendeduser suspendedusers blacklisted deactivated deactivateduser
+  deactivatedusers blockeduser blockedusers disableduser disabledusers lockedout accountdisabled accountlocked gesperrt
+  gesperrtebenutzer banni bannie suspendu suspendue desactivado suspendido bloqueado`;
+
 /** Flags of a profile as often as of an account: read as a state, unless states are left out. */
 const SOFT = { active: 'published visible', inactive: 'hidden invisible unpublished' };
 

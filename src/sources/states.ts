@@ -7,7 +7,16 @@
  */
 import type { Note, Person } from './entry.ts';
 import type { Fields } from './source.ts';
-import { isPerhapsRegion, isReason, meaningOfName, type NameMeaning, STATE_WORDS, statePaths } from './state-names.ts';
+import {
+  isPerhapsRegion,
+  isReason,
+  meaningOfName,
+  type NameMeaning,
+  STATE_NAMES,
+  STATE_WORDS,
+  statePaths,
+  WORDS_OF_PEOPLE,
+} from './state-names.ts';
 import { flagOf, plainName, shownValue, valueAt } from './values.ts';
 
 /** Fields by what their values mean: names, or paths such as `account.enabled`. */
@@ -368,32 +377,6 @@ export function fieldsIn({ words = [], others, ...rules }: StateRules): string[]
   return [...Object.values(rules).flat(), ...words.map(({ field }) => field)];
 }
 
-/** The names of fields that mean a state in many systems, as `plainName` writes them. */
-export const STATE_NAMES = {
-  active: `enabled active isactive isenabled activated isactivated accountenabled userenabled isapproved approved
-    accountactive accountisactive useractive allowlogin loginallowed loginenabled canlogin cansignin canauthenticate
-    signinallowed accountnonexpired isaccountnonexpired aktiv aktiviert actif activo ativo attivo`,
-  inactive: `disabled isdisabled accountdisabled userdisabled blocked isblocked accountblocked userblocked blockcredential
-    blocksignin signinblocked suspended issuspended accountsuspended banned isbanned deactivated isdeactivated inactive
-    isinactive archived isarchived forbidden isforbidden revoked isrevoked frozen isfrozen terminated isterminated gesperrt
-    deaktiviert disabledat blockedat bannedat suspendedat deactivatedat archivedat terminatedat revokedat disabledon
-    suspendedon blockedon deactivatedon dateblocked datedisabled`,
-  locked: 'locked islocked lockedout islockedout accountlocked isaccountlocked userlocked lockedat',
-  unlocked: 'accountnonlocked isaccountnonlocked',
-  deleted: `deleted isdeleted deletedat deleteat deletedon deleteddate datedeleted softdeleted issoftdeleted removed
-    isremoved removedat discardedat erasedat userdeleted accountdeleted`,
-  inactiveUntil:
-    'activefrom activedate validfrom gultigab gueltigab gltigab start starttime startsat activatesat banneduntil bannedtill suspendeduntil suspendedtill blockeduntil disableduntil banexpires',
-  activeUntil: `expires expiresat expireson expiry expirydate expirydatetime expiration expirationdate expirationtime
-    expirationtimestamp expirydt expdate accountexpires accountexpiresat accountexpireson accountexpiry accountexpirydate
-    accountexpiration accountexpirationdate accountexpirationtime accountenddate accountvaliduntil userexpires
-    userexpiresat userexpiry userexpirationdate validuntil validto validtill validthru validthrough gultigbis gueltigbis gltigbis
-    ablaufdatum ablauf enddate endtime enddatetime endsat endson stop stoptime expiredat activeuntil activeto
-    rolvaliduntil inactivedate inactivationdate disableon loginexpirationtime dateexpiration datefin fechafin
-    fechaexpiracion datascadenza`,
-  lockedUntil: 'lockeduntil lockuntil lockoutend lockoutenddateutc lockoutuntil lockexpiresat',
-} as const;
-
 const MEANINGS = Object.entries(STATE_NAMES) as [keyof typeof STATE_NAMES, string][];
 const MEANING_BY_NAME = new Map(
   MEANINGS.flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning])),
@@ -436,22 +419,13 @@ function isKnownHarmless(field: string, value: unknown): boolean {
   return word === undefined || word === 'active';
 }
 
-/** What is said of people and hardly of anything else. */
-const OF_PEOPLE = new Set(
-  `nologin banned banneduser bannedusers suspended suspendeduser suspendedusers blacklisted deactivated deactivateduser
-  deactivatedusers blockeduser blockedusers disableduser disabledusers lockedout accountdisabled accountlocked gesperrt
-  gesperrtebenutzer banni bannie suspendu suspendue desactivado suspendido bloqueado`.split(/\s+/),
-);
-const LONGEST_OF_PEOPLE = 24;
+const OF_PEOPLE = new Set(WORDS_OF_PEOPLE.split(/\s+/));
+/** A quick look, as most values of most columns are none. */
+const LIKE_THEM = /^\W{0,3}(?:no|ban|sus|bl|d[eéi]|lock|acc|ges).{0,20}$/i;
 
 function isKeptOut(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= LONGEST_OF_PEOPLE && OF_PEOPLE.has(wordOf(value));
+  return typeof value === 'string' && LIKE_THEM.test(value) && OF_PEOPLE.has(wordOf(value));
 }
-
-/** Fields that name a state in words, besides `state`, which may also be a part of an address. */
-export const STATUS_NAMES = [
-  ...['status', 'userstate', 'userstatus', 'accountstatus', 'accountstate', 'statut', 'estado', 'stato'],
-];
 
 /**
  * Rules of a system whose records may have more fields than it documents: its own, and those of fields with common names.

@@ -18,6 +18,13 @@ import { CONTEXT, KEY, valueAt } from './values.ts';
 const OF_STATES = { enabled: 'active', disabled: 'inactive', locked: 'locked', deleted: 'deleted' } as const;
 type StateField = keyof typeof OF_STATES | 'state';
 
+/** Whether `--map` can say it of a known system's fields; its reader knows all others. */
+export function isSystemField(field: string): boolean {
+  return SYSTEM_FIELDS.has(field) || Object.hasOwn(OF_STATES, field) || field.startsWith('metadata.');
+}
+
+const SYSTEM_FIELDS = new Set(['state', 'password', 'initialPassword', 'salt', 'iterations']);
+
 interface Given {
   columns: Partial<Record<StateField, string>>;
   /** Columns that are metadata, or whose meaning is given. */

@@ -166,6 +166,24 @@ const SYSTEMS: readonly [title: string, row: Fields][] = [
   ['Sorcery', { crypted_password: bcrypt(`${P}s`), salt: 's' }],
   ['SuiteCRM', { user_hash: bcrypt(md5(P)), system_generated_password: '0' }],
   ['Matomo', { login: 'ann', superuser_access: '0', ts_password_modified: '2019-01-01', password: bcrypt(md5(P)) }],
+  ['Matomo', { login: 'ann', email: 'a@b.example', superuser_access: '0', invited_by: '', password: bcrypt(md5(P)) }],
+  ['Matomo', { login: 'ann', date_registered: '2020', invite_token: '', password: bcrypt(md5(P)) }],
+  ['Piwik', { login: 'ann', alias: 'Ann', token_auth: 't', date_registered: '2015', password: bcrypt(md5(P)) }],
+  ['SuiteCRM', { user_name: 'ann', user_hash: bcrypt(md5(P)), status: 'Active', employee_status: 'Active' }],
+  ['SuiteCRM', { user_name: 'ann', user_hash: bcrypt(md5(P)) }],
+  ['a program of one’s own', { user_name: 'ann', user_hash: bcrypt(P) }],
+  ['Metabase', { password: bcrypt(`s-1${P}`), password_salt: 's-1', date_joined: '2020', is_superuser: 'f' }],
+  ['Metabase', { password: bcrypt(`s-1${P}`), password_salt: 's-1', sso_source: '' }],
+  ['WoltLab', { userID: '1', username: 'ann', accessToken: 'x', registrationDate: '1', password: twice() }],
+  ['WoltLab', { userID: '1', username: 'ann', banReason: '', banExpires: '0', password: twice() }],
+  ['WoltLab 5.4', { userID: '1', username: 'ann', banReason: '', password: `DoubleBcrypt:${twice()}` }],
+  ['WoltLab 5.4', { userID: '1', username: 'ann', banReason: '', password: `Bcrypt:${bcrypt(P)}` }],
+  ['WCF 1', { userID: '1', username: 'ann', styleID: '0', password: sha1(`s${sha1(`s${sha1(P)}`)}`), salt: 's' }],
+  ['a formula', { password_hash: bcrypt(sha1(P)), hash_type: 'bcrypt(sha1($pass))' }],
+  ['a formula', { password_hash: md5(`s${P}`), salt: 's', hash_type: 'md5($salt.$pass)' }],
+  ['a salt that a hash does not contain', { password_hash: bcrypt(`s-1${P}`), salt: 's-1' }],
+  ['a salt that a hash does not contain', { password_hash: bcrypt(`${P}s-1`), salt: 's-1' }],
+  ['a salt that is of something else', { password_hash: bcrypt(P), salt: 's-1' }],
   ['NodeBB', { password: bcrypt(hex('sha512', P)), 'password:shaWrapped': '1' }],
   ['NodeBB', { password: bcrypt(P), 'password:shaWrapped': '' }],
   ['Meteor', { services: { password: { bcrypt: bcrypt(hex('sha256', P)) } } }],
@@ -173,6 +191,21 @@ const SYSTEMS: readonly [title: string, row: Fields][] = [
   ['Meteor', { services: JSON.stringify({ password: { bcrypt: bcrypt(hex('sha256', P)) } }) }],
   ['Meteor', { 'services.password.bcrypt': bcrypt(hex('sha256', P)) }],
 ];
+
+/** bcrypt of bcrypt, with one salt. */
+function twice(): string {
+  const salt = bcrypt(P).slice(0, 29).replace('$2b$', '$2a$');
+  return bcryptjs.hashSync(bcryptjs.hashSync(P, salt), salt);
+}
+
+test('a hash beside functions or a salt that nobody knows is refused by name', () => {
+  const named = converted({ password_hash: bcrypt(P), hash_type: 'bcrypt(scramble($pass))' });
+  assert.match(hashProblem(named.hash ?? '') ?? '', /unknown-function/);
+  assert.ok(noteIds(named).includes('HASH-NAMED'));
+  assert.equal(hashOf({ password_hash: bcrypt(P).slice(0, 60), hash_type: 'bcrypt (10)' })?.length, 60);
+  const nonce = converted({ password_hash: hex('sha256', `n${P}`), nonce: 'n', hash_method: 'sha256' });
+  assert.equal(nonce.hash, '$sha256-with-salt$');
+});
 
 function gitea(): string {
   return pbkdf2Sync(P, Buffer.from('0a1b2c3d4e5f6071', 'hex'), 300, 50, 'sha256').toString('hex');
@@ -184,6 +217,7 @@ test('systems are known by their columns', () => {
     assert.ok(hash !== undefined, title);
     assertVerifies(hash, P);
   }
+  assertVerifies(hashOf({ bcrypt_of_md5: bcrypt(md5(P)) }, { map: { hash: 'bcrypt_of_md5' } }), P);
   const [, redmine] = SYSTEMS[0] as [string, Fields];
   const lines = csv.explain?.({ email: 'ann@example.com', ...redmine }, {}).join('\n') ?? '';
   assert.match(lines, /hashes: made by sha1\(salt \+ sha1\(password\)\), as Redmine makes them/);

@@ -74,6 +74,24 @@ test('a word that is said of people keeps out under any other name of a table', 
   assert.match(all[1]?.notes.map(({ message }) => message).join() ?? '', /The value "Banned" of role says/);
 });
 
+test('numbers that a known system has for groups and codes keep out', async () => {
+  const board = ['2', '7', '12'].map((usergroup, id) => ({
+    id,
+    email: `${id}@mybb.example`,
+    loginkey: 'k',
+    usergroup,
+  }));
+  assert.deepEqual(statesOf(await converted(csv, board)), [undefined, OUT, undefined]);
+  const woltlab = ['0', '819212'].map((activationCode, userID) => ({
+    userID,
+    email: `${userID}@wcf.example`,
+    registrationDate: '1',
+    activationCode,
+  }));
+  assert.deepEqual(statesOf(await converted(csv, woltlab)), [undefined, OUT]);
+  assert.deepEqual(statesOf(await converted(csv, woltlab, { map: { state: '' } })), [undefined, undefined]);
+});
+
 test('where a state is beside an address, a word for a state is no region', async () => {
   const rows = ['Texas', 'banned', 'Ohio'].map((state, i) => rails(i, { state, city: 'X' }));
   assert.deepEqual(statesOf(await converted(devise, rows)), [undefined, OUT, undefined]);

@@ -141,6 +141,9 @@ test('a pull from a directory looks at all plain passwords', async (t) => {
   assert.equal(stopped.code, 2, stopped.stderr);
   assert.match(stopped.stderr, /The plain passwords: all 3 users have the same password.*--map password=/);
   assert.deepEqual(await same.users(), {});
+  const mapped = await same.pull('--map', 'email=mail');
+  assert.equal(mapped.code, 2);
+  assert.match(mapped.stderr, /--map email: LDIF .* says itself which column that is/);
   const without = await same.pull('--map', 'password=');
   assert.equal(without.code, 0, without.stderr);
   assert.deepEqual(Object.values(await same.users()), Array(3).fill('Archer initial false'));
