@@ -137,7 +137,7 @@ function unclearColumns(paths: readonly string[]): UsageError {
 }
 
 /** The check of the column of plain passwords, or of hashes that may say that they are one: `{PLAIN}secret`. */
-function openColumnCheck({ password, hash }: GivenMapping['columns']): PasswordCheck {
+function openColumnCheck({ password, hash }: GivenMapping['columns']): Omit<PasswordCheck, 'seeHash'> {
   const [field, column] = password ? ['password', password] : ['hash', hash || undefined];
   const check = openPasswordCheck(`--map ${field}=${column}`, {
     hashed: `Use --map hash=${column}.`,
@@ -154,6 +154,8 @@ function openColumnCheck({ password, hash }: GivenMapping['columns']): PasswordC
 
 export interface PasswordCheck {
   see(given: unknown): void;
+  /** A user whose password is hashed: one of those who do not have the same plain one. */
+  seeHash(): void;
   /** @throws UsageError */
   require(): void;
 }
@@ -169,7 +171,9 @@ export function openPasswordCheck(place: string, advice: { hashed: string; meant
   let count = 0;
   let masks = 0;
   let hashes = 0;
+  let others = 0;
   return {
+    seeHash: () => void others++,
     see(value) {
       if (typeof value !== 'string' || value === '' || isNoPassword(value)) return;
       count++;
@@ -189,8 +193,9 @@ export function openPasswordCheck(place: string, advice: { hashed: string; meant
           `${place}: all ${count} values look like password hashes, and each would become a password itself. ${advice.hashed}`,
         );
       }
-      if (count > 1 && votes > count / 2) {
-        const who = votes === count ? `all ${count}` : `at least ${votes} of ${count}`;
+      const all = count + others;
+      if (count > 1 && votes > all / 2) {
+        const who = votes === all ? `all ${all}` : `at least ${votes} of ${all}`;
         throw new UsageError(
           `${place}: ${who} users have the same password, so each could sign in as any other. ${advice.meant}`,
         );

@@ -89,7 +89,9 @@ export function systemSurvey(source: ExportFormat, options: ConvertOptions, isRe
       if (missing.size > 0) for (const name of Object.keys(row)) names.add(name);
       states.see(withoutNullWords(row));
       const person = convert?.(record);
-      if (person && !('skip' in person)) passwords.see(person.password);
+      if (!person || 'skip' in person) return;
+      passwords.see(person.password);
+      if (person.password === undefined && person.hash !== undefined) passwords.seeHash();
     },
     converter() {
       const [first] = missing;

@@ -137,6 +137,11 @@ test('attributes of a directory that nobody knows are read as those of a table',
   assert.deepEqual(statesOf(await converted(ldif, people, { map: { disabled: 'club-blocked' } })), [undefined, OUT]);
   const plain = ['Marble Owl', 'Marble Owl'].map((text, i) => person(`p${i}`, { userpassword: [text] }));
   await assert.rejects(converted(ldif, plain), /all 2 users have the same password/);
+  // Two of many who have hashes may have the same by chance.
+  const hashed = ['a', 'b', 'c'].map((uid) =>
+    person(uid, { userpassword: ['{SSHA}RLk8OEh3lsZ2/8cOF5TN0Q3J8MmRMTIz'] }),
+  );
+  assert.equal((await converted(ldif, [...plain, ...hashed])).length, 5);
   const [first] = await converted(ldif, plain, { map: { initialPassword: 'password' } });
   assert.deepEqual([first?.entry?.user.password, first?.entry?.user.passwordChangeRequired], ['Marble Owl', true]);
 });
