@@ -39,6 +39,7 @@ const ELSEWHERE: Record<string, string> = {
   autovacuum_vacuum_cost_limit: 'a setting of PostgreSQL',
   bsdi_crypt: 'passlib',
   caching_sha2_password: 'MySQL',
+  createSign: 'node:crypto',
   exists: 'a word of SQL',
   ExportTraceServiceRequest: 'OpenTelemetry',
   finally: 'a word of JavaScript',
@@ -145,6 +146,9 @@ function headingsOf(page: string): string[] {
 
 describe('names of the code', () => {
   const QUOTED = /`(\w+)(?:\(\))?`/g;
+  /** Code in backticks, and the functions that it calls. */
+  const SPAN = /`[^`]+`/g;
+  const CALLED = /\b(\w+)\(/g;
   /** camelCase, PascalCase, UPPER_CASE, snake_case: in prose, only names of code look like this. */
   const LOOKS_LIKE_CODE =
     /^(?:[a-z]+\d*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[a-z_][a-z0-9]*_[a-z0-9_]+)$/;
@@ -153,8 +157,11 @@ describe('names of the code', () => {
   const words = wordsOf(code);
   const declared = wordsOf(code, DECLARED);
   const wordsOfFile = new Map([...Map.groupBy(code, ({ file }) => file)].map(([file, of]) => [file, wordsOf(of)]));
-  const namesIn = (text: string) =>
-    [...text.matchAll(QUOTED)].map(([, name]) => name as string).filter((name) => !(name in ELSEWHERE));
+  const namesIn = (text: string) => {
+    const calls = [...text.matchAll(SPAN)].flatMap(([span]) => [...span.matchAll(CALLED)]);
+    const found = [...text.matchAll(QUOTED), ...calls].map(([, name]) => name as string);
+    return found.filter((name) => !(name in ELSEWHERE));
+  };
   const isOurs = ({ file }: Line) => !FOREIGN.test(file);
 
   it('in pages occur in the code', () => {
