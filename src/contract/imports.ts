@@ -49,8 +49,6 @@ import { REMEDIES } from './remedies.ts';
 import { OWNER } from './roles.ts';
 import { details, exampleDetails, NO_ORG, RATE_LIMITED } from './shapes.ts';
 
-/** The query of operations without parameters. */
-export const noQuery = z.strictObject({});
 /** The body of actions without parameters. */
 export const noBody = z.record(z.string(), z.never('is not supported here'));
 /** The body of `_resume` and `_retry`. */

@@ -5,6 +5,7 @@
  * what the operation acts on and whether the caller may, the query, the body. Nothing of a body is read for a caller who
  * may not.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response, Router } from 'express';
 import { z } from 'zod';
 import { countTry } from '../platform/http/limits.ts';
@@ -13,6 +14,7 @@ import { readJson } from '../platform/http/request-body.ts';
 import type { Slots } from '../platform/http/slots.ts';
 import type { AnswerOf, Body, BodyOf, Method, Of, Operation, ParamsOf, QueryOf } from './operation.ts';
 import type { OperationId } from './operations.ts';
+import { OUTLINE } from './outline.ts';
 import { type Caller, callerOf, orgsFor, requirePermission, selectedOrg } from './permissions.ts';
 
 /** What is known of a request before its target is. */
@@ -108,10 +110,20 @@ export function serveRaw<O extends Operation & { id: OperationId }, T>(
   });
 }
 
-function mount(router: Router, { path }: Operation, handle: (req: Request, res: Response) => Promise<void>): void {
-  const [method, pattern = ''] = path.split(' ');
+function mount(router: Router, operation: Operation, handle: (req: Request, res: Response) => Promise<void>): void {
+  requireOutlined(operation);
+  const [method, pattern = ''] = operation.path.split(' ');
   const verb = (method as Method).toLowerCase() as Lowercase<Method>;
   router[verb](pattern.replace(/\{(\w+)\}/g, ':$1'), handle);
+}
+
+/** Permissions and limits of attempts come from the outline: one that is older than the operation stops the start. */
+function requireOutlined({ id, path, who, tries }: Operation): void {
+  const outlined: object | undefined = OUTLINE[id as OperationId];
+  if (!isDeepStrictEqual(outlined, { path, who, ...(tries ? { tries } : {}) })) {
+    throw new Error(`${id} is not as src/contract/outline.ts says: run "npm run document".`);
+  }
+  if (tries === 'always' && !path.startsWith('POST ')) throw new Error(`${id}: only POST counts as an attempt.`);
 }
 
 const NOTHING = z.strictObject({});

@@ -167,6 +167,8 @@ export async function streamProgress(
   res: Response,
   first: ImportResult,
 ): Promise<void> {
+  // The client left before: nothing would tell the end of the stream.
+  if (res.closed) return;
   if (isEnded(first) && req.get('last-event-id') === END) {
     res.status(204).end();
     return;

@@ -19,6 +19,8 @@ let tell: (seen: Seen | undefined) => void;
 /** Bytes that wait in the memory of the server's process. */
 let buffered: () => number;
 let watchers = 0;
+/** The request of a client that leaves before it is answered. */
+const [arrived, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 const watch: ProgressWatch = {
   watch(current, watcher) {
     watchers++;
@@ -32,6 +34,12 @@ before(async () => {
   const app = express().get('/', async (req, res) => {
     buffered = () => res.writableLength;
     await streamProgress(watch, req, res, RUNNING);
+  });
+  app.get('/late', async (req, res) => {
+    arrived.resolve();
+    await once(res, 'close');
+    await streamProgress(watch, req, res, RUNNING);
+    ended.resolve();
   });
   server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -52,6 +60,16 @@ async function open(): Promise<IncomingMessage> {
   const [response] = (await once(client, 'response')) as [IncomingMessage];
   return response;
 }
+
+test('a client that has left before the stream began is not watched', { timeout: 60_000 }, async () => {
+  const { port } = server.address() as AddressInfo;
+  const client = request({ port, host: '127.0.0.1', path: '/late' }).end();
+  client.on('error', () => {}); // it is destroyed
+  await arrived.promise;
+  client.destroy();
+  await ended.promise;
+  assert.equal(watchers, 0);
+});
 
 test('a client that reads slowly gets the newest messages, and takes the memory of one', async () => {
   const response = await open();

@@ -1,8 +1,8 @@
 /** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
-import { type Request, type Response, Router } from 'express';
+import { Router } from 'express';
 import { draftOperations as operations } from '../../contract/drafts.ts';
 import { parseDuration } from '../../contract/import-options.ts';
-import { type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
+import { type Asked, type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
@@ -92,17 +92,18 @@ function fileRoutes({ pool, uploadPool = pool, config, secrets }: ImportDeps): R
       return undefined;
     },
   };
-  const upload = async ({ req, res }: { req: Request; res: Response }) => {
+  const upload = async ({ caller, req, res }: Asked) => {
     try {
-      await tus.handle(req, res);
+      const release = req.method === 'PATCH' || req.method === 'POST' ? pieces.take(caller) : () => {};
+      await tus.handle(req, res).finally(release);
     } catch (error) {
       dropRest(req, res);
       throw error;
     }
   };
-  serveRaw(router, operations.createImportFile, files, upload, pieces);
+  serveRaw(router, operations.createImportFile, files, upload);
   serveRaw(router, operations.getImportFile, files, upload);
-  serveRaw(router, operations.sendImportFile, files, upload, pieces);
+  serveRaw(router, operations.sendImportFile, files, upload);
   serveRaw(router, operations.removeImportFile, files, upload);
   return router;
 }

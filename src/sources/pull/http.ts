@@ -6,6 +6,7 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exactJson } from '../values.ts';
 import { PullError } from './system.ts';
 
 export interface HttpOptions {
@@ -72,7 +73,8 @@ class HttpClient implements Http {
     const headers = { accept: 'application/json', ...request?.headers };
     const response = await this.ask(url, { ...request, headers }, { isStream: false });
     const { title, signal } = this.options;
-    const body = await response.json().catch((error: unknown) => {
+    const text = response.text();
+    const body = await text.then(exactJson).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
       const isText = error instanceof SyntaxError;
       const what = isText ? 'answered something else than JSON' : 'broke off its answer';

@@ -1,11 +1,17 @@
 /** PostgreSQL, through `pg`. Dates and bytes stay as the server writes them, as in its exports. */
 import type { ClientBase, ClientConfig, QueryConfig } from 'pg';
 import type { Fields } from '../source.ts';
+import { exactJson } from '../values.ts';
 import { type Address, CONNECT_MS, type Database, driverOf, identityOf, QUERY_MS } from './sql.ts';
 import { PullError, type Trouble } from './system.ts';
 
 /** bytea, date, time, timestamp, timestamptz, timetz, and int8, which may exceed a JavaScript number. */
 const AS_TEXT = new Set([17, 20, 1082, 1083, 1114, 1184, 1266]);
+
+/** json and jsonb, whose numbers keep their digits; and lists of them. */
+const JSON_TYPES = new Set([114, 3802]);
+const JSON_ARRAYS = new Set([199, 3807]);
+const TEXT_ARRAY = 1009;
 
 export interface PostgresOptions {
   password: string | undefined;
@@ -24,8 +30,13 @@ export async function openPostgres(address: Address, options: PostgresOptions): 
     query_timeout: QUERY_MS,
     keepAlive: true,
     types: {
-      getTypeParser: ((oid: number, format: 'text') =>
-        AS_TEXT.has(oid) ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+      getTypeParser: ((oid: number, format: 'text') => {
+        if (AS_TEXT.has(oid)) return String;
+        if (JSON_TYPES.has(oid)) return exactJson;
+        if (!JSON_ARRAYS.has(oid)) return pg.types.getTypeParser(oid, format);
+        const textsOf = pg.types.getTypeParser(TEXT_ARRAY as never, format) as (text: string) => (string | null)[];
+        return (text: string) => textsOf(text).map((one) => (one === null ? null : exactJson(one)));
+      }) as typeof pg.types.getTypeParser,
     },
   };
   const client = new pg.Client(config);

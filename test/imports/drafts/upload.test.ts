@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { pino } from 'pino';
+import { pieces } from '../../../src/imports/drafts/create.ts';
 import { eraseDrafts } from '../../../src/imports/drafts/erase.ts';
 import { openFile, readFile } from '../../../src/imports/drafts/files.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
@@ -51,6 +53,27 @@ test('the actions of a running import are refused on a draft', async () => {
     assert.match(refused.body.message, /IMPORT_STATE_UPLOADING/);
   }
   assert.equal((await api.call('GET', `/admin/v1/imports/${id}/report`)).status, 400);
+});
+
+test('a piece beyond the limit of a caller is refused before it has arrived', { timeout: 60_000 }, async () => {
+  const id = await newDraft(api);
+  const path = String((await createFile(api, id, { size: 8 * MIB })).headers.get('location'));
+  const { details, user } = (await api.call('GET', '/management/v1/me')).body;
+  const releases: (() => void)[] = [];
+  assert.throws(() => {
+    for (;;) releases.push(pieces.take({ userId: user.userId, orgId: details.resourceOwner }));
+  });
+  const headers = { authorization: `Bearer ${api.token}`, 'tus-resumable': '1.0.0', 'upload-offset': '0' };
+  const type = { 'content-type': 'application/offset+octet-stream', 'content-length': 8 * MIB };
+  const sent = request(new URL(path, api.url), { method: 'PATCH', headers: { ...headers, ...type } });
+  sent.on('error', () => {}); // the rest is not read
+  // The body does not come.
+  sent.flushHeaders();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  assert.deepEqual([answer.statusCode, answer.headers.connection], [429, 'close']);
+  sent.destroy();
+  for (const release of releases) release();
+  assert.equal((await sendBytes(api, path, 0, Buffer.alloc(8 * MIB))).status, 204);
 });
 
 test('an upload continues where it ended, a second request for the same bytes is refused, and pieces are encrypted', async () => {

@@ -52,6 +52,13 @@ test('a rate limit and a fault that passes are waited for; the last request of a
   assert.match(notes[0] ?? '', /^Old limits the rate: going on in 9 s\.$/);
 });
 
+test('numbers that JavaScript cannot hold keep their digits', async (t) => {
+  const body = Buffer.from('[{"id":1145148919810123457,"in":{"n":9007199254740993},"small":7}]');
+  const { url, http } = await served(t, [{ body }]);
+  const answer = await http.json<object[]>(url);
+  assert.deepEqual(answer.body, [{ id: '1145148919810123457', in: { n: '9007199254740993' }, small: 7 }]);
+});
+
 test('it gives up after eight attempts, and waits five minutes at most', async (t) => {
   const { url, http, requests, waits } = await served(t, [{ status: 429, headers: { 'retry-after': '86400' } }]);
   await assert.rejects(http.json(url), { name: 'PullError', trouble: 'unreachable' });

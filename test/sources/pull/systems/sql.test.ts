@@ -65,6 +65,30 @@ test('a query in PostgreSQL: pages in the order of its key, as text where JavaSc
   );
 });
 
+test('numbers in JSON of PostgreSQL keep their digits', async (t) => {
+  const { database, secrets } = await oldDatabase(
+    t,
+    `create schema old;
+     create table old.people (id int primary key, a json, b jsonb, c json[], d jsonb[]);
+     insert into old.people values (1, '{"n":9007199254740993}', '{"n":9007199254740993,"m":1.5}',
+       array['{"n":1145148919810123457}', null]::json[], array['[9007199254740993]']::jsonb[])`,
+  );
+  const { records } = await readAll(sql, {
+    options: { database, schema: 'old', query: 'select * from people' },
+    secrets,
+  });
+  const [{ a, b, c, d } = {}] = records;
+  assert.deepEqual(
+    { a, b, c, d },
+    {
+      a: { n: '9007199254740993' },
+      b: { n: '9007199254740993', m: 1.5 },
+      c: [{ n: '1145148919810123457' }, null],
+      d: [['9007199254740993']],
+    },
+  );
+});
+
 test('a query that cannot be read page by page, or that would write, is refused', async (t) => {
   const { database, secrets, pool } = await oldDatabase(t, PEOPLE);
   const read = (query: string, more: object = {}, since?: string) =>
