@@ -88,6 +88,20 @@ test('a correction of an entry has the rights of whoever makes it', async () => 
   assert.equal(await hashOf(boss), HASH);
 });
 
+test('a correction of all entries of a cause has the rights of whoever makes it', async () => {
+  const { orgId, owner, boss } = await scene();
+  const spaced = entry(boss, { hashedPassword: { value: CHOSEN }, email: { email: ` ${boss}@example.com ` } });
+  const { importId } = await must(api, 'POST', '/admin/v1/import?onExisting=update', bulk(orgId, [spaced]));
+  const { causes } = await must(api, 'GET', at(importId, '/causes'), undefined);
+  const body = { cause: causes[0].cause, remedy: 'trim-email' };
+  const fixed = await api.call('POST', at(importId, '/_fix'), body, owner);
+  assert.deepEqual([fixed.status, fixed.body.changed], [200, 1], JSON.stringify(fixed.body));
+  await must(api, 'POST', at(importId, '/_cancel'), {}).catch(() => {}); // it has ended
+  await must(api, 'POST', at(importId, '/_retry'), { timeout: '10m' });
+  assert.equal((await written(importId))[0], 'AUTH-PERMISSION');
+  assert.equal(await hashOf(boss), HASH);
+});
+
 for (const action of ['_resume', '_retry']) {
   test(`${action} runs with the rights of whoever asks for it`, async () => {
     const { orgId, owner, boss } = await scene();

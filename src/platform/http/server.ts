@@ -18,7 +18,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ApiError, invalidArgument } from '../errors.ts';
@@ -34,6 +34,8 @@ const KEEP_ALIVE_MS = 65_000;
 /** Time without a byte in either direction, while the service waits for the client. */
 const SILENCE_MS = 120_000;
 const SWEEP_MS = 50;
+/** How long a stop leaves idle connections open: longer than those of a busy proxy are idle. */
+const IDLE_MS = 500;
 /** Time to read the answer to a request that is cut, before its connection is closed. */
 const CUT_MS = 1000;
 /** After this time of a stop, connections that have sent nothing at all are closed: browsers open some ahead of need. */
@@ -165,10 +167,22 @@ async function stop(
   const unused = setTimeout(() => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, UNUSED_MS);
-  server.close();
+  // No new connections. A proxy may be sending a request on one that it keeps: its answer closes it.
+  NetServer.prototype.close.call(server);
+  server.prependListener('request', (_req, res) => {
+    res.shouldKeepAlive = false;
+  });
+  let endsIdle = false;
+  const idle = setTimeout(
+    () => {
+      endsIdle = true;
+      server.close();
+    },
+    Math.min(IDLE_MS, graceMs),
+  );
   // A connection that was busy stays open for the next request of its client, which would not be answered.
   const sweep = setInterval(() => {
-    server.closeIdleConnections();
+    if (endsIdle) server.closeIdleConnections();
     for (const { res } of exchanges) finishSoon(res);
   }, SWEEP_MS);
   const cut = setTimeout(() => {
@@ -177,7 +191,9 @@ async function stop(
   const end = setTimeout(() => server.closeAllConnections(), graceMs + (graceMs > 0 ? CUT_MS : 0));
   await closed;
   clearInterval(sweep);
-  for (const timer of [unused, cut, end]) clearTimeout(timer);
+  for (const timer of [unused, idle, cut, end]) clearTimeout(timer);
+  // It clears the server's own timer of connections.
+  if (!endsIdle) server.close();
 }
 
 /** An event stream has no end of its own: its client opens it again, on another process. */

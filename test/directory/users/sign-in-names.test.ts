@@ -5,6 +5,7 @@ import { signsInWith } from '../../../src/directory/users/store.ts';
 import { type Login, mayMeanAnother } from '../../../src/signin/login/store.ts';
 import { addClient, hiddenOf, visitor } from '../../signin/pages/visitor.ts';
 import { badFieldsOf, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
+import { waitFor } from '../../support/wait.ts';
 
 const PASSWORD = 'correct horse';
 const PATH = '/management/v1/orgs/me/sign_in_names';
@@ -165,6 +166,11 @@ describe('a verified address', () => {
     assert.equal(await signedIn(email, { orgId: mine.orgId }), mine.userId);
     assert.equal(await signedIn(email), mine.userId);
     assert.equal(await signedIn(email, { orgId: flooding.orgId }), mine.userId, 'ambiguous there, and so nobody there');
+    assert.equal((await visitor(api).post('/ui/forgot', { loginName: email })).status, 200);
+    const mailed = async () =>
+      (await pool.query(`select user_id as id from mail_outbox where kind = 'reset_password'`)).rows;
+    await waitFor(async () => (await mailed()).length > 0, { what: 'the mail for a forgotten password' });
+    assert.deepEqual(await mailed(), [{ id: mine.userId }]);
     // A password source of the flooding organization must not get the password of the user elsewhere.
     const theirs = { orgId: flooding.orgId, loginName: 'f1@flood.example' } as Login;
     assert.equal(await mayMeanAnother(pool, { loginName: email }, theirs), true);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -40,6 +41,23 @@ test('a stopping server finishes requests in progress, and does not wait for fur
   // The connection would be kept open for 65 s.
   assert(performance.now() - begun < 30_000);
   await assert.rejects(fetch(`http://127.0.0.1:${server.port}`));
+});
+
+test('a request on a connection that a proxy keeps is answered during a stop, and the connection closed then', async (t) => {
+  const server = await listen((req, res) => void req.resume().on('end', () => res.end('done')), here);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  async function post(): Promise<[status: number | undefined, connection: string | undefined, isReused: boolean]> {
+    const sent = request({ ...here, port: server.port, method: 'POST', agent }).end('a');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    await once(answer.resume(), 'end');
+    return [answer.statusCode, answer.headers.connection, sent.reusedSocket];
+  }
+  assert.deepEqual(await post(), [200, 'keep-alive', false]);
+  const stopped = server.stop(60_000);
+  assert.deepEqual(await post(), [200, 'close', true]);
+  await stopped;
+  await assert.rejects(post(), { code: 'ECONNREFUSED' });
 });
 
 test('a client that goes silent during a request is disconnected, one that waits for the response is not', async (t) => {
