@@ -16,7 +16,7 @@ export function printedOutline(): string {
     return `  ${id}: { ${fields.join(', ')} },\n`;
   });
   return `/**
- * Method, path and permission of each operation, without their schemas: for clients and workers, which load neither
+ * Method, path and permission of each operation, without their schemas: for workers, which load neither
  * zod nor what describes operations. Written by \`npm run document\`, and compared by a test.
  */
 export const OUTLINE = {\n${lines.join('')}} as const;\n`;
