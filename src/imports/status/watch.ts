@@ -18,7 +18,13 @@ import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ImportResult } from '../../contract/import-types.ts';
-import { prepareSession, SERVER_KEEP_ALIVE, TimedClient } from '../../platform/db/client.ts';
+import {
+  prepareSession,
+  SERVER_KEEP_ALIVE,
+  STATEMENT_MS,
+  sessionLimits,
+  TimedClient,
+} from '../../platform/db/client.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import { loggable } from '../../platform/logger.ts';
 import { withTimeout } from '../../platform/timeouts.ts';
@@ -126,7 +132,7 @@ function fingerprintOf({ usersPerSecond: _rate, eta: _eta, deadline: _deadline, 
 /** Closes the connection if it cannot listen, as another one is opened then. */
 async function listenWith(client: pg.Client): Promise<void> {
   try {
-    await prepareSession(SERVER_KEEP_ALIVE)(client);
+    await prepareSession({ ...SERVER_KEEP_ALIVE, ...sessionLimits(STATEMENT_MS) })(client);
     await client.query(`listen ${CHANNEL}`);
   } catch (error) {
     client.end().catch(() => {}); // 'end' follows

@@ -143,25 +143,35 @@ export class TimedClient extends pg.Client {
  * @param settings of this pool; they override the settings of every session
  */
 export function prepareSession(settings: SessionSettings = {}): (client: pg.ClientBase) => Promise<void> {
-  const text = sessionWith({ ...EVERY_SESSION, ...ASSUMED, ...settings });
+  const all = { ...EVERY_SESSION, ...ASSUMED, ...settings };
   return async (client) => {
-    await client.query(text);
+    await client.query(sessionWith(all, optionsOf(client)));
   };
 }
 
 /**
  * SQL that makes the settings, in one message. Settings that this version of PostgreSQL does not have are left out. The
- * transaction says its level, as a replica refuses each query of a serializable one.
+ * transaction says its level, as a replica refuses each query of a serializable one. It begins with the time limits: a
+ * database or role may have limits of milliseconds, in which a busy server does not get to the other settings.
+ * @param options as the client passed them; its time limits apply when the settings are made
  */
-function sessionWith(settings: SessionSettings): string {
+function sessionWith(settings: SessionSettings, options: string): string {
+  const limits = Object.keys(sessionLimits(STATEMENT_MS));
+  const first = limits.filter((name) => settings[name]).map((name) => `set ${name} = '${settings[name]}';`);
+  const kept = limits.filter((name) => new RegExp(`\\b${name}\\s*=`, 'i').test(options));
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   const required = Object.keys(ASSUMED).map((name) => `'${name}'`);
-  return `${BEGIN};
+  return `${BEGIN}; ${first.join(' ')}
     select set_config(now.name, wanted.value, false)
     from (values ${wanted.join(', ')}) as wanted (name, value) join pg_catalog.pg_settings now using (name)
     where now.setting <> wanted.value and (now.source <> 'client' or now.name in (${required.join(', ')}))
       and not (now.name = 'default_transaction_read_only' and now.source in ${READ_ONLY_SERVER});
-    commit`;
+    ${kept.map((name) => `reset ${name};`).join(' ')} commit`;
+}
+
+/** The startup parameter `options` of a connection, from DATABASE_URL or PGOPTIONS; pg 8.23 keeps it here. */
+function optionsOf(client: pg.ClientBase): string {
+  return (client as unknown as { connectionParameters?: { options?: string } }).connectionParameters?.options ?? '';
 }
 
 const BEGIN = 'begin isolation level read committed';
@@ -173,7 +183,9 @@ const ONLY_IF = ['transaction_timeout', 'session_replication_role', 'default_tra
 
 /** SQL that begins a transaction with the settings, for sessions that other clients use as well. */
 export function beginWith(settings: SessionSettings = {}): string {
-  const wanted = Object.entries({ ...EVERY_SESSION, ...ASSUMED, ...settings }).filter(([n]) => !ONLY_IF.includes(n));
+  // The settings of the pool come first, as its time limits are among them.
+  const all = { ...settings, ...EVERY_SESSION, ...ASSUMED, ...settings };
+  const wanted = Object.entries(all).filter(([name]) => !ONLY_IF.includes(name));
   return [BEGIN, ...wanted.map(([name, value]) => `set local ${name} = '${value}'`), ...IF_NEEDED].join('; ');
 }
 

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { chooseBackend } from '../../../src/imports/queue/backend.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { ASSUMED } from '../../../src/platform/db/client.ts';
-import { openPool, type PoolOptions } from '../../../src/platform/db/pool.ts';
+import { openPool, type PoolOptions, transaction } from '../../../src/platform/db/pool.ts';
 import { AGAINST, opposed } from '../../support/stores/opposed.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+import { waitFor } from '../../support/wait.ts';
 
 describe('a session', () => {
   let db: TestDatabase;
@@ -58,9 +60,34 @@ describe('a session', () => {
     assert.equal(await shown('enable_nestloop', writer(withOptions('-c enable_nestloop=on'))), 'on');
   });
 
+  it('opens on a busy server, however short the limits of the role are', async () => {
+    const against = await opposed(db, { statement_timeout: '1ms', lock_timeout: '1ms' });
+    await transaction(db.pool, async (holder) => {
+      await holder.query('lock table pg_catalog.pg_settings in access exclusive mode');
+      const opening = shown('statement_timeout', openPool(against.url));
+      opening.catch(() => {}); // is awaited below
+      const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and clock_timestamp() > query_start + interval '50 milliseconds'`;
+      const isOver = () =>
+        Promise.race([
+          opening.then(
+            () => true,
+            () => true,
+          ),
+          setTimeout(20, false),
+        ]);
+      await waitFor(async () => (await isOver()) || (await holder.query(blocked)).rowCount === 1, { what: 'the wait' });
+      await holder.query('commit; begin');
+      assert.equal(await opening, '30s');
+    });
+    await against.drop();
+  });
+
   it('has what the code assumes, whatever database, role and DATABASE_URL say', async () => {
     const against = await opposed(db);
-    const options = Object.entries(AGAINST).map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`);
+    // The limits of DATABASE_URL apply, also to the statements of this test.
+    const assumed = Object.entries(AGAINST).filter(([name]) => !/^(?!idle_session).*_timeout$/.test(name));
+    const options = assumed.map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`);
     const urls = [against.url, withOptions(options.join(' '))];
     for (const url of urls) {
       for (const isShared of [false, true]) {
