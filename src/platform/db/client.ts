@@ -158,7 +158,8 @@ export function prepareSession(settings: SessionSettings = {}): (client: pg.Clie
 function sessionWith(settings: SessionSettings, options: string): string {
   const limits = Object.keys(sessionLimits(STATEMENT_MS));
   const first = limits.filter((name) => settings[name]).map((name) => `set ${name} = '${settings[name]}';`);
-  const kept = limits.filter((name) => new RegExp(`\\b${name}\\s*=`, 'i').test(options));
+  const passed = new Set([...options.matchAll(/([\w-]+)\s*=/g)].map(([, name = '']) => optionName(name)));
+  const kept = limits.filter((name) => passed.has(name));
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   const required = Object.keys(ASSUMED).map((name) => `'${name}'`);
   return `${BEGIN}; ${first.join(' ')}
@@ -167,6 +168,11 @@ function sessionWith(settings: SessionSettings, options: string): string {
     where now.setting <> wanted.value and (now.source <> 'client' or now.name in (${required.join(', ')}))
       and not (now.name = 'default_transaction_read_only' and now.source in ${READ_ONLY_SERVER});
     ${kept.map((name) => `reset ${name};`).join(' ')} commit`;
+}
+
+/** The name of a setting in `-c name=value` or `--name=value`, where a dash stands for an underscore. */
+function optionName(text: string): string {
+  return text.replace(/^-+/, '').replaceAll('-', '_').toLowerCase();
 }
 
 /** The startup parameter `options` of a connection, from DATABASE_URL or PGOPTIONS; pg 8.23 keeps it here. */
