@@ -1,5 +1,6 @@
 /** Commands that act on one import: each calls an action of the service, and shows the import. */
 import type { CommandModule } from 'yargs';
+import type { Answer } from '../../contract/client.ts';
 import { command } from '../command.ts';
 import { conclude, watchImport, watchMails } from '../follow/follow.ts';
 import { counted, isEnded, number } from '../follow/progress.ts';
@@ -138,7 +139,7 @@ const undo = command({
   async run(session, { yes, dryRun, ...given }) {
     const { out, api } = session;
     const path = `/admin/v1/imports/${given.import}`;
-    const preview = () => api.call<Preview>('GET', `${path}/undo_preview`);
+    const preview = () => api.call('previewImportUndo', { importId: given.import });
     if (dryRun) {
       const found = await preview();
       out.result(found);
@@ -150,20 +151,13 @@ const undo = command({
   },
 });
 
-/** The answer of `undo_preview`. */
-interface Preview {
-  removed: number;
-  kept: number;
-  reasons: { reason: string; users: number }[];
-}
-
 /** Whether an undo does anything; if not, the service refuses it and says why. */
 function removesUsers({ dryRun, state }: ImportResult): boolean {
   return !dryRun && !['IMPORT_STATE_UNDOING', 'IMPORT_STATE_UNDONE', 'IMPORT_STATE_RUNNING'].includes(state);
 }
 
 /** `remove 3 users, keep 2 (1 signed in, 1 changed)` */
-function effectOf({ removed, kept, reasons }: Preview): string {
+function effectOf({ removed, kept, reasons }: Answer<'previewImportUndo'>): string {
   const why = reasons.map(({ reason, users }) => `${number(users)} ${reason.toLowerCase().replaceAll('_', ' ')}`);
   return `remove ${counted(removed, 'user')}, keep ${number(kept)}${kept > 0 ? ` (${why.join(', ')})` : ''}`;
 }

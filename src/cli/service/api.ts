@@ -4,17 +4,17 @@
  * Guarantee: a call returns the complete response or throws a Failure that explains why not; tokens are sent only in
  * headers.
  */
+import { type ApiRequest, type Args, type Call, type OperationId, requestOf } from '../../contract/client.ts';
+import type { Method } from '../../contract/operation.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
 
-export interface Call {
+/** A call by method and path, until every command calls by operation. */
+interface ByPath {
   query?: Record<string, string | number | undefined>;
-  /** Sent as JSON. */
   body?: unknown;
-  /** Sent as `x-service-orgid`. */
   org?: string | undefined;
   headers?: Record<string, string>;
-  /** Sent unchanged, in place of `body`. */
   stream?: ReadableStream<Uint8Array>;
   signal?: AbortSignal | undefined;
 }
@@ -22,62 +22,63 @@ export interface Call {
 export interface Api {
   readonly url: string;
   /** The JSON of the response. @throws Failure for every status but 2xx */
-  call<T>(method: string, path: string, options?: Call): Promise<T>;
+  call: Call & (<T>(method: Method, path: string, options?: ByPath) => Promise<T>);
   /** The response as it arrives, with a status of 2xx. @throws Failure */
-  open(method: string, path: string, options?: Call): Promise<Response>;
+  open: (<Id extends OperationId>(id: Id, ...args: Args<Id>) => Promise<Response>) &
+    ((method: Method, path: string, options?: ByPath) => Promise<Response>);
 }
 
 /** @param token called for each request, so that the token may be renewed meanwhile */
 export function openApi(url: string, token: () => Promise<string>): Api {
-  async function open(method: string, path: string, options: Call = {}): Promise<Response> {
-    const bearer = await token();
-    const response = await send(url, method, path, options, bearer);
+  async function open(request: ApiRequest): Promise<Response> {
+    const response = await send(url, request, await token());
     if (response.ok) return response;
     throw await refusal(url, response);
   }
   return {
     url,
-    open,
-    async call<T>(method: string, path: string, options?: Call) {
-      const response = await open(method, path, options);
+    open: (...args: unknown[]) => open(toRequest(args)),
+    async call(...args: unknown[]): Promise<never> {
+      const request = toRequest(args);
+      const response = await open(request);
       return (await response.json().catch((error: unknown) => {
-        if (options?.signal?.aborted) throw options.signal.reason;
+        if (request.signal?.aborted) throw request.signal.reason;
         throw error instanceof SyntaxError ? new Stranger(url) : new Unreachable(url, error);
-      })) as T;
+      })) as never;
     },
   };
 }
 
-async function send(url: string, method: string, path: string, options: Call, bearer: string): Promise<Response> {
-  const { body, stream, signal } = options;
-  const init: RequestInit & { duplex?: 'half' } = {
-    method,
+function toRequest([first, ...args]: unknown[]): ApiRequest {
+  if (!/^[A-Z]+$/.test(first as string)) return requestOf(first as 'getUser', ...(args as Args<'getUser'>));
+  const [path, { query = {}, body, org, headers, stream, signal } = {}] = args as [string, ByPath?];
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const sent = stream ?? (body === undefined ? undefined : JSON.stringify(body));
+  return {
+    method: first as string,
+    path: path + given.map(([name, value], i) => `${i ? '&' : '?'}${name}=${encodeURIComponent(value ?? '')}`).join(''),
     headers: {
-      authorization: `Bearer ${bearer}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(options.org === undefined ? {} : { 'x-service-orgid': headerText(options.org) }),
-      ...options.headers,
+      ...(typeof sent === 'string' ? { 'content-type': 'application/json' } : {}),
+      ...(org === undefined ? {} : { 'x-service-orgid': Buffer.from(org).toString('latin1') }),
+      ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    // Both options together make fetch release what it has sent; otherwise it keeps the whole body for a redirect.
-    ...(stream === undefined ? {} : { body: stream, duplex: 'half' as const, redirect: 'error', window: null }),
+    ...(sent === undefined ? {} : { body: sent }),
     ...(signal === undefined ? {} : { signal }),
   };
-  return fetch(url + path + queryText(options.query), init).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
+}
+
+async function send(url: string, { path, headers, body, ...request }: ApiRequest, bearer: string): Promise<Response> {
+  const init: RequestInit & { duplex?: 'half' } = {
+    ...request,
+    headers: { authorization: `Bearer ${bearer}`, ...headers },
+    ...(body === undefined ? {} : { body }),
+    // Both options together make fetch release what it has sent; otherwise it keeps the whole body for a redirect.
+    ...(body instanceof ReadableStream ? { duplex: 'half' as const, redirect: 'error', window: null } : {}),
+  };
+  return fetch(url + path, init).catch((error: unknown) => {
+    if (request.signal?.aborted) throw error;
     throw new Unreachable(url, error);
   });
-}
-
-/** Headers are bytes: here, the bytes of the text in UTF-8. */
-function headerText(text: string): string {
-  return Buffer.from(text).toString('latin1');
-}
-
-function queryText(query: Call['query']): string {
-  const parts = Object.entries(query ?? {}).filter((part): part is [string, string | number] => part[1] !== undefined);
-  if (parts.length === 0) return '';
-  return `?${parts.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
 }
 
 /** The service did not answer, or its response was cut off. */

@@ -1,7 +1,7 @@
 /** Which events are shown while they are followed, of those that the service has at each moment. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Call } from '../../../src/cli/service/api.ts';
+import type { Api } from '../../../src/cli/service/api.ts';
 import { type AuditEvent, followEvents } from '../../../src/cli/service/events.ts';
 
 const AT = Date.parse('2026-01-31T12:00:00Z');
@@ -16,7 +16,7 @@ const event = (sequence: number, seconds: number): AuditEvent => ({
 /** Searches as the service does, two events a page at most. */
 function service(stored: AuditEvent[]) {
   const asked: Record<string, unknown>[] = [];
-  async function call<T>(_method: string, _path: string, { body }: Call = {}): Promise<T> {
+  async function call(_method: string, _path: string, { body }: { body: object }) {
     const { from = '', asc = false, pageSize, pageToken = '0', ...filter } = body as Record<string, never>;
     asked.push(filter);
     const sorted = stored
@@ -25,9 +25,9 @@ function service(stored: AuditEvent[]) {
     if (!asc) sorted.reverse();
     const [begin, size] = [Number(pageToken), Math.min(2, Number(pageSize))];
     const nextPageToken = begin + size < sorted.length ? String(begin + size) : '';
-    return { result: sorted.slice(begin, begin + size), nextPageToken } as T;
+    return { result: sorted.slice(begin, begin + size), nextPageToken };
   }
-  return { call, asked };
+  return { call: call as unknown as Api['call'], asked };
 }
 const numbers = (events: AuditEvent[]) => events.map(({ sequence }) => Number(sequence));
 
