@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Request } from 'express';
+import { type Answer, type Call, requestOf } from '../contract/client.ts';
 import { ApiError, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
 
 interface SendOptions {
@@ -19,6 +20,8 @@ interface SendOptions {
 }
 
 export interface Api {
+  /** Calls an operation by its name. @throws ApiError as the API answered it */
+  call: Call;
   /** @throws ApiError as the API answered it */
   get<T>(path: string, options?: { orgId?: string }): Promise<T>;
   /** @param method default: `POST`. @throws ApiError as the API answered it */
@@ -34,7 +37,7 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
     ...(req.get('user-agent') ? { 'user-agent': req.get('user-agent') as string } : {}),
   };
 
-  async function call<T>(path: string, options: Parameters<Channel>[1]): Promise<T> {
+  async function ask<T>(path: string, options: Parameters<Channel>[1]): Promise<T> {
     const answer = await channel(path, { ...options, headers: { ...common, ...options?.headers } });
     const body: unknown = answer.status === 204 ? {} : await answer.json();
     if (!answer.ok) throw toError(answer, body);
@@ -42,9 +45,14 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
   }
 
   return {
-    get: (path, { orgId } = {}) => call(path, { headers: onOrg(orgId) }),
+    call(id, ...args) {
+      const { path, body, ...rest } = requestOf(id, ...args);
+      if (typeof body === 'object') throw new TypeError(`${id}: the console sends no streams.`);
+      return ask<Answer<typeof id>>(path, { ...rest, ...(body === undefined ? {} : { body }) });
+    },
+    get: (path, { orgId } = {}) => ask(path, { headers: onOrg(orgId) }),
     send: (path, body = {}, { method = 'POST', orgId, headers } = {}) =>
-      call(path, {
+      ask(path, {
         method,
         headers: { 'content-type': 'application/json', ...onOrg(orgId), ...headers },
         body: JSON.stringify(body),

@@ -3,6 +3,7 @@
  * `contract/import-types.ts` has the whole answers about imports.
  */
 import type { Request } from 'express';
+import type { Answer } from '../contract/client.ts';
 import type { Cause, Counts, ImportResult } from '../contract/import-types.ts';
 import type { PepperMode } from '../passwords/marks.ts';
 import type { Encoding } from '../sources/read/encoding.ts';
@@ -10,47 +11,14 @@ import { ENTRY_FIELDS } from './texts/fix.ts';
 
 export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';
 
-export interface User {
-  userId: string;
-  /** `USER_STATE_ACTIVE` */
-  state: string;
-  username: string;
-  loginNames: string[];
-  preferredLoginName: string;
-  human?: Human;
-  machine?: { name: string; description: string; hasSecret: boolean; accessTokenType: string };
-}
-
-interface Human {
-  profile: Record<'givenName' | 'familyName' | 'nickName' | 'displayName' | 'preferredLanguage' | 'gender', string>;
-  email: Contact & { email: string };
-  phone?: Contact & { phone: string };
-  passwordChangeRequired: boolean;
-}
-
-interface Contact {
-  isVerified: boolean;
-}
-
-export interface UserDetails {
-  changeDate: string;
-  /** The organization. */
-  resourceOwner: string;
-}
-
-export interface UserAnswer {
-  details: UserDetails;
-  user: User;
-}
+export type UserAnswer = Answer<'getUser'>;
+export type User = UserAnswer['user'];
 
 /** What a search answers. */
 export interface ResultPage<T> {
-  details: { totalResult: string; totalIsEstimate?: true };
+  details: { totalResult: string };
   result: T[];
-  nextPageToken?: string;
 }
-
-export type FoundUser = User & { details: UserDetails };
 
 /** The name of a person, or the user name of a user who has none. */
 export function nameOfUser({ human, machine, username }: User): string {

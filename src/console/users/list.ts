@@ -1,9 +1,10 @@
 /** The search of users: what it asks the API for, and its page. */
 
+import type { Answer, Sent } from '../../contract/client.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import type { Api } from '../api.ts';
-import { type FoundUser, nameOfUser, type ResultPage, userPath } from '../shapes.ts';
+import { nameOfUser, userPath } from '../shapes.ts';
 import {
   type Choice,
   count,
@@ -19,11 +20,14 @@ import {
 import type { ConsoleUrl } from '../shell/show.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
 
+type Found = Answer<'searchUsers'>;
+type FoundUser = Found['result'][number];
+
 export interface ListPage {
   filter: UserFilter;
   /** The kind of the text that found the users. */
   kind: Kind | '';
-  page: ResultPage<FoundUser>;
+  page: Found;
   /** The organizations to choose from; undefined: the person may see all, and names one by its id. */
   orgIds: readonly string[] | undefined;
   orgName(id: string): string;
@@ -72,12 +76,7 @@ ${
 </form>`;
 }
 
-function summary(
-  consoleUrl: ConsoleUrl,
-  filter: UserFilter,
-  kind: Kind | '',
-  { details }: ResultPage<FoundUser>,
-): Html {
+function summary(consoleUrl: ConsoleUrl, filter: UserFilter, kind: Kind | '', { details }: Found): Html {
   const total = count(Number(details.totalResult));
   const said = USERS.found(details.totalIsEstimate ? USERS.about(total) : total, total === '1');
   // An exact match may hide the users whose names begin with the same text.
@@ -137,8 +136,10 @@ export interface UserFilter {
 
 const PAGE = 50;
 
+type Query = NonNullable<Sent<'searchUsers'>['queries']>[number];
+
 /** By kind, the query of the API. Names and addresses compare in any case. */
-const QUERIES: Record<Kind, (text: string) => object> = {
+const QUERIES: Record<Kind, (text: string) => Query> = {
   name: (text) => ({ userNameQuery: { userName: text, method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' } }),
   login: (text) => ({ loginNameQuery: { loginName: text } }),
   email: (text) => ({ emailQuery: { emailAddress: text } }),
@@ -148,10 +149,7 @@ const QUERIES: Record<Kind, (text: string) => object> = {
 const ORDER: readonly Kind[] = ['id', 'login', 'email', 'name'];
 
 /** @returns the page, and the kind of the text that found it */
-export async function findUsers(
-  api: Api,
-  filter: UserFilter,
-): Promise<{ kind: Kind | ''; page: ResultPage<FoundUser> }> {
+export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: Kind | ''; page: Found }> {
   const { text } = filter;
   const kinds: readonly (Kind | '')[] = text === '' ? [''] : filter.kind ? [filter.kind] : ORDER;
   for (const kind of kinds.slice(0, -1)) {
@@ -162,20 +160,20 @@ export async function findUsers(
   return { kind, page: await search(api, filter, kind) };
 }
 
-function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<ResultPage<FoundUser>> {
+function search(api: Api, { text, state, orgId, after }: UserFilter, kind: Kind | ''): Promise<Found> {
   const queries = [
     ...(kind ? [QUERIES[kind](text)] : []),
     ...(state ? [{ stateQuery: { state: `USER_STATE_${state}` } }] : []),
     ...(orgId ? [{ organizationIdQuery: { organizationId: orgId } }] : []),
   ];
-  return api.send('/v2beta/users', { query: { limit: PAGE, ...(after ? { pageToken: after } : {}) }, queries });
+  const query = { limit: PAGE, ...(after ? { pageToken: after } : {}) };
+  return api.call('searchUsers', { body: { query, queries } });
 }
 
 /** The names of the users whom the person may see, by id; others keep their id. */
 export async function userNames(api: Api, userIds: readonly string[]): Promise<(userId: string) => string> {
-  const search = { query: { limit: userIds.length }, queries: [{ inUserIdsQuery: { userIds } }] };
-  const { result } =
-    userIds.length > 0 ? await api.send<ResultPage<FoundUser>>('/v2beta/users', search) : { result: [] as FoundUser[] };
+  const body = { query: { limit: userIds.length }, queries: [{ inUserIdsQuery: { userIds: [...userIds] } }] };
+  const { result } = userIds.length > 0 ? await api.call('searchUsers', { body }) : { result: [] };
   const names = new Map(result.map((user) => [user.userId, nameOfUser(user)]));
   return (userId) => names.get(userId) ?? userId;
 }

@@ -9,7 +9,7 @@ import { ownValue } from '../../platform/text/names.ts';
 import { orgNames, userFacts } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
-import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
+import { nameOfUser, userPath } from '../shapes.ts';
 import { notice, parameter, queryOf } from '../shell/blocks.ts';
 import { saidOnce } from '../shell/errors.ts';
 import { USER_ACTIONS } from '../texts/user.ts';
@@ -57,7 +57,7 @@ function filterOf(req: Request): UserFilter {
 /** @throws ApiError as the API answers about a user whom this person may not see */
 async function subjectOf({ pool }: ScreenDeps, req: Request, res: Response): Promise<Subject> {
   const userId = String(req.params.userId);
-  const answer = await sessionOf(res).api.get<UserAnswer>(apiPath(userId));
+  const answer = await sessionOf(res).api.call('getUser', { userId });
   return { ...answer, ...(await userFacts(pool, userId)) };
 }
 
@@ -66,10 +66,10 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
   const { api, caller } = sessionOf(res);
   const subject = await subjectOf(deps, req, res);
   const { user, details } = subject;
-  const path = apiPath(user.userId);
+  const { userId } = user;
   const [metadata, links, showsImport, names] = await Promise.all([
-    api.get<{ result: { key: string }[] }>(`${path}/metadata`),
-    api.get<{ result: { idpId: string; userId: string; userName: string }[] }>(`${path}/links`),
+    api.call('getUserMetadata', { userId }),
+    api.call('getUserLinks', { userId }),
     showsImportOf(subject, res),
     orgNames(pool, [details.resourceOwner]),
   ]);
@@ -95,7 +95,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
 async function showsImportOf({ background }: Subject, res: Response): Promise<boolean> {
   if (!background?.importId) return false;
   try {
-    await sessionOf(res).api.get(`/admin/v1/imports/${background.importId}`);
+    await sessionOf(res).api.call('getImport', { importId: background.importId });
     return true;
   } catch (error) {
     if (error instanceof ApiError && (error.http === 403 || error.http === 404)) return false;

@@ -5,13 +5,14 @@
  * Guarantee: an action that the API would refuse this person is neither shown nor reachable by its address.
  */
 
+import type { Answer } from '../../contract/client.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import { type Caller, covers, may } from '../../contract/permissions.ts';
 import { field } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { UserFacts } from '../database.ts';
-import { apiPath, nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
+import { nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
 import { type Fact, facts, headline, list, notice, state, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
@@ -21,7 +22,7 @@ import { stateBadge } from './list.ts';
 export interface OnePage extends Subject {
   actions: readonly Action[];
   metadataKeys: readonly string[];
-  links: readonly { idpId: string; userId: string; userName: string }[];
+  links: Answer<'getUserLinks'>['result'];
   /** Whether the import that wrote the user can be opened. */
   showsImport: boolean;
   organization: Html;
@@ -177,58 +178,57 @@ const isIn =
   ({ user }: Subject) =>
     states.includes(user.state.replace('USER_STATE_', ''));
 
-const change = (verb: string) => (api: Api, userId: string) => api.send(`${apiPath(userId)}/${verb}`);
+type Change = 'unlockUser' | 'reactivateUser' | 'resendEmailCode' | 'lockUser' | 'deactivateUser' | 'deleteUser';
+
+/** An operation that needs nothing but the user. */
+function calls(operation: Change): Pick<Action, 'operation' | 'run'> {
+  return { operation, run: (api, userId) => api.call(operation, { userId }) };
+}
 
 /** In the order in which they are offered. An action that the API would refuse is neither shown nor reachable. */
 export const ACTIONS: readonly Action[] = [
   {
     name: 'unlock',
-    operation: 'unlockUser',
+    ...calls('unlockUser'),
     fits: isIn('LOCKED'),
     effects: ({ background }) => USER_ACTIONS.unlock.effects(background?.hasPassword ?? true),
-    run: change('unlock'),
   },
   {
     name: 'reactivate',
-    operation: 'reactivateUser',
+    ...calls('reactivateUser'),
     fits: isIn('INACTIVE'),
     effects: ({ background }) => USER_ACTIONS.reactivate.effects(background?.hasPassword ?? true),
-    run: change('reactivate'),
   },
   {
     name: 'resend',
-    operation: 'resendEmailCode',
+    ...calls('resendEmailCode'),
     fits: ({ user }) => !!user.human?.email.email && !user.human.email.isVerified,
     effects: (subject) => USER_ACTIONS.resend.effects(addressOf(subject), isIn('INITIAL')(subject)),
-    run: change('email/resend'),
   },
   {
     name: 'reset',
     operation: 'resetPassword',
     fits: (subject) => !!addressOf(subject) && !isIn('INACTIVE')(subject),
     effects: (subject) => USER_ACTIONS.reset.effects(addressOf(subject), resetMail(subject)),
-    run: (api, userId) => api.send(`${apiPath(userId)}/password_reset`, { sendLink: {} }),
+    run: (api, userId) => api.call('resetPassword', { userId }, { body: { sendLink: {} } }),
   },
   {
     name: 'lock',
-    operation: 'lockUser',
+    ...calls('lockUser'),
     fits: isIn('ACTIVE', 'INITIAL'),
     effects: () => USER_ACTIONS.lock.effects(),
-    run: change('lock'),
   },
   {
     name: 'deactivate',
-    operation: 'deactivateUser',
+    ...calls('deactivateUser'),
     fits: isIn('ACTIVE', 'INITIAL', 'LOCKED'),
     effects: () => USER_ACTIONS.deactivate.effects(),
-    run: change('deactivate'),
   },
   {
     name: 'delete',
-    operation: 'deleteUser',
+    ...calls('deleteUser'),
     fits: () => true,
     effects: () => USER_ACTIONS.delete.effects(),
-    run: (api, userId) => api.send(apiPath(userId), {}, { method: 'DELETE' }),
     isFinal: true,
   },
 ];
