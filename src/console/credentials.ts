@@ -1,11 +1,13 @@
 /** The screens of a machine user's tokens and keys. A secret is shown once, in the answer to the form. */
 import { type Request, type Response, Router } from 'express';
+import type { Answer, Sent } from '../contract/client.ts';
 import { permissionDenied } from '../contract/permissions.ts';
 import { text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import type { Api } from './api.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
-import { apiPath, nameOfUser, type User, type UserAnswer, userPath } from './shapes.ts';
+import { nameOfUser, type User, userPath } from './shapes.ts';
 import { type Choice, formPage, headline, list, notice, selectField, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
 import { ONCE_SCRIPTS, secretShownOnce } from './shell/once.ts';
@@ -17,17 +19,42 @@ import { ONCE } from './texts/frame.ts';
 interface Kind {
   /** The last part of the page's address. */
   name: 'tokens' | 'keys';
-  /** The last part of the API's address. */
-  api: 'pats' | 'keys';
   texts: typeof TOKENS;
+  list(api: Api, userId: string): Promise<Credential[]>;
   /** The secret, which is shown once, as a program reads it. */
-  secretOf(made: Record<string, string>): string;
+  add(api: Api, userId: string, body: Lifetime): Promise<{ id: string; secret: string }>;
+  remove(api: Api, userId: string, id: string): Promise<unknown>;
 }
 
+type Lifetime = Sent<'addPat'> & Sent<'addKey'>;
+
 const KINDS: readonly Kind[] = [
-  { name: 'tokens', api: 'pats', texts: TOKENS, secretOf: ({ token = '' }) => token },
-  // The key file is JSON, which the API answers as base64.
-  { name: 'keys', api: 'keys', texts: KEYS, secretOf: ({ keyDetails = '' }) => fileOf(keyDetails) },
+  {
+    name: 'tokens',
+    texts: TOKENS,
+    async list(api, userId) {
+      const { result } = await api.call('listPats', { userId });
+      return result.map((token) => ({ id: token.tokenId, ...token }));
+    },
+    async add(api, userId, body) {
+      const { tokenId, token } = await api.call('addPat', { userId }, { body });
+      return { id: tokenId, secret: token };
+    },
+    remove: (api, userId, tokenId) => api.call('removePat', { userId, tokenId }),
+  },
+  {
+    name: 'keys',
+    texts: KEYS,
+    async list(api, userId) {
+      const { result } = await api.call('listKeys', { userId });
+      return result.map((key) => ({ id: key.keyId, ...key }));
+    },
+    async add(api, userId, body) {
+      const { keyId, keyDetails } = await api.call('addKey', { userId }, { body });
+      return { id: keyId, secret: fileOf(keyDetails) };
+    },
+    remove: (api, userId, keyId) => api.call('removeKey', { userId, keyId }),
+  },
 ];
 
 /** In days. */
@@ -58,19 +85,14 @@ export function credentialScreens(deps: ScreenDeps): Router {
 interface Found {
   user: User;
   credentials: Credential[];
-  /** In the API. */
-  path: string;
 }
 
 /** The machine user. @throws ApiError 403 as the API answers; also for a person, who has neither tokens nor keys */
 async function read({ kind, req, res }: Call): Promise<Found> {
   const { api } = sessionOf(res);
-  const userId = String(req.params.userId);
-  const path = `/management/v1/users/${encodeURIComponent(userId)}/${kind.api}`;
-  const { user } = await api.get<UserAnswer>(apiPath(userId));
+  const { user } = await api.call('getUser', { userId: String(req.params.userId) });
   if (!user.machine) throw permissionDenied();
-  const { result } = await api.get<{ result: Answered[] }>(path);
-  return { user, credentials: result.map(toCredential), path };
+  return { user, credentials: await kind.list(api, user.userId) };
 }
 
 async function showAll(call: Call, refusal?: Refusal): Promise<void> {
@@ -83,15 +105,15 @@ async function showAll(call: Call, refusal?: Refusal): Promise<void> {
 
 async function add(call: Call): Promise<void> {
   const { consoleUrl, show, kind, req, res } = call;
-  const { user, path } = await read(call);
+  const { user } = await read(call);
   const days = Number(LIFETIMES.find((one) => one === text(req.body, 'days')) ?? LIFETIMES[0]);
   const expirationDate = new Date(Date.now() + days * DAY_MS).toISOString();
   try {
-    const made = await sessionOf(res).api.send<Record<string, string>>(path, days > 0 ? { expirationDate } : {});
+    const made = await kind.add(sessionOf(res).api, user.userId, days > 0 ? { expirationDate } : {});
     const back = { href: consoleUrl(credentialsPath(kind, user.userId)), text: kind.texts.title };
     const values: [string, string][] = [
-      [kind.texts.secret, kind.secretOf(made)],
-      [kind.texts.id, made.tokenId ?? made.keyId ?? ''],
+      [kind.texts.secret, made.secret],
+      [kind.texts.id, made.id],
     ];
     show(req, res, { title: ONCE.title, body: secretShownOnce(ONCE.title, values, back), scripts: ONCE_SCRIPTS });
   } catch (error) {
@@ -119,31 +141,21 @@ async function showRemoval(call: Call, refusal?: Refusal): Promise<void> {
 
 async function remove(call: Call): Promise<void> {
   const { consoleUrl, kind, req, res } = call;
-  const { user, path } = await read(call);
+  const { user } = await read(call);
   try {
-    const one = `${path}/${encodeURIComponent(String(req.params.credentialId))}`;
-    await sessionOf(res).api.send(one, {}, { method: 'DELETE' });
+    await kind.remove(sessionOf(res).api, user.userId, String(req.params.credentialId));
   } catch (error) {
     return showRemoval(call, refusalOf(error));
   }
   res.redirect(303, consoleUrl(credentialsPath(kind, user.userId)));
 }
 
-interface Credential {
-  id: string;
-  expirationDate?: string;
-  details: { creationDate: string };
-}
+/** A token or a key: the id of each has a name of its own. */
+type Credential = { id: string } & Omit<Answer<'listPats'>['result'][number], 'tokenId'>;
 
-/** A credential as the API answers it: its id has a name of its own. */
-type Answered = Omit<Credential, 'id'> & { tokenId?: string; keyId?: string };
-
+/** The key file is JSON, which the API answers as base64. */
 function fileOf(base64: string): string {
   return JSON.stringify(JSON.parse(Buffer.from(base64, 'base64').toString()), null, 2);
-}
-
-function toCredential({ tokenId, keyId, ...rest }: Answered): Credential {
-  return { id: tokenId ?? keyId ?? '', ...rest };
 }
 
 function credentialsPath({ name }: Kind, userId: string): string {
