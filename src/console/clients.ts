@@ -1,5 +1,6 @@
 /** The screens of OAuth clients, for an IAM_OWNER. A secret is shown once, in the answer to the form. */
 import { type Request, type Response, Router } from 'express';
+import type { Answer } from '../contract/client.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
 import { described, field, remarks, text } from '../platform/html/forms.ts';
@@ -22,7 +23,6 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 
 const FIELDS = ['name', 'kind', 'redirectUris', 'postLogoutRedirectUris'] as const;
-const API = '/admin/v1/clients';
 
 export function clientScreens(deps: ScreenDeps): Router {
   const { consoleUrl, show } = deps;
@@ -38,7 +38,7 @@ export function clientScreens(deps: ScreenDeps): Router {
 }
 
 async function readClients(res: Response): Promise<Client[]> {
-  return (await sessionOf(res).api.get<{ result: Client[] }>(API)).result;
+  return (await sessionOf(res).api.call('listClients')).result;
 }
 
 function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, refusal?: Refusal): void {
@@ -60,13 +60,14 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
       .split(/\s+/)
       .filter((line) => line !== '');
   try {
-    const made = await sessionOf(res).api.send<{ clientId: string; clientSecret?: string }>(API, {
+    const body = {
       name: text(req.body, 'name').trim(),
       redirectUris: lines('redirectUris'),
       postLogoutRedirectUris: lines('postLogoutRedirectUris'),
-      grantTypes,
+      grantTypes: [...grantTypes],
       authMethod,
-    });
+    };
+    const made = await sessionOf(res).api.call('addClient', { body });
     if (made.clientSecret === undefined) return res.redirect(303, deps.consoleUrl('/clients'));
     const values: [string, string][] = [
       [CLIENTS.id, made.clientId],
@@ -102,25 +103,14 @@ async function showRemoval(
 
 async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   try {
-    await sessionOf(res).api.send(
-      `${API}/${encodeURIComponent(String(req.params.clientId))}`,
-      {},
-      { method: 'DELETE' },
-    );
+    await sessionOf(res).api.call('removeClient', { clientId: String(req.params.clientId) });
   } catch (error) {
     return showRemoval(deps, req, res, refusalOf(error));
   }
   res.redirect(303, deps.consoleUrl('/clients'));
 }
 
-interface Client {
-  clientId: string;
-  name: string;
-  redirectUris: string[];
-  grantTypes: string[];
-  authMethod: string;
-  details: { creationDate: string };
-}
+type Client = Answer<'listClients'>['result'][number];
 
 function listBody(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
   const create = html`<a class="button" href="${consoleUrl('/clients/new')}">${CLIENTS.create}</a>`;
