@@ -7,6 +7,7 @@
  */
 
 import { type Request, type Response, Router } from 'express';
+import type { Answer } from '../contract/client.ts';
 import { ApiError } from '../platform/errors.ts';
 import { hidden, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
@@ -28,18 +29,18 @@ const SAID: Readonly<Record<string, string>> = {
 export function accountScreens({ show, consoleUrl, config }: ScreenDeps): Router {
   const router = Router();
   router.get('/console/account', async (req, res) => {
-    const { result } = await sessionOf(res).api.get<{ result: Login[] }>(loginsOf(res));
+    const { result } = await sessionOf(res).api.call('listLogins', ownUser(res));
     show(req, res, {
       title: ACCOUNT.title,
       body: accountBody({ consoleUrl, baseUrl: config.baseUrl }, result, ownValue(SAID, saidOnce(res))),
     });
   });
   router.post('/console/account/end', async (req, res) => {
-    const path = `${loginsOf(res)}/${encodeURIComponent(loginId(req))}`;
-    await after(res, () => sessionOf(res).api.send(path, {}, { method: 'DELETE' }), 'ended');
+    const params = { ...ownUser(res), loginId: loginId(req) };
+    await after(res, () => sessionOf(res).api.call('endLogin', params), 'ended');
   });
   router.post('/console/account/end-others', async (_req, res) => {
-    const end = () => sessionOf(res).api.send(loginsOf(res), { keepCurrent: true }, { method: 'DELETE' });
+    const end = () => sessionOf(res).api.call('endLogins', ownUser(res), { body: { keepCurrent: true } });
     await after(res, end, 'others');
   });
   return router;
@@ -59,8 +60,8 @@ export function accountScreens({ show, consoleUrl, config }: ScreenDeps): Router
 
 const AGAIN = new URLSearchParams({ again: 'yes', to: '/console/account?done=again' });
 
-function loginsOf(res: Response): string {
-  return `/v2beta/users/${encodeURIComponent(sessionOf(res).caller.userId)}/logins`;
+function ownUser(res: Response): { userId: string } {
+  return { userId: sessionOf(res).caller.userId };
 }
 
 /** Never empty: without an id, the call would end all logins. */
@@ -70,19 +71,8 @@ function loginId(req: Request): string {
   return id;
 }
 
-/** A sign-in or an application, as the API lists it. */
-interface Login {
-  id: string;
-  type: 'LOGIN_TYPE_SESSION' | 'LOGIN_TYPE_BROWSER' | 'LOGIN_TYPE_APPLICATION';
-  isCurrent: boolean;
-  clientId?: string;
-  clientName?: string;
-  address?: string;
-  userAgent?: string;
-  creationDate: string;
-  lastUseDate?: string;
-  expirationDate: string;
-}
+/** A sign-in or an application. */
+type Login = Answer<'listLogins'>['result'][number];
 
 /** The API lists at most this many. */
 const MOST_LISTED = 100;

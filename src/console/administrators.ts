@@ -1,13 +1,14 @@
 /** The screens of the administrators of the service (IAM_OWNER), who may do everything. Only they see it. */
 
 import { type Request, type Response, Router } from 'express';
+import type { Answer } from '../contract/client.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
-import { type ResultPage, userPath } from './shapes.ts';
+import { userPath } from './shapes.ts';
 import { formPage, headline, list, notice, table, time } from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import type { ConsoleUrl } from './shell/show.ts';
@@ -17,7 +18,6 @@ import { userNames } from './users/list.ts';
 
 const PATH = '/system/administrators';
 const ALL = `/console${PATH}`;
-const API = '/admin/v1/members';
 const MOST = 200;
 
 export function administratorScreens(deps: ScreenDeps): Router {
@@ -36,7 +36,7 @@ async function showAll(
   refusal?: Refusal,
 ): Promise<void> {
   const { api, caller, kept } = sessionOf(res);
-  const { details, result } = await api.send<ResultPage<Administrator>>(`${API}/_search`, { query: { limit: MOST } });
+  const { details, result } = await api.call('searchInstanceMembers', { body: { query: { limit: MOST } } });
   const ids = result.map(({ userId }) => userId);
   const body = listBody(
     consoleUrl,
@@ -60,7 +60,8 @@ async function showAll(
 async function add(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   requirePermission(sessionOf(res).caller, 'addInstanceMember');
   try {
-    await sessionOf(res).api.send(API, { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER'] });
+    const body = { userId: text(req.body, 'userId').trim(), roles: ['IAM_OWNER' as const] };
+    await sessionOf(res).api.call('addInstanceMember', { body });
     res.redirect(303, deps.consoleUrl(`${PATH}?done=added`));
   } catch (error) {
     await showAll(deps, req, res, refusalOf(error, ['userId']));
@@ -96,7 +97,7 @@ async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<vo
   const { api, caller } = sessionOf(res);
   const userId = String(req.params.userId);
   try {
-    await api.send(`${API}/${encodeURIComponent(userId)}`, {}, { method: 'DELETE' });
+    await api.call('removeInstanceMember', { userId });
   } catch (error) {
     return showRemoval(deps, req, res, refusalOf(error));
   }
@@ -104,13 +105,8 @@ async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<vo
   res.redirect(303, deps.consoleUrl(userId === caller.userId ? '/' : `${PATH}?done=removed`));
 }
 
-interface Administrator {
-  userId: string;
-  details: { creationDate: string };
-}
-
 interface AdministratorsPage {
-  administrators: readonly Administrator[];
+  administrators: Answer<'searchInstanceMembers'>['result'];
   /** The number of all administrators; the page shows the first of them. */
   total: number;
   nameOf(userId: string): string;

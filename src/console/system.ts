@@ -19,8 +19,8 @@ export function systemScreens({ consoleUrl, pool, show }: ScreenDeps): Router {
     const { api, caller } = sessionOf(res);
     requirePermission(caller, 'getDiagnostics');
     const [diagnostics, workers, webhooks] = await Promise.all([
-      api.get<Diagnostics>('/admin/v1/diagnostics'),
-      api.get<{ result: WorkerView[] }>('/admin/v1/workers'),
+      api.call('getDiagnostics'),
+      api.call('listWorkers'),
       webhookFacts(pool),
     ]);
     const page = {
