@@ -1,27 +1,24 @@
 /**
  * What an organization may use at most, and what it uses: for its owners on its page, and a form for an IAM_OWNER.
  *
- * Guarantee: a field that is no number is sent as it was typed, so that the API refuses it: it never means "not limited".
+ * Guarantee: a field that is no number is read as it was typed, so that it is refused as by the API: it never means "not limited".
  */
 import type { Request, Response } from 'express';
-import { ORG_LIMITS, type OrgLimits } from '../contract/organization-limits.ts';
+import type { Answer } from '../contract/client.ts';
+import { ORG_LIMITS, type OrgLimit, orgLimitsBody } from '../contract/organization-limits.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { parseBody } from '../platform/http/parse.ts';
 import type { Api } from './api.ts';
 import { sessionOf } from './session.ts';
 import { count, list, table } from './shell/blocks.ts';
 import type { Refusal } from './shell/errors.ts';
 import { ORG_LIMIT_TEXTS as TEXTS } from './texts/organizations.ts';
 
-const PATH = '/management/v1/orgs/me/limits';
+type OrgLimitsView = Answer<'getOrgLimits'>;
 
-/** The answer of the API. */
-export interface OrgLimitsView extends OrgLimits {
-  usage: OrgLimits & { users: number; pendingUsers: number };
-}
-
-export function readLimits(api: Api, orgId: string): Promise<OrgLimitsView> {
-  return api.get<OrgLimitsView>(PATH, { orgId });
+export function readLimits(api: Api, org: string): Promise<OrgLimitsView> {
+  return api.call('getOrgLimits', { org });
 }
 
 /** The page of the form, below `/console`. */
@@ -44,7 +41,7 @@ export function limitsCard(href: string, limits: OrgLimitsView, mayChange: boole
 ${table(TEXTS.title, [TEXTS.what, TEXTS.most, TEXTS.used], rows)}${change}</section>`;
 }
 
-function useOf(name: keyof OrgLimits, { usage }: OrgLimitsView): string | undefined {
+function useOf(name: OrgLimit, { usage }: OrgLimitsView): string | undefined {
   if (name === 'usersPerImport') return undefined;
   const used = usage[name];
   if (used === undefined) return TEXTS.notCounted;
@@ -72,9 +69,9 @@ export async function limitFields(req: Request, res: Response, orgId: string, re
 }
 
 /** Sets the limits as typed. @throws ApiError 400 for what is no limit */
-export async function sendLimits(req: Request, res: Response, orgId: string): Promise<void> {
+export async function sendLimits(req: Request, res: Response, org: string): Promise<void> {
   const typed = ORG_LIMITS.map((name) => [name, text(req.body, name).trim()] as const);
   const given = typed.filter(([, value]) => value !== '');
-  const body = Object.fromEntries(given.map(([name, value]) => [name, /^\d+$/.test(value) ? Number(value) : value]));
-  await sessionOf(res).api.send(PATH, body, { method: 'PUT', orgId });
+  const limits = Object.fromEntries(given.map(([name, value]) => [name, /^\d+$/.test(value) ? Number(value) : value]));
+  await sessionOf(res).api.call('setOrgLimits', { body: parseBody(orgLimitsBody, limits, 'ORG-LIMITS'), org });
 }

@@ -2,7 +2,6 @@
  * The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, take that back; set its limits.
  */
 import { type Request, type Response, Router } from 'express';
-import type { OperationId } from '../contract/operations.ts';
 import { ORG_LIMITS } from '../contract/organization-limits.ts';
 import { requirePermission } from '../contract/permissions.ts';
 import { field, text } from '../platform/html/forms.ts';
@@ -15,20 +14,13 @@ import { count, facts, formPage, list } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
 import { ORG_CHANGES, ORG_LIMIT_TEXTS } from './texts/organizations.ts';
 
-interface Change {
-  operation: OperationId;
-  /** After `/management/v1/orgs/me`. */
-  call: { method: 'POST' | 'DELETE'; path: string };
-  /** What the page of the organization says afterwards: a key of `ORGS.done`. */
-  done: string;
-}
-
+/** The operation, and what the page of the organization says afterwards: a key of `ORGS.done`. */
 const CHANGES = {
-  deactivate: { operation: 'deactivateOrg', call: { method: 'POST', path: '/_deactivate' }, done: 'deactivated' },
-  reactivate: { operation: 'reactivateOrg', call: { method: 'POST', path: '/_reactivate' }, done: 'reactivated' },
-  delete: { operation: 'deleteOrg', call: { method: 'DELETE', path: '' }, done: 'deleted' },
-  undelete: { operation: 'undeleteOrg', call: { method: 'POST', path: '/_undelete' }, done: 'restored' },
-} as const satisfies Record<string, Change>;
+  deactivate: { operation: 'deactivateOrg', done: 'deactivated' },
+  reactivate: { operation: 'reactivateOrg', done: 'reactivated' },
+  delete: { operation: 'deleteOrg', done: 'deleted' },
+  undelete: { operation: 'undeleteOrg', done: 'restored' },
+} as const;
 type ChangeName = keyof typeof CHANGES;
 const LIMITS = '/console/organizations/:orgId/limits';
 
@@ -68,8 +60,7 @@ async function showChange(
 
 /** What goes, and a field that makes sure that the person means this organization. */
 async function removalOf(res: Response, { id }: OrgView, refusal: Refusal | undefined): Promise<Html> {
-  const path = '/management/v1/orgs/me/removal_preview';
-  const preview = await sessionOf(res).api.get<Record<string, number>>(path, { orgId: id });
+  const preview: Readonly<Record<string, number>> = await sessionOf(res).api.call('previewOrgRemoval', { org: id });
   const counted = Object.entries(ORG_CHANGES.counts).map(([key, name]): [string, string] => [
     name,
     count(preview[key] ?? 0),
@@ -79,7 +70,7 @@ async function removalOf(res: Response, { id }: OrgView, refusal: Refusal | unde
 }
 
 async function change(deps: ScreenDeps, name: ChangeName, req: Request, res: Response): Promise<void> {
-  const { operation, call, done } = CHANGES[name];
+  const { operation, done } = CHANGES[name];
   requirePermission(sessionOf(res).caller, operation);
   const { id: orgId } = await orgOf(req, res);
   if (name === 'delete' && text(req.body, 'orgId').trim() !== orgId) {
@@ -87,7 +78,7 @@ async function change(deps: ScreenDeps, name: ChangeName, req: Request, res: Res
     return showChange(deps, name, req, res, { status: 400, message: undefined, wrong });
   }
   try {
-    await sessionOf(res).api.send(`/management/v1/orgs/me${call.path}`, {}, { method: call.method, orgId });
+    await sessionOf(res).api.call(operation, { org: orgId });
     res.redirect(303, deps.consoleUrl(`${orgPath(orgId)}?done=${done}`));
   } catch (error) {
     await showChange(deps, name, req, res, refusalOf(error));

@@ -1,16 +1,19 @@
 /** The screens of organizations: the list, one with its members, a new one, a new machine user. */
 
 import { type Request, type Response, Router } from 'express';
+import type { Answer } from '../contract/client.ts';
+import { orgMember } from '../contract/members.ts';
 import { may, requirePermission } from '../contract/permissions.ts';
 import { ORG_ROLES } from '../contract/roles.ts';
 import { ApiError } from '../platform/errors.ts';
 import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { parseBody } from '../platform/http/parse.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
-import { limitsCard, limitsPath, type OrgLimitsView, readLimits } from './organization-limits.ts';
+import { limitsCard, limitsPath, readLimits } from './organization-limits.ts';
 import { sessionOf } from './session.ts';
-import { type ResultPage, userPath } from './shapes.ts';
+import { userPath } from './shapes.ts';
 import {
   type Choice,
   count,
@@ -67,24 +70,22 @@ async function showAll({ consoleUrl, show }: ScreenDeps, req: Request, res: Resp
 }
 
 /** All organizations; with a text, those whose id, domain or name it is: the first of these that finds one. */
-async function findOrgs(res: Response, query: string, offset: number): Promise<{ orgs: OrgView[]; total: number }> {
+async function findOrgs(res: Response, query: string, offset: number): Promise<{ orgs: Listed[]; total: number }> {
   const tries = query
     ? [{ idQuery: { id: query } }, { domainQuery: { domain: query } }, { nameQuery: { name: query } }].map((q) => [q])
     : [[]];
   for (const queries of tries) {
-    const { details, result } = await sessionOf(res).api.send<ResultPage<OrgView>>('/admin/v1/orgs/_search', {
-      query: { limit: PAGE, offset },
-      queries,
-    });
+    const body = { query: { limit: PAGE, offset }, queries };
+    const { details, result } = await sessionOf(res).api.call('searchOrgs', { body });
     if (result.length > 0) return { orgs: result, total: Number(details.totalResult) };
   }
   return { orgs: [], total: 0 };
 }
 
 /** The organizations whose members the person may see. */
-async function ownOrgs(res: Response): Promise<{ orgs: OrgView[]; total: number }> {
+async function ownOrgs(res: Response): Promise<{ orgs: Listed[]; total: number }> {
   const { api, caller } = sessionOf(res);
-  const me = await api.get<{ organizations: OrgView[] }>('/management/v1/me');
+  const me = await api.call('getMe');
   const orgs = me.organizations.filter(({ id }) => may(caller, 'searchOrgMembers', id));
   return { orgs, total: orgs.length };
 }
@@ -99,7 +100,7 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
   const { name, domain } = valuesOf(req, res, ['name', 'domain']);
   try {
     const body = { name, ...(domain ? { domain } : {}) };
-    const { id } = await sessionOf(res).api.send<{ id: string }>('/management/v1/orgs', body);
+    const { id } = await sessionOf(res).api.call('createOrg', { body });
     res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=created`));
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, ['name', 'domain']));
@@ -109,9 +110,9 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
 /** @throws ApiError 403 unless the person may manage the organization */
 export async function orgOf(req: Request, res: Response): Promise<OrgView> {
   const { api, caller } = sessionOf(res);
-  const orgId = String(req.params.orgId);
-  requirePermission(caller, 'searchOrgMembers', orgId);
-  return (await api.get<{ org: OrgView }>('/management/v1/orgs/me', { orgId })).org;
+  const org = String(req.params.orgId);
+  requirePermission(caller, 'searchOrgMembers', org);
+  return (await api.call('getMyOrg', { org })).org;
 }
 
 async function showOne(
@@ -122,11 +123,7 @@ async function showOne(
 ): Promise<void> {
   const { api, caller } = sessionOf(res);
   const org = await orgOf(req, res);
-  const found = await api.send<ResultPage<Member>>(
-    '/management/v1/orgs/me/members/_search',
-    { query: { limit: MOST_MEMBERS } },
-    { orgId: org.id },
-  );
+  const found = await api.call('searchOrgMembers', { body: { query: { limit: MOST_MEMBERS } }, org: org.id });
   const names = await userNames(
     api,
     found.result.map(({ userId }) => userId),
@@ -154,7 +151,8 @@ async function addMember(deps: ScreenDeps, req: Request, res: Response): Promise
   const org = await orgOf(req, res);
   const { userId, role } = valuesOf(req, res, ['userId', 'role']);
   try {
-    await api.send('/management/v1/orgs/me/members', { userId, roles: [role] }, { orgId: org.id });
+    const body = parseBody(orgMember, { userId, roles: [role] }, 'MEMBER-INVALID');
+    await api.call('addOrgMember', { body, org: org.id });
     res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=added`));
   } catch (error) {
     await showOne(deps, req, res, unknownUser(error) ?? refusalOf(error, ['userId']));
@@ -194,9 +192,8 @@ ${isSelf ? notice(MEMBERS.removeSelf, 'warn') : undefined}`,
 
 async function removeMember(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const org = await orgOf(req, res);
-  const path = `/management/v1/orgs/me/members/${encodeURIComponent(String(req.params.userId))}`;
   try {
-    await sessionOf(res).api.send(path, {}, { method: 'DELETE', orgId: org.id });
+    await sessionOf(res).api.call('removeOrgMember', { userId: String(req.params.userId) }, { org: org.id });
     res.redirect(303, deps.consoleUrl(`${orgPath(org.id)}?done=removed`));
   } catch (error) {
     await showRemoval(deps, req, res, refusalOf(error));
@@ -218,10 +215,9 @@ async function showMachine(
 
 async function addMachine(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const org = await orgOf(req, res);
-  const path = '/management/v1/users/machine';
   try {
     const body = valuesOf(req, res, MACHINE);
-    const { userId } = await sessionOf(res).api.send<{ userId: string }>(path, body, { orgId: org.id });
+    const { userId } = await sessionOf(res).api.call('createMachineUser', { body, org: org.id });
     res.redirect(303, deps.consoleUrl(userPath(userId)));
   } catch (error) {
     await showMachine(deps, req, res, refusalOf(error, MACHINE));
@@ -235,18 +231,12 @@ function valuesOf<N extends string>(req: Request, res: Response, names: readonly
   return Object.fromEntries(values) as Record<N, string>;
 }
 
-export interface OrgView {
-  id: string;
-  name: string;
-  primaryDomain: string;
-  /** Absent in the list of a person's own organizations. */
-  state?: string;
-  /** When a deleted one is removed for good. */
-  removalDate?: string;
-}
+export type OrgView = Answer<'getMyOrg'>['org'];
+/** An organization in the list; that of a person's own organizations does not tell the state. */
+type Listed = Pick<OrgView, 'id' | 'name' | 'primaryDomain'> & Partial<OrgView>;
 
 interface OrgList {
-  orgs: readonly OrgView[];
+  orgs: readonly Listed[];
   total: number;
   offset: number;
   /** What was searched for. */
@@ -281,7 +271,7 @@ function searchForm(consoleUrl: ConsoleUrl, text: string): Html {
 <button type="submit">${ORGS.find}</button></form>`;
 }
 
-function orgTable(consoleUrl: ConsoleUrl, orgs: readonly OrgView[], total: number): Html {
+function orgTable(consoleUrl: ConsoleUrl, orgs: readonly Listed[], total: number): Html {
   const rows = orgs.map(
     ({
       id,
@@ -311,15 +301,9 @@ ${field({ name: 'domain', label: ORGS.domain, value: values.domain, hint: ORGS.d
   });
 }
 
-interface Member {
-  userId: string;
-  roles: string[];
-  details: { creationDate: string };
-}
-
 interface OrgPage {
   org: OrgView;
-  members: readonly Member[];
+  members: Answer<'searchOrgMembers'>['result'];
   /** The number of all members; the page shows the first of them. */
   total: number;
   nameOf(userId: string): string;
@@ -327,7 +311,7 @@ interface OrgPage {
   values: Readonly<Record<string, string>>;
   refusal?: Refusal | undefined;
   /** Undefined for a person who may not see them. */
-  limits: OrgLimitsView | undefined;
+  limits: Answer<'getOrgLimits'> | undefined;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
   /** Whether the person may set its limits. */

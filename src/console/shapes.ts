@@ -14,12 +14,6 @@ export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } fr
 export type UserAnswer = Answer<'getUser'>;
 export type User = UserAnswer['user'];
 
-/** What a search answers. */
-export interface ResultPage<T> {
-  details: { totalResult: string };
-  result: T[];
-}
-
 /** The name of a person, or the user name of a user who has none. */
 export function nameOfUser({ human, machine, username }: User): string {
   return human?.profile.displayName || machine?.name || username;
@@ -30,10 +24,6 @@ export function userPath(userId: string): string {
   return `/users/${encodeURIComponent(userId)}`;
 }
 
-/** A user in the API. */
-export function apiPath(userId: string): string {
-  return `/v2beta/users/${encodeURIComponent(userId)}`;
-}
 /** An import, as the list shows it. */
 export type Progress = ImportResult & {
   /** Roles of workers that it waits for; not in the list. */
