@@ -4,12 +4,10 @@
  */
 import type { Request } from 'express';
 import type { Answer } from '../contract/client.ts';
-import type { Cause, Counts, ImportResult } from '../contract/import-types.ts';
+import type { Cause, Counts } from '../contract/import-types.ts';
 import type { PepperMode } from '../passwords/marks.ts';
 import type { Encoding } from '../sources/read/encoding.ts';
 import { ENTRY_FIELDS } from './texts/fix.ts';
-
-export type { Counts, ItemView as Item, RatePoint, StateCounts, UndoPreview } from '../contract/import-types.ts';
 
 export type UserAnswer = Answer<'getUser'>;
 export type User = UserAnswer['user'];
@@ -24,17 +22,16 @@ export function userPath(userId: string): string {
   return `/users/${encodeURIComponent(userId)}`;
 }
 
-/** An import, as the list shows it. */
-export type Progress = ImportResult & {
-  /** Roles of workers that it waits for; not in the list. */
-  missingRoles?: string[];
-};
-
 /** An import, as its own page shows it. */
-export type Result = Progress & {
-  warnings: { path?: string; field?: string; count?: number; message?: string }[];
-  webhook?: { state: string; attempts: number; lastError?: string };
-};
+export type Result = Answer<'getImport'>;
+/** An import, as the list shows it: without the roles of workers that it waits for. */
+export type Progress = Answer<'listImports'>['imports'][number] & Pick<Result, 'missingRoles'>;
+export type Item = Answer<'listImportItems'>['items'][number];
+
+/** The import of the address. */
+export function importOf({ params }: Request): { importId: string } {
+  return { importId: String(params.importId) };
+}
 
 /** The import of the address, in the API. */
 export function importPath({ params }: Request): string {

@@ -36,7 +36,7 @@ test('the list shows no failed users of a draft, as nobody has been imported', (
 test('an import that waits for a worker has no time left', () => {
   const running = { ...RUNNING, eta: new Date(Date.now() + 60_000).toISOString() };
   assert.match(String(oneState(running, []).text.left), /^\d/);
-  const waiting = { ...running, missingRoles: ['import', 'dispatch'] };
+  const waiting = { ...running, missingRoles: ['import' as const, 'dispatch' as const] };
   assert.equal(oneState(waiting, []).text.left, 'No worker is running');
   assert.notEqual(oneState(waiting, []).shape, oneState(running, []).shape, 'the warning is loaded');
 });

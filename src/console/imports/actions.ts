@@ -3,16 +3,18 @@
  * JavaScript. An undo also asks for the number of the import.
  */
 
+import type { Answer } from '../../contract/client.ts';
 import { field, type Problem } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
-import { open, type Progress, settled, stateOf, type UndoPreview } from '../shapes.ts';
+import { open, type Progress, settled, stateOf } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { KEPT } from '../texts/imports.ts';
 
+type UndoPreview = Answer<'previewImportUndo'>;
 export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';
 
 interface Action {
@@ -48,7 +50,7 @@ export function isActionName(text: string): text is ActionName {
 }
 
 /** Whether the action takes a new time limit. */
-export function isTimed(name: ActionName): boolean {
+function isTimed(name: ActionName): boolean {
   return name === 'resume' || name === 'retry';
 }
 

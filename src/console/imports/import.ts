@@ -1,18 +1,9 @@
 /** One import: progress, speed, mails, users, organizations, who did what. */
 import { violationsOf } from '../../contract/causes.ts';
+import { type Answer, requestOf } from '../../contract/client.ts';
+import type { Counts, RatePoint } from '../../contract/import-types.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import {
-  type Counts,
-  fieldName,
-  type Item,
-  open,
-  type Progress,
-  type RatePoint,
-  type Result,
-  settled,
-  stateOf,
-  userPath,
-} from '../shapes.ts';
+import { fieldName, type Item, open, type Progress, type Result, settled, stateOf, userPath } from '../shapes.ts';
 import {
   badge,
   bar,
@@ -278,12 +269,7 @@ ${shown.map(
 )}</tbody></table>`;
 }
 
-export interface ImportEvent {
-  type: string;
-  creationDate: string;
-  actor: { kind: string; id?: string };
-  object?: { type: string; id: string };
-}
+export type ImportEvent = Answer<'searchEvents'>['result'][number];
 
 /** The organizations of an import, with how far each is. */
 export function organizations({ orgs }: Result, names: ReadonlyMap<string, string>): Html {
@@ -335,13 +321,14 @@ ${
 }
 
 function downloads(consoleUrl: ConsoleUrl, { importId }: Result): Html {
-  const href = (format: string) => consoleUrl(`/api/admin/v1/imports/${importId}/report?format=${format}`);
+  const href = (format: 'csv' | 'ndjson') =>
+    consoleUrl(`/api${requestOf('getImportReport', { importId }, { query: { format } }).path}`);
   return html`<section class="card"><h2>${ONE.downloads}</h2><p class="buttons">
-${['csv', 'ndjson'].map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
+${(['csv', 'ndjson'] as const).map((format) => html`<a class="button quiet small" href="${href(format)}" download>${format.toUpperCase()}</a>\n`)}</p></section>`;
 }
 
 function warnings({ warnings: all, webhook }: Result): Html {
-  const fields = all.filter((w) => w.path || w.field);
+  const fields = all.filter((w) => w.path);
   const others = all.filter((w) => !fields.includes(w));
   return html`${
     all.length === 0
@@ -352,7 +339,7 @@ function warnings({ warnings: all, webhook }: Result): Html {
             : html`<p class="soft">${ONE.fields}</p>${list(
                 fields.map(
                   (w) =>
-                    html`<code>${w.path || w.field}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
+                    html`<code>${w.path}</code>${w.count ? html` <span class="soft small">${ONE.ignored(count(w.count))}</span>` : undefined}`,
                 ),
                 'plain',
               )}`

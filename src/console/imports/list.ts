@@ -1,7 +1,8 @@
 /** The list of imports: live, with filters in the address. */
+import type { Answer } from '../../contract/client.ts';
 import { hidden } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { type Progress, type StateCounts, settled } from '../shapes.ts';
+import { type Progress, settled } from '../shapes.ts';
 import {
   bar,
   type Choice,
@@ -27,7 +28,7 @@ export interface ListView {
   imports: Progress[];
   next: string;
   /** How many imports the organization of the filter has. */
-  counts: StateCounts | undefined;
+  counts: Answer<'listImports'>['counts'];
   filter: { state: string; orgId: string; from: string };
   /** The names of the organizations, by id. */
   names: ReadonlyMap<string, string>;

@@ -6,54 +6,58 @@ import type { Api } from '../api.ts';
 import { orgNames } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { mayAnywhere, sessionOf } from '../session.ts';
-import {
-  type Item,
-  importPath,
-  type Progress,
-  type RatePoint,
-  type Result,
-  type StateCounts,
-  type UndoPreview,
-} from '../shapes.ts';
+import { importOf, type Progress } from '../shapes.ts';
 import { saidOnce } from '../shell/errors.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
-import { type ActionName, type ActionProblem, actionPage, isActionName, isTimed } from './actions.ts';
+import { type ActionName, type ActionProblem, actionPage, isActionName } from './actions.ts';
 import { type ImportEvent, type ItemsFilter, onePage, oneState } from './import.ts';
 import { listPage, listState, orgIdsOf } from './list.ts';
 
 const PAGE_SIZE = 25;
 const ITEMS = 50;
 const EVENTS = [
-  'accepted',
-  'paused',
-  'resumed',
-  'cancelled',
-  'retried',
-  'item.corrected',
-  'cause.fixed',
-  'mails.released',
-  'undo.started',
-  'undone',
-  'erased',
-];
+  'import.accepted',
+  'import.paused',
+  'import.resumed',
+  'import.cancelled',
+  'import.retried',
+  'import.item.corrected',
+  'import.cause.fixed',
+  'import.mails.released',
+  'import.undo.started',
+  'import.undone',
+  'import.erased',
+] as const;
+
+type Run = (api: Api, one: { importId: string }, body: { timeout?: string }) => Promise<unknown>;
+
+const RUNS: Readonly<Record<ActionName, Run>> = {
+  pause: (api, one) => api.call('pauseImport', one),
+  resume: (api, one, body) => api.call('resumeImport', one, { body }),
+  retry: (api, one, body) => api.call('retryImport', one, { body }),
+  send_mails: (api, one) => api.call('sendImportMails', one),
+  cancel: (api, one) => api.call('cancelImport', one),
+  undo: (api, one) => api.call('undoImport', one),
+};
 
 export function importScreens(deps: ScreenDeps): Router {
   const router = Router();
   const live = openLive();
   router.get('/console/imports', (req, res) => list(deps, req, res));
   router.get('/console/imports/live', (req, res) => {
-    const query = listQuery(req).query;
-    return live.stream(res, `imports?${query}`, async ({ api }) => listState((await readList(api, query)).imports));
+    const { query } = listQuery(req);
+    const name = `imports ${JSON.stringify(query)}`;
+    return live.stream(res, name, async ({ api }) => listState((await api.call('listImports', { query })).imports));
   });
   router.get('/console/imports/:importId', (req, res) => one(deps, req, res));
   router.get('/console/imports/:importId/live', (req, res) => {
-    const path = importPath(req);
-    return live.stream(res, path, async ({ api }) => {
-      const [progress, { points }] = await Promise.all([api.get<Progress>(path), readRates(api, path)]);
+    const one = importOf(req);
+    return live.stream(res, `import ${one.importId}`, async ({ api }) => {
+      const [progress, { points }] = await Promise.all([api.call('getImport', one), api.call('getImportRates', one)]);
       return oneState(progress, points);
     });
   });
@@ -70,28 +74,26 @@ export function importScreens(deps: ScreenDeps): Router {
   return router;
 }
 
-function readRates(api: Api, path: string): Promise<{ points: RatePoint[] }> {
-  return api.get(`${path}/rates`);
-}
-
 function listQuery(req: Request) {
   const filter = { state: text(req.query, 'state'), orgId: text(req.query, 'orgId'), from: text(req.query, 'from') };
-  const { state, orgId, from: pageToken } = filter;
-  const given = Object.entries({ state, orgId, pageToken }).filter(([, value]) => value);
-  return { filter, query: String(new URLSearchParams([...given, ['pageSize', String(PAGE_SIZE)]])) };
+  const { state, orgId, from } = filter;
+  return { filter, query: { ...given({ state, orgId, pageToken: from }), pageSize: PAGE_SIZE } };
 }
 
-function readList(
-  api: Api,
-  query: string,
-): Promise<{ imports: Progress[]; nextPageToken: string; counts?: StateCounts }> {
-  return api.get(`/admin/v1/imports?${query}`);
+/** Without the texts that are empty. */
+function given<N extends string>(texts: Record<N, string>): { [K in N]?: string };
+function given(texts: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== ''));
 }
 
 async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, caller } = sessionOf(res);
   const { filter, query } = listQuery(req);
-  const { imports, nextPageToken: next, counts } = await readList(api, `${query}&counts=true`);
+  const {
+    imports,
+    nextPageToken: next,
+    counts,
+  } = await api.call('listImports', { query: { ...query, counts: 'true' } });
   const own = caller.isIamOwner ? undefined : [...caller.orgRoles.keys()];
   const names = await orgNames(pool, [...orgIdsOf(imports), ...(own ?? [])]);
   const body = listPage(consoleUrl, {
@@ -108,8 +110,7 @@ async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: R
 
 async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, caller } = sessionOf(res);
-  const path = importPath(req);
-  const result = await api.get<Result>(path);
+  const result = await api.call('getImport', importOf(req));
   if (result.draft) return res.redirect(303, consoleUrl(`/imports/new/${result.importId}`));
   const filter: ItemsFilter = {
     state: text(req.query, 'state'),
@@ -117,12 +118,11 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     query: text(req.query, 'query'),
     from: text(req.query, 'from'),
   };
-  const { from: pageToken, state, ...rest } = filter;
-  const given = Object.entries({ ...rest, state, pageToken }).filter(([, value]) => value);
-  const query = new URLSearchParams([...given, ['pageSize', String(ITEMS)]]);
+  const { from: pageToken, ...rest } = filter;
+  const query = { ...given({ ...rest, pageToken }), pageSize: ITEMS };
   const [{ points }, page] = await Promise.all([
-    readRates(api, path),
-    api.get<{ items: Item[]; nextPageToken: string }>(`${path}/items?${query}`),
+    api.call('getImportRates', importOf(req)),
+    api.call('listImportItems', importOf(req), { query }),
   ]);
   const done = saidOnce(res);
   const body = onePage(consoleUrl, {
@@ -139,12 +139,8 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
 
 /** The events of one import: the search has no filter for it, but its events begin with it and are few. */
 async function readEvents(api: Api, { importId, details }: Progress): Promise<ImportEvent[]> {
-  const { result } = await api.send<{ result: ImportEvent[] }>('/admin/v1/events/_search', {
-    types: EVENTS.map((name) => `import.${name}`),
-    from: details.creationDate,
-    asc: true,
-    pageSize: 1000,
-  });
+  const body = { types: [...EVENTS], from: details.creationDate, asc: true, pageSize: 1000 };
+  const { result } = await api.call('searchEvents', { body });
   return result.filter(({ object }) => object?.type === 'import' && object.id === importId);
 }
 
@@ -156,9 +152,8 @@ async function showAction(
   problem: ActionProblem | undefined,
 ): Promise<void> {
   const { api, kept } = sessionOf(res);
-  const progress = await api.get<Progress>(importPath(req));
-  const preview =
-    name === 'undo' && !progress.dryRun ? await api.get<UndoPreview>(`${importPath(req)}/undo_preview`) : undefined;
+  const progress = await api.call('getImport', importOf(req));
+  const preview = name === 'undo' && !progress.dryRun ? await api.call('previewImportUndo', importOf(req)) : undefined;
   const typed = problem ? { timeout: text(req.body, 'timeout'), number: text(req.body, 'number') } : kept;
   const body = actionPage(consoleUrl, { name, progress, preview, typed, problem });
   show(req, res, { title: ACTIONS[name].title, body, status: problem ? 400 : 200 });
@@ -171,7 +166,7 @@ async function act(deps: ScreenDeps, req: Request, res: Response, name: ActionNa
   }
   const timeout = text(req.body, 'timeout').trim();
   try {
-    await sessionOf(res).api.send(`${importPath(req)}/_${name}`, isTimed(name) && timeout ? { timeout } : {});
+    await RUNS[name](sessionOf(res).api, importOf(req), given({ timeout }));
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     const field = error.id === 'IMPORT-TIMEOUT' ? { field: 'timeout' as const } : {};

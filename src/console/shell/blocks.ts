@@ -1,8 +1,9 @@
 /** Markup that several screens share, and how the console shows numbers and times. */
 import type { Request } from 'express';
+import type { Counts } from '../../contract/import-types.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import { type Counts, type Progress, settled, stateOf } from '../shapes.ts';
+import { type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';
 import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES } from '../texts/imports.ts';
 
