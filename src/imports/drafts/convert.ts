@@ -1,27 +1,19 @@
 /**
- * Converts the files of a draft to entries, by `src/sources`, as the command line does, and writes them as items of
- * the draft, as the intake of a body does: the same validation, the same COPY, the same detection of duplicates.
- * Fields that an entry omits are always noted: whether existing users are to be updated is not known yet.
+ * Converts the files of a draft to entries, by `src/sources`, as the command line does, and gives them to the sink that
+ * takes the entries of a body (../intake/item-sink.ts).
  *
  * Guarantee: memory is bounded, whatever the files hold. The draft has all entries or none: it is in state `draft`
  * only when every entry is committed. The files stay, so that another source or mapping needs no other upload.
  * On crash: the entries so far stay invisible; the next worker removes them and begins again.
  */
-import { slowMs } from '../../directory/users/slow-hashes.ts';
-import { type Conversion, openConversion } from '../../sources/convert.ts';
+import { type Conversion, type Outcome, openConversion } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type Counter, openCounter, type Summary } from '../../sources/summary.ts';
-import { CopyRows } from '../entries/copy-rows.ts';
-import { createDuplicateFilter, ID, NAME } from '../entries/duplicate-filter.ts';
-import { copyLine } from '../entries/item.ts';
-import { noteOmitted } from '../entries/notes.ts';
+import { openDraftNotes } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
-import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
 import type { OrgTally } from '../intake/accept.ts';
-import { openCopyWriter } from '../intake/copy.ts';
-import { takePepper } from '../intake/pepper.ts';
-import { bodySources, type UsedSources } from '../intake/requirements.ts';
+import { type EntriesOf, ItemSink, type Stored } from '../intake/item-sink.ts';
 import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
 import type { ConversionResult, Draft } from './draft.ts';
 import { eraseItems } from './erase.ts';
@@ -35,26 +27,6 @@ export interface Run {
   /** Asks the database, then does as `check`. */
   requireJob(): Promise<void>;
   progress: { bytes: number; totalBytes: number; users: number };
-}
-
-interface Written {
-  total: number;
-  failed: number;
-  orgs: OrgTally[];
-  warnings: unknown[];
-  hasDuplicates: boolean;
-  slowestMs: number;
-  /** The password sources of the users. */
-  sources: UsedSources;
-}
-
-interface EntryWriter {
-  readonly users: number;
-  add(entry: Entry): void;
-  /** Sends what was added. */
-  write(): Promise<void>;
-  /** When this returns, everything is committed. */
-  end(): Promise<Written>;
 }
 
 /** Converts the files by the options of the draft. @throws UsageError when the files cannot be read so */
@@ -86,16 +58,23 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
   const { passwordSource } = options;
   const counter = openCounter({ atSource: passwordSource !== undefined });
   const rules = { strict: options.strict === true, withoutEmail: options.withoutEmail === true };
-  const hasPepper = draft.pepper !== undefined;
-  const writer = openEntries(deps, draft.importId, { ...rules, passwordSource, hasPepper }, run.requireJob);
+  const sink = new ItemSink(deps, {
+    rules,
+    notes: openDraftNotes(),
+    passwordSource,
+    hasPepper: draft.pepper !== undefined,
+    entryPath: '',
+    beforeCopy: run.requireJob,
+  });
+  sink.begin(draft.importId);
   try {
-    await writeAll(conversion, counter, writer, run);
-    const written = await writer.end();
-    await requireComplete(deps, draft.importId, written);
-    const result = resultOf(source, counter.summary(conversion.unusedHashes()), written, rules.withoutEmail);
-    return { ...result, passwordSource };
+    const orgs = await writeAll(conversion, counter, sink, run);
+    const stored = await sink.flush();
+    await requireComplete(deps, draft.importId, stored);
+    const summary = counter.summary(conversion.unusedHashes());
+    return { ...resultOf(source, summary, { ...stored, orgs }), withoutEmail: rules.withoutEmail, passwordSource };
   } catch (error) {
-    await writer.end().catch(() => {}); // no COPY may stay open; the first error says why
+    await sink.close().catch(() => {}); // no COPY may stay open; the first error says why
     throw error;
   } finally {
     await conversion.close();
@@ -112,21 +91,39 @@ function countBytes(run: Run): (name: string, bytes: number) => void {
   };
 }
 
-async function writeAll(conversion: Conversion, counter: Counter, writer: EntryWriter, run: Run): Promise<void> {
+/** Returns the organizations of the entries, in the order of their numbers. */
+async function writeAll(conversion: Conversion, counter: Counter, sink: ItemSink, run: Run): Promise<OrgTally[]> {
+  const orgs = new Map<string, EntriesOf>();
   for await (const outcomes of conversion.outcomes()) {
     run.check();
-    for (const outcome of outcomes) {
-      counter.add(outcome);
-      if (outcome.entry) writer.add(outcome.entry);
+    for (const outcome of outcomes) counter.add(outcome);
+    for (const { orgId, entries } of runsOf(outcomes)) {
+      const of = orgs.get(orgId) ?? { org: orgs.size, tally: { orgId, total: 0, failed: 0 } };
+      orgs.set(orgId, of);
+      await sink.take(of, entries);
     }
-    await writer.write();
-    run.progress.users = writer.users;
+    await sink.write();
+    run.progress.users = sink.total;
   }
-  if (writer.users === 0) throw new UsageError('The files contain no user.');
+  if (sink.total === 0) throw new UsageError('The files contain no user.');
+  return [...orgs.values()].map(({ tally }) => tally);
+}
+
+/** The entries in order, each run of one organization together. */
+function runsOf(outcomes: readonly Outcome[]): { orgId: string; entries: Omit<Entry, 'orgId'>[] }[] {
+  const runs: { orgId: string; entries: Omit<Entry, 'orgId'>[] }[] = [];
+  for (const { entry } of outcomes) {
+    if (!entry) continue;
+    const { orgId, ...rest } = entry;
+    const last = runs.at(-1);
+    if (last?.orgId === orgId) last.entries.push(rest);
+    else runs.push({ orgId, entries: [rest] });
+  }
+  return runs;
 }
 
 /** A worker that lost the job may have written entries of its own; then the draft is converted again. */
-async function requireComplete({ pool }: ConvertDeps, importId: string, { total }: Written): Promise<void> {
+async function requireComplete({ pool }: ConvertDeps, importId: string, { total }: Stored): Promise<void> {
   const { rows } = await pool.query<{ n: number }>('select count(*)::int as n from import_items where import_id = $1', [
     importId,
   ]);
@@ -136,97 +133,15 @@ async function requireComplete({ pool }: ConvertDeps, importId: string, { total 
 function resultOf(
   source: { name: string; title: string },
   summary: Summary,
-  written: Written,
-  withoutEmail: boolean,
-): ConversionResult {
+  stored: Stored & { orgs: OrgTally[] },
+): Omit<ConversionResult, 'withoutEmail' | 'passwordSource'> {
   const { orgs: _, ...shown } = summary;
-  const hashes = new Map<string, { scheme: string; users: number; verifiable: boolean }>();
-  for (const { scheme, verifiable, count } of summary.hashes) {
-    const key = `${scheme} ${verifiable}`;
-    const known = hashes.get(key) ?? { scheme, users: 0, verifiable };
-    hashes.set(key, { ...known, users: known.users + count });
-  }
   return {
     source: source.name,
     title: source.title,
-    withoutEmail,
-    ...written,
+    ...stored,
+    failed: stored.orgs.reduce((sum, { failed }) => sum + failed, 0),
     summary: shown as unknown as Record<string, unknown>,
     broken: summary.broken.reduce((sum, { count }) => sum + count, 0),
-    hashes: [...hashes.values()],
-  };
-}
-
-/**
- * Begins to write entries.
- * @param requireJob throws when the job is no longer this worker's; called before each COPY
- */
-function openEntries(
-  deps: Pick<ImportDeps, 'pool' | 'secrets' | 'config'>,
-  importId: string,
-  { passwordSource, hasPepper, ...rules }: EntryRules & { passwordSource?: string | undefined; hasPepper: boolean },
-  requireJob: () => Promise<void>,
-): EntryWriter {
-  const copy = openCopyWriter(deps.pool, requireJob, deps.config.DATABASE_TIMEOUT_MS);
-  const rows = new CopyRows();
-  const warnings = createWarningCounter();
-  const filter = createDuplicateFilter();
-  const sources = bodySources(passwordSource);
-  const orgs = new Map<string, OrgTally & { index: number }>();
-  let users = 0;
-  let failed = 0;
-  let hasDuplicates = false;
-  let slowestMs = 0;
-
-  function orgOf(orgId: string): OrgTally & { index: number } {
-    const known = orgs.get(orgId) ?? { orgId, total: 0, failed: 0, index: orgs.size };
-    orgs.set(orgId, known);
-    return known;
-  }
-
-  function isDuplicate(userId: string, userNameKey: string): boolean {
-    const id = filter.add(userId, ID);
-    const name = filter.add(userNameKey, NAME);
-    return id || name;
-  }
-
-  return {
-    get users() {
-      return users;
-    },
-    add({ orgId, ...entry }) {
-      const org = orgOf(orgId);
-      const item = toItem(entry, deps.secrets, warnings, rules);
-      sources.take(org.index, item);
-      org.total++;
-      let duplicate = false;
-      if (item.state === 'pending') {
-        noteOmitted(entry, item);
-        duplicate = isDuplicate(item.userId, item.userNameKey);
-        if (item.passwordHash !== null) slowestMs = Math.max(slowestMs, slowMs(item.passwordHash));
-      } else {
-        org.failed++;
-        failed++;
-      }
-      if (hasPepper) takePepper(item, importId);
-      hasDuplicates ||= duplicate;
-      rows.add(copyLine(importId, users++, org.index, duplicate, item));
-    },
-    async write() {
-      if (rows.length > 0) rows.clear(await copy.write(rows.lines));
-    },
-    async end() {
-      await this.write();
-      await copy.flush();
-      return {
-        total: users,
-        failed,
-        hasDuplicates,
-        slowestMs,
-        warnings: warnings.list(),
-        sources: sources.used(),
-        orgs: [...orgs.values()].map(({ index: _, ...org }) => org),
-      };
-    },
   };
 }

@@ -77,14 +77,13 @@ export function keepAsDraft(caller: Caller, ttlMs: number): KeepDraft {
   };
 }
 
-function resultOf({ tallies, importId: _, ...received }: Received): ConversionResult {
+function resultOf({ importId: _, ...received }: Received): ConversionResult {
   return {
     source: '',
     title: '',
     broken: 0,
-    orgs: tallies,
     ...received,
-    failed: tallies.reduce((sum, { failed }) => sum + failed, 0),
+    failed: received.orgs.reduce((sum, { failed }) => sum + failed, 0),
   };
 }
 
