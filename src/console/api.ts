@@ -10,7 +10,7 @@ import { duplexPair } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Request } from 'express';
 import { type Answer, type Call, requestOf } from '../contract/client.ts';
-import { ApiError, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
+import { ApiError, type ErrorId, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
 
 interface SendOptions {
   method?: string;
@@ -76,7 +76,9 @@ function toError(answer: Response, body: unknown): ApiError {
   const { message = '', code, details = [] } = body as Problem;
   const status = (Object.keys(STATUS) as StatusName[]).find((name) => STATUS[name].code === code) ?? 'INTERNAL';
   const retryAfterS = Number(answer.headers.get('retry-after')) || undefined;
-  return new ApiError(status, details.find(({ id }) => id)?.id ?? 'INTERNAL', message, {
+  // This service's own answer has an id of its list.
+  const id = (details.find(({ id }) => id)?.id ?? 'INTERNAL') as ErrorId;
+  return new ApiError(status, id, message, {
     http: answer.status,
     violations: details.flatMap(({ fieldViolations }) => fieldViolations ?? []),
     ...(retryAfterS === undefined ? {} : { retryAfterS }),

@@ -10,7 +10,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { errorBody, type FieldViolation, type StatusName } from '../platform/errors.ts';
+import { type ErrorId, errorBody, type FieldViolation, type StatusOf } from '../platform/errors.ts';
 import { id } from '../platform/fields.ts';
 import { LARGE_BODY, SMALL_BODY } from '../platform/http/parse.ts';
 import { oauthPaths } from './oauth.ts';
@@ -172,7 +172,7 @@ function securitySchemes(baseUrl: string) {
   } as const;
 }
 
-type Sample = [StatusName, id: string, message: string, violations?: FieldViolation[]];
+type Sample = [status: StatusOf<ErrorId>, id: ErrorId, message: string, violations?: FieldViolation[]];
 
 const BAD_FIELDS: FieldViolation[] = [
   { field: 'human.profile.firstName', description: 'is required' },

@@ -144,7 +144,12 @@ const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow
 /** The errors of actions without parameters. */
 const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 // Somebody who asks for a dry run of an undo must not get the undo.
-const emptyBody = { schema: z.strictObject({}), reads: noBody, error: 'IMPORT-ACTION', examples: { nothing: {} } };
+const emptyBody = {
+  schema: z.strictObject({}),
+  reads: noBody,
+  error: 'IMPORT-ACTION',
+  examples: { nothing: {} },
+} as const;
 /** Limits of an organization that refuse an import, or a part of it that would run again. */
 const LIMITED_USERS =
   'ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.';

@@ -38,7 +38,11 @@ const found = (role: string) => ({
     example: exampleSearch({ userId: 'importer', roles: [role], details: exampleCreated }),
   },
 });
-const search = { schema: memberSearch, error: 'MEMBER-SEARCH', examples: { 'first ten': { query: { limit: 10 } } } };
+const search = {
+  schema: memberSearch,
+  error: 'MEMBER-SEARCH',
+  examples: { 'first ten': { query: { limit: 10 } } },
+} as const;
 const EXISTS = 'MEMBER-EXISTS: the user is already a member.';
 const MISSING_USER = 'USER-NOT-FOUND: the user does not exist.';
 

@@ -4,6 +4,7 @@
  * callers.
  */
 import type { z } from 'zod';
+import type { IdOf } from '../platform/errors.ts';
 import type { BodyLimits } from '../platform/http/parse.ts';
 import type { Permission } from './roles.ts';
 
@@ -39,7 +40,7 @@ export interface Operation {
   /** The schema that validates, where the document shows another form of it. */
   readsQuery?: z.ZodObject;
   /** Stable id of the error when a parameter is invalid. Absent: the handler reads the query itself. */
-  queryError?: string;
+  queryError?: IdOf<'INVALID_ARGUMENT'>;
   /** A query is refused with `queryError`. */
   noQuery?: true;
   headers?: z.ZodObject;
@@ -66,7 +67,7 @@ export interface Body {
   /** The schema that validates, where the document shows another form of it. */
   reads?: z.ZodType;
   /** Stable id of the error when a field is invalid. Absent: the handler reads the body itself. */
-  error?: string;
+  error?: IdOf<'INVALID_ARGUMENT'>;
   /** Default: SMALL_BODY. */
   limits?: BodyLimits;
   examples: Record<string, unknown>;

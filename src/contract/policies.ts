@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { isCommonPassword } from '../passwords/common-passwords.ts';
+import type { IdOf } from '../platform/errors.ts';
 import { nameKey, textProblem } from '../platform/fields.ts';
 import { type Body, type Operation, operations, type Written } from './operation.ts';
 import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
@@ -78,8 +79,8 @@ export interface PolicyKind<P, N extends PolicyName = PolicyName> {
   /** The column of each field. */
   columns: { [field in keyof P & string]: string };
   body: z.ZodType<P>;
-  /** First part of the ids of its errors. */
-  area: string;
+  /** The ids of its errors. */
+  errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound: IdOf<'NOT_FOUND'> };
 }
 
 export const AGE: PolicyKind<AgePolicy, 'PasswordAge'> = {
@@ -89,7 +90,7 @@ export const AGE: PolicyKind<AgePolicy, 'PasswordAge'> = {
   table: 'password_age_policies',
   columns: { maxAgeDays: 'max_age_days', expireWarnDays: 'expire_warn_days' },
   body: agePolicyBody,
-  area: 'POLICY-AGE',
+  errors: { invalid: 'POLICY-AGE-INVALID', exists: 'POLICY-AGE-EXISTS', notFound: 'POLICY-AGE-NOT-FOUND' },
 };
 
 export const COMPLEXITY: PolicyKind<LengthPolicy, 'PasswordComplexity'> = {
@@ -99,7 +100,11 @@ export const COMPLEXITY: PolicyKind<LengthPolicy, 'PasswordComplexity'> = {
   table: 'password_complexity_policies',
   columns: { minLength: 'min_length', maxLength: 'max_length' },
   body: complexityPolicyBody,
-  area: 'POLICY-COMPLEXITY',
+  errors: {
+    invalid: 'POLICY-COMPLEXITY-INVALID',
+    exists: 'POLICY-COMPLEXITY-EXISTS',
+    notFound: 'POLICY-COMPLEXITY-NOT-FOUND',
+  },
 };
 
 export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
@@ -109,7 +114,7 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   table: 'login_policies',
   columns: { forceMfa: 'force_mfa' },
   body: loginPolicyBody,
-  area: 'POLICY-LOGIN',
+  errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS', notFound: 'POLICY-LOGIN-NOT-FOUND' },
 };
 
 const CHANGED = { answers: { 200: created } } as const;
@@ -191,7 +196,7 @@ export function operationsOf({ name }: { name: PolicyName }) {
 }
 
 function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Documented): PolicyOperations<N> {
-  const body = { schema: kind.body, error: `${kind.area}-INVALID`, examples: documented.examples };
+  const body = { schema: kind.body, error: kind.errors.invalid, examples: documented.examples };
   const answers = { 200: answerOf(documented) };
   const written = { ...ofOrganization(kind, documented.about, body, answers), ...ofInstance(kind, body, answers) };
   // The names of the keys are the same templates.
@@ -199,7 +204,7 @@ function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Do
 }
 
 function ofOrganization<P>(
-  { name, area, path, title: policy }: PolicyKind<P>,
+  { name, errors, path, title: policy }: PolicyKind<P>,
   about: string,
   body: Body,
   answers: Operation['answers'],
@@ -222,7 +227,7 @@ function ofOrganization<P>(
       description: about,
       body,
       ...CHANGED,
-      errors: { 404: NO_ORG, 409: `${area}-EXISTS: the organization already has its own policy.` },
+      errors: { 404: NO_ORG, 409: `${errors.exists}: the organization already has its own policy.` },
     },
     [`update${name}Policy`]: {
       path: `PUT ${route}`,
@@ -231,7 +236,7 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: { 404: `${area}-NOT-FOUND: the organization does not have its own policy. ${NO_ORG}` },
+      errors: { 404: `${errors.notFound}: the organization does not have its own policy. ${NO_ORG}` },
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,

@@ -134,7 +134,7 @@ function queryOf({ query, readsQuery, noQuery, queryError }: Operation, req: Req
 }
 
 async function readBody({ schema, reads, error, limits }: Body, req: Request, res: Response): Promise<unknown> {
-  return parseBody(reads ?? schema, await readJson(req, res, limits), error as string);
+  return parseBody(reads ?? schema, await readJson(req, res, limits), error as NonNullable<typeof error>);
 }
 
 function paramsOf({ path }: Operation, req: Request): object {

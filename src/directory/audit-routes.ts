@@ -13,7 +13,13 @@ import { openSlots } from '../platform/http/slots.ts';
 import { type AuditRow, auditView, exportText, positionOf, readEvents, tokenAfter } from './audit.ts';
 
 const MEDIA = { ndjson: 'application/x-ndjson; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' };
-const LIMIT = { perCaller: 4, perOrg: 8, total: 16, id: 'EVENTS-SLOTS', what: 'searches and exports of events' };
+const LIMIT = {
+  perCaller: 4,
+  perOrg: 8,
+  total: 16,
+  id: 'EVENTS-SLOTS',
+  what: 'searches and exports of events',
+} as const;
 
 /** Routes of audit events. */
 export function auditRoutes({ pool }: { pool: Pool }): Router {

@@ -73,7 +73,7 @@ export async function addPolicy<P>(
   );
   if (rowCount) return event;
   const message = `The organization already has a ${kind.title}.`;
-  throw new ApiError('ALREADY_EXISTS', `${kind.area}-EXISTS`, message);
+  throw new ApiError('ALREADY_EXISTS', kind.errors.exists, message);
 }
 
 /**
@@ -165,9 +165,9 @@ export function passwordSentence(problems: readonly string[]): string {
   return `The password ${problems.join(', and it ')}.`;
 }
 
-function noOwnPolicy<P>({ area, title }: PolicyKind<P>): ApiError {
+function noOwnPolicy<P>({ errors, title }: PolicyKind<P>): ApiError {
   const message = `The organization has no ${title} of its own.`;
-  return new ApiError('NOT_FOUND', `${area}-NOT-FOUND`, message);
+  return new ApiError('NOT_FOUND', errors.notFound, message);
 }
 
 function fieldsOf<P>({ columns }: PolicyKind<P>): [keyof P & string, string][] {

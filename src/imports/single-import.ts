@@ -15,7 +15,14 @@ import { sourceOf } from '../passwords/marks.ts';
 import type { Pepper } from '../passwords/pepper.ts';
 import { auditOfChange, auditValues, type Details, details } from '../platform/db/events.ts';
 import { type Db, transaction } from '../platform/db/pool.ts';
-import { ApiError, type ErrorBody, invalidArgument, STATUS, type StatusName } from '../platform/errors.ts';
+import {
+  ApiError,
+  type ErrorBody,
+  type ErrorId,
+  invalidArgument,
+  STATUS,
+  type StatusName,
+} from '../platform/errors.ts';
 import { inSpan, traceContext } from '../platform/telemetry.ts';
 import { ITEM_COLUMNS, itemValues } from './entries/item.ts';
 import type { ImportDeps } from './entries/options.ts';
@@ -240,7 +247,7 @@ function after(ms: number): Promise<void> {
 
 function fromBody(error: ErrorBody): ApiError {
   const name = (Object.keys(STATUS) as StatusName[]).find((s) => STATUS[s].code === error.code) ?? 'INTERNAL';
-  return new ApiError(name, errorIdOf(error) || 'IMPORT-FAILED', error.message);
+  return new ApiError(name, (errorIdOf(error) || 'IMPORT-FAILED') as ErrorId, error.message);
 }
 
 /** Converts the path of a field in an entry, `user.email.email`, to its path in this body, `email.email`. */

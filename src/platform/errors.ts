@@ -23,6 +23,31 @@ export const STATUS = {
 
 export type StatusName = keyof typeof STATUS;
 
+/** What callers are told about an error id. */
+export interface KnownError {
+  /** The status that the id is raised with, or each of them. */
+  status: StatusName | readonly StatusName[];
+  /** The HTTP status where it is not that of `status`. */
+  http?: number;
+  /** What is wrong, as a sentence. */
+  meaning: string;
+  /** What to do, as a sentence. */
+  remedy: string;
+  /** The first version that raises it. Default: 1.0.0. */
+  since?: string;
+}
+
+/** The ids of errors. Empty here: src/contract/errors.ts, the list of them, declares what it consists of. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is filled elsewhere.
+export interface ErrorIds {}
+/** A stable id such as `IMPORT-TIMEOUT`; programs can match on it. */
+export type ErrorId = keyof ErrorIds;
+/** The statuses that an id may be raised with. */
+export type StatusOf<Id extends ErrorId> = StatusesIn<ErrorIds[Id]>;
+/** The ids that may be raised with a status. */
+export type IdOf<S extends StatusName> = { [Id in ErrorId]: S extends StatusOf<Id> ? Id : never }[ErrorId];
+type StatusesIn<E> = E extends { status: infer S } ? (S extends readonly (infer One)[] ? One : S) : never;
+
 /** One invalid field: `field` is a path such as `user.email.email`, `description` says what is wrong with it. */
 export interface FieldViolation {
   field: string;
@@ -40,10 +65,10 @@ export type ErrorDetail =
   | { '@type': 'type.googleapis.com/service.v1.ErrorDetail'; id: string; message: string; fieldViolations?: never }
   | { '@type': 'type.googleapis.com/google.rpc.BadRequest'; fieldViolations: FieldViolation[]; id?: never };
 
-/** An error that is shown to callers. `id` is stable, such as `IMPORT-TIMEOUT`; programs can match on it. */
-export class ApiError extends Error {
-  readonly status: StatusName;
-  readonly id: string;
+/** An error that is shown to callers. */
+export class ApiError<Id extends ErrorId = ErrorId> extends Error {
+  readonly status: StatusOf<Id>;
+  readonly id: Id;
   readonly violations: FieldViolation[];
   readonly http: number;
   /** Seconds after which the request may succeed, for `Retry-After`. */
@@ -52,8 +77,8 @@ export class ApiError extends Error {
   readonly challenge: string | undefined;
 
   constructor(
-    status: StatusName,
-    id: string,
+    status: StatusOf<Id>,
+    id: Id,
     message: string,
     options: {
       violations?: FieldViolation[];
@@ -75,14 +100,14 @@ export class ApiError extends Error {
 
   /** The error body. */
   toBody(): ErrorBody {
-    return errorBody(this.status, this.id, this.message, this.violations);
+    return errorBody<Id>(this.status, this.id, this.message, this.violations);
   }
 }
 
 /** Builds the error body without throwing, for failed import items. */
-export function errorBody(
-  status: StatusName,
-  id: string,
+export function errorBody<Id extends ErrorId>(
+  status: StatusOf<Id>,
+  id: Id,
   message: string,
   violations: FieldViolation[] = [],
 ): ErrorBody {
@@ -94,7 +119,11 @@ export function errorBody(
 }
 
 /** 400 that names every invalid field. */
-export function invalidArgument(id: string, message: string, violations: FieldViolation[] = []): ApiError {
+export function invalidArgument(
+  id: IdOf<'INVALID_ARGUMENT'>,
+  message: string,
+  violations: FieldViolation[] = [],
+): ApiError {
   return new ApiError('INVALID_ARGUMENT', id, message, { violations });
 }
 

@@ -10,7 +10,7 @@ import type { UserState } from '../../contract/users.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, type ErrorId } from '../../platform/errors.ts';
 import { ensureOwnerRemains } from '../members.ts';
 import { revokeLogins } from '../revocation.ts';
 import { hasFailedLogins } from '../sign-in-events.ts';
@@ -75,9 +75,15 @@ function isOneOf(state: UserState, states: readonly UserState[]): boolean {
   return states.includes(state);
 }
 
+const WRONG_STATE = {
+  active: 'USER-STATE-ACTIVE',
+  inactive: 'USER-STATE-INACTIVE',
+  locked: 'USER-STATE-LOCKED',
+  initial: 'USER-STATE-INITIAL',
+} as const satisfies Record<UserState, ErrorId>;
+
 function wrongState(state: UserState, change: StateChange): ApiError {
-  const name = state.toUpperCase();
   const fitting = TRANSITIONS[change].from.map((s) => s.toUpperCase()).join(' or ');
-  const message = `The user is ${name}. To ${change} a user, the state must be ${fitting}.`;
-  return new ApiError('FAILED_PRECONDITION', `USER-STATE-${name}`, message);
+  const message = `The user is ${state.toUpperCase()}. To ${change} a user, the state must be ${fitting}.`;
+  return new ApiError('FAILED_PRECONDITION', WRONG_STATE[state], message);
 }

@@ -12,7 +12,7 @@ import { DataStore, Server, Upload } from '@tus/server';
 import type { Response as Answer, Request } from 'express';
 import { FILE_KINDS, type FileKind } from '../../contract/import-results.ts';
 import type { Pool } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument, type StatusName } from '../../platform/errors.ts';
+import { ApiError, type ErrorId, invalidArgument, type StatusOf } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
 import {
@@ -40,7 +40,7 @@ const PATH = '/admin/v1/imports';
 const TO_TUS = /^(?:tus-resumable|upload-.*|content-(?:type|length))$/;
 const IS_OF_TUS = /^(?:tus-|upload-|location$|cache-control$)/;
 
-const STATUS: Record<number, [status: StatusName, id: string]> = {
+const STATUS: Record<number, [status: StatusOf<ErrorId>, id: ErrorId]> = {
   400: ['INVALID_ARGUMENT', 'UPLOAD-HEADERS'],
   // tus answers 403 for a missing header.
   403: ['INVALID_ARGUMENT', 'UPLOAD-HEADERS'],

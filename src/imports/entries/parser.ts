@@ -2,6 +2,7 @@
  * What the parsers of import bodies have in common: their steps, which are the same for every format, their limits, and
  * the window over the bytes with the errors of the API.
  */
+import type { IdOf } from '../../platform/errors.ts';
 import { type Invalid, JsonWindow, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../platform/text/json-stream.ts';
 
 /** How deep objects and arrays may nest, including the body itself. */
@@ -69,9 +70,9 @@ export interface ShapedEntries {
 
 /** A problem that refuses the whole body: its stable id, the public message and the invalid field, if any. */
 export class ParseError extends Error {
-  readonly id: string;
+  readonly id: IdOf<'INVALID_ARGUMENT'>;
   readonly field: string | undefined;
-  constructor(id: string, message: string, field?: string) {
+  constructor(id: IdOf<'INVALID_ARGUMENT'>, message: string, field?: string) {
     super(message);
     this.id = id;
     this.field = field;

@@ -9,7 +9,7 @@ import { requireRoomForImport } from '../../directory/organization-limits.ts';
 import { findOrg, isActiveOrg, orgInactive } from '../../directory/organizations.ts';
 import { markOf, sourceOf } from '../../passwords/marks.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { ApiError, type IdOf, invalidArgument } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { IS_ACTIVE, MOST_SOURCES } from '../../signin/password-sources/store.ts';
 import type { Item } from '../entries/item.ts';
@@ -199,6 +199,6 @@ async function runningOf(db: Db, caller: Caller): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-function refuse(id: string, message: string): ApiError {
+function refuse(id: IdOf<'RESOURCE_EXHAUSTED'>, message: string): ApiError {
   return new ApiError('RESOURCE_EXHAUSTED', id, message, { retryAfterS: RETRY_AFTER_S });
 }

@@ -7,7 +7,7 @@
  * On crash: the counts remain; after a crash of the database they start at 0, as the table is not in its log.
  */
 import { createHash } from 'node:crypto';
-import { ApiError } from '../errors.ts';
+import { ApiError, type IdOf } from '../errors.ts';
 import { type Db, prepared } from './pool.ts';
 import { sweepRows } from './sweep.ts';
 
@@ -18,7 +18,7 @@ export interface Limit {
   /** What the caller is told. */
   message: string;
   /** The id of the error; default: RATE-LIMIT. */
-  id?: string;
+  id?: IdOf<'RESOURCE_EXHAUSTED'>;
 }
 
 const IS_OVER = '(a.ends_at <= clock_timestamp())';

@@ -6,7 +6,7 @@
  */
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { type ApiError, type FieldViolation, invalidArgument } from '../errors.ts';
+import { type ApiError, type FieldViolation, type IdOf, invalidArgument } from '../errors.ts';
 import { idProblem } from '../fields.ts';
 import { camelCase, fieldPath, LONGEST_KEY } from '../text/names.ts';
 
@@ -42,7 +42,7 @@ interface Violations {
  * @param id stable id of the error, such as `ORG-SETUP`
  * @throws ApiError 400 with a violation for every invalid field
  */
-export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: string): z.output<S> {
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: IdOf<'INVALID_ARGUMENT'>): z.output<S> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidArgument(id, 'The body must be a JSON object.');
   }
@@ -59,7 +59,7 @@ export function parseBody<S extends z.ZodType>(schema: S, body: unknown, id: str
  * @param id stable id of the error
  * @throws ApiError 400 naming every invalid parameter, and every unknown one if the schema is strict
  */
-export function parseQuery<T>(schema: z.ZodType<T>, query: unknown, id: string): T {
+export function parseQuery<T>(schema: z.ZodType<T>, query: unknown, id: IdOf<'INVALID_ARGUMENT'>): T {
   const parsed = schema.safeParse(query, { error: ({ code }) => QUERY_MESSAGES[code] });
   if (parsed.success) return parsed.data;
   const violations = parsed.error.issues.flatMap((i) =>
@@ -75,7 +75,7 @@ export function parseQuery<T>(schema: z.ZodType<T>, query: unknown, id: string):
 const QUERY_MESSAGES: Partial<Record<string, string>> = { invalid_type: 'must be given once, as a string' };
 
 /** 400 that names every invalid field; the message names the first ten. */
-export function badFields(id: string, violations: FieldViolation[]): ApiError {
+export function badFields(id: IdOf<'INVALID_ARGUMENT'>, violations: FieldViolation[]): ApiError {
   const names = violations.slice(0, 10).map((v) => `${v.field || 'The body'} ${v.description}`);
   const more = violations.length > 10 ? `; and ${violations.length - 10} more` : '';
   return invalidArgument(id, `${`${names.join('; ')}${more}`.replace(/\.$/, '')}.`, violations);

@@ -5,7 +5,7 @@
  * Guarantee: the last quarter of all slots goes only to organizations that hold none, one slot each. So a few
  * organizations whose requests take long cannot keep out the others. Reserving ends no request of anybody.
  */
-import { ApiError } from '../errors.ts';
+import { ApiError, type IdOf } from '../errors.ts';
 import { openFairQueue } from '../fair-queue.ts';
 
 export interface SlotOptions {
@@ -13,7 +13,7 @@ export interface SlotOptions {
   perOrg: number;
   total: number;
   /** Stable id of the error. */
-  id: string;
+  id: IdOf<'RESOURCE_EXHAUSTED'>;
   /** What there are too many of: `large bodies`. */
   what: string;
 }

@@ -9,7 +9,7 @@ import type { Relation, User } from '../../directory/users/store.ts';
 import { ANYBODY } from '../../messages/mail/codes.ts';
 import { type AppendedEvent, appendEvent, type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, type IdOf } from '../../platform/errors.ts';
 
 export interface Delivery {
   isVerified?: unknown;
@@ -29,14 +29,11 @@ export function requireVouching(relation: Relation, input: Delivery): void {
   if (input.isVerified === true || input.returnCode !== undefined || template !== undefined) throw permissionDenied();
 }
 
-/**
- * @param area first part of the error's id
- * @throws ApiError 400 EMAIL-NOT-HUMAN, PHONE-NOT-HUMAN, PASSWORD-NOT-HUMAN, USER-NOT-HUMAN
- */
-export function requireHuman(user: User, area: 'EMAIL' | 'PHONE' | 'PASSWORD' | 'USER'): void {
+/** @throws ApiError 400 `id` */
+export function requireHuman(user: User, id: IdOf<'FAILED_PRECONDITION'>): void {
   if (user.kind === 'human') return;
   const message = 'Only a human user has an email address, a phone number and a password.';
-  throw new ApiError('FAILED_PRECONDITION', `${area}-NOT-HUMAN`, message);
+  throw new ApiError('FAILED_PRECONDITION', id, message);
 }
 
 /**

@@ -89,7 +89,7 @@ export async function changeHuman(
   const writePassword = await prepareWriter(deps, caller, { userId, relation, origin }, body);
   return transaction(deps.pool, async (db) => {
     const { user, relation } = await accessForChange(db, caller, 'updateHumanUser', userId, 'for update');
-    requireHuman(user, 'USER');
+    requireHuman(user, 'USER-NOT-HUMAN');
     requireAllowed(relation, user, body);
     return apply({ ...deps, db }, user, { ...body, writePassword }, caller.userId);
   });

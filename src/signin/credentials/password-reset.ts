@@ -66,7 +66,7 @@ export function passwordRoutes(deps: PasswordDeps): Router {
     await requireAllowedTemplate(deps, target.user.orgId, 'sendLink.urlTemplate', input.sendLink?.urlTemplate);
     return transaction(deps.pool, async (db) => {
       const { user, relation } = await accessForChange(db, caller, 'resetPassword', target.user.id, 'for update');
-      requireHuman(user, 'PASSWORD');
+      requireHuman(user, 'PASSWORD-NOT-HUMAN');
       requireVouching(relation, input);
       return changedAnswer(user, await resetPassword({ ...deps, db }, user, input, caller.userId));
     });

@@ -89,7 +89,7 @@ export async function preparePassword(
   if ('hash' in password) await rememberSlowHash(deps.pool, password.hash);
   const hash = await hashOf(deps.hasher, password);
   return async (db, user) => {
-    requireHuman(user, 'PASSWORD');
+    requireHuman(user, 'PASSWORD-NOT-HUMAN');
     if (!checked || endSessions) await revokeLogins(db, userId);
     if (checked && checked.passwordSetAt !== (await findLogin(db, { userId }))?.passwordSetAt) throw wrongPassword();
     const event = { type: 'user.human.password.changed', editor };

@@ -25,7 +25,7 @@ import { countWithin, discount } from '../../platform/db/counts.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { type ApiError, invalidArgument } from '../../platform/errors.ts';
+import { type ApiError, type IdOf, invalidArgument } from '../../platform/errors.ts';
 import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { type Changed, changedAnswer, changeUser, type Delivery, requireHuman, requireVouching } from './change.ts';
@@ -55,14 +55,14 @@ export interface VerificationDeps extends LoginDeps {
 export function verificationRoutes(deps: VerificationDeps): Router {
   const router = Router();
   const user = changeableUser(deps.pool);
-  serve(router, operations.setEmail, user, (asked) => change(deps, 'EMAIL', asked, changeEmail));
-  serve(router, operations.resendEmailCode, user, (asked) => change(deps, 'EMAIL', asked, resendEmailCode));
+  serve(router, operations.setEmail, user, (asked) => change(deps, EMAIL, asked, changeEmail));
+  serve(router, operations.resendEmailCode, user, (asked) => change(deps, EMAIL, asked, resendEmailCode));
   serve(router, operations.verifyEmail, user, (asked) => verify(deps, asked, verifyEmail));
-  serve(router, operations.setPhone, user, (asked) => change(deps, 'PHONE', asked, changePhone));
-  serve(router, operations.resendPhoneCode, user, (asked) => change(deps, 'PHONE', asked, resendPhoneCode));
+  serve(router, operations.setPhone, user, (asked) => change(deps, PHONE, asked, changePhone));
+  serve(router, operations.resendPhoneCode, user, (asked) => change(deps, PHONE, asked, resendPhoneCode));
   serve(router, operations.verifyPhone, user, (asked) => verify(deps, asked, verifyPhone));
   serve(router, operations.removePhone, user, async (asked) => {
-    const { details } = await change(deps, 'PHONE', asked, removePhone);
+    const { details } = await change(deps, PHONE, asked, removePhone);
     return { details };
   });
   return router;
@@ -73,8 +73,8 @@ export function verificationRoutes(deps: VerificationDeps): Router {
  */
 const NEED_PROOF: ReadonlySet<OperationId> = new Set(['setEmail', 'setPhone', 'removePhone']);
 
-/** The first part of the error ids. */
-type Area = 'EMAIL' | 'PHONE';
+/** The errors for a machine user. */
+const [EMAIL, PHONE] = ['EMAIL-NOT-HUMAN', 'PHONE-NOT-HUMAN'] as const;
 type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Promise<Changed>;
 
 interface Input extends Delivery {
@@ -89,7 +89,7 @@ interface AskedOf<I> extends Asked {
 
 async function change<I extends Input>(
   deps: VerificationDeps,
-  area: Area,
+  notHuman: IdOf<'FAILED_PRECONDITION'>,
   { caller, operation, target, body: input, countTry, req, res }: AskedOf<I>,
   work: Change<I>,
 ) {
@@ -102,7 +102,7 @@ async function change<I extends Input>(
   if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, target.user, origin, input.currentPassword);
   return transaction(deps.pool, async (db) => {
     const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
-    requireHuman(user, area);
+    requireHuman(user, notHuman);
     requireVouching(relation, input);
     return changedAnswer(user, await work({ ...deps, db }, user, input, caller.userId));
   });

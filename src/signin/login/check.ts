@@ -194,11 +194,17 @@ function outcome(login: Login): Omit<CheckedLogin, 'amr'> {
   return { id, orgId, loginName, displayName, mustChange, expiresInDays, passwordSetAt };
 }
 
+const STOPPED = {
+  inactive: ['SESSION-USER-INACTIVE', 'is deactivated'],
+  locked: ['SESSION-USER-LOCKED', 'is locked'],
+  initial: ['SESSION-USER-INITIAL', 'has not set a password yet'],
+} as const;
+
 function requireActive(state: UserState | undefined): void {
   if (state === undefined) throw wrongCredentials();
   if (state === 'active') return;
-  const why = { inactive: 'is deactivated', locked: 'is locked', initial: 'has not set a password yet' }[state];
-  throw new ApiError('FAILED_PRECONDITION', `SESSION-USER-${state.toUpperCase()}`, `The user ${why}.`);
+  const [id, why] = STOPPED[state];
+  throw new ApiError('FAILED_PRECONDITION', id, `The user ${why}.`);
 }
 
 /** The error of every failed login. */

@@ -11,12 +11,12 @@ import { rightsOf } from '../../directory/members.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../directory/users/store.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { ApiError, type IdOf } from '../../platform/errors.ts';
 import { pathId } from '../../platform/http/parse.ts';
 import { tokenHash } from '../../platform/ids.ts';
 
 /** The error for a human user. */
-export type NotAMachine = Readonly<{ id: string; message: string }>;
+export type NotAMachine = Readonly<{ id: IdOf<'FAILED_PRECONDITION'>; message: string }>;
 
 /**
  * The machine user, if the caller may issue credentials for it.

@@ -21,7 +21,7 @@ const NOT_A_MACHINE = {
   pat: { id: 'PAT-NOT-A-MACHINE', message: 'Only a machine user has personal access tokens.' },
   key: { id: 'KEY-NOT-A-MACHINE', message: 'Only a machine user has keys.' },
   secret: { id: 'SECRET-NOT-A-MACHINE', message: 'Only a machine user has a secret.' },
-};
+} as const satisfies Record<string, NotAMachine>;
 
 /** Routes of personal access tokens. */
 export function patRoutes({ pool }: { pool: Pool }): Router {

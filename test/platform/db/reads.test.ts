@@ -62,7 +62,7 @@ test('reads run on a replica, and never miss a change that was answered before',
     let runs = 0;
     const refused = reads.run(async () => {
       runs++;
-      throw new ApiError('NOT_FOUND', 'X', 'There is none.');
+      throw new ApiError('NOT_FOUND', 'USER-NOT-FOUND', 'There is none.');
     });
     await assert.rejects(refused, /There is none/);
     assert.equal(runs, 1);

@@ -113,19 +113,19 @@ test('other errors of the database and the disk are 500', async (t) => {
 
 test('an ApiError shows its body and is not logged as a failure', async (t) => {
   const violations = [{ field: 'a.b', description: 'is bad' }];
-  const app = await throwing(t, { '/known': new ApiError('INVALID_ARGUMENT', 'X-1', 'Bad.', { violations }) });
+  const app = await throwing(t, { '/known': new ApiError('INVALID_ARGUMENT', 'USER-INVALID', 'Bad.', { violations }) });
   const answer = await app.get('/known');
   assert.deepEqual(answer.body, {
     code: 3,
     message: 'Bad.',
     details: [
-      { '@type': 'type.googleapis.com/service.v1.ErrorDetail', id: 'X-1', message: 'Bad.' },
+      { '@type': 'type.googleapis.com/service.v1.ErrorDetail', id: 'USER-INVALID', message: 'Bad.' },
       { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations },
     ],
   });
   assert.deepEqual(
     app.log().map((l) => [l.msg, l.errorId]),
-    [['request', 'X-1']],
+    [['request', 'USER-INVALID']],
   );
 });
 

@@ -15,10 +15,10 @@ const good = { userName: 'ann', human: { email: { email: 'a@b' } } };
 
 function violationsOf(body: unknown): string[] {
   try {
-    parseBody(schema, body, 'TEST');
+    parseBody(schema, body, 'USER-INVALID');
   } catch (error) {
     assert(error instanceof ApiError);
-    assert.equal(error.id, 'TEST');
+    assert.equal(error.id, 'USER-INVALID');
     assert.equal(error.http, 400);
     return error.violations.map((v) => `${v.field}: ${v.description}`);
   }
@@ -47,18 +47,18 @@ test('snake_case keys are accepted at any depth', () => {
   const value = parseBody(
     schema,
     { user_name: 'ann', human: good.human, queries: [{ in_user_ids_query: { user_ids: ['1'] } }] },
-    'TEST',
+    'USER-INVALID',
   );
   assert.deepEqual(value, { ...good, queries: [{ inUserIdsQuery: { userIds: ['1'] } }] });
 });
 
 test('if both spellings are present, camelCase wins, whatever their order', () => {
-  assert.equal(parseBody(schema, { ...good, user_name: 'snake' }, 'TEST').userName, 'ann');
-  assert.equal(parseBody(schema, { user_name: 'snake', ...good }, 'TEST').userName, 'ann');
+  assert.equal(parseBody(schema, { ...good, user_name: 'snake' }, 'USER-INVALID').userName, 'ann');
+  assert.equal(parseBody(schema, { user_name: 'snake', ...good }, 'USER-INVALID').userName, 'ann');
 });
 
 test('an unknown field is ignored, a null member is treated as absent', () => {
-  assert.deepEqual(parseBody(schema, { ...good, other: 1, queries: null }, 'TEST'), { ...good, queries: [] });
+  assert.deepEqual(parseBody(schema, { ...good, other: 1, queries: null }, 'USER-INVALID'), { ...good, queries: [] });
   assert.deepEqual(violationsOf({ ...good, userName: null }), ['userName: is required']);
 });
 
@@ -70,7 +70,8 @@ test('NUL and lone surrogates are refused in every string, each named once', () 
 });
 
 test('a body that is not an object or too deep is refused', () => {
-  for (const body of [null, 1, 'x', []]) assert.throws(() => parseBody(schema, body, 'TEST'), /must be a JSON object/);
+  for (const body of [null, 1, 'x', []])
+    assert.throws(() => parseBody(schema, body, 'USER-INVALID'), /must be a JSON object/);
   const deep = JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
   assert.match(violationsOf({ ...good, deep })[0] as string, /must not be nested over 64 levels$/);
   const deepArray = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
@@ -83,7 +84,7 @@ test('every invalid field is named, however many there are', () => {
 
 test('a key __proto__ does not change a prototype', () => {
   const open = z.looseObject({});
-  const value = parseBody(open, JSON.parse('{"__proto__":{"admin":true}}'), 'TEST');
+  const value = parseBody(open, JSON.parse('{"__proto__":{"admin":true}}'), 'USER-INVALID');
   assert.equal((value as { admin?: boolean }).admin, undefined);
   assert.equal(Object.getPrototypeOf({}).admin, undefined);
 });

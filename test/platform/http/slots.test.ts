@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../../src/platform/errors.ts';
 import { openSlots, type SlotHolder, type Slots } from '../../../src/platform/http/slots.ts';
 
-const LIMITS = { perCaller: 2, perOrg: 3, total: 4, id: 'TOO-MANY', what: 'things' };
+const LIMITS = { perCaller: 2, perOrg: 3, total: 4, id: 'RATE-LIMIT', what: 'things' } as const;
 const [ann, bob, eve] = [
   { userId: 'ann', orgId: 'a' },
   { userId: 'bob', orgId: 'a' },
@@ -35,7 +35,7 @@ test('a caller without an organization is limited too', () => {
 });
 
 test('two organizations that fill the slots for good leave one slot to each of the next organizations', () => {
-  const slots = openSlots({ perCaller: 16, perOrg: 16, total: 32, id: 'TOO-MANY', what: 'things' });
+  const slots = openSlots({ perCaller: 16, perOrg: 16, total: 32, id: 'RATE-LIMIT', what: 'things' });
   const hold = (orgId: string) => Array.from({ length: 16 }, () => attempt(slots, { userId: `of-${orgId}`, orgId }));
   const [first, second] = [hold('first'), hold('second')];
   assert.deepEqual(
@@ -70,7 +70,7 @@ function attempt(slots: Slots, holder: SlotHolder): (() => void) | undefined {
 function refusal(message: string): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof ApiError);
-    assert.deepEqual([error.id, error.message], ['TOO-MANY', message]);
+    assert.deepEqual([error.id, error.message], ['RATE-LIMIT', message]);
     return true;
   };
 }
