@@ -105,8 +105,8 @@ export function showEntries<Entry>(out: Output, entries: readonly Entry[], { col
 interface DeleteDescription<Known extends KnownOptions> extends Omit<Texts<Known>, 'usage'> {
   /** What is deleted, and the name of the argument: `client`. */
   what: string;
-  /** Finds what the argument names. */
-  target(api: Api, given: GivenOptions<Known>): Promise<{ id: string; path: string }>;
+  /** Finds what the argument names, and how it is deleted. */
+  target(api: Api, given: GivenOptions<Known>): Promise<{ id: string; remove: () => Promise<unknown> }>;
 }
 
 /** `delete <…>`: asks before it deletes, if the command has an option `yes`. */
@@ -119,9 +119,9 @@ export function deleteCommand<const Known extends KnownOptions>({
     ...texts,
     usage: `delete <${what}>`,
     async run({ out, api }, given) {
-      const { id, path } = await target(api, given);
+      const { id, remove } = await target(api, given);
       if ('yes' in given && given.yes === false) await confirm(out, `Delete ${what} ${id}? This cannot be undone.`);
-      out.result(await api.call('DELETE', path));
+      out.result(await remove());
       out.line(`${what[0]?.toUpperCase()}${what.slice(1)} ${id} is deleted.`);
     },
   });

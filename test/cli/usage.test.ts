@@ -1,5 +1,6 @@
 /** The command line without a service: help, wrong usage, completion, nothing at the URL, missing permissions. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -7,12 +8,15 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'node:test';
+import { promisify } from 'node:util';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import { startApi } from '../support/api.ts';
 import { runMuster } from '../support/processes/muster.ts';
 import { MUSTER, runShell, startMuster } from '../support/processes/terminal.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
+
+const execFileAsync = promisify(execFile);
 
 /** Help, the version and completions are printed to the output of the process. */
 const printed = (args: readonly string[]) => startMuster(args).finished;
@@ -30,6 +34,38 @@ test('help lists every command, and every command has real examples', async () =
     if (help.stdout.includes('\nCommands:\n')) continue;
     assert.match(help.stdout, new RegExp(`\nExamples:\n {2}(?:\\w+ .*\\| )?muster ${NAMES[i]}`), help.stdout);
   }
+});
+
+/** Prints the packages that the help loads, one a line, on standard error. */
+const TRACED = `
+import { registerHooks } from 'node:module';
+const names = new Set();
+registerHooks({
+  resolve(specifier, context, next) {
+    const found = next(specifier, context);
+    const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url) ?? [];
+    if (name) names.add(name);
+    return found;
+  },
+});
+process.on('exit', () => process.stderr.write([...names].join('\\n')));
+await import(process.argv[1]);`;
+
+test('it starts without the packages of the server, and without what only some commands need', async () => {
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--input-type=module',
+    '--eval',
+    TRACED,
+    '--',
+    MUSTER,
+    '--help',
+  ];
+  const { stdout, stderr } = await execFileAsync(process.execPath, args);
+  assert.match(stdout, /muster import /);
+  const loaded = stderr.split('\n');
+  assert.ok(loaded.includes('yargs'), stderr);
+  for (const name of ['zod', 'express', 'pg', 'openid-client', 'bcryptjs']) assert.ok(!loaded.includes(name), name);
 });
 
 test('without a command it lists the commands, and --version prints the version', async () => {

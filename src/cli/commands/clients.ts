@@ -2,20 +2,10 @@
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { argument, text, YES } from '../options.ts';
 
-const PATH = '/admin/v1/clients';
-
-interface Client {
-  clientId: string;
-  name: string;
-  redirectUris: string[];
-  grantTypes: string[];
-  authMethod: string;
-}
-
 const list = listCommand({
   describe: 'list the registered clients',
   examples: [['$0 clients list', '']],
-  read: (api) => api.call<{ result: Client[] }>('GET', PATH),
+  read: (api) => api.call('listClients'),
   columns: ['CLIENT ID', 'NAME', 'AUTHENTICATION', 'GRANTS', 'REDIRECT URIS'],
   row: ({ clientId, name, authMethod, grantTypes, redirectUris }) => [
     clientId,
@@ -60,16 +50,12 @@ const create = command({
       name,
       redirectUris: redirectUri ?? [],
       postLogoutRedirectUris: postLogoutRedirectUri ?? [],
-      grantTypes: grant,
+      grantTypes: [...grant],
       authMethod: auth,
       pkceRequired: pkce,
       scopes: scope,
     };
-    const { clientId, clientSecret, ...rest } = await api.call<{ clientId: string; clientSecret?: string }>(
-      'POST',
-      PATH,
-      { body },
-    );
+    const { clientId, clientSecret, ...rest } = await api.call('addClient', { body });
     out.result({ clientId, clientSecret, ...rest });
     out.line(`client id      ${clientId}`);
     if (!clientSecret) return;
@@ -83,7 +69,7 @@ const remove = deleteCommand({
   describe: 'delete a client; nobody can log in through it, and its tokens end',
   options: { client: argument('client id, as `clients list` shows it'), yes: YES },
   examples: [['$0 clients delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11', 'asks for confirmation']],
-  target: async (_api, { client }) => ({ id: client, path: `${PATH}/${encodeURIComponent(client)}` }),
+  target: async (api, { client }) => ({ id: client, remove: () => api.call('removeClient', { clientId: client }) }),
 });
 
 export const clients = group('clients', 'list, register and delete OAuth clients (IAM_OWNER)', [list, create, remove]);

@@ -1,5 +1,6 @@
 /** `muster events`: searches the audit events, exports all that match, or follows new ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Sent } from '../../contract/client.ts';
 import { command, type GivenOptions, showEntries } from '../command.ts';
 import { download, OUTPUT } from '../download.ts';
 import { flag, limit, pastDate, text } from '../options.ts';
@@ -43,13 +44,17 @@ export const events = command({
   async run(session, options) {
     const body = await filterOf(session, options);
     if (options.follow) return follow(session, body, options.limit);
-    if (options.format === undefined) return list(session, { ...body, pageSize: options.limit }, options.pageToken);
+    if (options.format === undefined)
+      return list(session, { ...body, pageSize: options.limit, pageToken: options.pageToken });
     const exported = { ...body, format: options.format };
     await download(session, 'export', options.output, (signal) =>
-      session.api.open('POST', '/admin/v1/events/_export', { body: exported, signal }),
+      session.api.open('exportEvents', { body: exported, signal }),
     );
   },
 });
+
+type EventSearch = Sent<'searchEvents'>;
+type EventFilter = Omit<EventSearch, 'pageSize' | 'pageToken'>;
 
 const LIMIT = '--limit must be a whole number from 1 to 1000; --format writes all events.';
 
@@ -58,7 +63,7 @@ const FOLLOW = '--follow cannot be used with --format, --until, --page-token or 
 const EVERY_MS = 2000;
 
 /** The latest events first, then new ones; with `--json` one event a line. */
-async function follow({ api, out }: Session, filter: object, limit: number): Promise<void> {
+async function follow({ api, out }: Session, filter: EventSearch, limit: number): Promise<void> {
   const show = (events: AuditEvent[]) => {
     for (const event of events) {
       out.result(event);
@@ -86,10 +91,11 @@ async function follow({ api, out }: Session, filter: object, limit: number): Pro
   });
 }
 
-async function filterOf({ api }: Session, options: GivenOptions<typeof OPTIONS>): Promise<Record<string, unknown>> {
+async function filterOf({ api }: Session, options: GivenOptions<typeof OPTIONS>): Promise<EventFilter> {
   const { type: types, user: userId, actor: actorId, org, client: clientId, address, since, until } = options;
   return {
-    types,
+    // The service knows all types, and says so of another one.
+    types: types as EventFilter['types'],
     userId,
     actorId,
     clientId,
@@ -101,10 +107,8 @@ async function filterOf({ api }: Session, options: GivenOptions<typeof OPTIONS>)
   };
 }
 
-async function list({ api, out }: Session, body: Record<string, unknown>, pageToken?: string): Promise<void> {
-  const page = await api.call<{ result: AuditEvent[]; nextPageToken: string }>('POST', '/admin/v1/events/_search', {
-    body: { ...body, pageToken },
-  });
+async function list({ api, out }: Session, body: EventSearch): Promise<void> {
+  const page = await api.call('searchEvents', { body });
   out.result(page);
   showEntries(out, page.result, { columns: EVENT_COLUMNS, row: eventRow });
   if (page.nextPageToken && !out.json) out.note(`There are more: add --page-token ${page.nextPageToken}.`);

@@ -6,14 +6,14 @@ import { conclude, watchImport, watchMails } from '../follow/follow.ts';
 import { counted, isEnded, number } from '../follow/progress.ts';
 import { type ImportResult, showResult } from '../follow/result.ts';
 import { flag, IMPORT, text, WATCH, YES } from '../options.ts';
-import type { Session } from '../service/session.ts';
+import type { Api } from '../service/api.ts';
 import { confirm } from '../terminal/ask.ts';
 import { EXIT } from '../terminal/failure.ts';
 
 interface Action {
-  /** Name of the command, and with `_` before it of the action. */
   name: string;
   describe: string;
+  act(api: Api, importId: string, timeout: string | undefined): Promise<ImportResult>;
   hasTimeout?: boolean;
   examples: readonly (readonly [line: string, what: string])[];
   /** The state that the command aims for, if that state ends the import. */
@@ -29,11 +29,13 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'pause',
     describe: 'pause an import and its time limit; no users are written meanwhile',
+    act: (api, importId) => api.call('pauseImport', { importId }),
     examples: [['$0 pause 17', 'until `muster resume 17`']],
   },
   {
     name: 'resume',
     describe: 'resume an import that was paused or cancelled, or that timed out',
+    act: (api, importId, timeout) => api.call('resumeImport', { importId }, { body: { timeout } }),
     hasTimeout: true,
     examples: [
       ['$0 resume 17', 'a paused import, with its remaining time'],
@@ -43,12 +45,14 @@ const ACTIONS: readonly Action[] = [
   {
     name: 'cancel',
     describe: 'cancel an import; users that it has written stay',
+    act: (api, importId) => api.call('cancelImport', { importId }),
     examples: [['$0 cancel 17', '`muster resume 17` continues with the rest']],
     asked: 'IMPORT_STATE_CANCELLED',
   },
   {
     name: 'retry',
     describe: 'retry failed users: those that conflicted or were refused when they were written, or were corrected',
+    act: (api, importId, timeout) => api.call('retryImport', { importId }, { body: { timeout } }),
     hasTimeout: true,
     examples: [
       ['$0 retry 17', 'while its deadline has not passed'],
@@ -60,25 +64,19 @@ const ACTIONS: readonly Action[] = [
 
 const TIMEOUT = text('time limit from now on, such as 30m or 1h30m; required once the deadline has passed');
 
-function actionCommand({ name, describe, hasTimeout, examples, asked, note }: Action): CommandModule {
+function actionCommand({ name, describe, act, hasTimeout, examples, asked, note }: Action): CommandModule {
   return command({
     usage: `${name} <import>`,
     describe,
     options: { import: IMPORT, ...(hasTimeout ? { timeout: TIMEOUT } : {}), watch: WATCH },
     examples,
     async run(session, given) {
-      const body = hasTimeout ? { timeout: given.timeout } : undefined;
-      const result = await act(session, given.import, `_${name}`, body);
+      const result = await act(session.api, given.import, given.timeout as string | undefined);
       const advice = note?.(result);
       if (advice) session.out.note(advice);
       await conclude(session, result, given, asked);
     },
   });
-}
-
-/** @param action such as `_pause` @throws Failure */
-function act({ api }: Session, importId: string, action: string, body?: unknown): Promise<ImportResult> {
-  return api.call<ImportResult>('POST', `/admin/v1/imports/${importId}/${action}`, { body });
 }
 
 const start = command({
@@ -107,7 +105,7 @@ const start = command({
   ],
   async run(session, { timeout, onExisting, mails, webhook, skipBroken, ...given }) {
     const body = { timeout, onExisting, mails, webhook, skipBroken };
-    await conclude(session, await act(session, given.import, '_start', body), given);
+    await conclude(session, await session.api.call('startImport', { importId: given.import }, { body }), given);
   },
 });
 
@@ -117,7 +115,7 @@ const discard = command({
   options: { import: IMPORT },
   examples: [['$0 discard 17', 'what `muster import FILE --dry-run` has left']],
   async run(session, given) {
-    session.out.result(await act(session, given.import, '_discard'));
+    session.out.result(await session.api.call('discardImport', { importId: given.import }));
     session.out.line(`Draft ${given.import} is discarded.`);
   },
 });
@@ -138,16 +136,16 @@ const undo = command({
   ],
   async run(session, { yes, dryRun, ...given }) {
     const { out, api } = session;
-    const path = `/admin/v1/imports/${given.import}`;
-    const preview = () => api.call('previewImportUndo', { importId: given.import });
+    const importId = given.import;
+    const preview = () => api.call('previewImportUndo', { importId });
     if (dryRun) {
       const found = await preview();
       out.result(found);
       return out.line(`An undo of import ${given.import} would ${effectOf(found)}.`);
     }
-    const now = await api.call<ImportResult>('GET', path);
+    const now = await api.call('getImport', { importId });
     if (!yes && removesUsers(now)) await confirm(out, `Undo import ${given.import}: ${effectOf(await preview())}?`);
-    await conclude(session, await act(session, given.import, '_undo'), given, 'IMPORT_STATE_UNDONE');
+    await conclude(session, await api.call('undoImport', { importId }), given, 'IMPORT_STATE_UNDONE');
   },
 });
 
@@ -168,7 +166,7 @@ const sendMails = command({
   options: { import: IMPORT, watch: { ...WATCH, describe: 'watch until no mail is waiting' } },
   examples: [['$0 send-mails 17 --watch', 'send them, and watch']],
   async run(session, { watch, shell, ...given }) {
-    const result = await act(session, given.import, '_send_mails');
+    const result = await session.api.call('sendImportMails', { importId: given.import });
     if (!watch) return showResult(session.out, result);
     // Users that are still to be written may need a mail too.
     if (!isEnded(result)) await watchImport(session, result.importId);

@@ -1,5 +1,5 @@
 /** Commands about users that failed: the causes, and a correction of all users of one cause. */
-import type { Causes, FixAnswer } from '../../contract/import-types.ts';
+import type { Answer } from '../../contract/client.ts';
 import { REMEDIES } from '../../contract/remedies.ts';
 import { command, type GivenOptions, showEntries } from '../command.ts';
 import { counted } from '../follow/progress.ts';
@@ -19,7 +19,7 @@ export const causes = command({
     ["$0 causes 17 --json | jq '.causes[] | [.count, .message]'", 'for scripts'],
   ],
   async run({ out, api }, { import: id }) {
-    const found = await api.call<Causes>('GET', `/admin/v1/imports/${id}/causes`);
+    const found = await api.call('listImportCauses', { importId: id });
     out.result(found);
     if (out.json) return;
     showEntries(out, found.causes, { columns: COLUMNS, row: causeRow });
@@ -41,6 +41,7 @@ const FIX_OPTIONS = {
 } as const;
 
 type Fix = GivenOptions<typeof FIX_OPTIONS>;
+type FixAnswer = Answer<'fixImport'>;
 
 /** `muster fix`: applies a remedy to all users who failed for a cause; `muster retry` then imports them. */
 export const fix = command({
@@ -62,17 +63,17 @@ export const fix = command({
 const MOST_EXAMPLES = 5;
 
 /** The service works for some seconds at a time, and says where to continue. */
-async function fixAll({ api }: Session, { import: id, cause, remedy, domain, dryRun }: Fix): Promise<FixAnswer> {
+async function fixAll({ api }: Session, { import: importId, cause, remedy, domain, dryRun }: Fix): Promise<FixAnswer> {
   const total: FixAnswer = { changed: 0, unchanged: 0, ...(dryRun ? { examples: [] } : {}), next: null };
-  let from: number | null | undefined;
+  let from: number | undefined;
   do {
     const body = { cause, remedy, domain, dryRun, from };
-    const part = await api.call<FixAnswer>('POST', `/admin/v1/imports/${id}/_fix`, { body });
+    const part = await api.call('fixImport', { importId }, { body });
     total.changed += part.changed;
     total.unchanged += part.unchanged;
     total.examples?.push(...(part.examples ?? []).slice(0, MOST_EXAMPLES - total.examples.length));
-    from = part.next;
-  } while (from !== null);
+    from = part.next ?? undefined;
+  } while (from !== undefined);
   return total;
 }
 

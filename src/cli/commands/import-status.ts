@@ -1,12 +1,12 @@
 /** Commands that show an import: its state, the outcome for each user, and a report of all of them. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Answer } from '../../contract/client.ts';
 import { command } from '../command.ts';
 import { download, OUTPUT } from '../download.ts';
 import { conclude } from '../follow/follow.ts';
 import { itemPages, pagesAsJson, pagesAsTable } from '../follow/pages.ts';
 import { type ImportProgress, number, remainingText, stateText } from '../follow/progress.ts';
-import type { ImportResult } from '../follow/result.ts';
 import { flag, IMPORT, importNumber, isLimit, itemState, limit, STATE, text, WATCH } from '../options.ts';
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
@@ -36,14 +36,11 @@ export const status = command({
   async run(session, given) {
     const id = given.import ?? (given.watch ? await latest(session) : undefined);
     if (id === undefined) return showList(session, await list(session, given.limit));
-    await conclude(session, await session.api.call<ImportResult>('GET', `/admin/v1/imports/${id}`), given);
+    await conclude(session, await session.api.call('getImport', { importId: id }), given);
   },
 });
 
-interface ImportList {
-  imports: ImportProgress[];
-  nextPageToken?: string;
-}
+type ImportList = Answer<'listImports'>;
 
 const COLUMNS = ['IMPORT', 'STATE', 'USERS', 'SUCCEEDED', 'FAILED', 'LEFT', 'REMAINING', 'STARTED'];
 
@@ -54,7 +51,7 @@ async function latest(session: Session): Promise<string> {
 }
 
 function list({ api }: Session, pageSize: number): Promise<ImportList> {
-  return api.call<ImportList>('GET', '/admin/v1/imports', { query: { pageSize } });
+  return api.call('listImports', { query: { pageSize } });
 }
 
 function showList({ out }: Session, found: ImportList): void {
@@ -127,7 +124,7 @@ export const report = command({
   async run(session, { format, state, output, ...given }) {
     const query = { format, state: itemState(state) };
     await download(session, 'report', output, (signal) =>
-      session.api.open('GET', `/admin/v1/imports/${given.import}/report`, { query, signal }),
+      session.api.open('getImportReport', { importId: given.import }, { query, signal }),
     );
   },
 });

@@ -1,6 +1,7 @@
 /** `muster members`: who has which roles on an organization, or on the instance. */
 import type { Argv, CommandModule } from 'yargs';
-import { INSTANCE_ROLES, ORG_ROLES } from '../../contract/roles.ts';
+import type { Answer, Sent } from '../../contract/client.ts';
+import { INSTANCE_ROLES, ORG_ROLES, type OrgRole } from '../../contract/roles.ts';
 import { command, group, showEntries } from '../command.ts';
 import { argument, flag, text, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
@@ -20,18 +21,17 @@ const USER = argument('id or login name');
 
 const ROLE = { ...text('role; repeat it for several'), choices: ORG_ROLES, array: true } as const;
 
-interface Member {
-  userId: string;
-  roles: string[];
-  details: { creationDate?: string };
-}
+type MemberPage = Answer<'searchOrgMembers'>;
+type Member = MemberPage['result'][number];
 
-/** Where the members are: the path of the operations, and the organization that they act on. */
+/** Where the members are: an organization or the instance, with the operations on them. */
 interface Scope {
-  path: string;
-  org?: string;
   /** `acme` or `the instance`, as the end of a sentence. */
   name: string;
+  search(body: Sent<'searchOrgMembers'>): Promise<MemberPage>;
+  /** @param roles on an organization; a member of the instance is IAM_OWNER */
+  add(userId: string, roles: OrgRole[]): Promise<unknown>;
+  remove(userId: string): Promise<unknown>;
 }
 
 interface Given {
@@ -46,9 +46,25 @@ function isOneScope({ org, instance }: Given): true | string {
 const oneScope = <T extends Given>(parser: Argv<T>) => parser.check((given) => isOneScope(given));
 
 async function scopeOf(api: Api, { org, instance }: Given): Promise<Scope> {
-  if (instance) return { path: '/admin/v1/members', name: 'the instance' };
-  const id = await findOrg(api, org as string);
-  return { path: '/management/v1/orgs/me/members', org: id, name: id };
+  return instance ? ofInstance(api) : ofOrg(api, await findOrg(api, org as string));
+}
+
+function ofInstance(api: Api): Scope {
+  return {
+    name: 'the instance',
+    search: (body) => api.call('searchInstanceMembers', { body }),
+    add: (userId) => api.call('addInstanceMember', { body: { userId, roles: [...INSTANCE_ROLES] } }),
+    remove: (userId) => api.call('removeInstanceMember', { userId }),
+  };
+}
+
+function ofOrg(api: Api, org: string): Scope {
+  return {
+    name: org,
+    search: (body) => api.call('searchOrgMembers', { org, body }),
+    add: (userId, roles) => api.call('addOrgMember', { org, body: { userId, roles } }),
+    remove: (userId) => api.call('removeOrgMember', { userId }, { org }),
+  };
 }
 
 const list = command({
@@ -61,7 +77,7 @@ const list = command({
     ['$0 members list --instance', 'who may do everything'],
   ],
   async run({ out, api }, given) {
-    const result = await membersOf(api, await scopeOf(api, given));
+    const result = await membersOf(await scopeOf(api, given));
     out.result({ details: { totalResult: String(result.length) }, result });
     const names = out.json ? new Map<string, string>() : await loginNamesOf(api, result);
     showEntries(out, result, {
@@ -77,11 +93,10 @@ const list = command({
 });
 
 /** All members, in the order of their ids. */
-async function membersOf(api: Api, { path, org }: Scope): Promise<Member[]> {
+async function membersOf(scope: Scope): Promise<Member[]> {
   const all: Member[] = [];
   for (;;) {
-    const body = { query: { offset: all.length, limit: PAGE } };
-    const { result } = await api.call<{ result: Member[] }>('POST', `${path}/_search`, { org, body });
+    const { result } = await scope.search({ query: { offset: all.length, limit: PAGE } });
     all.push(...result);
     if (result.length < PAGE) return all;
   }
@@ -110,9 +125,8 @@ const add = command({
   async run({ out, api }, { user, role, ...given }) {
     const scope = await scopeOf(api, given);
     const userId = await userIdOf(api, user);
-    const roles = role ?? [...INSTANCE_ROLES];
-    out.result(await api.call('POST', scope.path, { org: scope.org, body: { userId, roles } }));
-    out.line(`User ${userId} is now ${roles.join(', ')} of ${scope.name}.`);
+    out.result(await scope.add(userId, role ?? []));
+    out.line(`User ${userId} is now ${(role ?? INSTANCE_ROLES).join(', ')} of ${scope.name}.`);
   },
 });
 
@@ -138,33 +152,28 @@ const update = command({
 });
 
 /** The service has no operation that replaces roles. If the new ones are refused, the member gets the old ones back. */
-async function replace(
-  api: Api,
-  { path, org, name }: Scope,
-  member: Pick<Member, 'userId' | 'roles'>,
-  roles: string[],
-) {
+async function replace(api: Api, scope: Scope, member: Pick<Member, 'userId' | 'roles'>, roles: OrgRole[]) {
   const { userId } = member;
   if ((await readMe(api)).user.userId === userId) {
     throw wrongUsage('You cannot replace your own roles: between two calls you would have none.', 'Ask another owner.');
   }
-  await api.call('DELETE', `${path}/${encodeURIComponent(userId)}`, { org });
+  await scope.remove(userId);
   try {
-    await api.call('POST', path, { org, body: { userId, roles } });
+    await scope.add(userId, roles);
   } catch (error) {
-    const back = await api.call('POST', path, { org, body: { userId, roles: member.roles } }).then(
+    const back = await scope.add(userId, member.roles as OrgRole[]).then(
       () => true,
       () => false,
     );
     if (back || !(error instanceof Failure)) throw error;
-    const advice = `User ${userId} has no role on ${name} now. Run \`muster members add\`.`;
+    const advice = `User ${userId} has no role on ${scope.name} now. Run \`muster members add\`.`;
     throw new Failure(error.message, { exitCode: error.exitCode, advice });
   }
 }
 
 /** The member whom a person names: by id, also of organizations that the caller does not see, or by login name. */
 async function memberOf(api: Api, scope: Scope, user: string): Promise<Member> {
-  const members = await membersOf(api, scope);
+  const members = await membersOf(scope);
   const userId = members.some((member) => member.userId === user) ? user : await userIdOf(api, user);
   const member = members.find((each) => each.userId === userId);
   if (!member) throw wrongUsage(`User ${userId} is no member of ${scope.name}.`, '`muster members list` shows them.');
@@ -181,7 +190,7 @@ const remove = command({
     const scope = await scopeOf(api, given);
     const { userId, roles } = await memberOf(api, scope, user);
     if (!yes) await confirm(out, `Take ${roles.join(', ')} of ${scope.name} from user ${userId}?`);
-    out.result(await api.call('DELETE', `${scope.path}/${encodeURIComponent(userId)}`, { org: scope.org }));
+    out.result(await scope.remove(userId));
     out.line(`User ${userId} is no longer ${roles.join(', ')} of ${scope.name}.`);
   },
 });

@@ -1,9 +1,8 @@
 /** `muster orgs limits`: what an organization may use at most. */
+import type { Answer } from '../../contract/client.ts';
 import { command } from '../command.ts';
 import { ORG, text } from '../options.ts';
 import { findOrg } from '../service/find.ts';
-
-const PATH = '/management/v1/orgs/me/limits';
 
 /** By the name of the limit in the API: its option, what it limits, and its use in the answer. */
 const LIMITS = [
@@ -14,10 +13,8 @@ const LIMITS = [
   ['requestsPerMinute', 'requests-per-minute', 'requests a minute'],
 ] as const;
 type Name = (typeof LIMITS)[number][0];
-
-interface Answer extends Partial<Record<Name, number>> {
-  usage: Partial<Record<Name, number>> & { pendingUsers: number };
-}
+/** Of one limit there is no use: it is of each import. */
+type Usage = Answer<'getOrgLimits'>['usage'] & { usersPerImport?: never };
 
 const most = (what: string) => ({ ...text(`${what}: a whole number, or none for no limit`), coerce: limitOf }) as const;
 
@@ -49,14 +46,14 @@ export const limits = command({
     const org = await findOrg(api, given.org);
     const changes = { users, importsAtOnce, usersPerImport, mailsPerDay, requestsPerMinute };
     const isChange = Object.values(changes).some((value) => value !== undefined);
-    const before = await api.call<Answer>('GET', PATH, { org });
+    const before = await api.call('getOrgLimits', { org });
     if (isChange) {
       const body = Object.fromEntries(
         LIMITS.map(([name]) => [name, changes[name] === undefined ? before[name] : changes[name]]),
       );
-      await api.call('PUT', PATH, { org, body });
+      await api.call('setOrgLimits', { org, body });
     }
-    const answer = isChange ? await api.call<Answer>('GET', PATH, { org }) : before;
+    const answer = isChange ? await api.call('getOrgLimits', { org }) : before;
     out.result(answer);
     const { usage } = answer;
     out.table(
@@ -66,7 +63,7 @@ export const limits = command({
   },
 });
 
-function useOf(name: Name, usage: Answer['usage']): string {
+function useOf(name: Name, usage: Usage): string {
   const use = String(usage[name] ?? '');
   return name === 'users' && usage.pendingUsers > 0 ? `${use} and ${usage.pendingUsers} in imports` : use;
 }

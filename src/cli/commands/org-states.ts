@@ -5,8 +5,6 @@ import { flag, ORG, YES } from '../options.ts';
 import { findOrg } from '../service/find.ts';
 import { confirm } from '../terminal/ask.ts';
 
-const PATH = '/management/v1/orgs/me';
-
 const deactivate = command({
   usage: 'deactivate <org>',
   describe: 'stop everything that happens for an organization, without deleting anything (IAM_OWNER)',
@@ -15,7 +13,7 @@ const deactivate = command({
   async run({ out, api }, { yes, ...given }) {
     const org = await findOrg(api, given.org);
     if (!yes) await confirm(out, `Deactivate ${org}? Its users cannot sign in, and its imports are paused.`);
-    out.result(await api.call('POST', `${PATH}/_deactivate`, { org }));
+    out.result(await api.call('deactivateOrg', { org }));
     out.line(`Organization ${org} is deactivated.`);
     if (!out.json) out.note(`\`muster orgs reactivate ${org}\` takes it back.`);
   },
@@ -28,14 +26,11 @@ const reactivate = command({
   examples: [['$0 orgs reactivate acme', '']],
   async run({ out, api }, given) {
     const org = await findOrg(api, given.org);
-    out.result(await api.call('POST', `${PATH}/_reactivate`, { org }));
+    out.result(await api.call('reactivateOrg', { org }));
     out.line(`Organization ${org} is reactivated.`);
     if (!out.json) out.note('Its imports stay paused: continue them with `muster resume`.');
   },
 });
-
-/** The counts of `removal_preview`. */
-type Preview = Record<(typeof COUNTED)[number][0], number>;
 
 const COUNTED = [
   ['humans', 'humans'],
@@ -58,7 +53,7 @@ const remove = command({
   ],
   async run({ out, api }, { dryRun, yes, ...given }) {
     const org = await findOrg(api, given.org);
-    const preview = await api.call<Preview>('GET', `${PATH}/removal_preview`, { org });
+    const preview = await api.call('previewOrgRemoval', { org });
     if (dryRun) out.result(preview);
     out.table(
       [],
@@ -66,7 +61,7 @@ const remove = command({
     );
     if (dryRun) return;
     if (!yes) await confirm(out, `Delete ${org} with all of this? It can be taken back for 7 days.`);
-    out.result(await api.call('DELETE', PATH, { org }));
+    out.result(await api.call('deleteOrg', { org }));
     out.line(`Organization ${org} is deleted.`);
     if (!out.json) out.note(`\`muster orgs undelete ${org}\` takes it back for 7 days; then it is removed for good.`);
   },
@@ -79,7 +74,7 @@ const undelete = command({
   examples: [['$0 orgs undelete acme', '']],
   async run({ out, api }, given) {
     const org = await findOrg(api, given.org);
-    out.result(await api.call('POST', `${PATH}/_undelete`, { org }));
+    out.result(await api.call('undeleteOrg', { org }));
     out.line(`Organization ${org} is back.`);
     if (!out.json) out.note('Its imports stay paused: continue them with `muster resume`.');
   },

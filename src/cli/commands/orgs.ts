@@ -1,5 +1,6 @@
 /** `muster orgs`: the organizations that users belong to. */
 import type { CommandModule } from 'yargs';
+import type { Answer } from '../../contract/client.ts';
 import { command, group, showEntries } from '../command.ts';
 import { argument, isLimit, limit, ORG, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
@@ -8,9 +9,6 @@ import { isIamOwner, type Me, readMe } from '../service/session.ts';
 import { limits } from './org-limits.ts';
 import { ORG_STATES } from './org-states.ts';
 
-const PATH = '/management/v1/orgs';
-const URLS_PATH = '/management/v1/orgs/me/allowed_urls';
-const NAMES_PATH = '/management/v1/orgs/me/sign_in_names';
 /** The largest page of the service. */
 const PAGE = 1000;
 
@@ -26,28 +24,30 @@ const list = command({
     out.result(found);
     showEntries(out, found.result, {
       columns: ['ID', 'NAME', 'DOMAIN', isIamOwner(me) ? 'STATE' : 'YOUR ROLES'],
-      row: (org) => [org.id, org.name, org.primaryDomain, org.state ? stateOf(org) : (org.roles ?? []).join(', ')],
+      row: (org) => [org.id, org.name, org.primaryDomain, 'roles' in org ? org.roles.join(', ') : stateOf(org)],
     });
     const left = Number(found.details.totalResult) - found.result.length;
     if (found.result.length > 0 && left > 0 && !out.json) out.note(`${left} more: raise --limit to see them.`);
   },
 });
 
+type OrgPage = Answer<'searchOrgs'>;
+
 interface FoundOrgs {
-  details: { totalResult: string };
-  result: (Org & { roles?: string[] })[];
+  details: OrgPage['details'];
+  result: Org[];
 }
 
 /** ACTIVE, INACTIVE or REMOVED. */
-function stateOf({ state = '' }: Pick<Org, 'state'>): string {
+function stateOf({ state }: Answer<'getMyOrg'>['org']): string {
   return state.replace('ORG_STATE_', '');
 }
 
-async function searchAll(api: Api, limit: number): Promise<FoundOrgs> {
-  const result: FoundOrgs['result'] = [];
+async function searchAll(api: Api, limit: number): Promise<OrgPage> {
+  const result: OrgPage['result'] = [];
   for (;;) {
     const query = { offset: result.length, limit: Math.min(limit - result.length, PAGE) };
-    const page = await api.call<FoundOrgs>('POST', '/admin/v1/orgs/_search', { body: { query } });
+    const page = await api.call('searchOrgs', { body: { query } });
     result.push(...page.result);
     if (page.result.length < query.limit || result.length >= limit) return { details: page.details, result };
   }
@@ -67,7 +67,7 @@ const create = command({
   },
   examples: [["$0 orgs create 'Acme Ltd' --id acme", '']],
   async run({ out, api }, { name, id, domain }) {
-    const created = await api.call<{ id: string }>('POST', PATH, { body: { name, orgId: id, domain } });
+    const created = await api.call('createOrg', { body: { name, orgId: id, domain } });
     out.result(created);
     out.line(created.id);
     if (!out.json) out.note(`Organization ${name} was created. To import its users, use --org ${created.id}.`);
@@ -81,11 +81,7 @@ const get = command({
   examples: [['$0 orgs get acme.example', 'by its domain']],
   async run({ out, api }, given) {
     const org = await findOrg(api, given.org);
-    const answer = await api.call<{ org: Org & { details: { creationDate: string }; removalDate?: string } }>(
-      'GET',
-      `${PATH}/me`,
-      { org },
-    );
+    const answer = await api.call('getMyOrg', { org });
     out.result(answer);
     const { id, name, primaryDomain, details, removalDate } = answer.org;
     const rows = [
@@ -129,7 +125,7 @@ function changeUrls(name: string, describe: string, changed: (all: string[], url
     async run({ out, api }, { url, ...given }) {
       const org = await findOrg(api, given.org);
       const body = { allowedUrls: changed(await readUrls(api, org), originOf(url)) };
-      await api.call('PUT', URLS_PATH, { org, body });
+      await api.call('setAllowedUrls', { org, body });
       const allowedUrls = await readUrls(api, org);
       out.result({ allowedUrls });
       out.line(`Links in emails of ${org} may lead to ${allowedUrls.join(', ') || 'no URL of its own'}.`);
@@ -138,7 +134,7 @@ function changeUrls(name: string, describe: string, changed: (all: string[], url
 }
 
 async function readUrls(api: Api, org: string): Promise<string[]> {
-  return (await api.call<{ allowedUrls: string[] }>('GET', URLS_PATH, { org })).allowedUrls;
+  return (await api.call('getAllowedUrls', { org })).allowedUrls;
 }
 
 /** As the service stores it, without the slash at the end; anything else is left to the service, which explains it. */
@@ -165,8 +161,8 @@ const signInNames = command({
   ],
   async run({ out, api }, { set, ...given }) {
     const org = await findOrg(api, given.org);
-    if (set) await api.call('PUT', NAMES_PATH, { org, body: { signInNames: set } });
-    const found = await api.call<{ signInNames: string[] }>('GET', NAMES_PATH, { org });
+    if (set) await api.call('setSignInNames', { org, body: { signInNames: set } });
+    const found = await api.call('getSignInNames', { org });
     out.result(found);
     out.line(`Users of ${org} sign in with: ${found.signInNames.join(', ')}`);
   },

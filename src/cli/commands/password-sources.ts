@@ -1,5 +1,6 @@
 /** `muster password-sources`: other systems that verify the passwords of imported users. */
 import { readFile } from 'node:fs/promises';
+import type { Answer, Sent } from '../../contract/client.ts';
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { counted, number } from '../follow/progress.ts';
 import { argument, expiryDate, flag, text, YES } from '../options.ts';
@@ -15,7 +16,6 @@ const SECRET = { http: undefined, ldap: 'bindPassword', 'oauth-password': 'clien
 type Kind = keyof typeof SECRET;
 const KINDS = Object.keys(SECRET) as Kind[];
 
-const PATH = '/management/v1/password_sources';
 /** The id in examples. */
 const ID = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
 
@@ -62,10 +62,7 @@ const create = command({
       checksPerSecond,
       until: until === undefined ? undefined : expiryDate(until),
     };
-    const made = await api.call<{ sourceId: string; secret?: string }>('POST', PATH, {
-      body,
-      org: await orgId(api, org),
-    });
+    const made = await api.call('addPasswordSource', { body: asSent(body), org: await orgId(api, org) });
     out.result(made);
     out.line(`source id  ${made.sourceId}`);
     showNewSecret(out, made);
@@ -73,24 +70,16 @@ const create = command({
   },
 });
 
-interface Source {
-  sourceId: string;
-  name: string;
-  kind: Kind;
-  state: string;
-  settings: Record<string, string>;
-  userName: string;
-  timeoutMs: number;
-  checksPerSecond: number;
-  until: string | null;
-  endDate: string | null;
+/** The service checks whether the settings are those of the kind. */
+function asSent(body: object): Sent<'changePasswordSource'> {
+  return body as Sent<'changePasswordSource'>;
 }
 
 const list = listCommand({
   describe: 'list the password sources of an organization',
   options: { org: ORG },
   examples: [['$0 password-sources list --org acme', '']],
-  read: async (api, { org }) => api.call<{ result: Source[] }>('GET', PATH, { org: await orgId(api, org) }),
+  read: async (api, { org }) => api.call('listPasswordSources', { org: await orgId(api, org) }),
   columns: ['SOURCE ID', 'NAME', 'KIND', 'STATE', 'UNTIL'],
   row: ({ sourceId, name, kind, state, until }) => [sourceId, name, kind, stateWord(state), until ?? ''],
 });
@@ -101,7 +90,7 @@ const show = command({
   options: { source: SOURCE },
   examples: [[`$0 password-sources show ${ID}`, '']],
   async run({ out, api }, given) {
-    const found = await read(api, given.source);
+    const found = await api.call('getPasswordSource', { sourceId: given.source });
     out.result(found);
     const { state, settings, until, endDate, name, kind, userName, timeoutMs, checksPerSecond } = found.passwordSource;
     const lines = {
@@ -136,7 +125,8 @@ const change = command({
   },
   examples: [[`$0 password-sources change ${ID} --until 30d --checks-per-second 25`, 'what is not named stays']],
   async run({ out, api }, given) {
-    const { passwordSource: old } = await read(api, given.source);
+    const sourceId = given.source;
+    const { passwordSource: old } = await api.call('getPasswordSource', { sourceId });
     const { kind } = old;
     if (given.newSecret && kind !== 'http') {
       throw wrongUsage(
@@ -159,7 +149,7 @@ const change = command({
       until: newEnd(given.until, old.until),
       newSecret: given.newSecret || undefined,
     };
-    const made = await api.call<{ secret?: string }>('PUT', pathOf(given.source), { body });
+    const made = await api.call('changePasswordSource', { sourceId }, { body: asSent(body) });
     out.result(made);
     out.line(`Source ${given.source} is changed.`);
     showNewSecret(out, made);
@@ -172,19 +162,13 @@ function newEnd(until: string | undefined, old: string | null): string | undefin
   return until === 'none' ? undefined : expiryDate(until);
 }
 
-interface Migration {
-  state: string;
-  users: { remaining: number; migrated: number };
-  perDay: { date: string; migrated: number }[];
-}
-
 const status = command({
   usage: 'status <source>',
   describe: 'show how many users were migrated, on which days, and how many remain',
   options: { source: SOURCE },
   examples: [[`$0 password-sources status ${ID}`, '']],
   async run({ out, api }, { source }) {
-    const migration = await api.call<Migration>('GET', pathOf(source, '/status'));
+    const migration = await api.call('getPasswordSourceStatus', { sourceId: source });
     out.result(migration);
     const { state, users, perDay } = migration;
     out.line(`${stateWord(state)}: ${number(users.migrated)} migrated, ${number(users.remaining)} remain`);
@@ -192,13 +176,6 @@ const status = command({
     if (rows.length > 0) out.table(['DAY (UTC)', 'MIGRATED'], rows);
   },
 });
-
-interface Answer {
-  result: 'YES' | 'NO' | 'UNAVAILABLE';
-  reason?: string;
-  passwordChangeRequired?: boolean;
-  milliseconds: number;
-}
 
 const test = command({
   usage: 'test <source> <user>',
@@ -213,14 +190,14 @@ const test = command({
       left: 'Nothing was verified.',
     };
     const body = { userName: user, password: await hiddenText(out, shell.env, asked) };
-    const answer = await api.call<Answer>('POST', pathOf(source, '/_test'), { body });
+    const answer = await api.call('testPasswordSource', { sourceId: source }, { body });
     out.result(answer);
     out.line(`${wordsOf(answer)} (${answer.milliseconds} ms)`);
     if (answer.result === 'UNAVAILABLE') shell.exitCode = EXIT.failed;
   },
 });
 
-function wordsOf({ result, reason, passwordChangeRequired }: Answer): string {
+function wordsOf({ result, reason, passwordChangeRequired }: Answer<'testPasswordSource'>): string {
   if (result === 'UNAVAILABLE') return `No answer: ${reason}`;
   if (result === 'NO') return 'The source says no: the user or the password is wrong.';
   return `The password is right${passwordChangeRequired ? '; the user has to choose a new one' : ''}.`;
@@ -232,10 +209,10 @@ const end = command({
   options: { source: SOURCE, yes: YES },
   examples: [[`$0 password-sources end ${ID}`, 'asks for confirmation']],
   async run({ out, api }, { source, yes }) {
-    const { users } = await api.call<Migration>('GET', pathOf(source, '/status'));
+    const { users } = await api.call('getPasswordSourceStatus', { sourceId: source });
     const remaining = counted(users.remaining, 'user');
     if (!yes) await confirm(out, `End source ${source}, and send an email to ${remaining}? This cannot be undone.`);
-    out.result(await api.call('POST', pathOf(source, '/_end'), { body: {} }));
+    out.result(await api.call('endPasswordSource', { sourceId: source }));
     out.line(`Source ${source} has ended. ${remaining} will get an email to choose a password.`);
   },
 });
@@ -245,16 +222,11 @@ const remove = deleteCommand({
   describe: 'delete a source that no user needs any more',
   options: { source: SOURCE, yes: YES },
   examples: [[`$0 password-sources delete ${ID}`, 'asks for confirmation']],
-  target: async (_api, { source }) => ({ id: source, path: pathOf(source) }),
+  target: async (api, { source }) => ({
+    id: source,
+    remove: () => api.call('removePasswordSource', { sourceId: source }),
+  }),
 });
-
-function pathOf(id: string, rest = ''): string {
-  return `${PATH}/${encodeURIComponent(id)}${rest}`;
-}
-
-function read(api: Api, id: string): Promise<{ passwordSource: Source }> {
-  return api.call('GET', pathOf(id));
-}
 
 async function orgId(api: Api, org: string | undefined): Promise<string | undefined> {
   return org === undefined ? undefined : findOrg(api, org);
@@ -265,7 +237,7 @@ function stateWord(state: string): string {
 }
 
 /** Only a source of the kind `http` has a secret that the service makes. */
-function showNewSecret(out: Output, { secret }: { secret?: string }): void {
+function showNewSecret(out: Output, { secret }: Answer<'changePasswordSource'>): void {
   if (!secret) return;
   out.line(`secret     ${secret}`);
   if (!out.json) out.note('The secret is shown only once. It signs the requests to the source.');

@@ -37,7 +37,7 @@ const create = command({
     const expirationDate = expires === undefined ? undefined : expiryDate(expires);
     const userId = user === undefined ? await createMachine(session, given) : await userIdOf(api, user);
     const body = { expirationDate };
-    const created = await api.call<{ tokenId: string; token: string }>('POST', tokensPath(userId), { body });
+    const created = await api.call('addPat', { userId }, { body });
     out.result({ userId, ...created, expirationDate });
     if (!out.json) out.note(`Token ${created.tokenId} of user ${userId}, shown only once:`);
     out.line(created.token);
@@ -50,30 +50,23 @@ type Machine = Pick<GivenOptions<typeof CREATE_OPTIONS>, 'newMachine' | 'org' | 
 async function createMachine({ out, api }: Session, { newMachine = '', org = '', role }: Machine): Promise<string> {
   const orgId = await findOrg(api, org);
   const body = { userName: newMachine, name: newMachine };
-  const { userId } = await api.call<{ userId: string }>('POST', '/management/v1/users/machine', { org: orgId, body });
+  const { userId } = await api.call('createMachineUser', { org: orgId, body });
   // Printed now, as the user exists even if the next step fails.
   if (!out.json) out.note(`Machine user ${newMachine} was created: ${userId}.`);
   await giveRole(api, orgId, userId, role ?? 'ORG_OWNER');
   return userId;
 }
 
-async function giveRole(api: Api, orgId: string, userId: string, role: string): Promise<void> {
-  const body = { userId, roles: [role] };
-  if (role === 'IAM_OWNER') await api.call('POST', '/admin/v1/members', { body });
-  else await api.call('POST', '/management/v1/orgs/me/members', { org: orgId, body });
-}
-
-interface Token {
-  tokenId: string;
-  expirationDate?: string;
-  details: { creationDate: string };
+async function giveRole(api: Api, org: string, userId: string, role: NonNullable<Machine['role']>): Promise<void> {
+  if (role === 'IAM_OWNER') await api.call('addInstanceMember', { body: { userId, roles: [role] } });
+  else await api.call('addOrgMember', { org, body: { userId, roles: [role] } });
 }
 
 const list = listCommand({
   describe: 'list the tokens of a machine user: ids and dates, not the tokens themselves',
   options: { user: USER },
   examples: [['$0 tokens list --user importer', '']],
-  read: async (api, { user }) => api.call<{ result: Token[] }>('GET', tokensPath(await userIdOf(api, user))),
+  read: async (api, { user }) => api.call('listPats', { userId: await userIdOf(api, user) }),
   columns: ['TOKEN ID', 'CREATED', 'EXPIRES'],
   row: ({ tokenId, expirationDate, details }) => [tokenId, details.creationDate, expirationDate ?? 'never'],
 });
@@ -83,15 +76,10 @@ const remove = deleteCommand({
   describe: 'delete a token; the next call with it is refused',
   options: { token: argument('token id, as `tokens list` shows it'), user: USER },
   examples: [['$0 tokens delete 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --user importer', '']],
-  target: async (api, { token, user }) => ({
-    id: token,
-    path: `${tokensPath(await userIdOf(api, user))}/${encodeURIComponent(token)}`,
-  }),
+  async target(api, { token, user }) {
+    const userId = await userIdOf(api, user);
+    return { id: token, remove: () => api.call('removePat', { userId, tokenId: token }) };
+  },
 });
-
-/** The path of a machine user's personal access tokens. */
-function tokensPath(userId: string): string {
-  return `/management/v1/users/${encodeURIComponent(userId)}/pats`;
-}
 
 export const tokens = group('tokens', 'create, list and delete personal access tokens', [create, list, remove]);

@@ -1,19 +1,10 @@
 /** `muster users`: shows users and changes them. */
 import type { CommandModule } from 'yargs';
+import type { Answer } from '../../contract/client.ts';
 import { command, deleteCommand, group, showEntries } from '../command.ts';
 import { argument, isLimit, limit, text, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
-import {
-  displayName,
-  findOrg,
-  findUsers,
-  searchUsers,
-  stateOf,
-  USER_TABLE,
-  type User,
-  userIdOf,
-  userPath,
-} from '../service/find.ts';
+import { displayName, findOrg, findUsers, searchUsers, stateOf, USER_TABLE, userIdOf } from '../service/find.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -70,11 +61,9 @@ const find = command({
   },
 });
 
-interface Whole {
-  details: { resourceOwner: string; changeDate: string };
-  user: User;
-  metadata: { key: string; value: string }[];
-  links: { idpId: string; userId: string; userName: string }[];
+interface Whole extends Answer<'getUser'> {
+  metadata: Answer<'getUserMetadata'>['result'];
+  links: Answer<'getUserLinks'>['result'];
 }
 
 const get = command({
@@ -93,13 +82,12 @@ const get = command({
 });
 
 async function read(api: Api, userId: string): Promise<Whole> {
-  const list = async <T>(what: string) => (await api.call<{ result: T[] }>('GET', userPath(userId, what))).result;
   const [answer, metadata, links] = await Promise.all([
-    api.call<Pick<Whole, 'details' | 'user'>>('GET', userPath(userId)),
-    list<Whole['metadata'][number]>('/metadata'),
-    list<Whole['links'][number]>('/links'),
+    api.call('getUser', { userId }),
+    api.call('getUserMetadata', { userId }),
+    api.call('getUserLinks', { userId }),
   ]);
-  return { ...answer, metadata, links };
+  return { ...answer, metadata: metadata.result, links: links.result };
 }
 
 function show(out: Output, { details, user, metadata, links }: Whole): void {
@@ -135,19 +123,30 @@ function decoded(base64: string): string {
   }
 }
 
-/** Commands that call the action of the same name. */
 const stateChanges = [
   stateChange(
     'deactivate',
+    'deactivateUser',
     'stop a user from logging in until reactivated',
     'is now inactive, and logged out everywhere',
   ),
-  stateChange('reactivate', 'let a deactivated user log in again', 'is active again'),
-  stateChange('lock', 'stop a user from logging in until unlocked', 'is now locked, and logged out everywhere'),
-  stateChange('unlock', 'let a locked user log in again, also after too many failed logins', 'is unlocked'),
+  stateChange('reactivate', 'reactivateUser', 'let a deactivated user log in again', 'is active again'),
+  stateChange(
+    'lock',
+    'lockUser',
+    'stop a user from logging in until unlocked',
+    'is now locked, and logged out everywhere',
+  ),
+  stateChange(
+    'unlock',
+    'unlockUser',
+    'let a locked user log in again, also after too many failed logins',
+    'is unlocked',
+  ),
 ];
+type StateChange = 'deactivateUser' | 'reactivateUser' | 'lockUser' | 'unlockUser';
 
-function stateChange(name: string, describe: string, done: string): CommandModule {
+function stateChange(name: string, operation: StateChange, describe: string, done: string): CommandModule {
   return command({
     usage: `${name} <user>`,
     describe,
@@ -155,7 +154,7 @@ function stateChange(name: string, describe: string, done: string): CommandModul
     examples: [[`$0 users ${name} ann@acme.example`, '']],
     async run({ out, api }, { user }) {
       const userId = await userIdOf(api, user);
-      out.result(await api.call('POST', userPath(userId, `/${name}`), { body: {} }));
+      out.result(await api.call(operation, { userId }));
       out.line(`User ${userId} ${done}.`);
     },
   });
@@ -169,7 +168,7 @@ const resetPassword = command({
   async run({ out, api }, { user, code }) {
     const userId = await userIdOf(api, user);
     const body = code ? { returnCode: {} } : { sendLink: {} };
-    const answer = await api.call<{ verificationCode?: string }>('POST', userPath(userId, '/password_reset'), { body });
+    const answer = await api.call('resetPassword', { userId }, { body });
     out.result(answer);
     if (!answer.verificationCode) return out.line(`A mail with a link is on its way to user ${userId}.`);
     out.note(`Anyone with this code can set a new password for user ${userId}, once:`);
@@ -183,8 +182,8 @@ const remove = deleteCommand({
   options: { user: USER, yes: YES },
   examples: [['$0 users delete ann@acme.example', 'asks for confirmation']],
   async target(api, { user }) {
-    const id = await userIdOf(api, user);
-    return { id, path: userPath(id) };
+    const userId = await userIdOf(api, user);
+    return { id: userId, remove: () => api.call('deleteUser', { userId }) };
   },
 });
 
@@ -198,7 +197,7 @@ const erase = command({
     // A login name leads to nobody once the user is deleted, but their id does, and the service knows it.
     const userId = found ? user : await userIdOf(api, user).catch(() => user);
     if (!yes) await confirm(out, `Erase user ${userId}, with all that names them? This cannot be undone.`);
-    const erased = await api.call<{ erasedId: string }>('POST', userPath(userId, '/erase'), { body: {} });
+    const erased = await api.call('eraseUser', { userId });
     out.result(erased);
     out.line(`User ${userId} is deleted. Workers now replace the id by ${erased.erasedId}.`);
   },

@@ -1,6 +1,8 @@
-import type { WorkerView } from '../../contract/diagnostics.ts';
+import type { Answer } from '../../contract/client.ts';
 import { command } from '../command.ts';
 import { number } from '../follow/progress.ts';
+
+type WorkerView = Answer<'listWorkers'>['result'][number];
 
 const COLUMNS = ['HOST', 'PID', 'STATE', 'VERSION', 'QUEUE', 'IMPORT JOBS', 'MAIL JOBS', 'USERS/S', 'STARTED', 'ROLES'];
 
@@ -16,7 +18,7 @@ export const workers = command({
     ],
   ],
   async run({ out, api }) {
-    const found = await api.call<{ result: WorkerView[] }>('GET', '/admin/v1/workers');
+    const found = await api.call('listWorkers');
     out.result(found);
     if (found.result.length === 0) return out.line('No worker is running. Start one: npm run worker');
     out.table(COLUMNS, found.result.map(row));

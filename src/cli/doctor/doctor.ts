@@ -4,7 +4,7 @@
  * Guarantee: until the service has answered as Muster, no token is sent; each step ends within seconds.
  */
 import { connect, type PeerCertificate } from 'node:tls';
-import type { Diagnostics, WorkerView } from '../../contract/diagnostics.ts';
+import type { Answer } from '../../contract/client.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
 import { checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
 import { ownValue } from '../../platform/text/names.ts';
@@ -26,22 +26,18 @@ export async function* checkService(session: Session, version: string): AsyncGen
 }
 
 async function checkInside({ api }: Session, version: string): Promise<Finding[]> {
-  const facts = await api.call<Diagnostics>('GET', '/admin/v1/diagnostics').catch((error: unknown) => {
+  const facts = await api.call('getDiagnostics').catch((error: unknown) => {
     if (error instanceof Failure) return error;
     throw error;
   });
   if (facts instanceof Failure)
     return [skipped('stores, queue, mail', `the service does not report them: ${facts.message}`)];
-  const workers = await api.call<WorkerList>('GET', '/admin/v1/workers').catch(() => ({ result: [] }));
+  const workers = await api.call('listWorkers').catch(() => ({ result: [] }));
   return [checkVersions(facts, version), ...judgeOfRemote(facts), ...workers.result.flatMap(failingWorker)];
 }
 
-interface WorkerList {
-  result: Pick<WorkerView, 'host' | 'pid' | 'failing'>[];
-}
-
 /** What a worker reports of itself; the parts that nobody does are found elsewhere. */
-function failingWorker({ host, pid, failing }: WorkerList['result'][number]): Finding[] {
+function failingWorker({ host, pid, failing }: Answer<'listWorkers'>['result'][number]): Finding[] {
   const name = `the worker ${pid} on ${host}`;
   const parts = failing.filter((part) => part !== CLOCK_PART);
   return [

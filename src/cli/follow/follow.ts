@@ -99,7 +99,6 @@ export async function follow(api: Api, importId: string, options: FollowOptions)
   const { signal, onLost, onProgress, patience = PATIENCE } = options;
   const advice = `Watch again once it is back: muster status ${importId} --watch`;
   const outage = openOutage({ patience, signal, onLost, advice });
-  const path = `/admin/v1/imports/${encodeURIComponent(importId)}`;
   for (;;) {
     try {
       return await readToTheEnd();
@@ -109,10 +108,10 @@ export async function follow(api: Api, importId: string, options: FollowOptions)
   }
 
   async function readToTheEnd(): Promise<ImportResult> {
-    for await (const progress of progressOf(api, path, signal, patience)) {
+    for await (const progress of progressOf(api, importId, signal, patience)) {
       outage.over();
       onProgress(progress);
-      if (isEnded(progress)) return api.call<ImportResult>('GET', path, { signal });
+      if (isEnded(progress)) return api.call('getImport', { importId }, { signal });
     }
     throw new Unreachable(api.url, { message: 'the connection was closed' });
   }
@@ -120,7 +119,7 @@ export async function follow(api: Api, importId: string, options: FollowOptions)
 
 async function* progressOf(
   api: Api,
-  path: string,
+  importId: string,
   signal: AbortSignal,
   { silenceMs }: Patience,
 ): AsyncGenerator<ImportProgress> {
@@ -128,7 +127,8 @@ async function* progressOf(
   const tooQuiet = () => silence.abort(new Unreachable(api.url, { message: 'no data arrived for too long' }));
   const timer = setTimeout(tooQuiet, silenceMs);
   try {
-    const response = await api.open('GET', `${path}/events`, { signal: AbortSignal.any([signal, silence.signal]) });
+    const either = AbortSignal.any([signal, silence.signal]);
+    const response = await api.open('streamImportEvents', { importId }, { signal: either });
     if (!response.headers.get('content-type')?.startsWith(EVENT_STREAM)) throw new Stranger(api.url);
     for await (const data of eventData(heard(response.body as ReadableStream<Uint8Array>, timer))) {
       yield JSON.parse(data) as ImportProgress;
@@ -184,7 +184,7 @@ export function watchMails(session: Session, importId: string): Promise<ImportRe
 }
 
 async function poll({ api }: Session, importId: string, signal: AbortSignal, display: Display): Promise<ImportResult> {
-  const result = await api.call<ImportResult>('GET', `/admin/v1/imports/${importId}`, { signal });
+  const result = await api.call('getImport', { importId }, { signal });
   const { pending, sent, failed } = result.mails;
   display.update({ done: sent + failed, total: pending + sent + failed, text: 'mails' });
   return result;

@@ -1,19 +1,9 @@
 /** The users of an import, fetched page by page as they are printed, so that any number of them takes little memory. */
+import type { Answer, Query } from '../../contract/client.ts';
 import { type Api, detailsOf, type ServiceError } from '../service/api.ts';
 import { jsonText, tableLines } from '../terminal/output.ts';
 
-export interface Item {
-  index: number;
-  orgId: string;
-  userId: string;
-  userName: string;
-  state: string;
-  error?: ServiceError;
-  /** Why an undo kept the user. */
-  kept?: string;
-  /** What an update changed. */
-  changed?: string[];
-}
+export type Item = Answer<'listImportItems'>['items'][number];
 
 export interface ItemPage {
   items: Item[];
@@ -21,12 +11,7 @@ export interface ItemPage {
   nextPageToken: string | undefined;
 }
 
-export interface ItemFilter {
-  state?: string | undefined;
-  orgId?: string | undefined;
-  userId?: string | undefined;
-  query?: string | undefined;
-}
+export type ItemFilter = Omit<Query<'listImportItems'>, 'pageSize' | 'pageToken'>;
 
 /** The largest page of the service. */
 const PAGE = 1000;
@@ -43,7 +28,7 @@ export async function* itemPages(
   let pageToken = from;
   for (let left = most; left > 0; ) {
     const query = { ...filter, pageSize: Math.min(left, PAGE), pageToken };
-    const page = await api.call<ItemPage>('GET', `/admin/v1/imports/${importId}/items`, { query });
+    const page = await api.call('listImportItems', { importId }, { query });
     pageToken = page.nextPageToken || undefined;
     yield { items: page.items, nextPageToken: pageToken };
     left -= page.items.length;

@@ -1,12 +1,8 @@
 /** The progress of an import, as each event of the service reports it. */
-import type { Counts, ImportResult } from '../../contract/import-types.ts';
+import type { Answer } from '../../contract/client.ts';
 
-export type { Counts };
-
-/** Answers of an older service do not count held mails. */
-export type ImportProgress = Omit<ImportResult, 'mails'> & {
-  mails: Omit<ImportResult['mails'], 'held'> & { held?: number };
-};
+export type ImportProgress = Answer<'listImports'>['imports'][number];
+export type Counts = ImportProgress['counts'];
 
 const PREFIX = 'IMPORT_STATE_';
 const ONGOING = ['RUNNING', 'PAUSED', 'UNDOING'];

@@ -1,23 +1,11 @@
 /** The result of an import: how a person sees it, what they can do next, and the exit code for its outcome. */
-import type { CountedCause } from '../../contract/import-types.ts';
+import type { Answer } from '../../contract/client.ts';
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import { distance, type Output } from '../terminal/output.ts';
 import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
 
-export interface ImportResult extends ImportProgress {
-  warnings: { path: string; count: number; message: string }[];
-  /** The first 100; the report has all. */
-  errors: { type: string; id: string; message: string }[];
-  /** The first 1,000. */
-  success: { orgs: { orgId: string; humanUserIds: string[] }[] };
-  /** Only of a dry run. */
-  hashes?: { scheme: string; users: number; verifiable: boolean }[];
-  mailKinds?: { verification: number; initialisation: number };
-  /** Only of an import with a webhook. */
-  webhook?: { state: string; attempts: number; lastError?: string };
-  /** Roles that the import waits for, and no live worker has. */
-  missingRoles?: string[];
-}
+export type ImportResult = Answer<'getImport'>;
+type Cause = Answer<'listImportCauses'>['causes'][number];
 
 const MOST_ERRORS = 10;
 const MOST_ORGS = 20;
@@ -184,7 +172,7 @@ export function exitCodeFor({ state }: ImportProgress, asked = 'IMPORT_STATE_RUN
 }
 
 /** Why users failed, as a row of a table. */
-export function causeRow({ cause, count, field, message, first, remedies }: CountedCause): string[] {
+export function causeRow({ cause, count, field, message, first, remedies }: Cause): string[] {
   const shown = first.slice(0, 3).map(({ index }) => index);
   const more = count > shown.length ? ' …' : '';
   return [cause, String(count), field ?? '', message, `${shown.join(', ')}${more}`, remedies.join(', ')];

@@ -9,6 +9,7 @@
  * draft stays until it is started, discarded or expires.
  */
 import { randomUUID } from 'node:crypto';
+import type { Query } from '../../contract/client.ts';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
 import { STDIN } from '../../sources/read/file.ts';
 import type { Group, Summary } from '../../sources/summary.ts';
@@ -25,7 +26,7 @@ import { type Chosen, chooseFiles, confirmSource, describeFiles } from './choose
 import { convertOptions, type RunOptions, requireTimeout, wordsOf } from './options.ts';
 import { openGauge, openPlaces, openReading, type Places, type Reading, readFailures, readThrough } from './read.ts';
 import { groupLines, openPass, requireUsers, showSummary, Unsendable } from './summary.ts';
-import { checkDraft, settingsOf, TOO_MANY_DRAFTS, untilTaken, upload } from './upload.ts';
+import { type Accepted, checkDraft, settingsOf, TOO_MANY_DRAFTS, untilTaken, upload } from './upload.ts';
 
 /** Imports the users of the files that the options name. @throws Failure @throws UsageError */
 export async function runImport(session: Session, options: RunOptions): Promise<void> {
@@ -124,8 +125,8 @@ async function sendOnce(session: Session, options: RunOptions, opened: Sendable,
 }
 
 /** What a draft is started with is asked for then. */
-function queryOf(options: RunOptions, source: string, isDraft: boolean): Record<string, string | undefined> {
-  const ofUsers = {
+function queryOf(options: RunOptions, source: string, isDraft: boolean): Query<'importUsers'> {
+  const ofUsers: Query<'importUsers'> = {
     source,
     strict: options.strict ? 'true' : undefined,
     withoutEmail: options.withoutEmail ? 'true' : undefined,
@@ -161,7 +162,7 @@ async function fromDraft(session: Session, options: RunOptions, plan: Plan, sent
   };
   if (options.dryRun) {
     const result = await checkDraft(session, importId, options).catch(stays);
-    return follow(session, options, { ...sent, accepted: result }, importId);
+    return follow(session, options, sent, result);
   }
   const question = questionFor(sent.summary, plan);
   if (question !== undefined) await decide(session, options, sent, question);
@@ -179,7 +180,7 @@ async function decide(session: Session, options: RunOptions, sent: Sent, questio
   try {
     await confirm(out, question);
   } catch (error) {
-    await api.call('POST', `/admin/v1/imports/${importId}/_discard`);
+    await api.call('discardImport', { importId });
     throw error;
   }
 }
@@ -192,36 +193,33 @@ function start({ api, out }: Session, importId: string, options: RunOptions): Pr
   const body = { ...settingsOf(options), webhook: options.webhook };
   const again = (why: string, seconds: number) => out.note(`${why} Trying again in ${seconds} s.`);
   const attempt = (signal: AbortSignal) =>
-    untilTaken(
-      () => api.call<ImportResult>('POST', `/admin/v1/imports/${importId}/_start`, { body, signal }),
-      again,
-      signal,
-    );
+    untilTaken(() => api.call('startImport', { importId }, { body, signal }), again, signal);
   return untilInterrupted(left, (signal) => orAborted(signal, attempt(signal)));
 }
 
 /** Users that were sent, with what the service answered. */
 interface Sent {
-  accepted: ImportResult;
+  accepted: Accepted;
   places: Places;
   summary: Summary;
 }
 
 /**
  * Tells what became of the users that were sent: follows the import to its end with `--watch`; a dry run, always.
- * @param draftId whose users a dry run has checked
+ * @param check the dry run of a draft, which has ended
  */
-async function follow(session: Session, options: RunOptions, sent: Sent, draftId?: string): Promise<void> {
+async function follow(session: Session, options: RunOptions, sent: Sent, check?: ImportResult): Promise<void> {
   const { out, api } = session;
   const { accepted, places, summary } = sent;
-  const { importId } = accepted;
+  const { importId } = check ?? accepted;
   if (!options.dryRun) out.note(`Import ${importId} is accepted: every user is stored by the service.`);
   if (!options.dryRun && !options.watch) {
     out.result({ import: accepted, summary });
     out.line(`Watch progress: muster status ${importId} --watch`);
     return;
   }
-  const result = draftId === undefined ? await watchImport(session, importId) : accepted;
+  const draftId = check && accepted.importId;
+  const result = check ?? (await watchImport(session, importId));
   const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
   if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId } : {}), summary, failures });
   else showResult(out, result, groupLines('Failed, by reason', failures));

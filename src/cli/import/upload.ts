@@ -9,6 +9,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
+import type { Answer, Query, Sent } from '../../contract/client.ts';
 import type { Conversion } from '../../sources/convert.ts';
 import { watchImport } from '../follow/follow.ts';
 import type { ImportResult } from '../follow/result.ts';
@@ -20,11 +21,14 @@ import type { RunOptions } from './options.ts';
 import type { Places } from './read.ts';
 import type { Pass } from './summary.ts';
 
+/** What the service answers when every user is stored. */
+export type Accepted = Answer<'importUsers'>;
+
 export interface Upload {
   conversion: Conversion;
   /** Refilled by each attempt. */
   places: Places;
-  query: Record<string, string | undefined>;
+  query: Query<'importUsers'>;
   idempotencyKey: string;
   /** More headers of the request. */
   headers?: Record<string, string>;
@@ -45,7 +49,7 @@ const LONGEST_WAIT_S = 30;
 const PIECE_BYTES = 2 ** 17;
 
 /** Sends the users. @throws Failure when the service refuses, or cannot be reached in several attempts @throws Interrupted */
-export function upload(api: Api, job: Upload, events: UploadEvents): Promise<ImportResult> {
+export function upload(api: Api, job: Upload, events: UploadEvents): Promise<Accepted> {
   const left = new Interrupted(
     'Interrupted while the users were sent. The service drops an incomplete upload, and nothing of it was imported.',
     job.query.draft === 'true'
@@ -83,7 +87,7 @@ function waitBefore(error: unknown, tries: number): number | undefined {
   return error instanceof Failure && error.id !== TOO_MANY_DRAFTS ? error.retryAfter : undefined;
 }
 
-async function send(api: Api, job: Upload, signal: AbortSignal): Promise<ImportResult> {
+async function send(api: Api, job: Upload, signal: AbortSignal): Promise<Accepted> {
   const { query, idempotencyKey, headers } = job;
   job.places.clear();
   const isFar = !isLoopback(api.url);
@@ -96,7 +100,7 @@ async function send(api: Api, job: Upload, signal: AbortSignal): Promise<ImportR
   const body = isFar ? lines.pipe(createGzip({ level: 1 })) : lines;
   if (isFar) lines.on('error', (error) => body.destroy(error));
   try {
-    return await api.call<ImportResult>('POST', '/admin/v1/import', {
+    return await api.call('importUsers', {
       query,
       headers: {
         'content-type': 'application/x-ndjson',
@@ -145,18 +149,14 @@ function isLoopback(url: string): boolean {
 
 const EVERY_MS = 200;
 
-/** A draft, as the service shows it. */
-type DraftResult = ImportResult & { missingRoles?: string[] };
-
 /** The options of `_check` and `_start`. */
-export function settingsOf({ timeout, onExisting, mails }: RunOptions): Record<string, string | undefined> {
+export function settingsOf({ timeout, onExisting, mails }: RunOptions): Omit<Sent<'startImport'>, 'webhook'> {
   return { timeout, onExisting, mails };
 }
 
 /** Checks a draft: the result of a dry run of its users, once it has ended. @throws Failure @throws Interrupted */
 export function checkDraft(session: Session, importId: string, options: RunOptions): Promise<ImportResult> {
   const { api, out } = session;
-  const path = `/admin/v1/imports/${importId}`;
   const left = new Interrupted(
     'Interrupted while the users were checked. The service keeps them as a draft; nothing was imported.',
     `Start it with \`muster start ${importId}\`, or drop it with \`muster discard ${importId}\`.`,
@@ -164,13 +164,13 @@ export function checkDraft(session: Session, importId: string, options: RunOptio
   return untilInterrupted(left, async (signal) => {
     const again = (why: string, seconds: number) => out.note(`${why} Trying again in ${seconds} s.`);
     const body = settingsOf(options);
-    await untilTaken(() => api.call('POST', `${path}/_check`, { body, signal }), again, signal);
-    return watchImport(session, await checkId(session, path, signal), { signal });
+    await untilTaken(() => api.call('checkImport', { importId }, { body, signal }), again, signal);
+    return watchImport(session, await checkId(session, importId, signal), { signal });
   });
 }
 
 /** The number of the dry run, once a worker has begun it. */
-async function checkId({ api, out }: Session, path: string, signal: AbortSignal): Promise<string> {
+async function checkId({ api, out }: Session, importId: string, signal: AbortSignal): Promise<string> {
   const outage = openOutage({
     patience: PATIENCE,
     signal,
@@ -179,7 +179,7 @@ async function checkId({ api, out }: Session, path: string, signal: AbortSignal)
   });
   let isWarned = false;
   for (;;) {
-    const now = await api.call<DraftResult>('GET', path, { signal }).catch((fault) => outage.wait(fault));
+    const now = await api.call('getImport', { importId }, { signal }).catch((fault) => outage.wait(fault));
     const { check, error } = now?.draft ?? {};
     if (check) return check.importId;
     if (error) throw new Failure(error.message);

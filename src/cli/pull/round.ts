@@ -7,6 +7,7 @@
  * run cuts off what came after the last page of the state, and continues.
  */
 import { open, rename } from 'node:fs/promises';
+import type { Query } from '../../contract/client.ts';
 import { type RecordJob, surveyRecords } from '../../sources/convert.ts';
 import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
@@ -179,7 +180,7 @@ function showRound(
 }
 
 /** @param isFirst no user was sent before */
-function queryOf(options: PullOptions, isFirst: boolean): Record<string, string | undefined> {
+function queryOf(options: PullOptions, isFirst: boolean): Query<'importUsers'> {
   const onExisting = options.onExisting ?? (isFirst ? 'fail' : 'update');
   return {
     timeout: options.timeout,

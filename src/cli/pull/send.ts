@@ -9,6 +9,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import type { Query } from '../../contract/client.ts';
 import { type Conversion, type Outcome, type RecordJob, recordConverter } from '../../sources/convert.ts';
 import type { Entry } from '../../sources/entry.ts';
 import type { RecordPage } from '../../sources/pull/system.ts';
@@ -23,7 +24,7 @@ import type { Session } from '../service/session.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 
 export interface SendOptions {
-  query: Record<string, string | undefined>;
+  query: Query<'importUsers'>;
   title: string;
   signal: AbortSignal;
   /** Gets the fingerprints of the users that did not fail; undefined in a dry run. */

@@ -4,28 +4,23 @@
  * Guarantee: a call returns the complete response or throws a Failure that explains why not; tokens are sent only in
  * headers.
  */
-import { type ApiRequest, type Args, type Call, type OperationId, requestOf } from '../../contract/client.ts';
-import type { Method } from '../../contract/operation.ts';
+import {
+  type Answer,
+  type ApiRequest,
+  type Args,
+  type Call,
+  type OperationId,
+  requestOf,
+} from '../../contract/client.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { EXIT, type ExitCode, Failure } from '../terminal/failure.ts';
-
-/** A call by method and path, until every command calls by operation. */
-interface ByPath {
-  query?: Record<string, string | number | undefined>;
-  body?: unknown;
-  org?: string | undefined;
-  headers?: Record<string, string>;
-  stream?: ReadableStream<Uint8Array>;
-  signal?: AbortSignal | undefined;
-}
 
 export interface Api {
   readonly url: string;
   /** The JSON of the response. @throws Failure for every status but 2xx */
-  call: Call & (<T>(method: Method, path: string, options?: ByPath) => Promise<T>);
+  call: Call;
   /** The response as it arrives, with a status of 2xx. @throws Failure */
-  open: (<Id extends OperationId>(id: Id, ...args: Args<Id>) => Promise<Response>) &
-    ((method: Method, path: string, options?: ByPath) => Promise<Response>);
+  open<Id extends OperationId>(id: Id, ...args: Args<Id>): Promise<Response>;
 }
 
 /** @param token called for each request, so that the token may be renewed meanwhile */
@@ -37,33 +32,15 @@ export function openApi(url: string, token: () => Promise<string>): Api {
   }
   return {
     url,
-    open: (...args: unknown[]) => open(toRequest(args)),
-    async call(...args: unknown[]): Promise<never> {
-      const request = toRequest(args);
+    open: (id, ...args) => open(requestOf(id, ...args)),
+    async call<Id extends OperationId>(id: Id, ...args: Args<Id>) {
+      const request = requestOf(id, ...args);
       const response = await open(request);
       return (await response.json().catch((error: unknown) => {
         if (request.signal?.aborted) throw request.signal.reason;
         throw error instanceof SyntaxError ? new Stranger(url) : new Unreachable(url, error);
-      })) as never;
+      })) as Answer<Id>;
     },
-  };
-}
-
-function toRequest([first, ...args]: unknown[]): ApiRequest {
-  if (!/^[A-Z]+$/.test(first as string)) return requestOf(first as 'getUser', ...(args as Args<'getUser'>));
-  const [path, { query = {}, body, org, headers, stream, signal } = {}] = args as [string, ByPath?];
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const sent = stream ?? (body === undefined ? undefined : JSON.stringify(body));
-  return {
-    method: first as string,
-    path: path + given.map(([name, value], i) => `${i ? '&' : '?'}${name}=${encodeURIComponent(value ?? '')}`).join(''),
-    headers: {
-      ...(typeof sent === 'string' ? { 'content-type': 'application/json' } : {}),
-      ...(org === undefined ? {} : { 'x-service-orgid': Buffer.from(org).toString('latin1') }),
-      ...headers,
-    },
-    ...(sent === undefined ? {} : { body: sent }),
-    ...(signal === undefined ? {} : { signal }),
   };
 }
 

@@ -3,22 +3,12 @@
  * stream of Server-Sent Events, and waiting through an outage of the service.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, Sent } from '../../contract/client.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
 
-export interface AuditEvent {
-  sequence: string;
-  creationDate: string;
-  type: string;
-  actor: { kind: string; id?: string };
-  userId?: string;
-  orgId?: string;
-  clientId?: string;
-  object?: { type: string; id: string };
-  address?: string;
-  payload?: Record<string, unknown>;
-  count: number;
-}
+export type AuditEvent = Answer<'searchEvents'>['result'][number];
+type EventSearch = Sent<'searchEvents'>;
 
 export const EVENT_COLUMNS = ['TIME', 'TYPE', 'ACTOR', 'USER', 'ORGANIZATION', 'CLIENT', 'ADDRESS', 'DETAILS'];
 
@@ -40,11 +30,6 @@ function detailsOf({ object, payload = {}, count }: AuditEvent): string {
 const OVERLAP_MS = 30_000;
 const PAGE = 1000;
 
-interface EventPage {
-  result: AuditEvent[];
-  nextPageToken: string;
-}
-
 export interface FollowedEvents {
   /** The latest events, the oldest first. */
   latest(limit: number): Promise<AuditEvent[]>;
@@ -57,12 +42,11 @@ export interface FollowedEvents {
  * that long. An event that only counts up is shown when it was first stored.
  * @param filter the conditions of a search, without a page
  */
-export function followEvents(api: Pick<Api, 'call'>, filter: object, signal?: AbortSignal): FollowedEvents {
+export function followEvents(api: Pick<Api, 'call'>, filter: EventSearch, signal?: AbortSignal): FollowedEvents {
   const shown = new Map<string, number>();
   let from: string | undefined;
 
-  const search = (body: object) =>
-    api.call<EventPage>('POST', '/admin/v1/events/_search', { body: { ...filter, ...body }, signal });
+  const search = (page: EventSearch) => api.call('searchEvents', { body: { ...filter, ...page }, signal });
 
   /** All events of the overlap and after it. */
   async function recent(): Promise<AuditEvent[]> {

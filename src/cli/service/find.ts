@@ -4,17 +4,15 @@
  * Guarantee: a name that matches several organizations or users is an error, never resolved by chance. Callers who are
  * not IAM_OWNER find and see only the organizations on which they have a role.
  */
+import type { Answer, Sent } from '../../contract/client.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
 import type { Api } from './api.ts';
 import { isIamOwner, type Me, readMe } from './session.ts';
 
-export interface Org {
-  id: string;
-  name: string;
-  primaryDomain: string;
-  /** Absent in the list of the caller's own organizations. */
-  state?: string;
-}
+type FoundOrg = Answer<'searchOrgs'>['result'][number];
+type OrgQuery = NonNullable<Sent<'searchOrgs'>['queries']>[number];
+/** Of a search, or of the caller's own. */
+export type Org = FoundOrg | Me['organizations'][number];
 
 /** @returns the id of the organization with this id, exact name or primary domain @throws Failure for none, or several */
 export async function findOrg(api: Pick<Api, 'call'>, text: string): Promise<string> {
@@ -35,15 +33,15 @@ function isNamed({ name, primaryDomain }: Org, text: string): boolean {
 /** Two matches would suffice to see that a name is ambiguous; a few more are shown. */
 const SHOWN = 10;
 
-async function searchAll(api: Pick<Api, 'call'>, text: string): Promise<Org[]> {
+async function searchAll(api: Pick<Api, 'call'>, text: string): Promise<FoundOrg[]> {
   const queries = [{ idQuery: { id: text } }, { nameQuery: { name: text } }, { domainQuery: { domain: text } }];
   const found = await Promise.all(queries.map((query) => search(api, query)));
   return [...new Map(found.flat().map((org) => [org.id, org])).values()];
 }
 
-async function search(api: Pick<Api, 'call'>, query: unknown): Promise<Org[]> {
+async function search(api: Pick<Api, 'call'>, query: OrgQuery): Promise<FoundOrg[]> {
   const body = { query: { limit: SHOWN }, queries: [query] };
-  return (await api.call<{ result: Org[] }>('POST', '/admin/v1/orgs/_search', { body })).result;
+  return (await api.call('searchOrgs', { body })).result;
 }
 
 function unknown(me: Me, text: string): Failure {
@@ -70,37 +68,12 @@ function labelOf({ id, name }: Org): string {
   return id === name ? id : `${id} (${name})`;
 }
 
-export interface User {
-  userId: string;
-  state: string;
-  username: string;
-  loginNames: string[];
-  preferredLoginName: string;
-  human?: {
-    profile: { displayName: string; givenName: string; familyName: string; preferredLanguage: string };
-    email: { email: string; isVerified: boolean };
-    phone?: { phone: string; isVerified: boolean };
-    passwordChangeRequired: boolean;
-  };
-  machine?: { name: string; description: string };
-}
-
+export type User = Answer<'getUser'>['user'];
+type UserPage = Answer<'searchUsers'>;
+export type FoundUsers = Omit<UserPage, 'nextPageToken'>;
 /** A user as a search returns it. */
-export interface FoundUser extends User {
-  details: { resourceOwner: string };
-}
-
-export interface FoundUsers {
-  details: { totalResult: string; totalIsEstimate?: boolean };
-  result: FoundUser[];
-}
-
-interface UserPage extends FoundUsers {
-  /** Absent on the last page. */
-  nextPageToken?: string;
-}
-
-export type UserQuery = Record<string, unknown>;
+export type FoundUser = FoundUsers['result'][number];
+export type UserQuery = NonNullable<Sent<'searchUsers'>['queries']>[number];
 
 /** The largest page of the service. */
 const PAGE = 1000;
@@ -111,7 +84,7 @@ export async function searchUsers(api: Api, queries: UserQuery[], limit: number,
   let start: { offset: number } | { pageToken: string } = { offset };
   for (;;) {
     const body = { query: { ...start, limit: Math.min(limit - result.length, PAGE) }, queries };
-    const page: UserPage = await api.call('POST', '/v2beta/users', { body });
+    const page: UserPage = await api.call('searchUsers', { body });
     result.push(...page.result);
     if (!page.nextPageToken || result.length >= limit) return { details: page.details, result };
     start = { pageToken: page.nextPageToken };
@@ -159,10 +132,6 @@ export async function userIdOf(api: Api, text: string): Promise<string> {
   if (others.length === 0) return found.userId;
   const names = result.map((user) => `${user.userId} (${user.preferredLoginName})`).join(', ');
   throw wrongUsage(`Several users match ${JSON.stringify(text)}: ${names}.`, 'Use the id of the one that you mean.');
-}
-
-export function userPath(userId: string, rest = ''): string {
-  return `/v2beta/users/${encodeURIComponent(userId)}${rest}`;
 }
 
 /** `active` for `USER_STATE_ACTIVE` */

@@ -6,6 +6,7 @@
  * however many commands run.
  * On crash: between the response of the service and the storing of the tokens, a new login is needed.
  */
+import type { Answer } from '../../contract/client.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
 import { type Output, openOutput } from '../terminal/output.ts';
 import { type Api, openApi } from './api.ts';
@@ -80,29 +81,12 @@ function isRenewable(login: Login): login is Login & { refreshToken: string } {
   return login.expiresAt - Date.now() < MARGIN_MS;
 }
 
-export interface MyOrg {
-  id: string;
-  name: string;
-  primaryDomain: string;
-  roles: string[];
-}
-
-/** The user that the token belongs to. */
-export interface Me {
-  user: {
-    userId: string;
-    preferredLoginName: string;
-    human?: { profile: { displayName: string } };
-    machine?: { name: string };
-  };
-  instanceRoles: string[];
-  /** The organizations on which the user has roles. */
-  organizations: MyOrg[];
-}
+/** The user that the token belongs to, with the organizations on which they have roles. */
+export type Me = Answer<'getMe'>;
 
 /** @throws Failure when the token is not valid */
 export function readMe(api: Pick<Api, 'call'>): Promise<Me> {
-  return api.call<Me>('GET', '/management/v1/me');
+  return api.call('getMe');
 }
 
 export function isIamOwner({ instanceRoles }: Me): boolean {

@@ -9,14 +9,14 @@ const event = (sequence: number, seconds: number): AuditEvent => ({
   sequence: String(sequence),
   creationDate: new Date(AT + seconds * 1000).toISOString(),
   type: 'user.locked',
-  actor: { kind: 'user' },
+  actor: { kind: 'human' },
   count: 1,
 });
 
 /** Searches as the service does, two events a page at most. */
 function service(stored: AuditEvent[]) {
   const asked: Record<string, unknown>[] = [];
-  async function call(_method: string, _path: string, { body }: { body: object }) {
+  async function call(_id: string, { body }: { body: object }) {
     const { from = '', asc = false, pageSize, pageToken = '0', ...filter } = body as Record<string, never>;
     asked.push(filter);
     const sorted = stored
