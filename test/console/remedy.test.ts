@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { remedyPage } from '../../src/console/imports/fix.ts';
 import type { CountedCause, FixAnswer } from '../../src/contract/import-types.ts';
+import type { Remedy } from '../../src/contract/remedies.ts';
 
 const at = (path: string) => `/console${path}`;
 
-function pageOf(remedy: string, preview: FixAnswer | undefined, problem?: string): string {
+function pageOf(remedy: Remedy, preview: FixAnswer | undefined, problem?: string): string {
   const cause = { cause: 'c', field: 'user.email.email', message: 'is wrong', count: 3 } as CountedCause;
   return remedyPage(at, { importId: '7', cause, remedy, domain: '', preview, problem }).markup;
 }

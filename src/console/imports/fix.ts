@@ -1,14 +1,16 @@
 /** The screens that fix an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 import { type Request, type Response, Router } from 'express';
 import { causesOf } from '../../contract/causes.ts';
-import type { Causes, CountedCause, FixAnswer, ItemView, ItemWithEntry } from '../../contract/import-types.ts';
+import { requestOf } from '../../contract/client.ts';
+import type { Causes, CountedCause, FixAnswer, ItemView } from '../../contract/import-types.ts';
+import { REMEDIES as REMEDY_NAMES, type Remedy } from '../../contract/remedies.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
-import { type Draft, editableField, fieldName, importPath, nameOfCause, patchOf, textIn } from '../shapes.ts';
+import { editableField, fieldName, importOf, nameOfCause, patchOf, textIn } from '../shapes.ts';
 import { count, crumb, list, notice, numbers, state, table } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
@@ -36,16 +38,13 @@ export function fixScreens(deps: ScreenDeps): Router {
 }
 
 function readCauses(api: Api, req: Request): Promise<Causes> {
-  return api.get(`${importPath(req)}/causes`);
+  return api.call('listImportCauses', importOf(req));
 }
 
-/** Where the outcomes of users are: of a draft, in the dry run of its check. */
-async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean; path: string }> {
-  const { draft } = await api.get<Partial<Draft>>(importPath(req));
-  return {
-    isDraft: draft !== undefined,
-    path: draft?.check ? `/admin/v1/imports/${draft.check.importId}` : importPath(req),
-  };
+/** The import with the outcomes of users: of a draft, the dry run of its check. */
+async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean; importId: string }> {
+  const { draft, importId } = await api.call('getImport', importOf(req));
+  return { isDraft: draft !== undefined, importId: draft?.check?.importId ?? importId };
 }
 
 /** The cause of the address. @returns undefined when nobody fails for it any more */
@@ -66,12 +65,12 @@ async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Re
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
-  const { isDraft, path } = await readOutcomes(api, req);
-  const { items, next } = await itemsOf(api, path, cause.cause, from);
+  const { isDraft, importId } = await readOutcomes(api, req);
+  const { items, next } = await itemsOf(api, importId, cause.cause, from);
   const typed = req.method === 'POST' ? (req.body as Record<string, unknown>) : kept;
   const rows: Cell[] = [];
   for (const { index, userName, userId } of items) {
-    const { entry } = await api.get<ItemWithEntry>(`${importPath(req)}/items/${index}`);
+    const { entry } = await api.call('getImportItem', { ...importOf(req), index: String(index) });
     const old = textIn(entry, field);
     const value = typeof typed[`v${index}`] === 'string' ? (typed[`v${index}`] as string) : old;
     const isNew = req.method === 'POST' && value !== old;
@@ -98,7 +97,7 @@ async function save(
   value: string,
 ): Promise<{ problem?: string; isGood?: boolean }> {
   try {
-    await api.send(`${importPath(req)}/items/${index}`, patchOf(field, value), { method: 'PATCH' });
+    await api.call('fixImportItem', { ...importOf(req), index: String(index) }, { body: patchOf(field, value) });
     return { isGood: true };
   } catch (error) {
     if (!(error instanceof ApiError) || error.http >= 500 || error.http === 401 || error.http === 403) throw error;
@@ -109,17 +108,17 @@ async function save(
 /** The next users of a cause, from an index on. */
 async function itemsOf(
   api: Api,
-  path: string,
+  importId: string,
   cause: string,
   from: number,
 ): Promise<{ items: ItemView[]; next: number | undefined }> {
   const items: ItemView[] = [];
   let token = String(from);
   for (let page = 0; page < PAGES && token !== ''; page++) {
-    const query = `state=FAILED&pageSize=${PAGE_SIZE}&pageToken=${token}`;
-    const read = await api.get<{ items: ItemView[]; nextPageToken: string }>(`${path}/items?${query}`);
+    const query = { state: 'ITEM_STATE_FAILED', pageSize: PAGE_SIZE, pageToken: token };
+    const read = await api.call('listImportItems', { importId }, { query });
     for (const item of read.items) {
-      const isOfCause = causesOf((item.error as Parameters<typeof causesOf>[0]) ?? null).some((c) => c.cause === cause);
+      const isOfCause = causesOf(item.error).some((c) => c.cause === cause);
       if (isOfCause && items.length === ROWS) return { items, next: item.index };
       if (isOfCause) items.push(item);
     }
@@ -128,18 +127,25 @@ async function itemsOf(
   return { items, next: token === '' ? undefined : Number(token) };
 }
 
+/** @throws ApiError 404 for a remedy that does not exist */
+function remedyOf({ params }: Request): Remedy {
+  const remedy = REMEDY_NAMES.find((one) => one === params.remedy);
+  if (!remedy) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
+  return remedy;
+}
+
 async function showRemedy({ consoleUrl, show }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api, kept } = sessionOf(res);
   const cause = causeOf(await readCauses(api, req), req);
   if (!cause) return res.redirect(303, consoleUrl(listPath(req)));
-  const remedy = String(req.params.remedy);
+  const remedy = remedyOf(req);
   const domain = text(req.query, 'domain') || (kept.domain ?? '');
   const isReady = remedy !== 'user-name-as-email' || domain !== '';
   let problem: string | undefined;
   let preview: FixAnswer | undefined;
   try {
     const body = { cause: cause.cause, remedy, dryRun: true, ...(domain ? { domain } : {}) };
-    preview = isReady ? await api.send<FixAnswer>(`${importPath(req)}/_fix`, body) : undefined;
+    preview = isReady ? await api.call('fixImport', importOf(req), { body }) : undefined;
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
     problem = error.message;
@@ -159,14 +165,11 @@ async function showRemedy({ consoleUrl, show }: ScreenDeps, req: Request, res: R
 async function apply({ consoleUrl }: ScreenDeps, req: Request, res: Response): Promise<void> {
   const { api } = sessionOf(res);
   const domain = text(req.body, 'domain');
-  const body = { cause: req.params.cause, remedy: req.params.remedy, ...(domain ? { domain } : {}) };
+  const body = { cause: String(req.params.cause), remedy: remedyOf(req), ...(domain ? { domain } : {}) };
   let next: number | null = 0;
   while (next !== null && !res.closed) {
-    const done: FixAnswer = await api.send<FixAnswer>(`${importPath(req)}/_fix`, {
-      ...body,
-      ...(next ? { from: next } : {}),
-    });
-    next = done.next;
+    const more: FixAnswer = await api.call('fixImport', importOf(req), { body: { ...body, from: next } });
+    next = more.next;
   }
   res.redirect(303, consoleUrl(listPath(req)));
 }
@@ -205,7 +208,7 @@ function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Ht
 /** What can be done about a cause. @param href its page */
 export function remedyLinks(href: string, cause: CountedCause): Html {
   return html`${editableField(cause) ? html`<a class="button quiet small" href="${href}">${FIX.edit}</a>` : undefined}
-${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy] ?? remedy}</a>\n`)}`;
+${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy]}</a>\n`)}`;
 }
 
 /** A user of the cause. */
@@ -242,7 +245,7 @@ function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
-    : html`<fix-cells src="${consoleUrl(`/api/admin/v1/imports/${importId}/items`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
+    : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
 <form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
 <div class="buttons"><button>${FIX.save}</button>
 ${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
@@ -262,7 +265,7 @@ function cellRow({ index, userName, userId, value, problem, isGood }: Cell, name
 interface RemedyView {
   importId: string;
   cause: CountedCause;
-  remedy: string;
+  remedy: Remedy;
   domain: string;
   /** Absent until the domain is known. */
   preview: FixAnswer | undefined;
@@ -278,7 +281,7 @@ export function remedyPage(consoleUrl: ConsoleUrl, view: RemedyView): Html {
   const causes = consoleUrl(`/imports/${importId}/fix`);
   const path = `${causes}/${cause.cause}/${remedy}`;
   return html`${crumb({ href: causes, text: FIX.heading })}
-<section class="message"><h1>${REMEDIES[remedy] ?? remedy}</h1><p>${nameOfCause(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
+<section class="message"><h1>${REMEDIES[remedy]}</h1><p>${nameOfCause(cause)}</p><p class="soft">${FIX.concerns(count(cause.count))}</p>
 ${notice(problem, 'bad', 'problem')}
 ${remedy === 'user-name-as-email' ? domainForm(path, domain, problem) : undefined}
 ${preview && (preview.changed === 0 && preview.next === null ? helpsNobody(causes) : effects(path, view, preview))}</section>`;

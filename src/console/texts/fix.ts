@@ -1,7 +1,8 @@
 /** The texts of the screens that fix an import. */
+import type { Remedy } from '../../contract/remedies.ts';
 
 /** What a remedy does. */
-export const REMEDIES: Readonly<Record<string, string>> = {
+export const REMEDIES: Readonly<Record<Remedy, string>> = {
   'trim-email': 'Trim the email address',
   'drop-hash': 'No password: mail a link to choose one',
   'email-as-user-name': 'Use the email address as user name',
