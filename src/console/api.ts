@@ -12,20 +12,9 @@ import type { Request } from 'express';
 import { type Answer, type Call, requestOf } from '../contract/client.ts';
 import { ApiError, type ErrorId, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
 
-interface SendOptions {
-  method?: string;
-  orgId?: string;
-  /** What must not be in a body, such as a pepper. */
-  headers?: Readonly<Record<string, string>>;
-}
-
 export interface Api {
   /** Calls an operation by its name. @throws ApiError as the API answered it */
   call: Call;
-  /** @throws ApiError as the API answered it */
-  get<T>(path: string, options?: { orgId?: string }): Promise<T>;
-  /** @param method default: `POST`. @throws ApiError as the API answered it */
-  send<T>(path: string, body?: unknown, options?: SendOptions): Promise<T>;
 }
 
 /** @param req the browser's request: audit events name its address and its id */
@@ -37,32 +26,17 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
     ...(req.get('user-agent') ? { 'user-agent': req.get('user-agent') as string } : {}),
   };
 
-  async function ask<T>(path: string, options: Parameters<Channel>[1]): Promise<T> {
-    const answer = await channel(path, { ...options, headers: { ...common, ...options?.headers } });
-    const body: unknown = answer.status === 204 ? {} : await answer.json();
-    if (!answer.ok) throw toError(answer, body);
-    return body as T;
-  }
-
   return {
-    call(id, ...args) {
-      const { path, body, ...rest } = requestOf(id, ...args);
+    async call(id, ...args) {
+      const { method, path, headers, body } = requestOf(id, ...args);
       if (typeof body === 'object') throw new TypeError(`${id}: the console sends no streams.`);
-      return ask<Answer<typeof id>>(path, { ...rest, ...(body === undefined ? {} : { body }) });
+      const sent = { method, headers: { ...common, ...headers }, ...(body === undefined ? {} : { body }) };
+      const answer = await channel(path, sent);
+      const json: unknown = answer.status === 204 ? {} : await answer.json();
+      if (!answer.ok) throw toError(answer, json);
+      return json as Answer<typeof id>;
     },
-    get: (path, { orgId } = {}) => ask(path, { headers: onOrg(orgId) }),
-    send: (path, body = {}, { method = 'POST', orgId, headers } = {}) =>
-      ask(path, {
-        method,
-        headers: { 'content-type': 'application/json', ...onOrg(orgId), ...headers },
-        body: JSON.stringify(body),
-      }),
   };
-}
-
-/** Node.js sends headers as ISO 8859-1; the API reads these as UTF-8. */
-function onOrg(orgId: string | undefined): Record<string, string> {
-  return orgId ? { 'x-service-orgid': Buffer.from(orgId).toString('latin1') } : {};
 }
 
 /** The API's answer to a request that failed. */

@@ -1,12 +1,7 @@
-/**
- * What the API answers about users, imports and drafts, as far as the screens show it, and the words for it.
- * `contract/import-types.ts` has the whole answers about imports.
- */
+/** What the API answers about users, imports and drafts, by the names that the screens have for it, and the words for it. */
 import type { Request } from 'express';
 import type { Answer } from '../contract/client.ts';
 import type { Cause, Counts } from '../contract/import-types.ts';
-import type { PepperMode } from '../passwords/marks.ts';
-import type { Encoding } from '../sources/read/encoding.ts';
 import { ENTRY_FIELDS } from './texts/fix.ts';
 
 export type UserAnswer = Answer<'getUser'>;
@@ -33,11 +28,6 @@ export function importOf({ params }: Request): { importId: string } {
   return { importId: String(params.importId) };
 }
 
-/** The import of the address, in the API. */
-export function importPath({ params }: Request): string {
-  return `/admin/v1/imports/${encodeURIComponent(String(params.importId))}`;
-}
-
 /** `RUNNING` */
 export function stateOf({ state }: { state: string }): string {
   return state.replace(/^(?:IMPORT|ITEM)_STATE_/, '');
@@ -53,107 +43,18 @@ export function open({ counts }: Progress): number {
   return counts.total - settled(counts);
 }
 
-export interface DraftFile {
-  fileId: string;
-  name: string;
-  kind: 'users' | 'hashes' | 'hash_parameters';
-  size: number;
-  offset: number;
-}
-
-export interface SourceLocation {
-  file: string;
-  line: number;
-}
-
-export interface Group {
-  id: string;
-  message: string;
-  count: number;
-  examples: SourceLocation[];
-}
-
-/** What reading the files of a draft found. */
-export interface Summary {
-  users: number;
-  hashes: { scheme: string; verifiable: boolean; count: number; problem?: string }[];
-  withoutPassword: number;
-  plainPasswords: number;
-  inactive: number;
-  locked: number;
-  typeUserName: number;
-  numericIds: number;
-  unusedHashes: number;
-  notes: Group[];
-  skipped: Group[];
-  broken: Group[];
-}
-
-export interface Conversion {
-  source?: string;
-  mapping?: Record<string, string>;
-  hashFormat?: string;
-  encoding?: Encoding;
-  orgId?: string;
-  withoutEmail?: boolean;
-  passwordSource?: string;
-}
-
-export interface Settings {
-  timeout: string;
-  onExisting: 'fail' | 'skip' | 'update';
-  mails: 'auto' | 'none';
-}
-
-export interface ShownDraft {
-  expiresAt: string;
-  orgId: string;
-  files: DraftFile[];
-  source: string;
-  conversion?: Conversion;
-  /** How the old system added a pepper; absent: the draft has none. */
-  pepper?: PepperMode;
-  settings?: Settings;
-  progress?: { bytes: number; totalBytes: number; users: number };
-  summary?: Summary;
-  error?: { message: string; details: { id?: string }[] };
-  check?: { importId: string; state: string; counts: Counts };
-}
-
 /** An import in preparation. */
-export type Draft = Omit<Result, 'draft'> & { draft: ShownDraft };
+export type Draft = Result & { draft: ShownDraft };
+export type ShownDraft = NonNullable<Result['draft']>;
+export type DraftFile = ShownDraft['files'][number];
 
-export interface Sample {
-  text?: string;
-  hidden?: string;
-}
-
-export interface Column {
-  name: string;
-  samples: Sample[];
-  becomes: string;
+/** Whether an import has not started; a started import keeps its number. */
+export function isDraft(result: Result): result is Draft {
+  return result.draft !== undefined;
 }
 
 /** What the files of a draft look like. */
-export interface Guess {
-  source: string;
-  candidates: { source: string; title: string; certainty: number }[];
-  files: {
-    name: string;
-    isHashes: boolean;
-    format: string;
-    encoding: Encoding;
-    /** If it is a guess: others that fit as well. */
-    alsoFits?: Encoding[];
-    /** From 0 to 1. */
-    doubtful: number;
-    isGzip: boolean;
-    delimiter: string;
-    columns: Column[];
-    problem?: string;
-  }[];
-  mapping: Record<string, string>;
-}
+export type Guess = Answer<'guessImport'>;
 
 /** What is read of a file before the rest of it has arrived. */
 const ENOUGH = 2 ** 20;

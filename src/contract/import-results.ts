@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { PEPPER_MODES } from '../passwords/marks.ts';
 import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import { id } from '../platform/fields.ts';
+import type { Summary } from '../sources/summary.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
 import { REMEDIES } from './remedies.ts';
@@ -163,7 +164,10 @@ const groups = z.array(
     examples: z.array(z.object({ file: text(), line: count })).meta({ description: 'The first three.' }),
   }),
 );
-/** What the command line prints before an import. Generators need no type for each of its members. */
+/**
+ * What the command line prints before an import. Programs of this repository have the type of all its members; those
+ * that generators write need none.
+ */
 const summary = z
   .looseObject({
     users: count,
@@ -175,7 +179,7 @@ const summary = z
   .meta({
     description:
       'What the conversion found, as `muster import` prints it: counts, hashes by scheme, mails by kind, and places.',
-  });
+  }) as unknown as z.ZodType<Omit<Summary, 'orgs'>, Omit<Summary, 'orgs'>>;
 const draft = z
   .object({
     createdBy: text(),

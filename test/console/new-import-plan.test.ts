@@ -6,7 +6,7 @@ import { commandFor, conversionOf, isConverted, planOf, queryOfPlan } from '../.
 import type { ShownDraft } from '../../src/console/shapes.ts';
 
 const FILE = { fileId: 'f', name: 'people.csv', kind: 'users', size: 1, offset: 1 } as const;
-const DRAFT: ShownDraft = { expiresAt: '', orgId: '', files: [FILE], source: '' };
+const DRAFT: ShownDraft = { createdBy: '', expiresAt: '', orgId: '', files: [FILE], source: '' };
 
 test('an address carries what the draft does not know yet, and nothing else', () => {
   assert.equal(queryOfPlan(planOf({}, DRAFT), DRAFT), '');

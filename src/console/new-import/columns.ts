@@ -2,11 +2,12 @@
  * The steps Source and Columns: which system the files come from, and what each column of a file of your own becomes.
  */
 import { type Html, html } from '../../platform/html/html.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import type { Person } from '../../sources/entry.ts';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, Fields } from '../../sources/source.ts';
-import type { Column, Guess, Sample } from '../shapes.ts';
+import type { Guess } from '../shapes.ts';
 import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
 import { COLUMNS, ENCODING_NAMES, FIELDS, SOURCE } from '../texts/new-import.ts';
@@ -16,6 +17,9 @@ import { isMapped, MOST_MAPPED } from './plan.ts';
 /** Before the name of a column, in the names of the form. */
 const COLUMN = 'column:';
 const METADATA = 'metadata.';
+
+type GuessedFile = Guess['files'][number];
+type Column = GuessedFile['columns'][number];
 
 export interface SourceView {
   /** Undefined while the files have not begun to arrive. */
@@ -71,10 +75,10 @@ function encodings(guess: Guess | undefined, chosen: Encoding | ''): Html {
   const files = guess?.files ?? [];
   const found = [...new Set(files.map(({ encoding }) => encoding))];
   const fitting = new Set(files.flatMap(({ alsoFits = [] }) => alsoFits));
-  const named = (one: Encoding): Choice => [one, ENCODING_NAMES[one]];
+  const named = (one: string): Choice => [one, encodingName(one)];
   const others = ENCODINGS.filter((one) => !fitting.has(one)).map(named);
   others.sort(([, a], [, b]) => (a < b ? -1 : 1));
-  const recognized = found.map((one) => ENCODING_NAMES[one]).join('; ');
+  const recognized = found.map(encodingName).join('; ');
   const first: Choice = ['', chosen || !recognized ? SOURCE.asRecognized : SOURCE.asRecognizedAs(recognized)];
   const isDoubtful = !guess || chosen !== '' || files.some(({ alsoFits, doubtful }) => alsoFits || doubtful > 0);
   return html`<section class="card"><details${isDoubtful ? html` open` : undefined}><summary>${SOURCE.chooseEncoding}</summary>
@@ -85,17 +89,21 @@ ${fitting.size > 0 ? html`<optgroup label="${SOURCE.fits}">${options([...fitting
 <button class="quiet" name="read" value="1">${SOURCE.readAgain}</button></details></section>`;
 }
 
+function encodingName(encoding: string): string {
+  return ownValue(ENCODING_NAMES, encoding) ?? encoding;
+}
+
 const MOST_EXAMPLES = 8;
 
 /** Values and names of columns with letters beyond ASCII, which look wrong in a wrong encoding. */
-function foreignExamples({ name, columns }: Guess['files'][number]): Html | undefined {
+function foreignExamples({ name, columns }: GuessedFile): Html | undefined {
   const texts = columns.flatMap(({ name: column, samples }) => [column, ...samples.map(({ text = '' }) => text)]);
   const foreign = [...new Set(texts)].filter((one) => /[^\p{ASCII}]/u.test(one)).slice(0, MOST_EXAMPLES);
   if (foreign.length === 0) return undefined;
   return html`<p class="example">${SOURCE.examples(name)} <strong>${foreign.join(' · ')}</strong></p>`;
 }
 
-function encodingNotices({ name, encoding, alsoFits, doubtful }: Guess['files'][number]): Html {
+function encodingNotices({ name, encoding, alsoFits, doubtful }: GuessedFile): Html {
   const percent = (100 * doubtful).toFixed(1);
   return html`${alsoFits && notice(SOURCE.guessed(name, encoding), 'warn')}${doubtful > 0 ? notice(SOURCE.doubtful(name, percent), 'warn') : undefined}`;
 }
@@ -153,7 +161,7 @@ function row(column: Column, { chosen, source }: ColumnsView, hasMap: boolean): 
   }</tr>\n`;
 }
 
-function shown({ text, hidden = '' }: Sample): string {
+function shown({ text, hidden = '' }: Column['samples'][number]): string {
   return text ?? COLUMNS.hidden[hidden] ?? hidden;
 }
 
@@ -172,8 +180,8 @@ function remark(source: string, field: string, column: Column): string {
 
 /** The schemes of the hashes in a column. */
 function schemesIn({ samples }: Column): string[] {
-  const found = samples.map(({ hidden }) => hidden).filter((one) => one !== undefined && !(one in COLUMNS.hidden));
-  return [...new Set(found as string[])];
+  const found = samples.map(({ hidden }) => hidden).filter((one) => one !== undefined);
+  return [...new Set(found.filter((one) => !(one in COLUMNS.hidden)))];
 }
 
 function example(guess: Guess, { source, chosen }: ColumnsView): Html | undefined {

@@ -4,22 +4,17 @@ import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { remedyLinks } from '../imports/fix.ts';
-import { type Group, nameOfCause, type Result, type ShownDraft } from '../shapes.ts';
+import { nameOfCause, type Result, type ShownDraft } from '../shapes.ts';
 import { bar, type Choice, choices, count, duration, list, notice, numbers, options, table } from '../shell/blocks.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import type { Plan } from './plan.ts';
 
-/** What a dry run says in addition to an import. */
-export interface DryRun extends Result {
-  hashes?: { scheme: string; users: number; verifiable: boolean }[];
-  mailKinds?: { verification: number; initialisation: number };
-}
-
 export interface DecideView {
   draft: ShownDraft;
   plan: Plan;
-  check: DryRun;
+  /** The dry run. */
+  check: Result;
   causes: Causes;
   /** Existing users that would be updated; they are among those that succeed. */
   updates: number;
@@ -112,7 +107,7 @@ function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html
 
 /** What the conversion changed, left out or could not read. */
 function notes({ summary }: ShownDraft): Html | undefined {
-  const groups: Group[] = summary ? [...summary.broken, ...summary.skipped, ...summary.notes] : [];
+  const groups = summary ? [...summary.broken, ...summary.skipped, ...summary.notes] : [];
   if (groups.length === 0) return undefined;
   const rows = groups.map(
     (

@@ -5,8 +5,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { type Draft, type DraftFile, type Guess, importPath, isRecognizable, type ShownDraft } from '../shapes.ts';
-import { crumb, queryOf, time } from '../shell/blocks.ts';
+import { type Draft, type DraftFile, type Guess, importOf, isRecognizable, type ShownDraft } from '../shapes.ts';
+import { crumb, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
@@ -94,7 +94,7 @@ export async function readGuess({
 }: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
-    return await api.get<Guess>(`${importPath(req)}/guess${queryOf({ encoding })}`);
+    return await api.call('guessImport', importOf(req), encoding ? { query: { encoding } } : {});
   } catch (error) {
     if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;
     throw error;

@@ -91,7 +91,7 @@ export async function organizationsOf({ api, caller, pool }: WizardStep): Promis
     return [...(await orgNames(pool, ids))].map(([id, name]) => ({ id, name }));
   }
   const body = { query: { limit: MOST_ORGS }, queries: [] };
-  return (await api.send<{ result: Organization[] }>('/admin/v1/orgs/_search', body)).result;
+  return (await api.call('searchOrgs', { body })).result;
 }
 
 /**

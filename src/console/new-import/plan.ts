@@ -4,20 +4,16 @@
  * The draft keeps what it was last converted and checked with. Anything newer is in the address, so that steps can be
  * revisited while a file is still being uploaded, before the draft can take it.
  */
+import type { Sent } from '../../contract/client.ts';
 import { text } from '../../platform/html/forms.ts';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
-import {
-  type Conversion,
-  type Draft,
-  isComplete,
-  isRecognizable,
-  type Settings,
-  type ShownDraft,
-  settled,
-} from '../shapes.ts';
+import { type Draft, isComplete, isRecognizable, type Result, type ShownDraft, settled } from '../shapes.ts';
 import { count, percent, widths } from '../shell/blocks.ts';
 import type { LiveState } from '../shell/live.ts';
 import { CHECK } from '../texts/new-import.ts';
+
+type Conversion = NonNullable<ShownDraft['conversion']>;
+type Settings = NonNullable<ShownDraft['settings']>;
 
 export interface Plan extends Settings {
   /** Empty: as recognized. */
@@ -133,7 +129,7 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 }
 
 /** The body of `_convert`. */
-export function conversionOf(plan: Plan): Conversion {
+export function conversionOf(plan: Plan): Sent<'convertImport'> {
   const { source, encoding, mapping, hashFormat, orgId, withoutEmail, passwordSource } = plan;
   return {
     ...(source ? { source } : {}),
@@ -173,7 +169,7 @@ export function isMapped(source: string): boolean {
 }
 
 /** What changes on the pages of a draft by itself. */
-export function draftState(result: Partial<Draft> & Pick<Draft, 'state'>): LiveState {
+export function draftState(result: Result): LiveState {
   const { state, draft } = result;
   if (!draft) return { shape: state, text: {} };
   const { files, progress, check, error } = draft;

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
-import { type Draft, importPath } from '../shapes.ts';
+import { type Draft, importOf, isDraft } from '../shapes.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
@@ -33,34 +33,26 @@ export function newImportScreens(deps: ScreenDeps): Router {
     deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
   });
   router.get(ONE, async (req, res) => {
-    const draft = await readDraft(req, res);
-    const { importId } = draft;
-    if (!isDraft(draft)) return res.redirect(303, deps.consoleUrl(`/imports/${importId}`));
-    res.redirect(303, deps.consoleUrl(stepPath(importId, stepOf(draft))));
+    const result = await sessionOf(res).api.call('getImport', importOf(req));
+    const { importId } = result;
+    res.redirect(303, deps.consoleUrl(isDraft(result) ? stepPath(importId, stepOf(result)) : `/imports/${importId}`));
   });
   router.get(`${ONE}/live`, (req, res) =>
-    live.stream(res, `draft ${importPath(req)}`, async ({ api }) => draftState(await api.get<Draft>(importPath(req)))),
+    live.stream(res, `draft ${req.params.importId}`, async ({ api }) =>
+      draftState(await api.call('getImport', importOf(req))),
+    ),
   );
   router.get(`${ONE}/discard`, async (req, res) => {
-    const { importId } = await readDraft(req, res);
+    const { importId } = await sessionOf(res).api.call('getImport', importOf(req));
     deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.consoleUrl, importId) });
   });
   router.post(`${ONE}/discard`, async (req, res) => {
-    await sessionOf(res).api.send(`${importPath(req)}/_discard`);
+    await sessionOf(res).api.call('discardImport', importOf(req));
     res.redirect(303, deps.consoleUrl('/imports'));
   });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
   router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
   return router;
-}
-
-function readDraft(req: Request, res: Response): Promise<Draft> {
-  return sessionOf(res).api.get<Draft>(importPath(req));
-}
-
-/** Whether it has not started; a started import keeps its number. */
-function isDraft({ draft }: Partial<Draft>): boolean {
-  return draft !== undefined;
 }
 
 /** Where a person who returns to a draft continues. */
@@ -70,37 +62,31 @@ function stepOf({ state, draft }: Draft): StepName {
   return draft.conversion ? 'check' : 'files';
 }
 
-async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Response): Promise<WizardStep> {
+/** @returns undefined after it has led on to an import that started meanwhile, as in another tab */
+async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Response): Promise<WizardStep | undefined> {
   const step = STEP_NAMES.find((name) => name === req.params.step);
   if (!step) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
   const { api, caller, kept } = sessionOf(res);
-  const result = await readDraft(req, res);
-  const { importId, draft } = result;
-  const plan = isDraft(result) ? planOf(req.query, draft) : undefined;
-  const query = plan ? queryOfPlan(plan, draft) : '';
-  const files = draft?.files ?? [];
+  const result = await api.call('getImport', importOf(req));
+  const { importId } = result;
+  if (!isDraft(result)) {
+    res.redirect(303, consoleUrl(`/imports/${importId}`));
+    return undefined;
+  }
+  const { draft } = result;
+  const { files, expiresAt } = draft;
+  const plan = planOf(req.query, draft);
   const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
-  const skips: StepName[] = plan?.source && !isMapped(plan.source) ? ['columns'] : [];
-  const frame = { consoleUrl, importId, step, files, isOpen, query, expiresAt: draft?.expiresAt, skips };
-  return {
-    consoleUrl,
-    ...deps,
-    req,
-    res,
-    api,
-    caller,
-    result,
-    draft,
-    frame,
-    plan: plan as WizardStep['plan'],
-    typed: kept,
-  };
+  const skips: StepName[] = plan.source && !isMapped(plan.source) ? ['columns'] : [];
+  const query = queryOfPlan(plan, draft);
+  const frame = { consoleUrl, importId, step, files, isOpen, query, expiresAt, skips };
+  return { consoleUrl, ...deps, req, res, api, caller, result, draft, frame, plan, typed: kept };
 }
 
 async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: ApiError | undefined): Promise<void> {
   const on = await open(deps, req, res);
-  const { consoleUrl, show } = deps;
-  if (!isDraft(on.result)) return res.redirect(303, consoleUrl(`/imports/${on.result.importId}`));
+  if (!on) return;
+  const { show } = deps;
   if (on.result.state === 'IMPORT_STATE_DISCARDED') return show(req, res, { title: STEPS.title, body: discarded(on) });
   if (problem) Object.assign(on, { problem, typed: req.body as Record<string, string> });
   const content = await VIEWS[on.frame.step](on);
@@ -118,6 +104,7 @@ function discarded({ consoleUrl }: WizardStep): Html {
 /** What a person can correct is shown beside the form. */
 async function act(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const on = await open(deps, req, res);
+  if (!on) return;
   try {
     const next = await ACTS[on.frame.step](on);
     res.redirect(303, deps.consoleUrl(next));

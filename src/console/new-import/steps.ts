@@ -1,16 +1,15 @@
 /** What each step of a new import shows, and what its form does. */
 import { timeoutProblem } from '../../contract/import-options.ts';
-import type { Causes } from '../../contract/import-types.ts';
 import { may } from '../../contract/permissions.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { countUpdates } from '../database.ts';
-import { type Item, importPath, isReadable } from '../shapes.ts';
+import { importOf, isReadable } from '../shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
 import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
-import { type DryRun, decideStep, pepperHeaders } from './decide.ts';
+import { decideStep, pepperHeaders } from './decide.ts';
 import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
 import {
   likelyOrg,
@@ -96,11 +95,11 @@ export const VIEWS: Record<StepName, View> = {
     const { api, draft, plan, result, config, pool, problem } = on;
     const id = draft.check?.importId;
     if (!id || !isChecked(plan, result)) return redirect(on, 'check');
-    const path = `/admin/v1/imports/${id}`;
+    const examples = { state: 'ITEM_STATE_SUCCEEDED', pageSize: EXAMPLES };
     const [check, causes, { items }] = await Promise.all([
-      api.get<DryRun>(path),
-      api.get<Causes>(`${importPath(on.req)}/causes`),
-      api.get<{ items: Item[] }>(`${path}/items?state=SUCCEEDED&pageSize=${EXAMPLES}`),
+      api.call('getImport', { importId: id }),
+      api.call('listImportCauses', importOf(on.req)),
+      api.call('listImportItems', { importId: id }, { query: examples }),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
     const limits = [config.MAIL_RATE, config.MAIL_RATE_PER_IMPORT].filter((rate) => rate > 0);
@@ -154,7 +153,7 @@ export const ACTS: Record<StepName, Act> = {
     const name = text(on.req.body, 'newOrg').trim();
     await requireSourceOf(on, plan, name !== '');
     if (!name) return to(on, 'check', plan);
-    const { id } = await on.api.send<{ id: string }>('/management/v1/orgs', { name });
+    const { id } = await on.api.call('createOrg', { body: { name } });
     return to(on, 'check', { ...plan, orgId: id });
   },
   /** Reads the files or checks the users, whichever is missing. */
@@ -166,10 +165,10 @@ export const ACTS: Record<StepName, Act> = {
       return to(on, 'check', plan);
     const headers = pepperHeaders(req.body);
     if (!isReady || !isConverted(plan, draft) || headers)
-      await api.send(`${importPath(req)}/_convert`, conversionOf(plan), { headers: headers ?? {} });
+      await api.call('convertImport', importOf(req), { body: conversionOf(plan), headers: headers ?? {} });
     else {
       const { onExisting, mails, timeout } = plan;
-      await api.send(`${importPath(req)}/_check`, { onExisting, mails, timeout });
+      await api.call('checkImport', importOf(req), { body: { onExisting, mails, timeout } });
     }
     return to(on, 'check', plan);
   },
@@ -178,7 +177,7 @@ export const ACTS: Record<StepName, Act> = {
     const mails = text(req.body, 'mails') === 'auto' ? 'auto' : 'none';
     const skipBroken = text(req.body, 'skipBroken') === '1';
     const { onExisting, timeout } = plan;
-    await api.send(`${importPath(req)}/_start`, { onExisting, timeout, mails, skipBroken });
+    await api.call('startImport', importOf(req), { body: { onExisting, timeout, mails, skipBroken } });
     return `/imports/${frame.importId}`;
   },
 };
