@@ -6,16 +6,20 @@
  * Guarantee: a reading of a password is tried only for hashes that name its form. All readings of one password count as
  * work of its verification, so the bounds hold.
  */
+import { hash as digestOf } from 'node:crypto';
 import { defineScheme, type Scheme, type Secret } from './scheme.ts';
 
-export const PASSWORD_FORMS = ['trim', 'html', 'nfkc', 'latin1', 'utf16'] as const;
+export const PASSWORD_FORMS = ['trim', 'html', 'nfkc', 'latin1', 'utf16', 'digest'] as const;
 export type PasswordForm = (typeof PASSWORD_FORMS)[number];
 
 const PREFIX = '$form$';
 const MARK = /^\$form\$([a-z0-9,]{1,40})\$/;
 
-/** The readings that a form adds to a password; in the order of PASSWORD_FORMS, as bytes are changed no further. */
-const READINGS: Readonly<Record<PasswordForm, (password: string) => readonly Secret[]>> = {
+/** The digests that programs take of a password before they hash it, in lower-case hexadecimal digits. */
+const DIGESTS = ['md5', 'sha1', 'sha256', 'sha512'];
+
+/** The readings that a form adds to a text; in the order of PASSWORD_FORMS, as bytes are only digested. */
+const READINGS: Readonly<Record<Exclude<PasswordForm, 'digest'>, (password: string) => readonly Secret[]>> = {
   trim: (password) => [trimmed(password)],
   html: (password) => [escaped(password), escaped(trimmed(password))],
   nfkc: (password) => [password.normalize('NFKC')],
@@ -24,7 +28,14 @@ const READINGS: Readonly<Record<PasswordForm, (password: string) => readonly Sec
 };
 
 /** With the password as typed. */
-const MOST: Readonly<Record<PasswordForm, number>> = { trim: 2, html: 3, nfkc: 2, latin1: 2, utf16: 2 };
+const MOST: Readonly<Record<PasswordForm, number>> = {
+  trim: 2,
+  html: 3,
+  nfkc: 2,
+  latin1: 2,
+  utf16: 2,
+  digest: 1 + DIGESTS.length,
+};
 
 /** The hash with its forms; the hash alone without a form, or if it names its own. */
 export function withForms(hash: string, forms: readonly PasswordForm[]): string {
@@ -45,6 +56,11 @@ export function lastingForm(stored: string): string {
 /** A hash without the form that `lastingForm` puts before it. */
 export function withoutLasting(encoded: string): string {
   return encoded.startsWith(LASTING) ? encoded.slice(LASTING.length) : encoded;
+}
+
+/** Whether the hash is tried as one of the password itself and of its digests; each takes a whole verification. */
+export function isTriedAsDigest(encoded: string): boolean {
+  return split(encoded)?.forms.includes('digest') === true;
 }
 
 /** The hash without its forms, and what may have been hashed for this password: as typed first, without duplicates. */
@@ -68,8 +84,15 @@ export function formScheme(encoded: string, find: (hash: string) => Scheme | und
     matches: () => true,
     parse: () => scheme.check(hash) ?? { hash },
     work: () => most * scheme.work(hash),
-    seesAll: (password) =>
-      (!forms.some(isTrimming) || trimmed(password) === password) && seesAll(scheme, hash, readingsIn(forms, password)),
+    seesAll(password) {
+      if (forms.some(isTrimming) && trimmed(password) !== password) return false;
+      // A digest depends on the whole password, also where bcrypt ignores its last digits.
+      const texts = readingsIn(
+        forms.filter((form) => form !== 'digest'),
+        password,
+      );
+      return seesAll(scheme, hash, texts);
+    },
     longest: scheme.longest + encoded.length - hash.length,
     verify: (_parts, password) =>
       (typeof password === 'string' ? readingsIn(forms, password) : [password]).some((reading) =>
@@ -110,11 +133,35 @@ function split(encoded: string): { forms: PasswordForm[]; hash: string } | undef
 function readingsIn(forms: readonly PasswordForm[], password: string): Secret[] {
   let readings: Secret[] = [password];
   for (const form of forms) {
-    readings = readings.flatMap((reading) =>
-      typeof reading === 'string' ? [reading, ...READINGS[form](reading)] : [reading],
-    );
+    if (form === 'digest') readings = readings.flatMap(withDigests);
+    else {
+      readings = readings.flatMap((reading) =>
+        typeof reading === 'string' ? [reading, ...READINGS[form](reading)] : [reading],
+      );
+    }
   }
   return [...new Map(readings.map((reading) => [Buffer.from(reading).toString('base64'), reading])).values()];
+}
+
+/**
+ * A text that looks like one of these digests is not taken as it is: where the hash is of a digest, whoever knows the
+ * digest, from a leaked table of another program, would sign in without knowing the password.
+ */
+function withDigests(reading: Secret): Secret[] {
+  const digests = DIGESTS.map((name) => digestOf(name, reading));
+  return digests.some((digest) => isShapedAs(reading, digest)) ? digests : [reading, ...digests];
+}
+
+/** Whether a typed text could be a digest such as this one, also with other characters around it, by its length. */
+export function isShapedAs(typed: Secret, digest: Secret): boolean {
+  const [text, other] = [String(typed), String(digest)];
+  return text.length === other.length && alphabetOf(other) === alphabetOf(text + other);
+}
+
+function alphabetOf(text: string): 'hex' | 'HEX' | 'base64' | undefined {
+  if (/^[0-9a-f]+$/.test(text)) return 'hex';
+  if (/^[0-9A-F]+$/.test(text)) return 'HEX';
+  return /^[A-Za-z0-9+/=]+$/.test(text) ? 'base64' : undefined;
 }
 
 /** The characters that PHP's trim() removes. */

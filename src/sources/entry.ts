@@ -152,6 +152,11 @@ export const NOTES = {
     message:
       'The hash names a key (keyid). If the old system added a secret key to passwords, this user cannot sign in with theirs.',
   },
+  formsLeftOut: {
+    id: 'PASSWORD-FORM-LEFT-OUT',
+    message:
+      'The hash takes too long to try other forms of a password, such as a digest; it verifies if it is of the password as typed. If it is not, say how it was made (--hash-format).',
+  },
   language: {
     id: 'LANGUAGE-DROPPED',
     message: 'The language is not a language tag of at most 10 characters; it is dropped.',
@@ -303,8 +308,8 @@ function secretsOf(
   const isMasked = plain !== undefined && isMask(plain);
   if (isMasked) notes.push(NOTES.masked);
   const password = initialPassword ?? (isMasked ? undefined : plain);
-  const hash = person.password === plain ? hashOf(person) : undefined;
-  if (hash !== undefined && /^\$argon2[^$]*\$[^$]*\$[^$]*\bkeyid=/.test(hash)) notes.push(NOTES.keyNamed);
+  const hash = person.password === plain ? hashOf(person, notes) : undefined;
+  if (hash !== undefined && /\$argon2[^$]*\$[^$]*\$[^$]*\bkeyid=/.test(hash)) notes.push(NOTES.keyNamed);
   return {
     ...(password === undefined ? {} : { password }),
     ...(hash === undefined ? {} : { hashedPassword: { value: hash } }),
@@ -316,11 +321,18 @@ function secretsOf(
 }
 
 /** The hash in the spelling that can be verified, with its forms, unless it would take too long with them. */
-function hashOf({ hash, passwordForms = [] }: Person): string | undefined {
+function hashOf({ hash, passwordForms = [] }: Person, notes: Note[]): string | undefined {
   if (hash === undefined) return undefined;
   const known = knownForm(hash);
-  const formed = withForms(known, passwordForms);
-  return hashProblem(formed) === undefined ? formed : known;
+  // A formula says of what the hash is.
+  const isSaid = known.startsWith('$formula$');
+  const formed = withForms(
+    known,
+    passwordForms.filter((form) => !isSaid || form !== 'digest'),
+  );
+  if (hashProblem(formed) === undefined) return formed;
+  if (hashProblem(known) === undefined) notes.push(NOTES.formsLeftOut);
+  return known;
 }
 
 function stateOf(state: Person['state']): Pick<Entry, 'state'> {

@@ -17,6 +17,9 @@ import {
 import { bcryptLibrary } from '../../src/passwords/schemes/bcrypt.ts';
 
 const md5 = (text: string | Buffer) => hash('md5', text);
+/** sha512sum of `correct horse`. */
+const SHA512 =
+  '56b698defedb5a435b634afe3320bbaf3fdcd920b6c503a446fc7b7a776b298d479d1ba6a8b617808eb0bf579ce9a95d668347bcab7149085ac93cb27995197b';
 /** The bytes are made by hand, not by the code under test. */
 const FORMED: readonly [form: string, typed: string, hashed: string | Buffer][] = [
   ['trim', ' two words\t', 'two words'],
@@ -29,6 +32,11 @@ const FORMED: readonly [form: string, typed: string, hashed: string | Buffer][] 
   ['latin1', '한 ok', '&#54620; ok'],
   ['utf16', 'aé', Buffer.from('6100e900', 'hex')],
   ['html,latin1', 'ü & €', Buffer.from('fc2026616d703b2080', 'hex')],
+  ['digest', 'correct horse', '3cb4e732631f47e6eb961f34554b7cde'],
+  ['digest', 'correct horse', '2f9e53523b62abc141a2b4d6019d23cba835dbd0'],
+  ['digest', 'correct horse', '4104d36f8da2c254349f85836793ebe029e0c957063a34c91c2e9203187b5631'],
+  ['digest', 'correct horse', SHA512],
+  ['latin1,digest', 'Grüße', '2c987648c54e9054bf8c8c916b17d5c0'],
 ];
 
 for (const [form, typed, hashed] of FORMED) {
@@ -85,6 +93,46 @@ test('a hash with a form is replaced, unless blanks at the ends may be a typo', 
   const long = `$form$html$$2y$10$${'.'.repeat(53)}`;
   assert.equal(usesWholePassword(long, '&'.repeat(14)), true);
   assert.equal(usesWholePassword(long, '&'.repeat(15)), false, 'bcrypt cuts the escaped text off');
+});
+
+test('a digest is nobody’s password where the hash may be of a digest', () => {
+  const bcrypt = (text: string) => bcryptLibrary().hash(text, 4, 'abcdefghijklmnopqrstuu');
+  for (const name of ['md5', 'sha1', 'sha256', 'sha512']) {
+    const digest = hash(name, 'secret');
+    const formed = `$form$digest$${bcrypt(digest)}`;
+    assert.equal(verifyHash(formed, 'secret'), true, name);
+    assert.equal(verifyHash(formed, digest), false, name);
+    assert.equal(
+      verifyHash(`$form$digest$${bcrypt(digest.toUpperCase())}`, digest.toUpperCase()),
+      true,
+      'no digest of these',
+    );
+  }
+  assert.equal(verifyHash(`$form$trim,digest$${bcrypt(md5('secret'))}`, ` ${md5('secret')} `), false, 'in any reading');
+  for (const either of ['crypt(md5(password)|password)', 'crypt(password|upper(md5(password)))']) {
+    const formula = (text: string) => `$formula$${either}$$${bcrypt(text)}`;
+    const digest = either.includes('upper') ? md5('secret').toUpperCase() : md5('secret');
+    assert.equal(verifyHash(formula(digest), 'secret'), true, either);
+    assert.equal(verifyHash(formula('secret'), 'secret'), true, either);
+    assert.equal(verifyHash(formula(digest), digest), false, either);
+    assert.equal(
+      verifyHash(formula(hash('sha1', 'secret')), hash('sha1', 'secret')),
+      true,
+      'of another digest than it says',
+    );
+  }
+  const base64 = hash('sha256', 'secret', 'base64');
+  assert.equal(verifyHash(`$formula$crypt(password|base64(sha256(password)))$$${bcrypt(base64)}`, base64), false);
+  const vBulletin = `${md5(`${md5('secret')}salt`)}:salt`;
+  assert.equal(verifyHash(vBulletin, 'secret'), true);
+  assert.equal(verifyHash(vBulletin, md5('secret')), false);
+});
+
+test('a hash that may be of a digest is replaced, also where bcrypt ignores the last digits', () => {
+  const formed = `$form$digest$${bcryptLibrary().hash(SHA512, 10, 'abcdefghijklmnopqrstuu')}`;
+  assert.deepEqual(verifyPassword(formed, 'correct horse', 10), { ok: true, rehash: true });
+  assert.equal(usesWholePassword(formed, 'x'.repeat(73)), false);
+  assert.equal(workOf(formed), 5 * workOf(originalHash(formed)));
 });
 
 test('the form trim stays when the hash is replaced, and the new hash is current', () => {

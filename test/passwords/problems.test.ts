@@ -130,8 +130,11 @@ const REFUSED: Array<[encoded: string, problem: string]> = [
   ['$bcrypt-sha512$$2x$', 'bcrypt-sha512: what follows $bcrypt-sha512$ is not a bcrypt hash'],
   ['{PBKDF2_STRETCH}x$salt$hash', '{PBKDF2_STRETCH}: rounds must be a whole number'],
 
-  ['$form$rot13$x', 'form: what follows $form$ is not one or more of trim, html, nfkc, latin1, utf16, and $'],
-  ['$form$html,html$x', 'form: what follows $form$ is not one or more of trim, html, nfkc, latin1, utf16, and $'],
+  ['$form$rot13$x', 'form: what follows $form$ is not one or more of trim, html, nfkc, latin1, utf16, digest, and $'],
+  [
+    '$form$html,html$x',
+    'form: what follows $form$ is not one or more of trim, html, nfkc, latin1, utf16, digest, and $',
+  ],
   ['$form$html$x', 'form: what follows the form is not a hash of a known scheme'],
   ['$form$html$$form$trim$x', 'form: what follows the form is not a hash of a known scheme'],
   [`$form$html$$2b$03$${B53}`, 'bcrypt (html): cost 3 is out of bounds (4 to 16)'],

@@ -40,7 +40,10 @@ export interface Attempt extends WildLogin {
   isIn: boolean;
   /** The password was right, and a code of the second factor is needed too. */
   needsCode: boolean;
-  /** The user was imported as active with a password, so what the dry run said of the hash was "will verify". */
+  /**
+   * The user was imported as active with a password, so what the dry run said of the hash was "will verify". Of an
+   * address that is not verified it says that it does not sign in, so a user who typed theirs does not count.
+   */
   isActive: boolean;
 }
 
@@ -96,8 +99,8 @@ async function attempt({ pool, login }: Service, orgId: string, given: WildLogin
   const { status } = answer;
   if (BUSY.includes(status)) throw new Error(`${given.name}: the service answers ${status}, which judges no password`);
   const { rows } = await pool.query(
-    `select 1 from users where org_id = $1 and lower($2) in (lower(user_name), lower(email)) and state = 'active'
-       and password_hash is not null`,
+    `select 1 from users where org_id = $1 and state = 'active' and password_hash is not null
+       and (lower($2) = lower(user_name) or email_verified and lower($2) = lower(email))`,
     [orgId, given.name],
   );
   const needsCode = errorId(answer) === 'SESSION-TOTP-REQUIRED';

@@ -18,6 +18,13 @@ const UNREACHABLE = 'of them have no password; `muster users reset-password USER
 /** Nobody can tell 32 hexadecimal digits apart. */
 const MD5_OR_NT = ', if they are MD5; NT hashes of Windows look the same, and never verify';
 
+/** The end of the names of schemes whose hashes are tried as those of passwords and as those of digests. */
+const OF_EITHER = /\(.*\bdigest\)$/;
+const EITHER = [
+  'digest: nothing tells whether the password was hashed, or an MD5, SHA-1, SHA-256 or SHA-512 of it. All are tried.',
+  "If it was the password, --hash-format 'crypt(password)' says so, and a wrong one takes a fifth of the time.",
+];
+
 /** The options that change what the summary says. */
 export interface Given {
   mails: 'auto' | 'none';
@@ -85,6 +92,7 @@ function passwordLines({ hashes, plainPasswords, withoutPassword }: Summary, giv
   if (plainPasswords > 0) lines.push(`    ${number(plainPasswords).padStart(11)}  plain: will be hashed`);
   const without = given.passwordSource === undefined ? 'none' : 'verified at the password source, at the first sign-in';
   if (withoutPassword > 0) lines.push(`    ${number(withoutPassword).padStart(11)}  ${without}`);
+  if (hashes.some(({ scheme }) => OF_EITHER.test(scheme))) lines.push(...EITHER.map((line) => `    ${line}`));
   return lines.length === 0 ? [] : ['  Passwords', ...lines];
 }
 

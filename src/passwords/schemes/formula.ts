@@ -8,6 +8,7 @@
  * and the text does not tell: a password is correct if it matches with either reading of the salt.
  */
 import { createHmac, hash, pbkdf2Sync } from 'node:crypto';
+import { isShapedAs } from '../forms.ts';
 import {
   type Call,
   callsIn,
@@ -89,7 +90,7 @@ export const formulaScheme = defineScheme({
   },
   verify({ outer, salts, digest, whole }, password) {
     if (whole) {
-      const texts = outer.args.map((term) => textOf(term, { salt: salts[0] as Buffer, password }, whole.hash));
+      const texts = textsOf(outer.args, (term) => textOf(term, { salt: salts[0] as Buffer, password }, whole.hash));
       return texts.some((text) => whole.scheme.verify(whole.hash, text));
     }
     const values = { password: Buffer.from(password), bytes: digest.length };
@@ -191,6 +192,17 @@ function textOf(term: Term, { salt, password }: { salt: Buffer; password: Secret
   const values = { password: Buffer.from(password), salt, bytes: 0, ...(whole === undefined ? {} : { whole }) };
   const bytes = bytesOf(term, values);
   return typeof password === 'string' ? bytes.toString() : bytes;
+}
+
+/**
+ * The texts of several arguments, of which any may have been hashed. Where one is a digest, a typed text that looks like
+ * it is not tried as it is, as somebody may know the digest and not the password.
+ */
+function textsOf(args: readonly Term[], read: (term: Term) => Secret): Secret[] {
+  const texts = args.map((term) => ({ text: read(term), isTyped: hasBarePassword(term) }));
+  const digests = texts.filter(({ isTyped }) => !isTyped);
+  const isPerhapsDigest = (typed: Secret) => digests.some(({ text }) => isShapedAs(typed, text));
+  return texts.filter(({ text, isTyped }) => !isTyped || !isPerhapsDigest(text)).map(({ text }) => text);
 }
 
 /** What bcrypt of bcrypt is made of. */

@@ -5,8 +5,12 @@
  * d(password salt): Joomla before 3.2. d(salt password): Magento 1, osCommerce. d(hex(d(password)) salt): vBulletin,
  * Casdoor. d(hex(d(salt)) hex(d(password))): IP.Board, MyBB. These are the modes 11, 21, 2611, 2811 of
  * hashcat.net/wiki/doku.php?id=example_hashes; github.com/casdoor/casdoor/tree/master/cred.
+ *
+ * A typed text that looks like a digest is not tried as it is: it may be the digest of vBulletin's password, which
+ * somebody knows from another table.
  */
 import { hash } from 'node:crypto';
+import { isShapedAs } from '../forms.ts';
 import { decodeHex, defineScheme, joined, type Scheme, type Secret, sameBytes } from '../scheme.ts';
 import { IS_LM, isLm } from './plain-digest.ts';
 
@@ -14,7 +18,9 @@ const LONGEST_SALT = 70;
 
 function readings(algorithm: string, salt: string, password: Secret): Buffer[] {
   const hex = (text: Secret) => hash(algorithm, text);
-  const texts = [joined(password, salt), joined(salt, password), hex(password) + salt, hex(salt) + hex(password)];
+  const ofDigest = [hex(password) + salt, hex(salt) + hex(password)];
+  const asTyped = isShapedAs(password, hex(password)) ? [] : [joined(password, salt), joined(salt, password)];
+  const texts = [...asTyped, ...ofDigest];
   return texts.map((text) => hash(algorithm, text, 'buffer'));
 }
 

@@ -14,7 +14,7 @@
 import { passwordAge } from '../../contract/policies.ts';
 import type { UserState } from '../../contract/users.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
-import { lastingForm } from '../../passwords/forms.ts';
+import { isTriedAsDigest, lastingForm, readingsOf } from '../../passwords/forms.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import {
   bareHash,
@@ -25,6 +25,8 @@ import {
   pepperSeal,
   seesAllPeppered,
 } from '../../passwords/pepper.ts';
+import { usesWholePassword } from '../../passwords/registry.ts';
+import type { Secret } from '../../passwords/scheme.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { checkTotp } from '../factors/totp.ts';
@@ -235,25 +237,34 @@ export async function checkPassword(
   { user: tried, clientAborted }: Pick<Attempt, 'user' | 'clientAborted'>,
 ): Promise<CheckedPassword> {
   const { hasher, pool, clock = CLOCK } = deps;
-  const asked = clock.now();
   let waitedMs = 0;
-  const started = () => {
-    waitedMs = clock.now() - asked;
+  /** A task, whose time in the queue counts as waiting. */
+  function queued<T>(task: (started: () => void) => Promise<T>): Promise<T> {
+    const asked = clock.now();
+    return task(() => {
+      waitedMs += clock.now() - asked;
+    });
+  }
+  const threads: Threads = {
+    verify: (hash, plain) => queued((started) => hasher.verify(hash, plain, clientAborted, started)),
+    verifyNothing: () => queued((started) => hasher.verifyNothing(password, clientAborted, started)),
   };
   const sourceId = sourceOf(login?.passwordHash);
   if (login?.state === 'active' && sourceId !== undefined && !(await mayMeanAnother(pool, tried, login))) {
-    const verified = await verifyAtSource(deps, { userId: login.id, sourceId, password }, clientAborted, started);
+    const verified = await queued((started) =>
+      verifyAtSource(deps, { userId: login.id, sourceId, password }, clientAborted, started),
+    );
     if (verified) return { ...verified, rehash: verified.ok, waitedMs };
   }
   if (!login?.passwordHash || sourceId !== undefined) {
-    await hasher.verifyNothing(password, clientAborted, started);
+    await threads.verifyNothing();
     return { ok: false, rehash: false, waitedMs };
   }
   const peppered = pepperedOf(login.passwordHash);
-  const { times = 1, ...checked } = peppered
-    ? await checkPeppered(deps, peppered, password, clientAborted, started)
-    : { ...(await hasher.verify(login.passwordHash, password, clientAborted, started)) };
   const { hash } = peppered ?? { hash: login.passwordHash };
+  const { times = 1, ...checked } = await (peppered
+    ? checkPeppered(deps, peppered, password, threads)
+    : checkBare(hash, password, threads));
   if (!checked.ok) await rememberSlowHash(pool, times > 1 ? originalHash(hash) : hash, times);
   return { ...checked, waitedMs };
 }
@@ -274,30 +285,57 @@ export async function renewHash(
   }
 }
 
-type PepperDeps = Pick<LoginDeps, 'pool' | 'hasher' | 'secrets' | 'logger'>;
+type PepperDeps = Pick<LoginDeps, 'pool' | 'secrets' | 'logger'>;
 
-/**
- * Checks a password against a hash that needs the pepper of its import.
- * @returns `rehash`: replace the hash by one without a pepper; not if the scheme ignored a part of the password. `times`:
- *   how often the hash was computed
- */
-export async function checkPeppered(
+/** The threads that check passwords. */
+interface Threads {
+  verify(hash: string, plain: Secret): Promise<{ ok: boolean; rehash: boolean }>;
+  verifyNothing(): Promise<void>;
+}
+
+interface Verified {
+  ok: boolean;
+  /** Replace the hash by one of the password itself; not if the scheme ignored a part of the password. */
+  rehash: boolean;
+  /** How often the hash was computed. */
+  times?: number;
+}
+
+/** Checks a password against a hash that needs the pepper of its import. */
+async function checkPeppered(
   deps: PepperDeps,
   { importId, hash }: { importId: string; hash: string },
   password: string,
-  clientAborted: AbortSignal | undefined,
-  started: () => void,
-): Promise<{ ok: boolean; rehash: boolean; times?: number }> {
+  threads: Threads,
+): Promise<Verified> {
   const pepper = await findPepper(deps, importId);
   if (!pepper) {
     deps.logger.error({ importId }, 'the pepper of an import is missing; its users cannot log in with their passwords');
-    await deps.hasher.verifyNothing(password, clientAborted, started);
+    await threads.verifyNothing();
     return { ok: false, rehash: false };
   }
-  const { hash: made, readings } = pepperedReadings(hash, pepper, password);
+  const made = pepperedReadings(hash, pepper, password);
+  return matches(made, threads, () => seesAllPeppered(hash, pepper, password));
+}
+
+/**
+ * Checks a password against a hash without a pepper. Where the hash may be of a digest, each reading is a task of its own,
+ * the password itself first: so the right one mostly takes no longer than any other password with this hash.
+ */
+async function checkBare(encoded: string, password: string, threads: Threads): Promise<Verified> {
+  if (!isTriedAsDigest(encoded)) return threads.verify(encoded, password);
+  return matches(readingsOf(encoded, password), threads, () => usesWholePassword(encoded, password));
+}
+
+/** Whether the hash is of one of the readings. @param seesAll whether it then depends on the whole password */
+async function matches(
+  { hash, readings }: { hash: string; readings: readonly Secret[] },
+  threads: Threads,
+  seesAll: () => boolean,
+): Promise<Verified> {
   for (const reading of readings) {
-    const { ok } = await deps.hasher.verify(made, reading, clientAborted, started);
-    if (ok) return { ok, rehash: seesAllPeppered(hash, pepper, password) };
+    const { ok } = await threads.verify(hash, reading);
+    if (ok) return { ok, rehash: seesAll() };
   }
   return { ok: false, rehash: false, times: readings.length };
 }

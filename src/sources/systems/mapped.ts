@@ -6,7 +6,7 @@
  * they say that they are one (`{PLAIN}secret`, `PasswordFormat` 0).
  */
 import type { PasswordForm } from '../../passwords/forms.ts';
-import { hashProblem } from '../../passwords/registry.ts';
+import { hashProblem, schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
 import { explainFormat, isHashBeside } from '../hash-format.ts';
 import { isBareDigest, knownForm, plainOf } from '../hash-forms.ts';
@@ -288,8 +288,13 @@ function formsOf(
   const known = knownForm(hash);
   // Only a formula says that another text is a digest.
   const isDigest = isBareDigest(known) || (hashFormat !== undefined && hashProblem(known) !== undefined);
-  return isDigest ? ['latin1'] : undefined;
+  if (isDigest) return ['latin1'];
+  // Many programs wrapped the digests that they had, and their hashes look like those of passwords.
+  return hashFormat === undefined && MAY_WRAP.test(schemeOf(known) ?? '') ? ['digest'] : undefined;
 }
+
+/** Schemes that programs make of passwords or of older digests; a formula such as `crypt(password)` says of which. */
+const MAY_WRAP = /^(?:bcrypt|argon2.*|scrypt|phpass|sha2-crypt .*)$/;
 
 /**
  * Lines that list the mapped and the unmapped columns.
