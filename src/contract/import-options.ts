@@ -63,7 +63,11 @@ export const convertBody = z.object({
     .record(text(200), text(200))
     .refine((map) => Object.keys(map).length <= MOST_MAPPED, `must have at most ${MOST_MAPPED} fields`)
     .optional()
-    .meta({ description: 'Columns by field, for the sources `csv` and `ndjson`: `{"email": "Mail"}`.' }),
+    .meta({
+      description:
+        'Columns by field, for the sources `csv` and `ndjson`: `{"email": "Mail"}`. For other sources only what says a ' +
+        'state, such as `{"disabled": "Sperre"}`, `state`, `password` (empty: left out), `salt`, `iterations` and `metadata.…`.',
+    }),
   hashFormat: text(200)
     .optional()
     .meta({

@@ -8,6 +8,7 @@
  */
 import type { Person, Skipped } from './entry.ts';
 import { withoutNullWords } from './null-words.ts';
+import { UsageError } from './read/records.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Survey } from './source.ts';
 import { isOfElse, isPerhapsRegion, type NameMeaning } from './state-names.ts';
 import { COMMON_WORDS, readState, type StateRules, stateMeaning } from './states.ts';
@@ -18,8 +19,18 @@ import { CONTEXT, KEY, valueAt } from './values.ts';
 const OF_STATES = { enabled: 'active', disabled: 'inactive', locked: 'locked', deleted: 'deleted' } as const;
 type StateField = keyof typeof OF_STATES | 'state';
 
+/** @throws UsageError when `--map` names a field that the source itself reads, and would not take from elsewhere */
+export function requireMappable({ title, survey }: ExportFormat, { map = {} }: ConvertOptions): void {
+  const field = survey ? undefined : Object.keys(map).find((one) => !isSystemField(one));
+  if (field === undefined) return;
+  throw new UsageError(
+    `--map ${field}: ${title} says itself which column that is. Use --map for what says a state, such as ` +
+      'disabled=COLUMN; --from csv or ndjson takes all fields.',
+  );
+}
+
 /** Whether `--map` can say it of a known system's fields; its reader knows all others. */
-export function isSystemField(field: string): boolean {
+function isSystemField(field: string): boolean {
   return SYSTEM_FIELDS.has(field) || Object.hasOwn(OF_STATES, field) || field.startsWith('metadata.');
 }
 
@@ -33,7 +44,10 @@ interface Given {
   password: 'kept' | 'left out' | 'initial';
 }
 
-function givenOf({ map = {} }: ConvertOptions): Given {
+/** @throws UsageError */
+function givenOf(source: ExportFormat, options: ConvertOptions): Given {
+  requireMappable(source, options);
+  const { map = {} } = options;
   const fields = Object.entries(map);
   const columns = fields.filter(
     ([field, column]) => column !== '' && (field === 'state' || Object.hasOwn(OF_STATES, field)),
@@ -68,7 +82,7 @@ function unreadIn({ fields }: ExportFormat, row: Fields, { taken, leavesStatesOu
 
 /** A first reading of a system's records; undefined where none is needed. @param isRead they are read before anyway */
 export function systemSurvey(source: ExportFormat, options: ConvertOptions, isRead: boolean): Survey | undefined {
-  const given = givenOf(options);
+  const given = givenOf(source, options);
   const isNamed = Object.keys(given.columns).length > 0;
   if (!isRead && !source.fields?.isTable && !source.mayBePlain && !isNamed) return undefined;
   requireSense(given);
@@ -112,7 +126,7 @@ export function systemConverter(
   options: ConvertOptions,
   constants: readonly string[] = [],
 ): Convert {
-  const given = givenOf(options);
+  const given = givenOf(source, options);
   const convert = source.converter(options);
   const rowOf = source.fields?.row ?? ((record: Fields) => record);
   let shape = '';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { type Converted, recordConverter, surveyRecords } from '../../src/sources/convert.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat, Fields } from '../../src/sources/source.ts';
 import { devise } from '../../src/sources/systems/devise.ts';
 import { kratos } from '../../src/sources/systems/kratos.ts';
@@ -44,6 +45,25 @@ test('a column of a table that may be a state and differs between users stops, w
   assert.deepEqual(statesOf(await converted(devise, rows, { map: { state: '' } })), [undefined, undefined]);
   await assert.rejects(converted(devise, rows, { map: { disabled: 'Banned' } }), /no record has "Banned"/);
   await assert.rejects(converted(devise, rows, { map: { enabled: 'banned' } }), /says the opposite/);
+});
+
+test('a field that a known system reads itself cannot be mapped', async () => {
+  const rows = [rails(1, { work_email: 'x@old.example' })];
+  const refused = /^UsageError: --map email: Rails Devise says itself which column that is/;
+  await assert.rejects(converted(devise, rows, { map: { email: 'work_email' } }), refused);
+  assert.throws(
+    () => recordConverter({ source: kratos, orgId: 'shop', options: { map: { userName: 'a' } } }),
+    /--map userName/,
+  );
+  for (const source of SOURCES.filter(({ survey }) => !survey)) {
+    assert.throws(
+      () => recordConverter({ source, orgId: 'shop', options: { map: { email: 'a' } } }),
+      /--map email/,
+      source.name,
+    );
+  }
+  const own = await converted(csv, [{ email: 'a@old.example', work: 'b@old.example' }], { map: { email: 'work' } });
+  assert.equal(own[0]?.entry?.user.email.email, 'b@old.example');
 });
 
 test('a column that lets everybody in, or is the same for all, stops nothing', async () => {

@@ -13,7 +13,7 @@ import type { OldSystem, PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, ExportFormat, Fields } from '../../sources/source.ts';
 import { type Counter, openCounter, type Summary } from '../../sources/summary.ts';
-import { isSystemField } from '../../sources/system-survey.ts';
+import { requireMappable } from '../../sources/system-survey.ts';
 import { counted, countsText } from '../follow/progress.ts';
 import { convertOptions } from '../import/options.ts';
 import { groupLines, summaryLines } from '../import/summary.ts';
@@ -92,7 +92,7 @@ async function conversionJob(job: PullJob): Promise<SurveyedJob> {
   const { hashConfig, hashFormat, map, passwordForm, idPrefix, quoteAddresses } = options;
   const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm });
   const all = old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given };
-  requireMappable(sourceOf(job), map);
+  requireMappable(sourceOf(job), all);
   const records: RecordJob = { source: sourceOf(job), options: all, orgId, idPrefix, quoteAddresses };
   const convert = await surveyRecords(records, {
     isTable: system.source === undefined,
@@ -104,18 +104,6 @@ async function conversionJob(job: PullJob): Promise<SurveyedJob> {
     },
   });
   return { ...records, convert };
-}
-
-/** @throws Failure (usage) when `--map` names a field that the source itself reads */
-function requireMappable({ title, survey }: ExportFormat, map: readonly string[] = []): void {
-  const [field] = survey
-    ? []
-    : map.map((pair) => pair.split('=', 1)[0]?.trim() ?? '').filter((one) => !isSystemField(one));
-  if (field === undefined) return;
-  throw wrongUsage(
-    `--map ${field}: ${title} says itself which column that is.`,
-    'Use --map for what says a state, such as disabled=COLUMN; --from csv or ndjson takes all fields.',
-  );
 }
 
 /** Notes in the run what became of a batch, and saves it. */

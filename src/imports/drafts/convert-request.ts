@@ -15,6 +15,7 @@ import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ExportFormat } from '../../sources/source.ts';
+import { requireMappable } from '../../sources/system-survey.ts';
 import { requireState } from '../entries/states.ts';
 import { addAuthor } from '../intake/authority.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
@@ -76,7 +77,11 @@ async function requireGoodOptions(
   toldAs('hashFormat', () => formulaOf({ hashFormat }));
   if (source === undefined) return;
   const hashConfig = await parameters();
-  toldAs('mapping', () => sourceNamed(source).converter({ map: mapping, hashConfig }));
+  toldAs('mapping', () => {
+    const format = sourceNamed(source);
+    requireMappable(format, { map: mapping });
+    format.converter({ map: mapping, hashConfig });
+  });
 }
 
 /** @throws ApiError 400 that names the field */

@@ -226,6 +226,12 @@ test('what cannot be converted or started is refused with the reason', async () 
     errorId(await call('POST', id, '/_convert', { source: 'csv', mapping: { cat: 'id' } })),
     'DRAFT-OPTIONS',
   );
+  const ignored = await call('POST', id, '/_convert', { source: 'devise', mapping: { email: 'id' } });
+  assert.deepEqual(
+    [ignored.status, errorId(ignored)],
+    [400, 'DRAFT-OPTIONS'],
+    'Devise says itself what the address is',
+  );
   assert.equal((await call('POST', id, '/_convert', { orgId: 'no-such-organization' })).status, 404);
   await converted(id, { source: 'csv' });
   assert.equal(errorId(await call('POST', id, '/_start', { timeout: '1h' })), 'DRAFT-ORG');
