@@ -4,7 +4,7 @@ import test from 'node:test';
 import { describeStatements } from '../../../src/imports/run/write-batch.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
-import { describeSchema } from '../../../src/platform/db/print-schema.ts';
+import { describeSchema, describeTables, TYPES_OF_VALUES } from '../../../src/platform/db/print-schema.ts';
 import { hold, waiters } from '../../support/stores/locks.ts';
 import { firstMigration, withMigrations } from '../../support/stores/migrations.ts';
 import { testDatabase } from '../../support/stores/postgres.ts';
@@ -13,6 +13,38 @@ test('schema.sql is the result of the migrations', async () => {
   const { pool } = await testDatabase();
   const written = await readFile(new URL('../../../src/platform/db/schema.sql', import.meta.url), 'utf8');
   assert.equal(written, await describeSchema(pool), 'run `npm run schema` and commit its result');
+});
+
+test('tables.ts has the tables and columns of the migrations', async () => {
+  const { pool } = await testDatabase();
+  const written = await readFile(new URL('../../../src/platform/db/tables.ts', import.meta.url), 'utf8');
+  assert.equal(written, await describeTables(pool), 'run `npm run schema` and commit its result');
+});
+
+test('pg returns values of the types that tables.ts says', async () => {
+  const { pool } = await testDatabase();
+  const samples: Record<string, string> = {
+    bigint: '9007199254740993',
+    boolean: 'true',
+    bytea: '\\x00',
+    date: '2026-01-01',
+    inet: '::1',
+    interval: '1 day',
+    json: '[1]',
+    jsonb: '[1]',
+    text: 'a',
+    'timestamp with time zone': '2026-01-01',
+    uuid: '00000000-0000-0000-0000-000000000000',
+  };
+  for (const [type, expected] of Object.entries(TYPES_OF_VALUES)) {
+    const { rows } = await pool.query(`select $1::text::${type} as value, array[$1::text::${type}] as list`, [
+      samples[type] ?? '1',
+    ]);
+    const { value, list } = rows[0];
+    const returned = { Date: value instanceof Date, Buffer: Buffer.isBuffer(value), unknown: Array.isArray(value) };
+    assert.equal(returned[expected as keyof typeof returned] ?? typeof value === expected, true, type);
+    assert.ok(['integer', 'text'].includes(type) ? typeof list[0] === expected : true, `${type}[]`);
+  }
 });
 
 test('batch-statements.sql is what the batch writer sends', async () => {
