@@ -2,8 +2,9 @@
  * `npm run pack:cli`: writes dist/muster-cli-<version>.tgz, the command line without the server, as JavaScript, because
  * Node.js runs no TypeScript in `node_modules`.
  *
- * It has the files that `src/cli/main.ts` imports, directly or not, and depends on the packages that these import. What
- * belongs to the server is left out; the commands that load it say so (`src/cli/service/server-part.ts`).
+ * It has the files that `src/cli/main.ts` imports, directly or not, and the `.sql` files of statements beside them. It
+ * depends on the packages that these import. What belongs to the server is left out; the commands that load it say so
+ * (`src/cli/service/server-part.ts`).
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,6 +27,8 @@ const OF_THE_SERVER = [
 /** Drivers that `muster pull` loads for some systems: who needs one installs it. */
 const ON_DEMAND = ['ldapts', 'mysql2', 'pg'];
 
+const STATEMENT = /new URL\('([\w-]+\.sql)', import\.meta\.url\)/g;
+
 const { version, license, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 rmSync(FOLDER, { recursive: true, force: true });
 const packages = writeSources();
@@ -40,7 +43,8 @@ function writeSources(): Set<string> {
   const files = new Set([join(ROOT, 'src/cli/main.ts')]);
   // A set also visits what is added while it is visited.
   for (const file of files) {
-    const { code, imports } = transpile(readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8');
+    const { code, imports } = transpile(text);
     for (const specifier of imports) {
       if (!specifier.startsWith('.')) packages.add(packageOf(specifier));
       else if (!isOfTheServer(resolve(dirname(file), specifier))) files.add(resolve(dirname(file), specifier));
@@ -48,6 +52,8 @@ function writeSources(): Set<string> {
     const target = join(FOLDER, relative(ROOT, file)).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, code);
+    for (const [, name = ''] of text.matchAll(STATEMENT))
+      cpSync(join(dirname(file), name), join(dirname(target), name));
   }
   return packages;
 }

@@ -172,26 +172,16 @@ export function userStateOf(name: string): PendingItem['userState'] | undefined 
  */
 export function withinBatch(ordinals: string): string {
   const end = (which: 'min' | 'max') => `(select ${which}(o) from unnest(${ordinals}::int[]) as o)`;
-  return between(end('min'), end('max'));
-}
-
-/** `withinBatch` for ordinals in ascending order: takes the ends of the parameter without reading the rest. */
-export function withinSorted(ordinals: string): string {
-  return between(`(${ordinals}::int[])[1]`, `(${ordinals}::int[])[cardinality(${ordinals}::int[])]`);
+  return `i.import_id = $1 and i.ordinal between ${end('min')} and ${end('max')}`;
 }
 
 /**
  * A `from` item: the import's items with these ordinals.
- * @param ordinals each once, or its item is returned twice
- * @param range `withinSorted(ordinals)` if they are in ascending order
+ * @param ordinals the SQL parameter that holds them, each once, or its item is returned twice
  */
-export function itemsOfBatch(ordinals: string, range = withinBatch(ordinals)): string {
+export function itemsOfBatch(ordinals: string): string {
   return `unnest(${ordinals}::int[]) as wanted (ordinal)
-    join import_items i on i.ordinal = wanted.ordinal and ${range}`;
-}
-
-function between(first: string, last: string): string {
-  return `i.import_id = $1 and i.ordinal between ${first} and ${last}`;
+    join import_items i on i.ordinal = wanted.ordinal and ${withinBatch(ordinals)}`;
 }
 
 /** Purpose of encryption of a plain password, until a worker has hashed it. */

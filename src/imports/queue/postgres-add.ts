@@ -5,13 +5,16 @@
  * time of the first: so the options of all jobs are the same, and are sent once.
  * Guarantee: the jobs are in the queue when `addJobs` resolves. Adding an id that exists changes nothing.
  */
-import { readFileSync } from 'node:fs';
 import type { BackendFactory, IQueueBackend } from 'bullmq';
 import type pg from 'pg';
 import type { Db } from '../../platform/db/pool.ts';
+import { readStatement } from '../../platform/db/statement.ts';
 import { type Addition, type AddJobs, areSimple, askOnce, chunksOf } from './batching.ts';
 
-const TEXT = readFileSync(new URL('postgres-add.sql', import.meta.url), 'utf8');
+const ADD = readStatement(new URL('postgres-add.sql', import.meta.url), {
+  parameters: ['queue', 'name', 'options', 'ids', 'data', 'now', 'attempts', 'lifo'],
+  name: 'add-jobs',
+});
 const MOST_AT_ONCE = 1000;
 const OPTIONS: ReadonlySet<string> = new Set(['attempts', 'lifo', 'removeOnComplete', 'removeOnFail']);
 
@@ -43,9 +46,15 @@ export function withBatchedAdds(
 function addBatch(queue: string, jobs: Addition[]) {
   const { job } = jobs[0] as Addition;
   const { jobId: _own, ...options } = job.opts as Record<string, unknown>;
-  const ids = jobs.map(({ jobId }) => jobId);
-  const data = jobs.map((entry) => entry.job.data);
   const { attempts = 1, lifo = false } = job.opts;
-  const values = [queue, job.name, JSON.stringify(options), ids, data, job.timestamp, attempts, lifo];
-  return { name: 'add-jobs', text: TEXT, values };
+  return ADD.bind({
+    queue,
+    name: job.name,
+    options: JSON.stringify(options),
+    ids: jobs.map(({ jobId }) => jobId),
+    data: jobs.map((entry) => entry.job.data),
+    now: job.timestamp,
+    attempts,
+    lifo,
+  });
 }

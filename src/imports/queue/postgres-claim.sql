@@ -8,38 +8,38 @@
 --
 -- Events that BullMQ would remove before long are not written; old ones are removed when jobs complete.
 --
--- $1 queue, $2 lock tokens, $3 now in ms, $4 duration of a lock in ms, $5 name of the worker
+-- `tokens` are those of the locks, one for each job; `now` is in ms since 1970.
 with simple as materialized (
-  select not exists (select from meta where queue = $1 and field in ('paused', 'concurrency', 'max'))
-    and not exists (select from job where queue = $1 and state = 'delayed') as holds
+  select not exists (select from meta where queue = :queue and field in ('paused', 'concurrency', 'max'))
+    and not exists (select from job where queue = :queue and state = 'delayed') as holds
 ),
 waiting as materialized (
-  select ctid as place, id, seq, priority from job where queue = $1 and state = 'waiting' order by priority, seq
-  limit (select case when holds then cardinality($2::text[]) else 0 end from simple)
+  select ctid as place, id, seq, priority from job where queue = :queue and state = 'waiting' order by priority, seq
+  limit (select case when holds then cardinality(:tokens::text[]) else 0 end from simple)
   for update skip locked
 ),
 next as materialized (
-  select place, ($2::text[])[ord] as token, ord
+  select place, (:tokens::text[])[ord] as token, ord
   from (select *, row_number() over (order by priority, seq) as ord from waiting) w
 ),
 -- By its place, for the reasons given in postgres-complete.sql.
 claimed as (
-  update job j set state = 'active', lock_token = n.token, locked_until_ms = $3::bigint + $4::bigint,
-    processed_at_ms = $3::bigint, processed_by = $5, attempts_started = attempts_started + 1
+  update job j set state = 'active', lock_token = n.token, locked_until_ms = :now::bigint + :lockMs::bigint,
+    processed_at_ms = :now::bigint, processed_by = :workerName, attempts_started = attempts_started + 1
   from next n where j.ctid = n.place
   returning j.*, n.ord
 ),
 newest as (
   select ord, id from claimed order by ord desc limit (select case when most > 0 then most end from (
-    select coalesce((select value::integer from meta where queue = $1 and field = 'opts.maxLenEvents'), 10000) as most) k)
+    select coalesce((select value::integer from meta where queue = :queue and field = 'opts.maxLenEvents'), 10000) as most) k)
 ),
 published as (
   insert into event (queue, event, data, created_at_ms)
-  select $1, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting'), (extract(epoch from clock_timestamp()) * 1000)::bigint
+  select :queue, 'active', jsonb_build_object('jobId', id, 'prev', 'waiting'), (extract(epoch from clock_timestamp()) * 1000)::bigint
   from newest order by ord
 ),
 told as materialized (
-  select case when pg_try_advisory_xact_lock(hashtext('bullmq:evnotify:' || $1))
-    then pg_notify('bullmq_events', $1) end where exists (select from claimed)
+  select case when pg_try_advisory_xact_lock(hashtext('bullmq:evnotify:' || :queue))
+    then pg_notify('bullmq_events', :queue) end where exists (select from claimed)
 )
 select s.holds, c.* from simple s cross join (select count(*) from told) t left join claimed c on true order by c.ord

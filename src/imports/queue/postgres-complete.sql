@@ -16,43 +16,43 @@
 -- ways that leave no choice: by key for each row of a lateral join, and by their place (`ctid`) once they are locked. A plain
 -- join read all jobs of the queue for each call.
 --
--- $1 queue, $2 ids, $3 lock tokens, $4 results as JSON, $5 now in ms, $6 duration of a lock in ms, $7 name of the worker
+-- `tokens` are those of the locks and `results` are JSON, each in the order of the ids; `now` is in ms since 1970.
 with ending as materialized (
-  select * from unnest($2::text[], $3::text[], $4::text[]) with ordinality as e (id, token, result, ord)
+  select * from unnest(:ids::text[], :tokens::text[], :results::text[]) with ordinality as e (id, token, result, ord)
 ),
 held as materialized (
   select j.is_simple from ending e, lateral (
     select state = 'active' and lock_token = e.token and parent_id is null and dedup_id is null as is_simple
-    from job where queue = $1 and id = e.id for update nowait) j
-  where (select pg_advisory_xact_lock_shared(hashtext('bullmq:finalization'), hashtext($1))) is not null
+    from job where queue = :queue and id = e.id for update nowait) j
+  where (select pg_advisory_xact_lock_shared(hashtext('bullmq:finalization'), hashtext(:queue))) is not null
 ),
 simple as materialized (
-  select (select count(*) from held where is_simple) = cardinality($2::text[])
-    and not exists (select from meta where queue = $1 and field in ('paused', 'concurrency', 'max'))
-    and not exists (select from job where queue = $1 and state = 'delayed')
-    and not exists (select from job_dependency where parent_queue = $1 and parent_id = any($2::text[])) as holds
+  select (select count(*) from held where is_simple) = cardinality(:ids::text[])
+    and not exists (select from meta where queue = :queue and field in ('paused', 'concurrency', 'max'))
+    and not exists (select from job where queue = :queue and state = 'delayed')
+    and not exists (select from job_dependency where parent_queue = :queue and parent_id = any(:ids::text[])) as holds
 ),
 waiting as materialized (
-  select ctid as place, id, seq, priority from job where queue = $1 and state = 'waiting' order by priority, seq
-  limit (select case when holds then cardinality($2::text[]) else 0 end from simple)
+  select ctid as place, id, seq, priority from job where queue = :queue and state = 'waiting' order by priority, seq
+  limit (select case when holds then cardinality(:ids::text[]) else 0 end from simple)
   for update skip locked
 ),
 next as materialized (
-  select place, id, ($3::text[])[ord] as token, ord
+  select place, id, (:tokens::text[])[ord] as token, ord
   from (select *, row_number() over (order by priority, seq) as ord from waiting) w
 ),
 removed as (
-  delete from job where queue = $1 and id = any($2::text[]) and (select holds from simple) returning 1
+  delete from job where queue = :queue and id = any(:ids::text[]) and (select holds from simple) returning 1
 ),
 -- A job that another transaction changed since this statement began is not found: it keeps waiting.
 claimed as (
-  update job j set state = 'active', lock_token = n.token, locked_until_ms = $5::bigint + $6::bigint,
-    processed_at_ms = $5::bigint, processed_by = $7, attempts_started = attempts_started + 1
+  update job j set state = 'active', lock_token = n.token, locked_until_ms = :now::bigint + :lockMs::bigint,
+    processed_at_ms = :now::bigint, processed_by = :workerName, attempts_started = attempts_started + 1
   from next n where j.ctid = n.place
   returning j.*, n.ord
 ),
 kept as materialized (
-  select coalesce((select value::integer from meta where queue = $1 and field = 'opts.maxLenEvents'), 10000) as most
+  select coalesce((select value::integer from meta where queue = :queue and field = 'opts.maxLenEvents'), 10000) as most
 ),
 -- Not the events that BullMQ would remove before long.
 newest as (
@@ -65,19 +65,19 @@ newest as (
 ),
 published as (
   insert into event (queue, event, data, created_at_ms)
-  select $1, event, data, (extract(epoch from clock_timestamp()) * 1000)::bigint from newest order by place
+  select :queue, event, data, (extract(epoch from clock_timestamp()) * 1000)::bigint from newest order by place
   returning id
 ),
 span as materialized (
   select max(id) as last, bool_or(id % 256 = 0) as is_full, (select most from kept) as most from published
 ),
 trimmed as (
-  delete from event where queue = $1 and id <= (select last - most from span where is_full and most > 0 and last > most)
-    and (select pg_try_advisory_xact_lock(hashtext('bullmq:evtrim:' || $1)) from span where is_full and most > 0)
+  delete from event where queue = :queue and id <= (select last - most from span where is_full and most > 0 and last > most)
+    and (select pg_try_advisory_xact_lock(hashtext('bullmq:evtrim:' || :queue)) from span where is_full and most > 0)
   returning 1
 ),
 told as materialized (
-  select case when pg_try_advisory_xact_lock(hashtext('bullmq:evnotify:' || $1))
-    then pg_notify('bullmq_events', $1) end from simple where holds
+  select case when pg_try_advisory_xact_lock(hashtext('bullmq:evnotify:' || :queue))
+    then pg_notify('bullmq_events', :queue) end from simple where holds
 )
 select s.holds, c.* from simple s cross join (select count(*) from told) t left join claimed c on true order by c.ord

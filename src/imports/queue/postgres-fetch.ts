@@ -9,14 +9,20 @@
  * BullMQ, and so is each call of a batch for which the shared statement does not apply or fails: one bad job fails alone.
  * On crash: the jobs' locks expire, as they do without batching.
  */
-import { readFileSync } from 'node:fs';
 import type { BackendFactory, IQueueBackend, JobJson } from 'bullmq';
 import type pg from 'pg';
 import type { Db } from '../../platform/db/pool.ts';
+import { readStatement } from '../../platform/db/statement.ts';
 import { askOnce, gather } from './batching.ts';
 
-const CLAIM = readFileSync(new URL('postgres-claim.sql', import.meta.url), 'utf8');
-const COMPLETE = readFileSync(new URL('postgres-complete.sql', import.meta.url), 'utf8');
+const CLAIM = readStatement(new URL('postgres-claim.sql', import.meta.url), {
+  parameters: ['queue', 'tokens', 'now', 'lockMs', 'workerName'],
+  name: 'claim-batch',
+});
+const COMPLETE = readStatement(new URL('postgres-complete.sql', import.meta.url), {
+  parameters: ['queue', 'ids', 'tokens', 'results', 'now', 'lockMs', 'workerName'],
+  name: 'complete-batch',
+});
 
 /** Statements in progress: one executes while the other commits. */
 const LIMITS = { mostAtOnce: 200, mostStatements: 2 };
@@ -172,16 +178,16 @@ async function nextJobs(
 }
 
 /** The statement that fetches a job for each token; its rows are explained in postgres-claim.sql. @param now in milliseconds */
-export function claimBatch({ queue, lockMs, workerName }: BatchOptions, tokens: string[], now: number) {
-  return { name: 'claim-batch', text: CLAIM, values: [queue, tokens, now, lockMs, workerName] };
+export function claimBatch(options: BatchOptions, tokens: string[], now: number) {
+  return CLAIM.bind({ ...options, tokens, now });
 }
 
 /** The statement that completes jobs; its rows are explained in postgres-complete.sql. @param now in milliseconds */
-export function completeBatch({ queue, lockMs, workerName }: BatchOptions, endings: Ending[], now: number) {
+export function completeBatch(options: BatchOptions, endings: Ending[], now: number) {
   const ids = endings.map(({ id }) => id);
   const tokens = endings.map(({ token }) => token);
   const results = endings.map(({ result }) => result);
-  return { name: 'complete-batch', text: COMPLETE, values: [queue, ids, tokens, results, now, lockMs, workerName] };
+  return COMPLETE.bind({ ...options, ids, tokens, results, now });
 }
 
 /** A row of BullMQ's table `job`, as `pg` reads it: `bigint` is text, `jsonb` is its value. */

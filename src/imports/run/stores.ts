@@ -7,12 +7,12 @@
  */
 import { faultKind, sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
-import { errorBody } from '../../platform/errors.ts';
+import { type ErrorBody, errorBody } from '../../platform/errors.ts';
 import { itemsOfBatch, type Special } from '../entries/item.ts';
-import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { publishBatch } from '../entries/outcome.ts';
 import { BatchFault, type BatchStore } from './batch-writer.ts';
 import { dryBatch } from './dry-run.ts';
-import { updateBatch } from './update-users.ts';
+import { settleItems, updateBatch } from './update-users.ts';
 import { type BatchRule, NOT_RUNNING, optimistically, writeBatch } from './write-batch.ts';
 
 /** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */
@@ -21,20 +21,16 @@ const CONNECTION_REFUSED = /^(?:28|3D)/;
 /** How often users may be created or deleted between the two halves of an update before the whole batch is retried. */
 const MAX_ROUNDS = 5;
 
-const REFUSED = JSON.stringify(
-  errorBody(
-    'INTERNAL',
-    'IMPORT-USER-REFUSED',
-    'The database refused this user. The log of the workers contains the reason.',
-  ),
+const REFUSED = errorBody(
+  'INTERNAL',
+  'IMPORT-USER-REFUSED',
+  'The database refused this user. The log of the workers contains the reason.',
 );
 
-export const BROKEN = JSON.stringify(
-  errorBody(
-    'INTERNAL',
-    'IMPORT-USER-FAULT',
-    'An internal error prevented this user from being written. The log of the workers contains the error. Retry the import after the error is fixed.',
-  ),
+export const BROKEN = errorBody(
+  'INTERNAL',
+  'IMPORT-USER-FAULT',
+  'An internal error prevented this user from being written. The log of the workers contains the error. Retry the import after the error is fixed.',
 );
 
 /** The store for default imports, and for imports that skip existing users. */
@@ -101,16 +97,7 @@ export function faultOf(error: unknown): BatchFault {
 }
 
 /** Settles one item as failed, under the same guard as a batch: only while the import runs. */
-export async function failItem(pool: Pool, importId: string, ordinal: number, error: string): Promise<void> {
-  const { rows } = await pool.query<Omit<SettledBatch, 'succeeded' | 'skipped' | 'failed'>>(
-    `with failed as (
-       update import_items set state = 'failed', error = $3
-       where import_id = $1 and ordinal = $2 and state = 'pending' returning org_index, ordinal, state, error
-     ),
-     ${failuresCounted('failed')}
-     select settle_batch($1, 0, 1, 0, 0, array[org_index], '{0}', '{1}') as state, ran.*
-     from failed ${JOIN_RAN}`,
-    [importId, ordinal, error],
-  );
-  if (rows[0]) publishBatch({ ...rows[0], succeeded: 0, skipped: 0, failed: 1 });
+export async function failItem(pool: Pool, importId: string, ordinal: number, error: ErrorBody): Promise<void> {
+  const batch = await settleItems(pool, importId, [{ ordinal, state: 'failed', error }], { mails: 0, erase: false });
+  if (batch) publishBatch(batch);
 }

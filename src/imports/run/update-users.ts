@@ -10,9 +10,10 @@
 import { revokeLogins } from '../../directory/revocation.ts';
 import { revokeCodes } from '../../messages/mail/codes.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { readStatement } from '../../platform/db/statement.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
-import { PAYLOAD, withinBatch } from '../entries/item.ts';
-import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { withinBatch } from '../entries/item.ts';
+import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
 import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 
 export interface UpdateRest {
@@ -98,31 +99,9 @@ type Belonging = keyof typeof BELONGINGS;
 
 const NAMES = Object.keys(BELONGINGS) as Belonging[];
 
-const SETTLE = `
-with settled as (
-  update import_items i set
-    state = v.state, error = v.error, user_id = coalesce(v.user_id, i.user_id),
-    changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
-    ${PAYLOAD.map((column) => `${column} = case when v.state = 'failed' and not $4 then i.${column} end`).join(', ')}
-  from jsonb_to_recordset($2) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
-  where ${withinBatch('$5')} and i.ordinal = v.ordinal and i.state = 'pending'
-  returning i.org_index, i.state, i.ordinal, i.error
-),
-${failuresCounted('settled')},
-per_org as (
-  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
-    count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
-  from settled group by org_index
-),
-done as (
-  select sum(succeeded)::int as succeeded, sum(skipped)::int as skipped, sum(failed)::int as failed,
-    array_agg(org_index) as orgs, array_agg(per_org.succeeded) as org_succeeded,
-    array_agg(per_org.skipped) as org_skipped, array_agg(per_org.failed) as org_failed
-  from per_org
-)
-select succeeded, skipped, failed, ran.*,
-  settle_outcomes($1, succeeded, skipped, failed, $3, orgs, org_succeeded, org_skipped, org_failed) as state
-from done ${JOIN_RAN}`;
+const SETTLE = readStatement(new URL('settle-items.sql', import.meta.url), {
+  parameters: ['importId', 'items', 'ordinals', 'mails', 'erase'],
+});
 
 /** @throws pg.DatabaseError with code MU001 when the import is not running */
 export async function updateBatch(
@@ -308,8 +287,8 @@ export async function settleItems(
   { mails, erase }: { mails: number; erase: boolean },
 ): Promise<SettledBatch | undefined> {
   if (settled.length === 0) return undefined;
-  const rows = settled.map(({ userId, ...rest }) => ({ ...rest, user_id: userId }));
+  const items = JSON.stringify(settled.map(({ userId, ...rest }) => ({ ...rest, user_id: userId })));
   const ordinals = settled.map((one) => one.ordinal);
-  const written = await db.query<SettledBatch>(SETTLE, [importId, JSON.stringify(rows), mails, erase, ordinals]);
-  return written.rows[0];
+  const { rows } = await db.query<SettledBatch>(SETTLE.bind({ importId, items, ordinals, mails, erase }));
+  return rows[0];
 }

@@ -10,9 +10,11 @@
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
 import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
-import { claimDueRows, releaseRows } from '../../platform/db/lease.ts';
+import { releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
+import { readVariants } from '../../platform/db/statement.ts';
 import { oldest } from '../../platform/db/sweep.ts';
+import type { MailOutbox } from '../../platform/db/tables.ts';
 
 /**
  * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
@@ -94,40 +96,32 @@ export interface ClaimSettings {
 
 /** Claims at most `limit` due rows, the oldest of each import first. */
 export async function claimDue(db: Db, limit: number, settings: ClaimSettings): Promise<ClaimedMail[]> {
-  const { handOverMs, perImportRate = 0 } = settings;
-  const alone = await claim(db, 'claim-alone', ALONE, [limit, handOverMs]);
+  const { handOverMs: holdMs, perImportRate = 0 } = settings;
+  const alone = await claim(db, 'alone', { limit, holdMs, perImportRate });
   if (alone.length === limit) return alone;
-  const room = limit - alone.length;
-  const ofImports =
-    perImportRate > 0
-      ? await claim(db, 'claim-turns-rated', TURNS_RATED, [room, handOverMs, perImportRate])
-      : await claim(db, 'claim-turns', TURNS, [room, handOverMs]);
-  return [...alone, ...ofImports];
+  const way = perImportRate > 0 ? 'rated' : 'turns';
+  return [...alone, ...(await claim(db, way, { limit: limit - alone.length, holdMs, perImportRate }))];
 }
 
-async function claim(db: Db, name: string, text: string, values: unknown[]): Promise<ClaimedMail[]> {
-  const { rows } = await db.query<{ id: string; attempts: number; until: string; alone: boolean; released: boolean }>({
-    name,
-    text,
-    values,
-  });
+const CLAIM = readVariants(new URL('claim-mails.sql', import.meta.url), {
+  parameters: ['limit', 'holdMs', 'perImportRate'],
+  names: { alone: 'claim-alone', turns: 'claim-turns', rated: 'claim-turns-rated' },
+});
+
+type ClaimedRow = Pick<MailOutbox, 'id' | 'attempts'> & { until: string; alone: boolean; released: boolean };
+
+async function claim(
+  db: Db,
+  way: keyof typeof CLAIM,
+  values: { limit: number; holdMs: number; perImportRate: number },
+): Promise<ClaimedMail[]> {
+  const { rows } = await db.query<ClaimedRow>(CLAIM[way].bind(values));
   return rows.map((row) => ({
     pointer: { id: row.id, attempt: row.attempts, until: row.until },
     isAlone: row.alone,
     isReleased: row.released && row.attempts === 0,
   }));
 }
-
-const HAND_OVER = `${claimDueRows('mail_outbox m')}
-  returning m.id, m.attempts, m.next_attempt_at::text as until, due.import_id is null as alone, due.released`;
-
-const ALONE = `
-with due as (
-  select id, import_id, false as released from mail_outbox
-  where state = 'pending' and import_id is null and next_attempt_at <= now()
-  order by next_attempt_at, id limit $1 for update skip locked
-)
-${HAND_OVER}`;
 
 /** A recursive step of SQL: the ids of imports with pending mails, and null. Reads one index entry for each import. */
 export const NEXT_IMPORT = `next_import (id) as (
@@ -137,61 +131,6 @@ export const NEXT_IMPORT = `next_import (id) as (
     select m.import_id from mail_outbox m where m.state = 'pending' and m.import_id > n.id order by m.import_id limit 1)
   from next_import n where n.id is not null
 )`;
-
-// Skips from import to import over the index, however many mails they have. The lateral and scalar subqueries force
-// index lookups: with plain joins, a planner that expects few mails or imports would read all of them.
-const OPEN = `
-with recursive ${NEXT_IMPORT},
-open as materialized (
-  select n.id, coalesce(i.mails = 'released', false) as released
-  from next_import n left join lateral (select mails from imports where id = n.id offset 0) i on true
-  where n.id is not null and i.mails is distinct from 'held' and (
-    select m.next_attempt_at from mail_outbox m where m.state = 'pending' and m.import_id = n.id
-    order by m.next_attempt_at limit 1) <= now()
-),
-share as (select ceil($1::numeric / greatest(count(*), 1))::int as n from open)`;
-
-const DUE = `
-due as materialized (
-  select d.id, t.id as import_id, t.released from turn t cross join lateral (
-    select m.id from mail_outbox m
-    where m.state = 'pending' and m.import_id = t.id and m.next_attempt_at <= now()
-    order by m.next_attempt_at, m.id limit t.n for update skip locked) d
-  limit $1
-)`;
-
-const TURNS = `${OPEN},
-turn as materialized (select open.id, open.released, share.n from open, share order by random()),
-${DUE}
-${HAND_OVER}`;
-
-// `mails_free_at` is when the mails handed over so far would all be sent at the rate; claims may run ahead of it by one
-// mail plus the mails of a tenth of a second. Both ends of the calculation use now(): with two clocks, a microsecond's
-// difference could cost a mail.
-//
-// Single imports are removed after a day, and `import_dispatch` with them: their mails have no rate any more.
-const TURNS_RATED = `${OPEN},
-rated as materialized (
-  select open.id, open.released, least(share.n, greatest(0, floor(
-    1.001 + $3::float8 * (0.1 + extract(epoch from now() - greatest(d.mails_free_at, now()))))))::int as n
-  from import_dispatch d join open on open.id = d.import_id cross join share
-  where d.import_id = any(array(select id from open))
-  order by random() for update of d skip locked
-),
-turn as materialized (
-  select id, released, n from rated
-  union all
-  select open.id, open.released, share.n from open cross join share
-  where not exists (select from import_dispatch d where d.import_id = open.id)
-),
-${DUE},
-moved as (
-  update import_dispatch d
-  set mails_free_at = greatest(d.mails_free_at, now()) + c.n / $3::float8 * interval '1 second'
-  from (select import_id, count(*) as n from due group by import_id) c
-  where d.import_id = any(array(select import_id from due)) and d.import_id = c.import_id
-)
-${HAND_OVER}`;
 
 /** Makes claimed rows due at once, after they could not be handed to the queue. */
 export async function releaseClaim(db: Db, ids: string[]): Promise<void> {

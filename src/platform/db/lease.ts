@@ -36,22 +36,7 @@ export function isFree(until: string): string {
 /** A table whose rows are due at `next_attempt_at`, and its alias in the statement. */
 export type Outbox = 'mail_outbox m' | 'webhook_deliveries w';
 
-/**
- * SQL: the last step of a statement that claims the rows `due (id)` of an outbox, which it locked, for $2 milliseconds.
- * They are due again after that time, unless their sender settles them.
- */
-export function claimDueRows(outbox: Outbox): string {
-  const id = `${aliasOf(outbox)}.id`;
-  // The array makes the planner look up each id; without it, a planner that expects few rows reads the whole index.
-  return `update ${outbox} set next_attempt_at = now() + $2 * interval '1 millisecond'
-  from due where ${id} = any(array(select id from due)) and ${id} = due.id`;
-}
-
 /** SQL: gives up claims; the rows are due at once. @param where which rows: those that are not settled */
 export function releaseRows(outbox: Outbox, where: string): string {
   return `update ${outbox} set next_attempt_at = now() where ${where}`;
-}
-
-function aliasOf(outbox: Outbox): string {
-  return outbox.slice(outbox.indexOf(' ') + 1);
 }

@@ -1,0 +1,224 @@
+-- Writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states and counts.
+--
+-- Its variants are what happens to items whose user exists: `fail`, `skip` and `update` as the import says, and
+-- `optimistic`, which assumes that there are none. batch-statements.sql shows each as it is sent.
+--
+-- `optimistic` fails as a whole if a user exists, or if a deleted user of another organization keeps the id, which a
+-- trigger of users checks. Without `on conflict`, PostgreSQL checks no index before it inserts, and has no speculative
+-- insertion to confirm (src/backend/executor/README in its source). `update` leaves existing users to update-users.ts.
+--
+-- Every scan of `picked` reads a row up to the last column that it needs, so those that all of them need come first,
+-- and columns that none needs are left out. Intake has normalized names to NFC and lower case.
+--
+-- The ordinals are in ascending order. Why items need a range of them too: `withinBatch` of entries/item.ts.
+with picked as materialized (
+  select i.ordinal, nextval('events_sequence_seq') as sequence, i.user_id, o.org_id, i.extras, i.totp_sealed,
+    i.user_state,
+    case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
+    i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
+    i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
+    i.password_change_required
+  from unnest(:ordinals::int[]) as wanted (ordinal)
+    join import_items i on i.ordinal = wanted.ordinal and i.import_id = :importId
+      and i.ordinal between (:ordinals::int[])[1] and (:ordinals::int[])[cardinality(:ordinals::int[])]
+    join import_orgs o on o.import_id = :importId and o.org_index = i.org_index
+  where i.state = 'pending'
+-- if optimistic, fail, update
+    and i.password_sealed is null
+-- if skip
+    -- An existing user needs no hash.
+    and (i.password_sealed is null or existing_human(o.org_id, i.user_id, i.user_name_key) is not null)
+-- end
+  order by i.ordinal
+),
+created as (
+  insert into users (
+    id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
+    preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
+    password_changed_at, password_change_required, import_id, sequence)
+  select
+    user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
+    preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
+    case when password_hash is not null then now() end, password_change_required, :importId, sequence
+  from picked
+-- if fail, update
+  -- A deleted user of another organization keeps its id.
+  where not user_id_removed_elsewhere(user_id, org_id)
+  on conflict do nothing
+-- if skip
+  where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id)
+  on conflict do nothing
+-- end
+  returning id, sequence
+),
+-- The picked items of the users that were created. Each use of it becomes a part of the query around it.
+imported as not materialized (
+-- if optimistic
+  select * from picked
+-- if fail, skip, update
+  select p.* from picked p join created c on c.sequence = p.sequence
+-- end
+),
+events_added as (
+  insert into events (sequence, aggregate_type, aggregate_id, resource_owner, type, editor, payload)
+  select sequence, 'user', user_id, org_id, 'user.human.imported', :editor, :payload
+  from imported
+  returning 1
+),
+metadata_added as (
+  insert into user_metadata (user_id, key, value)
+  select p.user_id, m.key, decode(rpad(m.value, (length(m.value) + 3) / 4 * 4, '='), 'base64')
+  from imported p, jsonb_to_recordset(p.extras -> 'metadata') as m (key text, value text)
+  where p.extras is not null
+  returning 1
+),
+links_added as (
+  insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
+  select p.user_id, l."configId", l."externalUserId", l."displayName"
+  from imported p,
+    jsonb_to_recordset(p.extras -> 'idps') as l ("configId" text, "externalUserId" text, "displayName" text)
+  where p.extras is not null
+  returning 1
+),
+totp_added as (
+  insert into user_totp (user_id, secret, confirmed_at)
+  select user_id, totp_sealed, now()
+  from imported
+  where totp_sealed is not null
+  returning 1
+),
+codes_added as (
+  insert into codes (user_id, purpose, expires_at)
+  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+    now() + :codeTtlMs * interval '1 millisecond'
+  from imported
+  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  returning id, user_id, purpose
+),
+mails_added as (
+  insert into mail_outbox (kind, user_id, code_id, import_id)
+  select purpose, user_id, id, :importId from codes_added
+  returning 1
+),
+-- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.
+written as materialized (
+  select
+    (select count(*)::int from created) as users,
+    (select count(*)::int from events_added) as events,
+    (select count(*)::int from metadata_added) as metadata,
+    (select count(*)::int from links_added) as links,
+    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from mails_added) as mails
+),
+-- if skip
+conflicted as materialized (
+  select p.sequence, case when c.id is null then existing_human(p.org_id, p.user_id, p.user_name_key) end as existing
+  from picked p left join created c on c.sequence = p.sequence
+),
+-- end
+settled as (
+  update import_items i set
+-- if optimistic, update
+    -- The payload of a written user is erased.
+    state = 'succeeded', error = null, user_name_key = null, user_state = null, given_name = null, family_name = null,
+    nick_name = null, display_name = null, preferred_language = null, gender = null, email = null, email_key = null,
+    email_verified = null, phone = null, phone_verified = null, password_hash = null, password_sealed = null,
+    totp_sealed = null, password_change_required = null, extras = null, entry_sealed = null
+  from imported p
+-- if fail
+    -- Success erases the payload; a conflict keeps it for a retry. No password and no entry is encrypted here.
+    state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
+    error = case
+      when c.id is not null then null
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then :idTaken::jsonb
+      else :nameTaken::jsonb end,
+    user_name_key = case when c.id is null then i.user_name_key end,
+    user_state = case when c.id is null then i.user_state end,
+    given_name = case when c.id is null then i.given_name end,
+    family_name = case when c.id is null then i.family_name end,
+    nick_name = case when c.id is null then i.nick_name end,
+    display_name = case when c.id is null then i.display_name end,
+    preferred_language = case when c.id is null then i.preferred_language end,
+    gender = case when c.id is null then i.gender end,
+    email = case when c.id is null then i.email end,
+    email_key = case when c.id is null then i.email_key end,
+    email_verified = case when c.id is null then i.email_verified end,
+    phone = case when c.id is null then i.phone end,
+    phone_verified = case when c.id is null then i.phone_verified end,
+    password_hash = case when c.id is null then i.password_hash end,
+    totp_sealed = case when c.id is null then i.totp_sealed end,
+    password_change_required = case when c.id is null then i.password_change_required end,
+    extras = case when c.id is null then i.extras end
+  from picked p left join created c on c.sequence = p.sequence
+-- if skip
+    -- An item that was sent without an id gets the id of the user with its name.
+    state = case
+      when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
+    error = case
+      when c.id is not null or x.existing is not null then null
+      when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then :idTaken::jsonb
+      else :nameTaken::jsonb end,
+    user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
+    user_name_key = case when c.id is null and x.existing is null then i.user_name_key end,
+    user_state = case when c.id is null and x.existing is null then i.user_state end,
+    given_name = case when c.id is null and x.existing is null then i.given_name end,
+    family_name = case when c.id is null and x.existing is null then i.family_name end,
+    nick_name = case when c.id is null and x.existing is null then i.nick_name end,
+    display_name = case when c.id is null and x.existing is null then i.display_name end,
+    preferred_language = case when c.id is null and x.existing is null then i.preferred_language end,
+    gender = case when c.id is null and x.existing is null then i.gender end,
+    email = case when c.id is null and x.existing is null then i.email end,
+    email_key = case when c.id is null and x.existing is null then i.email_key end,
+    email_verified = case when c.id is null and x.existing is null then i.email_verified end,
+    phone = case when c.id is null and x.existing is null then i.phone end,
+    phone_verified = case when c.id is null and x.existing is null then i.phone_verified end,
+    password_hash = case when c.id is null and x.existing is null then i.password_hash end,
+    password_sealed = case when c.id is null and x.existing is null then i.password_sealed end,
+    totp_sealed = case when c.id is null and x.existing is null then i.totp_sealed end,
+    password_change_required = case when c.id is null and x.existing is null then i.password_change_required end,
+    extras = case when c.id is null and x.existing is null then i.extras end,
+    entry_sealed = case when c.id is null and x.existing is null then i.entry_sealed end
+  from picked p left join created c on c.sequence = p.sequence
+    -- An item with an encrypted password whose user was just deleted stays pending; its next run hashes the password.
+    join conflicted x on x.sequence = p.sequence and (p.password_sealed is null or x.existing is not null)
+-- end
+  where i.import_id = :importId
+    and i.ordinal between (:ordinals::int[])[1] and (:ordinals::int[])[cardinality(:ordinals::int[])]
+    and i.ordinal = p.ordinal and i.state = 'pending'
+  returning i.org_index, i.state, i.ordinal, i.error
+),
+-- if fail, skip
+-- Sorts the ordinals of each error, as sorting the errors with them takes longer; keeps `FIRST` of entries/outcome.ts.
+failures_counted as (
+  insert into import_failures (import_id, error, users, first)
+  select :importId, error, cardinality(ordinals), array(select o from unnest(ordinals) as o order by o limit 5)
+  from (select error, array_agg(ordinal) as ordinals from settled where state = 'failed' group by error) alike
+),
+-- end
+per_org as (
+  select org_index, count(*) filter (where state = 'succeeded')::int as succeeded,
+    count(*) filter (where state = 'skipped')::int as skipped, count(*) filter (where state = 'failed')::int as failed
+  from settled group by org_index
+),
+done as (
+  select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(skipped), 0)::int as skipped,
+    coalesce(sum(failed), 0)::int as failed, coalesce(array_agg(org_index), '{}') as orgs,
+    coalesce(array_agg(per_org.succeeded), '{}') as org_succeeded,
+    coalesce(array_agg(per_org.skipped), '{}') as org_skipped, coalesce(array_agg(per_org.failed), '{}') as org_failed
+  from per_org
+)
+-- Raises MU001 when the import does not run, which rolls everything back.
+select succeeded, skipped, failed,
+  case when succeeded + skipped + failed > 0 then
+-- if optimistic, fail, update
+    settle_batch(:importId, succeeded, failed, mails, events, orgs, org_succeeded, org_failed)
+-- if skip
+    settle_outcomes(:importId, succeeded, skipped, failed, mails, orgs, org_succeeded, org_skipped, org_failed)
+-- end
+  end as state,
+  ran.*
+from done cross join written left join (
+  -- The columns `RAN` of entries/outcome.ts.
+  select id as "importId", kind, dry_run as "dryRun",
+    extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds
+  from imports where id = :importId) ran on true
