@@ -15,9 +15,9 @@
  *
  * On crash: the servers end on their own.
  */
-import { globSync, readFileSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { relative, resolve } from 'node:path';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { bundlePrograms } from './support/runner/bundle.ts';
 import { needsOf } from './support/runner/needs.ts';
 import { findProgram, LABELS, PROGRAMS, type ProgramName, required } from './support/runner/programs.ts';
@@ -158,8 +158,26 @@ async function runAll(): Promise<number> {
   if (isPooled) env.TEST_POOLED = 'yes';
   if (isWhole || isUnbatched || isPooled) env.TEST_BUNDLES = await bundlePrograms();
   if (interrupted) return 130;
-  runner = startRunner({ files, options, atOnce: onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE, env });
-  return runner.ended;
+  const folder = mkdtempSync(join(tmpdir(), 'muster-errors-'));
+  const errorsFile = join(folder, 'errors');
+  try {
+    writeFileSync(errorsFile, '');
+    const atOnce = onDistribution ? AT_ONCE_ON_DISTRIBUTION : AT_ONCE;
+    runner = startRunner({ files, options, atOnce, env, errorsFile });
+    return (await runner.ended) || (await checkErrors(readFileSync(errorsFile, 'utf8')));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Names errors that operations answered and do not list, and after a whole run those that no test has seen. */
+async function checkErrors(seen: string): Promise<number> {
+  if (process.env.TEST_ERRORS) writeFileSync(process.env.TEST_ERRORS, seen, { flag: 'a' });
+  // Loads the contract, so not before it is needed.
+  const { problemsOf } = await import('./support/runner/seen-errors.ts');
+  const problems = problemsOf(seen, { isWhole: isWhole && !onDistribution });
+  for (const problem of problems) console.error(problem);
+  return problems.length > 0 ? 1 : 0;
 }
 
 // Ctrl-C reaches the runner too: it ends, and then this process does. A signal to this process alone is passed on.

@@ -176,6 +176,7 @@ export const clientOperations = operations({
     of: 'instance',
     summary: 'Remove an OAuth client',
     answers: { 200: changed },
+    errors: ['CLIENT-NOT-FOUND'],
   },
 });
 

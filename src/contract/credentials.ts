@@ -154,7 +154,8 @@ export const credentialOperations = operations({
       },
     },
     answers: withCode,
-    errors: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'EMAIL-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'URL-TEMPLATE-NOT-ALLOWED'],
+    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
   },
   resendEmailCode: {
     path: 'POST /v2beta/users/{userId}/email/resend',
@@ -164,7 +165,8 @@ export const credentialOperations = operations({
     summary: 'Resend the verification code for the email address',
     body: { schema: emailResend, error: 'EMAIL-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: {
+    errors: ['EMAIL-VERIFIED', 'EMAIL-NONE', 'EMAIL-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED'],
+    errorText: {
       400: `EMAIL-VERIFIED: the address is already verified. EMAIL-NONE: the user has no address. ${notHuman('EMAIL')}`,
     },
   },
@@ -176,7 +178,8 @@ export const credentialOperations = operations({
     summary: 'Verify the email address',
     body: { ...aCode, error: 'EMAIL-VERIFY' },
     answers: { 200: changed },
-    errors: { 400: WRONG_CODE },
+    errors: ['CODE-INVALID'],
+    errorText: { 400: WRONG_CODE },
   },
   setPhone: {
     path: 'POST /v2beta/users/{userId}/phone',
@@ -194,7 +197,8 @@ export const credentialOperations = operations({
       },
     },
     answers: withCode,
-    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN'],
+    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
   resendPhoneCode: {
     path: 'POST /v2beta/users/{userId}/phone/resend',
@@ -204,7 +208,8 @@ export const credentialOperations = operations({
     summary: 'Resend the verification code for the phone number',
     body: { schema: phoneResend, error: 'PHONE-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
+    errors: ['PHONE-VERIFIED', 'PHONE-NOT-HUMAN', 'PHONE-NOT-FOUND'],
+    errorText: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
   },
   verifyPhone: {
     path: 'POST /v2beta/users/{userId}/phone/verify',
@@ -214,7 +219,8 @@ export const credentialOperations = operations({
     summary: 'Verify the phone number',
     body: { ...aCode, error: 'PHONE-VERIFY' },
     answers: { 200: changed },
-    errors: { 400: WRONG_CODE },
+    errors: ['CODE-INVALID'],
+    errorText: { 400: WRONG_CODE },
   },
   removePhone: {
     path: 'DELETE /v2beta/users/{userId}/phone',
@@ -225,7 +231,8 @@ export const credentialOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, error: 'PHONE-INVALID' },
     answers: { 200: changed },
-    errors: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'PHONE-NOT-FOUND'],
+    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
   },
   setPassword: {
     path: 'POST /v2beta/users/{userId}/password',
@@ -249,7 +256,16 @@ export const credentialOperations = operations({
       },
     },
     answers: { 200: changed },
-    errors: {
+    errors: [
+      'PASSWORD-INVALID',
+      'PASSWORD-POLICY',
+      'PASSWORD-CURRENT',
+      'CODE-INVALID',
+      'PASSWORD-NOT-HUMAN',
+      'AUTH-SIGN-IN-AGAIN',
+      'SESSION-FAILURES',
+    ],
+    errorText: {
       400: `PASSWORD-INVALID: invalid fields. PASSWORD-POLICY: the new password breaks rules of the organization. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
       401: SIGN_IN_AGAIN,
     },
@@ -269,7 +285,8 @@ export const credentialOperations = operations({
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
     },
     answers: withCode,
-    errors: {
+    errors: ['PASSWORD-RESET-INACTIVE', 'EMAIL-NONE', 'PASSWORD-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED'],
+    errorText: {
       400: `PASSWORD-RESET-INACTIVE: the user is deactivated. EMAIL-NONE: the user has no address. ${notHuman('PASSWORD')}`,
     },
   },
@@ -300,7 +317,8 @@ export const totpOperations = operations({
         },
       },
     },
-    errors: {
+    errors: ['TOTP-NOT-HUMAN', 'TOTP-ACTIVE', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN'],
+    errorText: {
       400:
         'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor. ' +
         WRONG_PASSWORD,
@@ -315,7 +333,8 @@ export const totpOperations = operations({
     summary: 'Verify the second factor',
     body: { schema: verifyTotpBody, error: 'TOTP-VERIFY', examples: { 'a code': { code: '123456' } } },
     answers: { 200: changed },
-    errors: {
+    errors: ['TOTP-CODE', 'TOTP-ACTIVE', 'TOTP-NOT-FOUND'],
+    errorText: {
       400: 'TOTP-VERIFY: invalid fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: the second factor is already verified.',
     },
   },
@@ -328,6 +347,7 @@ export const totpOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },
-    errors: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND'],
+    errorText: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
   },
 });

@@ -10,14 +10,12 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { type ErrorId, errorBody, type FieldViolation, type StatusOf } from '../platform/errors.ts';
 import { id } from '../platform/fields.ts';
-import { LARGE_BODY, SMALL_BODY } from '../platform/http/parse.ts';
+import { errorAnswers, errorRefs } from './error-answers.ts';
 import { oauthPaths } from './oauth.ts';
-import type { Answer, Body, ErrorStatus, Operation } from './operation.ts';
+import type { Answer, Body, Operation } from './operation.ts';
 import { FEATURES, OPERATIONS } from './operations.ts';
 import type { Permission } from './roles.ts';
-import { error } from './shapes.ts';
 
 const OTHER_TAGS = [
   { name: 'OAuth', description: 'OAuth 2.0 and OpenID Connect.' },
@@ -117,24 +115,6 @@ function answerObject({ schema, example, description, mediaType, others, headers
   };
 }
 
-function errorRefs({ body, query, errors = {} }: Operation, path: string) {
-  const named = path.includes('{');
-  const general: ErrorStatus[] = [
-    ...(body || query || named ? [400 as const] : []),
-    401,
-    403,
-    ...(named ? [404 as const] : []),
-    ...(body ? [413 as const, 415 as const] : []),
-    429,
-  ];
-  const statuses = [...new Set([...general, ...Object.keys(errors).map((status) => Number(status) as ErrorStatus)])];
-  return Object.fromEntries(statuses.sort().map((status) => [status, errorRef(status, errors[status])]));
-}
-
-function errorRef(status: ErrorStatus, description: string | undefined) {
-  return { $ref: `#/components/responses/${ERROR_ANSWERS[status]}`, ...(description ? { description } : {}) };
-}
-
 const ORG_HEADER = {
   name: 'x-service-orgid',
   in: 'header',
@@ -170,98 +150,6 @@ function securitySchemes(baseUrl: string) {
     },
     oauth2: { type: 'oauth2', flows: { authorizationCode } },
   } as const;
-}
-
-type Sample = [status: StatusOf<ErrorId>, id: ErrorId, message: string, violations?: FieldViolation[]];
-
-const BAD_FIELDS: FieldViolation[] = [
-  { field: 'human.profile.firstName', description: 'is required' },
-  { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
-];
-
-/** Names of the shared responses in `components.responses`. */
-const ERROR_ANSWERS: Record<ErrorStatus, string> = {
-  400: 'BadRequest',
-  401: 'Unauthenticated',
-  403: 'PermissionDenied',
-  404: 'NotFound',
-  409: 'Conflict',
-  413: 'TooLarge',
-  415: 'WrongMediaType',
-  429: 'TooManyRequests',
-  504: 'TooLate',
-};
-
-/** The error responses that operations share, by status. */
-const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
-  400: {
-    description:
-      'The request is invalid, or the state of the resource does not allow it. The error names every invalid field.',
-    sample: [
-      'INVALID_ARGUMENT',
-      'ORG-SETUP',
-      'human.profile.firstName is required; human.email.email must be an email address such as ann@example.com.',
-      BAD_FIELDS,
-    ],
-  },
-  401: {
-    description:
-      'AUTH-TOKEN: the request has no valid bearer token. AUTH-SCOPE: the access token does not have the scope of the API. `WWW-Authenticate` names the error as RFC 6750 says.',
-    sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
-  },
-  403: {
-    description: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
-    sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'],
-  },
-  404: {
-    description: 'The resource does not exist.',
-    sample: ['NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.'],
-  },
-  409: {
-    description: 'The resource already exists.',
-    sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
-  },
-  413: {
-    description: `REQUEST-TOO-LARGE: the body is larger than ${SMALL_BODY.bytes} bytes; for operations with long fields, than ${LARGE_BODY.bytes}.`,
-    sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${LARGE_BODY.bytes} bytes.`],
-  },
-  415: {
-    description:
-      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported; only a bulk import may be compressed.',
-    sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
-  },
-  429: {
-    description:
-      'RATE-LIMIT: too many requests from this IP address. ORG-LIMIT-REQUESTS: too many requests of your organization in this minute. REQUEST-BODIES: the caller has too many large bodies under way. MAIL-LIMIT: the user has had too many emails and text messages in a day. SESSION-FAILURES: too many wrong passwords of this user. Wait for the number of seconds in `Retry-After`, then try again.',
-    sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
-  },
-  504: {
-    description: 'The operation did not finish in time. It will not be performed later.',
-    sample: [
-      'DEADLINE_EXCEEDED',
-      'IMPORT-TIMEOUT',
-      'The user was not imported in time, and will not be imported later.',
-    ],
-  },
-};
-
-/** Builds `components.responses`. */
-export function errorAnswers(): Record<string, ZodOpenApiResponseObject> {
-  const named = (Object.keys(ERROR_ANSWERS) as unknown as ErrorStatus[]).map((status) => {
-    const { description, sample } = SAMPLES[status];
-    return [ERROR_ANSWERS[status], answer(description, sample)];
-  });
-  const unexpected = answer('An unexpected error, such as 500 INTERNAL or 503 UNAVAILABLE.', [
-    'UNAVAILABLE',
-    'SERVICE-UNAVAILABLE',
-    'The service is temporarily unavailable. Try again.',
-  ]);
-  return { ...Object.fromEntries(named), Unexpected: unexpected };
-}
-
-function answer(description: string, [status, id, message, violations]: Sample): ZodOpenApiResponseObject {
-  const example = errorBody(status, id, message, violations);
-  return { description, content: { 'application/json': { schema: error, example } } };
 }
 
 const status = z.object({ status: z.literal('ok') });

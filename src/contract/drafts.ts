@@ -36,7 +36,8 @@ export const draftOperations = operations({
         headers: z.object({ Location: z.string().meta({ description: 'Path of the import.' }) }),
       },
     },
-    errors: {
+    errors: ['ORG-NOT-FOUND', 'IMPORT-DRAFTS'],
+    errorText: {
       404: NO_ORG,
       429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
     },
@@ -53,7 +54,8 @@ export const draftOperations = operations({
     query: guessQuery,
     queryError: 'IMPORT-QUERY',
     answers: { 200: { schema: guess, example: exampleGuess } },
-    errors: {
+    errors: ['DRAFT-UNREADABLE', 'IMPORT-STATE', 'DRAFT-GUESSES'],
+    errorText: {
       400: `IMPORT-QUERY: the query is invalid. DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
       429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
     },
@@ -77,7 +79,8 @@ export const draftOperations = operations({
       },
     },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
-    errors: {
+    errors: ['DRAFT-INCOMPLETE', 'IMPORT-PEPPER', 'IMPORT-STATE'],
+    errorText: {
       400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. IMPORT-PEPPER: Password-Pepper or its mode is invalid. ${STATE_DOES_NOT_FIT}`,
     },
   },
@@ -91,7 +94,20 @@ export const draftOperations = operations({
       'written. `draft.check` names the dry run, whose result, items and report tell what would happen.',
     body: { schema: checkBody, error: 'DRAFT-CHECK', examples: { 'update existing users': { onExisting: 'update' } } },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
-    errors: { 400: NOT_IMPORTABLE, 404: IMPORT_OR_ORG_MISSING, 429: FULL },
+    errors: [
+      'IMPORT-TIMEOUT',
+      'DRAFT-ORG',
+      'IMPORT-RIGHTS',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'ORG-LIMIT-USERS-PER-IMPORT',
+      'IMPORT-STATE',
+      'ORG-NOT-FOUND',
+      'IMPORT-BACKLOG',
+      'IMPORT-RUNNING',
+      'ORG-LIMIT-IMPORTS',
+    ],
+    errorText: { 400: NOT_IMPORTABLE, 404: IMPORT_OR_ORG_MISSING, 429: FULL },
   },
   startImport: {
     path: 'POST /admin/v1/imports/{importId}/_start',
@@ -101,7 +117,22 @@ export const draftOperations = operations({
     description: 'The users of the draft are imported, under the id of the draft; its files are erased.',
     body: { schema: startBody, error: 'IMPORT-DRAFT', examples: { 'half an hour': { timeout: '30m0s' } } },
     answers: { 200: { schema: result, example: exampleResult, description: 'The running import.' } },
-    errors: {
+    errors: [
+      'IMPORT-TIMEOUT',
+      'DRAFT-ORG',
+      'IMPORT-RIGHTS',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'ORG-LIMIT-USERS-PER-IMPORT',
+      'IMPORT-STATE',
+      'DRAFT-BROKEN',
+      'IMPORT-WEBHOOK-SECRET',
+      'ORG-NOT-FOUND',
+      'IMPORT-BACKLOG',
+      'IMPORT-RUNNING',
+      'ORG-LIMIT-IMPORTS',
+    ],
+    errorText: {
       400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
       404: IMPORT_OR_ORG_MISSING,
       429: FULL,
@@ -114,7 +145,8 @@ export const draftOperations = operations({
     summary: 'Discard a draft',
     description: 'Its files and users are erased. Idempotent: repeating the call has no further effect.',
     answers: { 200: { schema: result, example: exampleDraft, description: 'The discarded draft.' } },
-    errors: { 400: STATE_DOES_NOT_FIT },
+    errors: ['IMPORT-STATE'],
+    errorText: { 400: STATE_DOES_NOT_FIT },
   },
   createImportFile: {
     path: 'POST /admin/v1/imports/{importId}/files',
@@ -144,7 +176,16 @@ export const draftOperations = operations({
         headers: z.object({ Location: z.string().meta({ description: 'Path of the file.' }) }),
       },
     },
-    errors: {
+    errors: [
+      'UPLOAD-HEADERS',
+      'UPLOAD-METADATA',
+      'UPLOAD-FILES',
+      'IMPORT-STATE',
+      'REQUEST-TOO-LARGE',
+      'UPLOAD-SPACE',
+      'UPLOAD-REQUESTS',
+    ],
+    errorText: {
       400: `UPLOAD-HEADERS: a header is missing or invalid. UPLOAD-METADATA: \`Upload-Metadata\` is invalid. UPLOAD-FILES: the draft has too many files. ${STATE_DOES_NOT_FIT}`,
       413: 'REQUEST-TOO-LARGE: the files of the draft are too large.',
       429: `UPLOAD-SPACE: the drafts of the organization are too large. UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
@@ -162,7 +203,8 @@ export const draftOperations = operations({
         headers: z.object({ ...offset, 'Upload-Length': bytes('The size of the file.') }),
       },
     },
-    errors: { 404: UNKNOWN },
+    errors: ['UPLOAD-NOT-FOUND'],
+    errorText: { 404: UNKNOWN },
   },
   sendImportFile: {
     path: 'PATCH /admin/v1/imports/{importId}/files/{fileId}',
@@ -177,7 +219,15 @@ export const draftOperations = operations({
       'Upload-Offset': bytes('Where the body begins: the number of bytes that have arrived.'),
     }),
     answers: { 204: { description: 'The bytes are stored.', headers: z.object(offset) } },
-    errors: {
+    errors: [
+      'UPLOAD-HEADERS',
+      'IMPORT-STATE',
+      'UPLOAD-NOT-FOUND',
+      'UPLOAD-OFFSET',
+      'REQUEST-TOO-LARGE',
+      'UPLOAD-REQUESTS',
+    ],
+    errorText: {
       400: `UPLOAD-HEADERS: a header is missing or invalid. ${STATE_DOES_NOT_FIT}`,
       404: UNKNOWN,
       409: 'UPLOAD-OFFSET: the file ends elsewhere. Ask for its end with HEAD.',
@@ -192,6 +242,7 @@ export const draftOperations = operations({
     summary: 'Remove a file from a draft',
     headers: z.object(tusHeader),
     answers: { 204: { description: 'The file is erased, and the users of the draft are dropped.' } },
-    errors: { 400: STATE_DOES_NOT_FIT, 404: UNKNOWN },
+    errors: ['IMPORT-STATE', 'UPLOAD-NOT-FOUND'],
+    errorText: { 400: STATE_DOES_NOT_FIT, 404: UNKNOWN },
   },
 });

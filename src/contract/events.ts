@@ -224,7 +224,8 @@ export const eventOperations = operations({
         example: { result: [example], nextPageToken: '1769860800000-4711' },
       },
     },
-    errors: { 429: BUSY },
+    errors: ['EVENTS-SLOTS'],
+    errorText: { 429: BUSY },
   },
   exportEvents: {
     path: 'POST /admin/v1/events/_export',
@@ -249,7 +250,8 @@ export const eventOperations = operations({
         others: { 'text/csv': { schema: z.string(), example: exampleCsv } },
       },
     },
-    errors: { 429: BUSY },
+    errors: ['EVENTS-SLOTS'],
+    errorText: { 429: BUSY },
   },
 });
 

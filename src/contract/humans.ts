@@ -223,7 +223,15 @@ export const humanOperations = operations({
         example: { userId: 'bob', details: exampleDetails, emailCode: 'K7XM4Q', phoneCode: '493201' },
       },
     },
-    errors: { 400: NO_ROOM, 404: NO_ORG, 409: TAKEN },
+    errors: [
+      'ORG-LIMIT-USERS',
+      'ORG-NOT-FOUND',
+      'USER-ID-TAKEN',
+      'USER-NAME-TAKEN',
+      'PASSWORD-POLICY',
+      'URL-TEMPLATE-NOT-ALLOWED',
+    ],
+    errorText: { 400: NO_ROOM, 404: NO_ORG, 409: TAKEN },
   },
   updateHumanUser: {
     path: 'PUT /v2beta/users/human/{userId}',
@@ -238,7 +246,18 @@ export const humanOperations = operations({
       examples: { 'name and language': { username: 'bob', profile: { givenName: 'Robert', preferredLanguage: 'en' } } },
     },
     answers: { 200: { schema: z.object({ details, ...codes }), example: { details: exampleDetails } } },
-    errors: { 401: SIGN_IN_AGAIN, 409: TAKEN },
+    errors: [
+      'AUTH-SIGN-IN-AGAIN',
+      'USER-ID-TAKEN',
+      'USER-NAME-TAKEN',
+      'PASSWORD-CURRENT',
+      'CODE-INVALID',
+      'USER-NOT-HUMAN',
+      'PASSWORD-POLICY',
+      'SESSION-FAILURES',
+      'URL-TEMPLATE-NOT-ALLOWED',
+    ],
+    errorText: { 401: SIGN_IN_AGAIN, 409: TAKEN },
   },
 });
 

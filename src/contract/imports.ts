@@ -187,7 +187,19 @@ export const importOperations = operations({
         description: 'The user exists.',
       },
     },
-    errors: {
+    errors: [
+      'IMPORT-USER-INVALID',
+      'IMPORT-KEY',
+      'IMPORT-PEPPER',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'USER-ID-TAKEN',
+      'USER-NAME-TAKEN',
+      'IMPORT-KEY-REUSED',
+      '504 IMPORT-TIMEOUT',
+      'IMPORT-PASSWORD-SOURCE',
+    ],
+    errorText: {
       400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. ORG-INACTIVE: the organization is deactivated or deleted. ORG-LIMIT-USERS: it may not have more users.',
       404: NO_ORG,
       409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
@@ -226,7 +238,32 @@ export const importOperations = operations({
         headers: bulkAnswerHeaders,
       },
     },
-    errors: {
+    errors: [
+      'IMPORT-FORMAT',
+      'IMPORT-BODY',
+      'IMPORT-DEPTH',
+      'IMPORT-ENTRY-SIZE',
+      'IMPORT-DUPLICATE-KEY',
+      'IMPORT-TIMEOUT',
+      'IMPORT-QUERY',
+      'IMPORT-KEY',
+      'IMPORT-PEPPER',
+      'IMPORT-WEBHOOK-SECRET',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'ORG-LIMIT-USERS-PER-IMPORT',
+      'ORG-NOT-FOUND',
+      'IMPORT-ABORTED',
+      'IMPORT-KEY-REUSED',
+      'IMPORT-BACKLOG',
+      'ORG-LIMIT-IMPORTS',
+      'IMPORT-DRAFTS',
+      'IMPORT-RUNNING',
+      'IMPORT-UPLOADS',
+      'IMPORT-WAITS',
+      'IMPORT-PASSWORD-SOURCE',
+    ],
+    errorText: {
       400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret. ORG-INACTIVE: an organization is deactivated or deleted. ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.',
       404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
       409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
@@ -288,7 +325,8 @@ export const importOperations = operations({
       'Returns the stored entry of a user who is not imported, also of a draft that was checked. Of a password hash it shows the scheme alone; other ' +
       'secrets are `{"withheld": true}`.',
     answers: { 200: { schema: itemWithEntry, example: exampleFailedItem } },
-    errors: {
+    errors: ['IMPORT-STATE', 'IMPORT-ITEM-NOT-FOUND'],
+    errorText: {
       400: STATE_DOES_NOT_FIT,
       404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
     },
@@ -305,7 +343,18 @@ export const importOperations = operations({
       'may stay invalid: the error then names them.',
     body: { schema: patchBody, examples: { 'another address': examplePatch } },
     answers: { 200: { schema: itemWithEntry, example: { ...exampleFailedItem, error: exampleFixed } } },
-    errors: {
+    errors: [
+      'IMPORT-USER-INVALID',
+      'IMPORT-PATCH',
+      'IMPORT-ITEM-STATE',
+      'IMPORT-ERASED',
+      'IMPORT-DRY-RUN',
+      'IMPORT-STATE',
+      'IMPORT-ITEM-NOT-FOUND',
+      'IMPORT-ITEM-CHANGED',
+      'IMPORT-PASSWORD-SOURCE',
+    ],
+    errorText: {
       400: `IMPORT-USER-INVALID: a field of the patch is invalid; nothing was changed. IMPORT-PATCH: the body is no object. IMPORT-ITEM-STATE: the user has not failed. IMPORT-ERASED: the data of the user was erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
       404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
       409: 'IMPORT-ITEM-CHANGED: the item was changed meanwhile. Read it again.',
@@ -320,7 +369,8 @@ export const importOperations = operations({
       'Groups the failed users by error id, field and, for password hashes, scheme. A user with several invalid fields ' +
       'counts in each of their causes. Returns the 100 most common causes; of a draft, those that its check found.',
     answers: { 200: { schema: causes, example: exampleCauses } },
-    errors: { 400: STATE_DOES_NOT_FIT },
+    errors: ['IMPORT-STATE'],
+    errorText: { 400: STATE_DOES_NOT_FIT },
   },
   fixImport: {
     path: 'POST /admin/v1/imports/{importId}/_fix',
@@ -336,7 +386,8 @@ export const importOperations = operations({
     answers: {
       200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },
     },
-    errors: {
+    errors: ['IMPORT-REMEDY', 'IMPORT-ERASED', 'IMPORT-DRY-RUN', 'IMPORT-STATE', 'IMPORT-FIXES'],
+    errorText: {
       400: `IMPORT-FIX: the body is invalid. IMPORT-REMEDY: the remedy does not apply to the cause. IMPORT-ERASED: the data of the users has been erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
       429: `IMPORT-FIXES: too many corrections are under way. ${RATE_LIMITED}`,
     },
@@ -366,7 +417,8 @@ export const importOperations = operations({
       200: { schema: z.string(), example: exampleEvent, mediaType: 'text/event-stream' },
       204: { description: '`Last-Event-ID` is `end`, and the import has ended: EventSource stops connecting.' },
     },
-    errors: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
+    errors: ['IMPORT-STREAMS'],
+    errorText: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
   },
   getImportReport: {
     path: 'GET /admin/v1/imports/{importId}/report',
@@ -403,7 +455,8 @@ export const importOperations = operations({
     description: `After the response, no user of the import is written. ${IDEMPOTENT}`,
     body: emptyBody,
     answers: isDone,
-    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
+    errors: ['IMPORT-STATE'],
+    errorText: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   pauseImport: {
     path: 'POST /admin/v1/imports/{importId}/_pause',
@@ -415,7 +468,8 @@ export const importOperations = operations({
     description: `After the response, no user of the import is written, and its time limit stops running until \`_resume\`. ${IDEMPOTENT}`,
     body: emptyBody,
     answers: isDone,
-    errors: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
+    errors: ['IMPORT-STATE'],
+    errorText: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   resumeImport: {
     path: 'POST /admin/v1/imports/{importId}/_resume',
@@ -427,7 +481,17 @@ export const importOperations = operations({
     description: 'Imports exactly the remaining users. The timeout is required if the deadline has passed.',
     body: newTimeout,
     answers: isDone,
-    errors: { 400: RUN_AGAIN },
+    errors: [
+      'IMPORT-TIMEOUT',
+      'IMPORT-ERASED',
+      'IMPORT-RIGHTS',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'ORG-LIMIT-USERS-PER-IMPORT',
+      'IMPORT-STATE',
+      'ORG-LIMIT-IMPORTS',
+    ],
+    errorText: { 400: RUN_AGAIN },
   },
   retryImport: {
     path: 'POST /admin/v1/imports/{importId}/_retry',
@@ -442,7 +506,16 @@ export const importOperations = operations({
       `failed. Items that are still pending are processed too. The timeout is required if the deadline has passed. ${IDEMPOTENT}`,
     body: newTimeout,
     answers: isDone,
-    errors: { 400: RUN_AGAIN },
+    errors: [
+      'IMPORT-TIMEOUT',
+      'IMPORT-ERASED',
+      'IMPORT-RIGHTS',
+      'ORG-INACTIVE',
+      'ORG-LIMIT-USERS',
+      'ORG-LIMIT-USERS-PER-IMPORT',
+      'IMPORT-STATE',
+    ],
+    errorText: { 400: RUN_AGAIN },
   },
   sendImportMails: {
     path: 'POST /admin/v1/imports/{importId}/_send_mails',
@@ -456,7 +529,8 @@ export const importOperations = operations({
       `theirs when they are written. If the import holds no mails, nothing changes. ${IDEMPOTENT}`,
     body: emptyBody,
     answers: isDone,
-    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
+    errors: ['IMPORT-DRY-RUN', 'IMPORT-STATE'],
+    errorText: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
   },
   undoImport: {
     path: 'POST /admin/v1/imports/{importId}/_undo',
@@ -471,7 +545,8 @@ export const importOperations = operations({
       IDEMPOTENT,
     body: emptyBody,
     answers: isDone,
-    errors: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
+    errors: ['IMPORT-DRY-RUN', 'IMPORT-STATE'],
+    errorText: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
   },
   previewImportUndo: {
     path: 'GET /admin/v1/imports/{importId}/undo_preview',
@@ -482,7 +557,8 @@ export const importOperations = operations({
       'Counts the users that `_undo` would remove now, and those that it would keep, with the reasons. Changes nothing. ' +
       'For an import of a million users it takes some seconds.',
     answers: { 200: { schema: undoPreview, example: exampleUndoPreview } },
-    errors: {
+    errors: ['IMPORT-DRY-RUN', 'IMPORT-PREVIEWS'],
+    errorText: {
       400: 'IMPORT-DRY-RUN: a dry run has nothing to undo.',
       429: `IMPORT-PREVIEWS: too many previews are under way. ${RATE_LIMITED}`,
     },

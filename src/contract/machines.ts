@@ -76,7 +76,8 @@ export const machineOperations = operations({
         example: { userId: 'importer', details: exampleDetails },
       },
     },
-    errors: {
+    errors: ['ORG-LIMIT-USERS', 'USER-ID-TAKEN', 'USER-NAME-TAKEN'],
+    errorText: {
       400: NO_ROOM,
       404: NO_ORG,
       409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
@@ -95,6 +96,7 @@ export const machineOperations = operations({
         example: { tokenId: TOKEN_ID, token: 'dGhpcyBpcyBub3QgYSB0b2tlbiBvZiBhbnlib2R5', details: exampleCreated },
       },
     },
+    errors: ['PAT-NOT-A-MACHINE'],
   },
   listPats: {
     path: 'GET /management/v1/users/{userId}/pats',
@@ -107,6 +109,7 @@ export const machineOperations = operations({
         example: exampleSearch({ tokenId: TOKEN_ID, details: exampleCreated, expirationDate: ENDS }),
       },
     },
+    errors: ['PAT-NOT-A-MACHINE'],
   },
   removePat: {
     path: 'DELETE /management/v1/users/{userId}/pats/{tokenId}',
@@ -115,7 +118,8 @@ export const machineOperations = operations({
     summary: 'Remove a personal access token',
     description: 'The token stops working immediately.',
     answers: { 200: changed },
-    errors: { 400: LAST_CREDENTIAL },
+    errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'PAT-NOT-FOUND'],
+    errorText: { 400: LAST_CREDENTIAL },
   },
   addKey: {
     path: 'POST /management/v1/users/{userId}/keys',
@@ -141,6 +145,7 @@ export const machineOperations = operations({
         example: { keyId: TOKEN_ID, keyDetails: 'eyJ0eXBlIjoic2VydmljZWFjY291bnQifQ==', details: exampleCreated },
       },
     },
+    errors: ['KEY-NOT-A-MACHINE'],
   },
   listKeys: {
     path: 'GET /management/v1/users/{userId}/keys',
@@ -158,6 +163,7 @@ export const machineOperations = operations({
         }),
       },
     },
+    errors: ['KEY-NOT-A-MACHINE'],
   },
   removeKey: {
     path: 'DELETE /management/v1/users/{userId}/keys/{keyId}',
@@ -165,7 +171,8 @@ export const machineOperations = operations({
     of: 'user',
     summary: 'Remove a key',
     answers: { 200: changed },
-    errors: { 400: LAST_CREDENTIAL },
+    errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'KEY-NOT-FOUND', 'KEY-NOT-A-MACHINE'],
+    errorText: { 400: LAST_CREDENTIAL },
   },
   setSecret: {
     path: 'PUT /management/v1/users/{userId}/secret',
@@ -180,6 +187,7 @@ export const machineOperations = operations({
         example: { clientId: 'importer', clientSecret: 'bm90IGEgc2VjcmV0IG9mIGFueWJvZHk', details: exampleDetails },
       },
     },
+    errors: ['SECRET-NOT-A-MACHINE'],
   },
   removeSecret: {
     path: 'DELETE /management/v1/users/{userId}/secret',
@@ -187,6 +195,7 @@ export const machineOperations = operations({
     of: 'user',
     summary: 'Remove the client secret',
     answers: { 200: changed },
-    errors: { 400: LAST_CREDENTIAL },
+    errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'SECRET-NOT-FOUND', 'SECRET-NOT-A-MACHINE'],
+    errorText: { 400: LAST_CREDENTIAL },
   },
 });

@@ -59,7 +59,8 @@ export const memberOperations = operations({
       examples: { owner: { userId: 'importer', roles: ['ORG_OWNER'] } },
     },
     answers: { 200: created },
-    errors: { 404: MISSING_USER, 409: EXISTS },
+    errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS'],
+    errorText: { 404: MISSING_USER, 409: EXISTS },
   },
   searchOrgMembers: {
     path: 'POST /management/v1/orgs/me/members/_search',
@@ -68,7 +69,7 @@ export const memberOperations = operations({
     summary: 'List the members of the organization',
     body: search,
     answers: found('ORG_OWNER'),
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   removeOrgMember: {
     path: 'DELETE /management/v1/orgs/me/members/{userId}',
@@ -76,6 +77,7 @@ export const memberOperations = operations({
     of: 'org',
     summary: 'Remove a member from the organization',
     answers: { 200: changed },
+    errors: ['MEMBER-NOT-FOUND'],
   },
   addInstanceMember: {
     path: 'POST /admin/v1/members',
@@ -88,7 +90,8 @@ export const memberOperations = operations({
       examples: { owner: { userId: 'importer', roles: ['IAM_OWNER'] } },
     },
     answers: { 200: created },
-    errors: { 404: MISSING_USER, 409: EXISTS },
+    errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS'],
+    errorText: { 404: MISSING_USER, 409: EXISTS },
   },
   searchInstanceMembers: {
     path: 'POST /admin/v1/members/_search',
@@ -105,6 +108,7 @@ export const memberOperations = operations({
     summary: 'Remove a member from the instance',
     description: 'The last active IAM_OWNER cannot be removed.',
     answers: { 200: changed },
-    errors: { 400: LAST_OWNER },
+    errors: ['MEMBER-LAST-OWNER', 'MEMBER-NOT-FOUND'],
+    errorText: { 400: LAST_OWNER },
   },
 });

@@ -4,7 +4,7 @@
  * callers.
  */
 import type { z } from 'zod';
-import type { IdOf } from '../platform/errors.ts';
+import type { ErrorId, IdOf } from '../platform/errors.ts';
 import type { BodyLimits } from '../platform/http/parse.ts';
 import type { Permission } from './roles.ts';
 
@@ -47,8 +47,13 @@ export interface Operation {
   body?: Body;
   /** The responses by HTTP status. */
   answers: Readonly<Record<number, Answer>>;
+  /**
+   * Errors beside those that every operation may answer and those of its target, its query and its body: see
+   * error-answers.ts. With an HTTP status where the id has several.
+   */
+  errors?: readonly (ErrorId | `${number} ${ErrorId}`)[];
   /** Meaning of an error status where the shared description is too general. 409 and 504 occur only if listed here. */
-  errors?: Partial<Record<ErrorStatus, string>>;
+  errorText?: Partial<Record<ErrorStatus, string>>;
 }
 
 /** An operation as it is written: its id is the key. */

@@ -85,7 +85,7 @@ export const organizationLimitOperations = operations({
         },
       },
     },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   setOrgLimits: {
     path: 'PUT /management/v1/orgs/me/limits',
@@ -101,6 +101,6 @@ export const organizationLimitOperations = operations({
       examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } },
     },
     answers: { 200: changed },
-    errors: { 400: 'ORG-LIMITS: invalid fields.', 404: NO_ORG },
+    errorText: { 400: 'ORG-LIMITS: invalid fields.', 404: NO_ORG },
   },
 });

@@ -45,7 +45,8 @@ export const organizationStateOperations = operations({
       'and those that its users made or started, are paused (a single import, a dry run and an undo end). Nothing is ' +
       'deleted.',
     answers: { 200: changed },
-    errors: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
+    errors: ['ORG-STATE', 'MEMBER-LAST-OWNER'],
+    errorText: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
   },
   reactivateOrg: {
     path: 'POST /management/v1/orgs/me/_reactivate',
@@ -56,7 +57,8 @@ export const organizationStateOperations = operations({
       'Sessions and tokens that have not expired are good again. Emails that waited are sent within an hour, with the ' +
       'time that their codes had left. Resume its paused imports with `_resume`.',
     answers: { 200: changed },
-    errors: { 400: WRONG_STATE, 404: NO_ORG },
+    errors: ['ORG-STATE'],
+    errorText: { 400: WRONG_STATE, 404: NO_ORG },
   },
   previewOrgRemoval: {
     path: 'GET /management/v1/orgs/me/removal_preview',
@@ -68,7 +70,7 @@ export const organizationStateOperations = operations({
       'stay; so do audit events, for their own time. Changes nothing. Reads the history of all changes: of ten million ' +
       'events it takes some seconds.',
     answers: { 200: { schema: removalPreview, example: examplePreview } },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   deleteOrg: {
     path: 'DELETE /management/v1/orgs/me',
@@ -80,7 +82,8 @@ export const organizationStateOperations = operations({
       'deactivated. For seven days `_undelete` takes the deletion back; then it is removed with its users, imports and ' +
       'settings, in batches. Its id stays taken for good, its domain becomes free.',
     answers: { 200: changed },
-    errors: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
+    errors: ['ORG-STATE', 'MEMBER-LAST-OWNER'],
+    errorText: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
   },
   undeleteOrg: {
     path: 'POST /management/v1/orgs/me/_undelete',
@@ -90,6 +93,7 @@ export const organizationStateOperations = operations({
     description:
       'Possible for seven days. One that was deactivated before stays so. Resume its paused imports with `_resume`.',
     answers: { 200: changed },
-    errors: { 400: WRONG_STATE, 404: NO_ORG },
+    errors: ['ORG-STATE'],
+    errorText: { 400: WRONG_STATE, 404: NO_ORG },
   },
 });

@@ -172,7 +172,8 @@ export const orgOperations = operations({
         description: 'The organization, the user and the membership are created.',
       },
     },
-    errors: { 409: TAKEN },
+    errors: ['ORG-ID-TAKEN', 'ORG-DOMAIN-TAKEN', 'PASSWORD-POLICY'],
+    errorText: { 409: TAKEN },
   },
   createOrg: {
     path: 'POST /management/v1/orgs',
@@ -186,7 +187,8 @@ export const orgOperations = operations({
         example: { id: 'globex', details: { ...exampleCreated, resourceOwner: 'globex' } },
       },
     },
-    errors: { 409: TAKEN },
+    errors: ['ORG-ID-TAKEN', 'ORG-DOMAIN-TAKEN'],
+    errorText: { 409: TAKEN },
   },
   getMyOrg: {
     path: 'GET /management/v1/orgs/me',
@@ -194,7 +196,7 @@ export const orgOperations = operations({
     of: 'org',
     summary: "Get the caller's organization",
     answers: oneOrg,
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   getAllowedUrls: {
     path: 'GET /management/v1/orgs/me/allowed_urls',
@@ -207,7 +209,7 @@ export const orgOperations = operations({
         example: { details: exampleDetails, allowedUrls: ['https://portal.acme.example'] },
       },
     },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   setAllowedUrls: {
     path: 'PUT /management/v1/orgs/me/allowed_urls',
@@ -223,7 +225,7 @@ export const orgOperations = operations({
       examples: { 'one origin': { allowedUrls: ['https://portal.acme.example'] } },
     },
     answers: { 200: changed },
-    errors: { 400: 'ALLOWED-URLS: invalid fields.', 404: NO_ORG },
+    errorText: { 400: 'ALLOWED-URLS: invalid fields.', 404: NO_ORG },
   },
   getSignInNames: {
     path: 'GET /management/v1/orgs/me/sign_in_names',
@@ -236,7 +238,7 @@ export const orgOperations = operations({
         example: { details: exampleDetails, signInNames: ['userName', 'loginName', 'email'] },
       },
     },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   setSignInNames: {
     path: 'PUT /management/v1/orgs/me/sign_in_names',
@@ -252,7 +254,7 @@ export const orgOperations = operations({
       examples: { 'without addresses': { signInNames: ['userName', 'loginName'] } },
     },
     answers: { 200: changed },
-    errors: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: NO_ORG },
+    errorText: { 400: 'SIGN-IN-NAMES: invalid fields.', 404: NO_ORG },
   },
   setWebhookSecret: {
     path: 'PUT /management/v1/orgs/me/webhook_secret',
@@ -269,7 +271,7 @@ export const orgOperations = operations({
         example: { secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleDetails },
       },
     },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   getOrg: {
     path: 'GET /admin/v1/orgs/{orgId}',
@@ -277,6 +279,7 @@ export const orgOperations = operations({
     of: 'instance',
     summary: 'Get an organization',
     answers: oneOrg,
+    errors: ['ORG-NOT-FOUND'],
   },
   searchOrgs: {
     path: 'POST /admin/v1/orgs/_search',

@@ -186,7 +186,8 @@ export const passwordSourceOperations = operations({
         example: { sourceId, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', details: exampleCreated },
       },
     },
-    errors: {
+    errors: ['PASSWORD-SOURCES-FULL'],
+    errorText: {
       400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCES-FULL: the organization has too many.',
       404: NO_ORG,
     },
@@ -197,7 +198,7 @@ export const passwordSourceOperations = operations({
     of: 'org',
     summary: 'List the password sources of an organization',
     answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   getPasswordSource: {
     path: 'GET /management/v1/password_sources/{sourceId}',
@@ -207,7 +208,7 @@ export const passwordSourceOperations = operations({
     answers: {
       200: { schema: z.object({ passwordSource: source }), example: { passwordSource: exampleSource } },
     },
-    errors: { 404: MISSING },
+    errorText: { 404: MISSING },
   },
   changePasswordSource: {
     path: 'PUT /management/v1/password_sources/{sourceId}',
@@ -239,7 +240,8 @@ export const passwordSourceOperations = operations({
         example: { details: changed.example.details },
       },
     },
-    errors: {
+    errors: ['PASSWORD-SOURCE-ENDED'],
+    errorText: {
       400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCE-ENDED: it has ended.',
       404: MISSING,
     },
@@ -266,7 +268,7 @@ export const passwordSourceOperations = operations({
         },
       },
     },
-    errors: { 404: MISSING },
+    errorText: { 404: MISSING },
   },
   testPasswordSource: {
     path: 'POST /management/v1/password_sources/{sourceId}/_test',
@@ -293,7 +295,7 @@ export const passwordSourceOperations = operations({
         example: { result: 'UNAVAILABLE', reason: 'no answer in time', milliseconds: 5003 },
       },
     },
-    errors: {
+    errorText: {
       400: 'PASSWORD-SOURCE-TEST: invalid fields.',
       404: MISSING,
     },
@@ -307,7 +309,7 @@ export const passwordSourceOperations = operations({
       'Nobody is verified there any more. Users who have not signed in get the initialisation email, as users without ' +
       'a password do, at the rate of emails. Idempotent: repeating the call has no further effect.',
     answers: { 200: changed },
-    errors: { 404: MISSING },
+    errorText: { 404: MISSING },
   },
   removePasswordSource: {
     path: 'DELETE /management/v1/password_sources/{sourceId}',
@@ -315,7 +317,8 @@ export const passwordSourceOperations = operations({
     of: 'source',
     summary: 'Delete a password source',
     answers: { 200: changed },
-    errors: {
+    errors: ['PASSWORD-SOURCE-IN-USE'],
+    errorText: {
       400: 'PASSWORD-SOURCE-IN-USE: users still need it. End it first.',
       404: MISSING,
     },

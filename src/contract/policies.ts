@@ -217,7 +217,7 @@ function ofOrganization<P>(
       of: 'org',
       summary: `Get the ${policy} of the organization`,
       answers,
-      errors: { 404: NO_ORG },
+      errorText: { 404: NO_ORG },
     },
     [`add${name}Policy`]: {
       path: `POST ${route}`,
@@ -227,7 +227,8 @@ function ofOrganization<P>(
       description: about,
       body,
       ...CHANGED,
-      errors: { 404: NO_ORG, 409: `${errors.exists}: the organization already has its own policy.` },
+      errors: [errors.exists],
+      errorText: { 404: NO_ORG, 409: `${errors.exists}: the organization already has its own policy.` },
     },
     [`update${name}Policy`]: {
       path: `PUT ${route}`,
@@ -236,7 +237,8 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: { 404: `${errors.notFound}: the organization does not have its own policy. ${NO_ORG}` },
+      errors: [errors.notFound],
+      errorText: { 404: `${errors.notFound}: the organization does not have its own policy. ${NO_ORG}` },
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,
@@ -244,7 +246,7 @@ function ofOrganization<P>(
       of: 'org',
       summary: `Reset the ${policy} of the organization to the default`,
       ...CHANGED,
-      errors: { 404: NO_ORG },
+      errorText: { 404: NO_ORG },
     },
   };
 }
@@ -262,7 +264,7 @@ function ofInstance<P>(
       summary: `Get the default ${policy} of organizations`,
       description: 'The policy of the instance, which applies to organizations without their own.',
       answers,
-      errors: { 404: NO_ORG },
+      errorText: { 404: NO_ORG },
     },
     [`getInstance${name}Policy`]: {
       path: `GET /admin/v1/policies/${path}`,

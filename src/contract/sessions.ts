@@ -156,7 +156,20 @@ export const sessionOperations = operations({
         description: 'The password is correct.',
       },
     },
-    errors: {
+    errors: [
+      'SESSION-CREDENTIALS',
+      'SESSION-USER-LOCKED',
+      'SESSION-USER-INACTIVE',
+      'SESSION-USER-INITIAL',
+      'SESSION-TOTP-REQUIRED',
+      'SESSION-TOTP',
+      'SESSION-MFA-SETUP-REQUIRED',
+      'SESSION-PASSWORD-EXPIRED',
+      'SESSION-FAILURES',
+      'SESSION-ATTEMPTS',
+      'PASSWORD-SOURCE-UNAVAILABLE',
+    ],
+    errorText: {
       400:
         'SESSION-INVALID: invalid fields. SESSION-CREDENTIALS: the user or the password is wrong. Only after a correct ' +
         'password: SESSION-USER-LOCKED, SESSION-USER-INACTIVE, SESSION-USER-INITIAL, SESSION-TOTP-REQUIRED (the code is ' +
@@ -240,7 +253,8 @@ export const loginOperations = operations({
       `${OWNER_PROOF} ${NOT_OURS}`,
     body: { ...proofBody, schema: endLoginBody, error: 'LOGIN-INVALID' },
     answers: { 200: changed },
-    errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'LOGIN-NOT-FOUND'],
+    errorText: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
   },
   endLogins: {
     path: 'DELETE /v2beta/users/{userId}/logins',
@@ -253,6 +267,7 @@ export const loginOperations = operations({
       `${OWNER_PROOF} ${NOT_OURS}`,
     body: { ...proofBody, schema: endLoginsBody, error: 'LOGIN-INVALID' },
     answers: { 200: changed },
-    errors: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN'],
+    errorText: { 400: `LOGIN-INVALID: invalid fields. ${WRONG_PASSWORD}`, 401: SIGN_IN_AGAIN },
   },
 });

@@ -3,6 +3,7 @@
  * users.
  */
 import { z } from 'zod';
+import type { ErrorId } from '../platform/errors.ts';
 import { GENDERS, newUserId, requiredText, text, userName } from '../platform/fields.ts';
 import { tokenPaging } from '../platform/http/answers.ts';
 import { LARGE_BODY } from '../platform/http/parse.ts';
@@ -321,7 +322,8 @@ export const userOperations = operations({
       },
     },
     answers: { 200: { schema: userPage(foundUser), example: exampleSearch(exampleFoundUser) } },
-    errors: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
+    errors: ['ORG-NOT-FOUND'],
+    errorText: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
   },
   searchOrgUsers: {
     path: 'POST /management/v1/users/_search',
@@ -335,24 +337,29 @@ export const userOperations = operations({
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
     answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
-    errors: { 404: NO_ORG },
+    errorText: { 404: NO_ORG },
   },
   deactivateUser: state(
     'POST /v2beta/users/{userId}/deactivate',
     'Deactivate a user',
+    ['USER-STATE-INACTIVE', 'MEMBER-LAST-OWNER'],
     'Ends the sessions of the user.',
-    `${WRONG_STATE} ${LAST_OWNER}`,
   ),
-  reactivateUser: state('POST /v2beta/users/{userId}/reactivate', 'Reactivate a deactivated user'),
+  reactivateUser: state('POST /v2beta/users/{userId}/reactivate', 'Reactivate a deactivated user', [
+    'USER-STATE-ACTIVE',
+    'USER-STATE-LOCKED',
+    'USER-STATE-INITIAL',
+  ]),
   lockUser: state(
     'POST /v2beta/users/{userId}/lock',
     'Lock a user',
+    ['USER-STATE-INACTIVE', 'USER-STATE-LOCKED', 'MEMBER-LAST-OWNER'],
     'Ends the sessions of the user.',
-    `${WRONG_STATE} ${LAST_OWNER}`,
   ),
   unlockUser: state(
     'POST /v2beta/users/{userId}/unlock',
     'Unlock a user',
+    ['USER-STATE-ACTIVE', 'USER-STATE-INACTIVE', 'USER-STATE-INITIAL'],
     'Ends the timed locks of failed logins, in all networks. Of an active user it ends only these, and is refused if no failed login counts.',
   ),
   deleteUser: {
@@ -362,7 +369,8 @@ export const userOperations = operations({
     summary: 'Delete a user',
     description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
-    errors: { 400: LAST_OWNER },
+    errors: ['MEMBER-LAST-OWNER'],
+    errorText: { 400: LAST_OWNER },
   },
   eraseUser: {
     path: 'POST /v2beta/users/{userId}/erase',
@@ -379,13 +387,28 @@ export const userOperations = operations({
         example: { ...changed.example, erasedId: 'erased:0NnH1tQO4bUYwHhVYB7m2g' },
       },
     },
-    errors: { 400: LAST_OWNER, 404: 'USER-NOT-FOUND: the user does not exist, and did not.' },
+    errors: ['MEMBER-LAST-OWNER'],
+    errorText: { 400: LAST_OWNER, 404: 'USER-NOT-FOUND: the user does not exist, and did not.' },
   },
 });
 
-function state<const P extends Operation['path']>(path: P, summary: string, description = '', problem = WRONG_STATE) {
+function state<const P extends Operation['path']>(
+  path: P,
+  summary: string,
+  errors: readonly ErrorId[],
+  description = '',
+) {
   const answers = { 200: changed };
-  return { path, who: MANAGER, of: 'user', summary, description, answers, errors: { 400: problem } } as const;
+  return {
+    path,
+    who: MANAGER,
+    of: 'user',
+    summary,
+    description,
+    answers,
+    errors,
+    errorText: { 400: errors.includes('MEMBER-LAST-OWNER') ? `${WRONG_STATE} ${LAST_OWNER}` : WRONG_STATE },
+  } as const;
 }
 
 function userPage<T extends z.ZodType>(result: T) {

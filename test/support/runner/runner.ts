@@ -13,6 +13,8 @@ export interface RunnerOptions {
   /** Number of files that run at the same time. */
   atOnce: number;
   env: Record<string, string | undefined>;
+  /** Gets a line for each error that a route answers: see collect-errors.ts. */
+  errorsFile: string;
 }
 
 export interface Runner {
@@ -26,20 +28,22 @@ const COMPILE_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/node',
 /** Changes with the versions of packages. */
 const LOCK = createHash('sha256').update(readFileSync(new URL('../../../package-lock.json', import.meta.url)));
 const RESOLVE_CACHE = `--import=${new URL(`./resolve-cache.ts?-${LOCK.digest('hex').slice(0, 12)}`, import.meta.url)}`;
+const COLLECT_ERRORS = `--import=${new URL('./collect-errors.ts', import.meta.url)}`;
 const RUN_FILES = fileURLToPath(new URL('./run-files.ts', import.meta.url));
 /** Ten times longer than any file takes; a file that hangs is named and fails, instead of blocking the run. */
 const MOST_MS = 1_200_000;
 
-export function startRunner({ files, options, atOnce, env }: RunnerOptions): Runner {
+export function startRunner({ files, options, atOnce, env, errorsFile }: RunnerOptions): Runner {
   const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${MOST_MS}`];
   // The command line supports every option; the API keeps the order of the files.
   const args =
     options.length > 0
       ? ['--test', ...limits, ...options, ...files]
       : [RUN_FILES, String(atOnce), String(MOST_MS), ...files];
+  const preloads = `${RESOLVE_CACHE} ${COLLECT_ERRORS}?to=${encodeURIComponent(errorsFile)}`;
   const child = spawn(process.execPath, args, {
     stdio: 'inherit',
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_NODE_OPTIONS: RESOLVE_CACHE, ...process.env, ...env },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, TEST_NODE_OPTIONS: preloads, ...process.env, ...env },
   });
   const ended = once(child, 'close').then(([code]) => (code as number | null) ?? 130);
   return { kill: (signal) => void child.kill(signal), ended };
