@@ -32,6 +32,8 @@ export function clientScreens(deps: ScreenDeps): Router {
   });
   router.get('/console/clients/new', (req, res) => showNew(deps, req, res));
   router.post('/console/clients/new', (req, res) => create(deps, req, res));
+  router.get('/console/clients/:clientId/claims', (req, res) => showClaims(deps, req, res));
+  router.post('/console/clients/:clientId/claims', (req, res) => saveClaims(deps, req, res));
   router.get('/console/clients/:clientId/remove', (req, res) => showRemoval(deps, req, res));
   router.post('/console/clients/:clientId/remove', (req, res) => remove(deps, req, res));
   return router;
@@ -86,8 +88,7 @@ async function showRemoval(
   res: Response,
   refusal?: Refusal,
 ): Promise<void> {
-  const client = (await readClients(res)).find(({ clientId }) => clientId === req.params.clientId);
-  if (!client) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
+  const client = await clientOf(req, res);
   const title = CLIENTS.removeTitle(client.name);
   const body = formPage({
     title,
@@ -99,6 +100,69 @@ async function showRemoval(
     back: CLIENTS.back,
   });
   show(req, res, { title, status: refusal?.status ?? 200, body });
+}
+
+/** @throws ApiError when there is no such client */
+async function clientOf(req: Request, res: Response): Promise<Client> {
+  const client = (await readClients(res)).find(({ clientId }) => clientId === req.params.clientId);
+  if (!client) throw new ApiError('NOT_FOUND', 'CLIENT-NOT-FOUND', 'The client does not exist.');
+  return client;
+}
+
+/** In place of a preset: as the claims are, and none. */
+const OWN = 'own';
+const NONE = 'none';
+
+async function showClaims(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const client = await clientOf(req, res);
+  const title = CLIENTS.claimsTitle(client.name);
+  const own: [string, string][] = [
+    ...(client.claims.length > 0 ? [[OWN, CLIENTS.claimsOwn] as [string, string]] : []),
+    [NONE, CLIENTS.claimsNone],
+  ];
+  const wrong = refusal?.wrong('claimsNamespace');
+  const namespace = { label: CLIENTS.namespace, value: text(req.body, 'claimsNamespace'), hint: CLIENTS.namespaceHint };
+  const body = formPage({
+    title,
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
+    problem: refusal?.message,
+    action: consoleUrl(claimsPath(client.clientId)),
+    content: html`<p>${CLIENTS.claimsHint}</p>
+<div class="field">${selectField(CLIENTS.claims, 'claims', [...own, ...Object.entries(CLIENTS.claimsNames)], text(req.body, 'claims') || (own[0]?.[0] ?? NONE))}</div>
+${field({ name: 'claimsNamespace', ...namespace, wrong })}
+${client.claims.length === 0 ? undefined : claimTable(client)}`,
+    button: CLIENTS.save,
+    back: CLIENTS.back,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
+}
+
+function claimTable({ name, claims }: Client): Html {
+  const rows = claims.map(
+    ({ claim, from, in: places }) => html`<tr><th scope="row"><code>${claim}</code></th>
+<td data-label="${CLIENTS.from}"><code>${from}</code></td>
+<td data-label="${CLIENTS.places}">${places.join(', ')}</td></tr>\n`,
+  );
+  return table(CLIENTS.claimsTitle(name), [CLIENTS.claim, CLIENTS.from, CLIENTS.places], rows);
+}
+
+async function saveClaims(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const chosen = text(req.body, 'claims');
+  const claimsNamespace = text(req.body, 'claimsNamespace').trim() || undefined;
+  const body =
+    chosen === NONE ? { claims: [], accessTokenType: 'opaque' as const } : { claimsPreset: chosen, claimsNamespace };
+  try {
+    if (chosen !== OWN)
+      await sessionOf(res).api.call('updateClient', { clientId: String(req.params.clientId) }, { body });
+  } catch (error) {
+    return showClaims(deps, req, res, refusalOf(error, ['claimsNamespace']));
+  }
+  res.redirect(303, deps.consoleUrl('/clients'));
 }
 
 async function remove(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -119,21 +183,26 @@ ${clients.length === 0 ? empty(CLIENTS.none, CLIENTS.noneHint) : clientTable(con
 }
 
 function clientTable(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
-  const { title, name, id, kind, kinds, redirectUris, created, action, remove } = CLIENTS;
+  const { title, name, id, kind, kinds, redirectUris, created, claims, action, remove } = CLIENTS;
   const rows = clients.map(
     (client) => html`<tr><th scope="row">${client.name}</th>
 <td data-label="${id}"><code>${client.clientId}</code></td>
 <td data-label="${kind}">${kinds[kindOf(client)]}</td>
 <td data-label="${redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
 <td data-label="${created}">${time(client.details.creationDate)}</td>
+<td data-label="${claims}"><a href="${consoleUrl(claimsPath(client.clientId))}">${claims}<span class="sr"> ${client.name}</span></a></td>
 <td data-label="${action}"><a href="${consoleUrl(removePath(client.clientId))}">${remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
   );
-  return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, action], rows)}</section>`;
+  return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, claims, action], rows)}</section>`;
 }
 
 function kindOf({ authMethod, grantTypes }: Client): Kind {
   if (authMethod === 'none') return 'native';
   return grantTypes.includes('authorization_code') ? 'web' : 'service';
+}
+
+function claimsPath(clientId: string): string {
+  return `/clients/${encodeURIComponent(clientId)}/claims`;
 }
 
 function removePath(clientId: string): string {

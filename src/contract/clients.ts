@@ -7,6 +7,7 @@
 import { errors } from 'oidc-provider';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
+import { type ClientClaim, claimFields, clientClaims } from './claims.ts';
 import { operations } from './operation.ts';
 import { API_SCOPE } from './own-clients.ts';
 import { IAM_OWNER_ONLY } from './roles.ts';
@@ -26,8 +27,12 @@ export type GrantType = (typeof GRANT_TYPES)[number];
 export const CLAIMS_BY_SCOPE = {
   // The organization is named without any other scope: all other claims of two users may be equal.
   openid: ['sub', 'auth_time', 'amr', 'urn:service:iam:user:resourceowner:id'],
-  profile: ['name', 'given_name', 'family_name', 'nickname', 'preferred_username', 'locale', 'gender', 'updated_at'],
+  profile: [
+    ...['name', 'given_name', 'family_name', 'nickname', 'preferred_username', 'locale', 'gender', 'updated_at'],
+    ...['picture', 'profile', 'website', 'birthdate', 'zoneinfo'],
+  ],
   email: ['email', 'email_verified'],
+  address: ['address'],
   phone: ['phone_number', 'phone_number_verified'],
 };
 
@@ -54,13 +59,10 @@ const redirectUri = requiredText(MAX_URI_LENGTH).superRefine((uri, ctx) => {
   if (problem) ctx.addIssue({ code: 'custom', message: problem });
 });
 
-function uris() {
-  return z
-    .array(redirectUri)
-    .max(MAX_URIS, `must have at most ${MAX_URIS} entries`)
-    .default([])
-    .transform((list) => [...new Set(list)]);
-}
+const uris = z
+  .array(redirectUri)
+  .max(MAX_URIS, `must have at most ${MAX_URIS} entries`)
+  .transform((list) => [...new Set(list)]);
 
 const grantTypes = z
   .array(z.enum(GRANT_TYPES, `must be one of ${GRANT_TYPES.join(', ')}`))
@@ -92,18 +94,40 @@ interface Together {
 /** Checks even if a field is invalid, so that the error names every invalid field. */
 const evenIfBad = { when: () => true };
 
+const pkceRequired = z.boolean('must be true or false');
+
+const clientChanges = z
+  .object({
+    name: requiredText(200).optional(),
+    redirectUris: uris.optional(),
+    postLogoutRedirectUris: uris.optional(),
+    grantTypes: grantTypes.optional(),
+    pkceRequired: pkceRequired.optional(),
+    scopes,
+    ...claimFields,
+  })
+  .superRefine(oneOfClaims, evenIfBad);
+
+/** Claims are given one by one or by a preset. */
+function oneOfClaims(given: { claims?: unknown; claimsPreset?: unknown }, ctx: z.RefinementCtx): void {
+  if (given.claims === undefined || given.claimsPreset === undefined) return;
+  ctx.addIssue({ code: 'custom', path: ['claimsPreset'], message: 'must not be set together with claims' });
+}
+
 export const newClient = z
   .object({
     name: requiredText(200),
-    redirectUris: uris(),
-    postLogoutRedirectUris: uris(),
+    redirectUris: uris.default([]),
+    postLogoutRedirectUris: uris.default([]),
     grantTypes,
     authMethod,
-    pkceRequired: z.boolean('must be true or false').default(true),
+    pkceRequired: pkceRequired.default(true),
     scopes,
+    ...claimFields,
   })
   .superRefine((client: Together, ctx) => {
     for (const [field, message] of contradictions(client)) ctx.addIssue({ code: 'custom', path: [field], message });
+    oneOfClaims(client as { claims?: unknown }, ctx);
   }, evenIfBad);
 
 const client = z
@@ -116,6 +140,8 @@ const client = z
     authMethod: z.enum(AUTH_METHODS),
     pkceRequired: z.boolean(),
     scopes: z.array(z.string()).optional().meta({ description: 'Absent: it may request every scope.' }),
+    claims: clientClaims,
+    accessTokenType: z.enum(['opaque', 'jwt']),
     details: createdDetails,
   })
   .meta({ id: 'Client' });
@@ -127,6 +153,7 @@ const exampleClient = {
   grantTypes: ['authorization_code', 'refresh_token'],
   authMethod: 'client_secret_basic',
 };
+const exampleClaim: ClientClaim = { claim: 'department', from: 'metadata.department', in: ['id_token', 'userinfo'] };
 const clientId = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
 const exampleDetails = { ...exampleCreated, resourceOwner: 'instance' };
 
@@ -166,9 +193,35 @@ export const clientOperations = operations({
     answers: {
       200: {
         schema: searchAnswer(client),
-        example: exampleSearch({ clientId, ...exampleClient, pkceRequired: true, details: exampleDetails }),
+        example: exampleSearch({
+          clientId,
+          ...exampleClient,
+          pkceRequired: true,
+          claims: [exampleClaim],
+          accessTokenType: 'opaque',
+          details: exampleDetails,
+        }),
       },
     },
+  },
+  updateClient: {
+    path: 'PATCH /admin/v1/clients/{clientId}',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
+    summary: 'Change an OAuth client',
+    description:
+      'Fields that are left out stay. Claims of the client apply to the next token, and at once to userinfo and introspection. `claimsPreset` sets the claims that tokens of another system have.',
+    body: {
+      schema: clientChanges,
+      error: 'CLIENT-INVALID',
+      examples: {
+        preset: { claimsPreset: 'keycloak' },
+        claims: { claims: [exampleClaim] },
+        addresses: { redirectUris: ['https://portal.acme.example/callback', 'https://new.acme.example/callback'] },
+      },
+    },
+    answers: { 200: changed },
+    errors: ['CLIENT-NOT-FOUND'],
   },
   removeClient: {
     path: 'DELETE /admin/v1/clients/{clientId}',
@@ -180,7 +233,8 @@ export const clientOperations = operations({
   },
 });
 
-function contradictions(client: Together): [field: string, message: string][] {
+/** What is wrong with fields together, by field. */
+export function contradictions(client: Together): [field: string, message: string][] {
   const grants = listOf(client.grantTypes);
   const redirects = listOf(client.redirectUris);
   const found: [string, string][] = [];

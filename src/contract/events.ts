@@ -92,6 +92,7 @@ export const AUDIT_TYPES = {
   'instance.encryption_key.lost':
     'what a lost encryption key had encrypted was given up (`muster keys lost`); `payload` counts it',
   'client.added': 'an OAuth client was registered',
+  'client.changed': 'an OAuth client was changed',
   'client.removed': 'an OAuth client was removed',
   'import.draft.created': 'a draft of an import was created',
   'import.draft.discarded': 'a draft of an import was discarded',

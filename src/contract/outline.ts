@@ -128,6 +128,7 @@ export const OUTLINE = {
   updateDefaultLoginPolicy: { path: 'PUT /admin/v1/policies/login', who: { roles: [] } },
   addClient: { path: 'POST /admin/v1/clients', who: { roles: [] } },
   listClients: { path: 'GET /admin/v1/clients', who: { roles: [] } },
+  updateClient: { path: 'PATCH /admin/v1/clients/{clientId}', who: { roles: [] } },
   removeClient: { path: 'DELETE /admin/v1/clients/{clientId}', who: { roles: [] } },
   searchEvents: { path: 'POST /admin/v1/events/_search', who: { roles: ['ORG_OWNER'] } },
   exportEvents: { path: 'POST /admin/v1/events/_export', who: { roles: ['ORG_OWNER'] } },

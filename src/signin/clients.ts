@@ -5,6 +5,7 @@
  * Guarantee: a new client's origin is known at once, to every process; a removed one is forgotten within `freshMs`.
  * Requests from known origins read the database once per `freshMs`, and all others share one read at a time.
  */
+import type { ClientClaim } from '../contract/claims.ts';
 import { type AuthMethod, type GrantType, webOrigin } from '../contract/clients.ts';
 import { INSTANCE } from '../directory/members.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
@@ -22,6 +23,10 @@ export interface Client {
   pkceRequired: boolean;
   /** Scopes that it may request; absent or null: all. */
   scopes?: string[] | null | undefined;
+  /** What it reads beside the standard claims. */
+  claims: ClientClaim[];
+  /** The form of the access tokens of its users. */
+  accessTokenType: 'opaque' | 'jwt';
   /** Null exactly when `authMethod` is `none`. */
   secretHash: Buffer | null;
 }
@@ -33,7 +38,8 @@ export interface ListedClient extends Client {
 
 const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
   post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
-  pkce_required as "pkceRequired", scopes, secret_hash as "secretHash"`;
+  pkce_required as "pkceRequired", scopes, claims, access_token_type as "accessTokenType",
+  secret_hash as "secretHash"`;
 
 /** The registered client with this id. */
 export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
@@ -54,7 +60,8 @@ export async function addClient(db: Db, client: Client, editor: string): Promise
   const event = await clientEvent(db, client.clientId, 'added', editor, { name: client.name });
   await db.query(
     `insert into oauth_clients (id, name, redirect_uris, post_logout_redirect_uris, grant_types, auth_method,
-       pkce_required, scopes, secret_hash, sequence) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+       pkce_required, scopes, secret_hash, sequence, claims, access_token_type)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       client.clientId,
       client.name,
@@ -66,9 +73,42 @@ export async function addClient(db: Db, client: Client, editor: string): Promise
       client.scopes ?? null,
       client.secretHash,
       event.sequence,
+      JSON.stringify(client.claims),
+      client.accessTokenType,
     ],
   );
   return event;
+}
+
+/**
+ * Locks a client, changes it as `change` says, and stores it; undefined when there is none. Call it in a transaction.
+ * @param change returns the whole client; what it throws ends the change
+ */
+export async function updateClient(
+  db: Db,
+  { clientId, editor }: { clientId: string; editor: string },
+  change: (client: Client) => Client,
+): Promise<AppendedEvent | undefined> {
+  const { rows } = await db.query<Client>(`select ${COLUMNS} from oauth_clients where id = $1 for update`, [clientId]);
+  const before = rows[0];
+  if (!before) return undefined;
+  const client = change(before);
+  await db.query(
+    `update oauth_clients set name = $2, redirect_uris = $3, post_logout_redirect_uris = $4, grant_types = $5,
+       pkce_required = $6, scopes = $7, claims = $8, access_token_type = $9 where id = $1`,
+    [
+      clientId,
+      client.name,
+      client.redirectUris,
+      client.postLogoutRedirectUris,
+      client.grantTypes,
+      client.pkceRequired,
+      client.scopes ?? null,
+      JSON.stringify(client.claims),
+      client.accessTokenType,
+    ],
+  );
+  return clientEvent(db, clientId, 'changed', editor, { name: client.name });
 }
 
 /** Removes a client; undefined when there is none. Call it in a transaction. */
@@ -80,7 +120,7 @@ export async function removeClient(db: Db, clientId: string, editor: string): Pr
 function clientEvent(
   db: Db,
   clientId: string,
-  change: 'added' | 'removed',
+  change: 'added' | 'changed' | 'removed',
   editor: string,
   payload?: { name: string },
 ): Promise<AppendedEvent> {

@@ -15,14 +15,14 @@ import { findUser, type User } from '../directory/users/store.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import { invalidToken } from './authenticate.ts';
-import { clientRoutes } from './client-routes.ts';
+import { type ClientDeps, clientRoutes } from './client-routes.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
 
 /** Routes about identity. */
-export function identityRoutes(deps: SessionDeps): Router {
+export function identityRoutes(deps: SessionDeps & ClientDeps): Router {
   return Router()
     .use(meRoutes(deps))
     .use(memberRoutes(deps))

@@ -109,6 +109,22 @@ test('clients: one with a secret, one without, listed and deleted', async () => 
     /App +none +authorization_code +com.example.app:\/a com.example.app:\/b$/,
   );
 
+  const claims = async (...args: string[]) => {
+    const { code, stderr } = await muster('clients', 'update', clientId, ...args);
+    const shown = JSON.parse((await muster('clients', 'list', '--json')).stdout);
+    const entry = shown.result.find((one: { clientId: string }) => one.clientId === clientId);
+    return { code, stderr, entry };
+  };
+  const { entry } = await claims('--claims', 'keycloak', '--name', 'Portal');
+  assert.deepEqual([entry.name, entry.accessTokenType, entry.claims[2].claim], ['Portal', 'jwt', 'groups']);
+  const own = await claims('--claim', 'dep=metadata.department', '--in', 'id_token', '--access-token', 'opaque');
+  assert.deepEqual(own.entry.claims, [{ claim: 'dep', from: 'metadata.department', in: ['id_token'] }]);
+  assert.equal(own.entry.accessTokenType, 'opaque');
+  const wrong = await claims('--claim', 'sub=user.id');
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.stderr, /claims\[0\]\.claim must not be a claim that says who the user is/);
+  assert.equal((await claims('--claim', 'dep')).code, 2);
+  assert.deepEqual((await claims('--claims', 'none')).entry.claims, []);
   assert.equal((await muster('clients', 'delete', clientId)).code, 2, 'there is no terminal to ask on');
   assert.equal((await muster('clients', 'delete', clientId, '--yes')).code, 0);
   assert.ok(!(await muster('clients', 'list')).stdout.includes(clientId));

@@ -62,7 +62,13 @@ describe('managing in the console', () => {
     const tokens = `/console/users/${machine.userId}/tokens`;
     for (const path of [
       ...['/console/system/administrators', `/console/system/administrators/${world.org.userId}/remove`],
-      ...['/console/system', '/console/clients', '/console/clients/new', '/console/clients/x/remove'],
+      ...[
+        '/console/system',
+        '/console/clients',
+        '/console/clients/new',
+        '/console/clients/x/remove',
+        '/console/clients/x/claims',
+      ],
       ...['/console/organizations/new', foreign, `${foreign}/machines/new`, tokens, `${tokens}/x/remove`],
       `${foreign}/members/${world.other.userId}/remove`,
     ]) {
@@ -250,6 +256,18 @@ describe('managing in the console', () => {
     await headed(page, 'Clients');
     assert(!(await page.content()).includes(secret));
     assert.deepEqual(await findingsOf(page, 'clients'), []);
+    await page.getByRole('link', { name: `Claims ${MARKUP}` }).click();
+    await page.getByLabel('Claims', { exact: true }).selectOption('auth0');
+    await page.getByLabel('Namespace of Auth0 claims').fill('no address');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('must be a URL such as').first().waitFor();
+    assert.deepEqual(await findingsOf(page, 'client-claims'), []);
+    await page.getByLabel('Namespace of Auth0 claims').fill('https://acme.example/');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await headed(page, 'Clients');
+    await page.getByRole('link', { name: `Claims ${MARKUP}` }).click();
+    await page.getByText('https://acme.example/app_metadata').waitFor();
+    await page.goBack();
     await page.getByRole('link', { name: `Remove ${MARKUP}` }).click();
     await page.getByRole('button', { name: 'Remove' }).click();
     await headed(page, 'Clients');

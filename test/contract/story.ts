@@ -139,6 +139,7 @@ export const STORY: Step[] = [
 
   { id: 'addClient' },
   { id: 'listClients' },
+  { id: 'updateClient' },
   { id: 'removeClient' },
 
   { id: 'addPasswordSource' },

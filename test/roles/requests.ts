@@ -277,6 +277,10 @@ export const REQUESTS: Readonly<Record<string, Make>> = {
 
   'POST /admin/v1/clients': plain(client),
   'GET /admin/v1/clients': plain(),
+  'PATCH /admin/v1/clients/:clientId': async (world, { target }) => ({
+    params: { clientId: target === 'missing' ? 'none' : await world.client() },
+    body: { claimsPreset: 'keycloak' },
+  }),
   'DELETE /admin/v1/clients/:clientId': async (world, { target }) => ({
     params: { clientId: target === 'missing' ? 'none' : await world.client() },
   }),

@@ -150,6 +150,7 @@ DELETE /admin/v1/members/:userId                          200  .33333331 .333333
 
 POST   /admin/v1/clients                                  200  .33333331 _         _         _
 GET    /admin/v1/clients                                  200  .33333331 _         _         _
+PATCH  /admin/v1/clients/:clientId                        200  .33333331 _         433333331 _
 DELETE /admin/v1/clients/:clientId                        200  .33333331 _         433333331 _
 
 POST   /admin/v1/events/_search                           200  ..3333331 .333.3331 .33333331 _

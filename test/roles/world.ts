@@ -126,6 +126,8 @@ async function peopled(api: TestApi): Promise<World> {
         grantTypes: [],
         pkceRequired: true,
         secretHash: null,
+        claims: [],
+        accessTokenType: 'opaque' as const,
       };
       await addClient(pool, { clientId, name: 'App', authMethod: 'none', ...none }, EDITOR);
       return clientId;

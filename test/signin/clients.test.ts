@@ -29,7 +29,12 @@ test('a client with a secret is registered, listed without it, and removed', asy
   const list = await api.call('GET', PATH);
   assert.deepEqual(list.body, {
     details: { totalResult: '1' },
-    result: [{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true, details: body.details }],
+    result: [
+      {
+        ...{ clientId, ...WEB, postLogoutRedirectUris, pkceRequired: true },
+        ...{ claims: [], accessTokenType: 'opaque', details: body.details },
+      },
+    ],
   });
   assert(!JSON.stringify(list.body).includes(body.clientSecret));
   const secretHash = tokenHash(body.clientSecret);
@@ -39,6 +44,8 @@ test('a client with a secret is registered, listed without it, and removed', asy
     postLogoutRedirectUris,
     pkceRequired: true,
     scopes: null,
+    claims: [],
+    accessTokenType: 'opaque',
     secretHash,
   });
 

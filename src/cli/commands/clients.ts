@@ -1,6 +1,7 @@
 /** `muster clients`: the applications that users log in to (IAM_OWNER). */
 import { command, deleteCommand, group, listCommand } from '../command.ts';
 import { argument, text, YES } from '../options.ts';
+import { wrongUsage } from '../terminal/failure.ts';
 
 const list = listCommand({
   describe: 'list the registered clients',
@@ -64,6 +65,53 @@ const create = command({
   },
 });
 
+const PLACES = ['id_token', 'userinfo', 'introspection', 'access_token'] as const;
+
+const update = command({
+  usage: 'update <client>',
+  describe: 'change a client; what is not named stays',
+  options: {
+    client: argument('client id, as `clients list` shows it'),
+    name: text('name that users see when they log in'),
+    'redirect-uri': { ...text('where users return after they log in; replaces all'), array: true },
+    'post-logout-redirect-uri': { ...text('where users return after they log out; replaces all'), array: true },
+    scope: { ...text('scopes that it may request'), array: true },
+    claims: {
+      ...text('claims that tokens of this system have, from what its users bring'),
+      choices: ['keycloak', 'auth0', 'cognito', 'firebase', 'supabase', 'none'],
+    },
+    'claims-namespace': text('URL that begins the names of --claims auth0; default: the address of the service'),
+    claim: { ...text('NAME=FROM, such as department=metadata.department; replaces all claims'), array: true },
+    in: { ...text('where the claims of --claim are given; default: everywhere'), choices: PLACES, array: true },
+    'access-token': { ...text('form of the access tokens of its users'), choices: ['opaque', 'jwt'] },
+  },
+  examples: [
+    ['$0 clients update 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --claims keycloak', 'roles as Keycloak gives them'],
+    ['$0 clients update 0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11 --claim dep=metadata.department --in id_token', ''],
+  ],
+  async run({ out, api }, { client: clientId, name, redirectUri, postLogoutRedirectUri, scope, ...given }) {
+    const body = {
+      name,
+      redirectUris: redirectUri,
+      postLogoutRedirectUris: postLogoutRedirectUri,
+      scopes: scope,
+      claims: given.claims === 'none' ? [] : given.claim?.map((one) => claimOf(one, given.in)),
+      claimsPreset: given.claims === 'none' ? undefined : given.claims,
+      claimsNamespace: given.claimsNamespace,
+      accessTokenType: given.accessToken,
+    };
+    out.result(await api.call('updateClient', { clientId }, { body }));
+    out.line(`Client ${clientId} is changed.`);
+  },
+});
+
+/** @throws Failure when it is not a name and a source */
+function claimOf(text: string, places: readonly (typeof PLACES)[number][] | undefined) {
+  const at = text.indexOf('=');
+  if (at < 1) throw wrongUsage(`--claim must be NAME=FROM, such as department=metadata.department, not "${text}".`);
+  return { claim: text.slice(0, at), from: text.slice(at + 1), ...(places ? { in: [...places] } : {}) };
+}
+
 const remove = deleteCommand({
   what: 'client',
   describe: 'delete a client; nobody can log in through it, and its tokens end',
@@ -72,4 +120,9 @@ const remove = deleteCommand({
   target: async (api, { client }) => ({ id: client, remove: () => api.call('removeClient', { clientId: client }) }),
 });
 
-export const clients = group('clients', 'list, register and delete OAuth clients (IAM_OWNER)', [list, create, remove]);
+export const clients = group('clients', 'list, register, change and delete OAuth clients (IAM_OWNER)', [
+  list,
+  create,
+  update,
+  remove,
+]);

@@ -408,8 +408,12 @@ create table oauth_clients (
   created_at timestamp with time zone not null default now(),
   pkce_required boolean not null default true,
   scopes text[],
+  claims jsonb not null default '[]'::jsonb,
+  access_token_type text not null default 'opaque'::text,
   CHECK (((auth_method = 'none'::client_auth_method) = (secret_hash IS NULL))),
+  CHECK ((access_token_type = ANY (ARRAY['opaque'::text, 'jwt'::text]))),
   CHECK ((cardinality(scopes) > 0)),
+  CHECK ((jsonb_typeof(claims) = 'array'::text)),
   CHECK ((pkce_required OR (auth_method <> 'none'::client_auth_method))),
   PRIMARY KEY (id)
 );

@@ -8,50 +8,25 @@
  * address that browsers are sent to gets a page of ours, any other request the JSON of RFC 6749 section 5.2. Neither
  * reveals anything of an internal error but its name.
  */
-import {
-  type Account,
-  type AccountClaims,
-  type Configuration,
-  type ErrorOut,
-  errors,
-  type KoaContextWithOIDC,
-} from 'oidc-provider';
-import { findUser, loginNames, stateNow, type User } from '../../directory/users/store.ts';
+import { type Account, type Configuration, type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { findUser, stateNow } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import { GENDERS, idProblem, isEmailAddress } from '../../platform/fields.ts';
+import { idProblem } from '../../platform/fields.ts';
 import { formTarget, type HtmlPage, type PageOptions, renderPage } from '../../platform/html/layout.ts';
+import { accountClaims } from './claims.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './pages.ts';
 
 /** The account, if the user exists and is active. */
-export async function findAccount(db: Db, userId: string): Promise<Account | undefined> {
+export async function findAccount(db: Db, ctx: KoaContextWithOIDC, userId: string): Promise<Account | undefined> {
   const user = await findUser(db, userId);
   if (!user || stateNow(user) !== 'active') return undefined;
-  return { accountId: user.id, claims: () => claimsOf(user) };
-}
-
-/** Standard claims of OpenID Connect Core 1.0 section 5.1; values that a user does not have are omitted. */
-function claimsOf(user: User): AccountClaims {
   return {
-    sub: user.id,
-    name: (user.kind === 'human' ? user.displayName : user.machineName) || user.userName,
-    ...given({ given_name: user.givenName, family_name: user.familyName, nickname: user.nickName }),
-    preferred_username: isEmailAddress(user.userName) ? user.userName : loginNames(user)[0],
-    ...given({ locale: user.preferredLanguage, gender: genderOf(user) }),
-    updated_at: Math.floor(user.changedAt.getTime() / 1000),
-    ...(user.email ? { email: user.email, email_verified: user.emailVerified } : {}),
-    ...(user.phone ? { phone_number: user.phone, phone_number_verified: user.phoneVerified } : {}),
-    'urn:service:iam:user:resourceowner:id': user.orgId,
+    accountId: user.id,
+    claims: (use) => {
+      const place = use === 'userinfo' ? 'userinfo' : 'id_token';
+      return accountClaims(db, user, { client: ctx.oidc.client, place });
+    },
   };
-}
-
-function given(claims: Record<string, string | null | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(claims).filter((entry): entry is [string, string] => Boolean(entry[1])));
-}
-
-/** Turns `GENDER_FEMALE` into `female`, the form of section 5.1 of OpenID Connect Core 1.0. */
-function genderOf(user: User): string | undefined {
-  const name = GENDERS[user.gender];
-  return name === undefined || name === 'GENDER_UNSPECIFIED' ? undefined : name.slice('GENDER_'.length).toLowerCase();
 }
 
 /**

@@ -13,6 +13,7 @@ import { idProblem } from '../../platform/fields.ts';
 import { tokenHash } from '../../platform/ids.ts';
 import { type Client, findClient } from '../clients.ts';
 import { findMachineClient } from '../machines/machine.ts';
+import { CLIENT_CLAIMS } from './claims.ts';
 
 /** RFC 7523 section 2.1. */
 export const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -23,6 +24,9 @@ export const ACCESS_TOKEN_TYPE = 'access_token_type';
 
 /** Additional metadata of a registered client: whether it must use PKCE; absent: it must. */
 export const PKCE_REQUIRED = 'pkce_required';
+
+/** Additional metadata of a registered client: `jwt` if the access tokens of its users are JWTs. */
+export const ACCESS_TOKEN_FORMAT = 'access_token_format';
 
 /** Built-in clients, which are not in the database. */
 export function staticClients(
@@ -75,6 +79,8 @@ function registered(client: Client): ClientMetadata {
     response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
     token_endpoint_auth_method: client.authMethod,
     [PKCE_REQUIRED]: client.pkceRequired,
+    [CLIENT_CLAIMS]: client.claims,
+    [ACCESS_TOKEN_FORMAT]: client.accessTokenType,
     ...(client.scopes ? { scope: client.scopes.join(' ') } : {}),
     ...(client.secretHash ? { client_secret: storedSecret(client.secretHash) } : {}),
   };

@@ -159,19 +159,31 @@ async function saveGrant(
 }
 
 async function saveAsJwt(token: AccessToken, ctx: TokenEndpointGrantContext, key: JWK): Promise<string> {
-  // Also makes the library treat the token as opaque, so that it stores it.
+  const { issuer } = ctx.oidc;
+  const jwt = await signedToken(token, { issuer, audience: issuer, key });
+  token.jti = jwtHandle(jwt);
+  await token.save();
+  return jwt;
+}
+
+/**
+ * An access token as a JWT of RFC 9068, with further claims. It gets an id of its own; the library stores the token as
+ * an opaque one under the handle of the JWT.
+ */
+export async function signedToken(
+  token: AccessToken,
+  { issuer, audience, key }: { issuer: string; audience: string; key: JWK },
+  claims: Record<string, unknown> = {},
+): Promise<string> {
   const id = (token as AccessToken & { generateTokenId(): string }).generateTokenId();
-  const jwt = await new SignJWT({ client_id: token.clientId, scope: token.scope, jti: id })
+  return new SignJWT({ ...claims, client_id: token.clientId, scope: token.scope, jti: id })
     .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: key.kid as string })
-    .setIssuer(ctx.oidc.issuer)
-    .setAudience(ctx.oidc.issuer)
+    .setIssuer(issuer)
+    .setAudience(audience)
     .setSubject(token.accountId)
     .setIssuedAt(token.iat)
     .setExpirationTime(token.exp as number)
     .sign(await importJWK(key, 'RS256'));
-  token.jti = jwtHandle(jwt);
-  await token.save();
-  return jwt;
 }
 
 /** The grant type (`gty`) that marks these tokens in the library. */

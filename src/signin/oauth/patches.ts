@@ -3,12 +3,15 @@
  * changes there.
  */
 import { createHmac } from 'node:crypto';
-import { decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader, type JWK } from 'jose';
 import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { requireKnownScope, withoutAlias } from '../../contract/clients.ts';
+import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { keepNamedOrganization } from './account.ts';
-import { JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter.ts';
+import { keepNamedOrganization, signInTime } from './account.ts';
+import { clientClaims, OWN } from './claims.ts';
+import { ACCESS_TOKEN_FORMAT, JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter.ts';
+import { signedToken } from './machine-tokens.ts';
 import { isRowHandle, jwtHandle } from './tokens.ts';
 
 /**
@@ -19,6 +22,48 @@ import { isRowHandle, jwtHandle } from './tokens.ts';
 export function compareStoredSecrets(provider: Provider): void {
   provider.Client.prototype.compareClientSecret = function compareClientSecret(shown: string) {
     return secretMatches(this.clientSecret, shown);
+  };
+}
+
+/**
+ * Patches `result` of claims: adds the claims that the client reads beside the standard ones. The library knows the names
+ * of all claims when it is set up, and has no claims of one client. `test/signin/oauth/claims.test.ts` fails when the
+ * library no longer calls it.
+ */
+export function addClientClaims(provider: Provider): void {
+  const { prototype } = (provider as unknown as { Claims: { prototype: ClaimsMask } }).Claims;
+  const { result } = prototype;
+  prototype.result = async function withOwn(this: ClaimsMask) {
+    const claims = await result.call(this);
+    return { ...claims, ...this.available[OWN] };
+  };
+}
+
+interface ClaimsMask {
+  available: { [OWN]?: Record<string, unknown> };
+  result(): Promise<Record<string, unknown>>;
+}
+
+/**
+ * Patches `save` of access tokens: the token of a user is a JWT (RFC 9068) where the client says so, and is stored under
+ * its handle, like that of a machine user. The library makes JWTs only for resource servers that a request names.
+ * `test/signin/oauth/claims.test.ts` fails when the library no longer calls it.
+ */
+export function signAccessTokens(provider: Provider, { db, signingKey }: { db: Db; signingKey: JWK }): void {
+  const prototype = provider.AccessToken.prototype as InstanceType<Provider['AccessToken']>;
+  const { save } = prototype;
+  prototype.save = async function saveAsJwt(this: InstanceType<Provider['AccessToken']>, ...args) {
+    const { client } = this;
+    if (this.jti || client?.[ACCESS_TOKEN_FORMAT] !== 'jwt') return save.apply(this, args);
+    const claims = await clientClaims(db, this.accountId, { client, place: 'access_token' });
+    this.iat = Math.floor(Date.now() / 1000);
+    this.exp = this.iat + this.expiration;
+    const ctx = Provider.ctx;
+    const of = { issuer: provider.issuer, audience: client.clientId, key: signingKey };
+    const jwt = await signedToken(this, of, { ...claims, ...(ctx ? signInTime(ctx) : {}) });
+    this.jti = jwtHandle(jwt);
+    await save.apply(this, args);
+    return jwt;
   };
 }
 

@@ -11,6 +11,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import type { JWK } from 'jose';
 import Provider, {
+  type AccessToken,
+  type Client,
   type Configuration,
   errors,
   type KoaContextWithOIDC,
@@ -28,14 +30,24 @@ import { requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
 import { FAULT, findAccount, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
 import { openAdapter } from './adapter.ts';
-import { ACCESS_TOKEN_TYPE, JWT_BEARER, openClientAdapter, PKCE_REQUIRED, staticClients } from './client-adapter.ts';
+import { CLIENT_CLAIMS, clientClaims } from './claims.ts';
+import {
+  ACCESS_TOKEN_FORMAT,
+  ACCESS_TOKEN_TYPE,
+  JWT_BEARER,
+  openClientAdapter,
+  PKCE_REQUIRED,
+  staticClients,
+} from './client-adapter.ts';
 import { DEVICE_FLOW, grantWhatIsAsked, loginOnly } from './interactions.ts';
 import { currentKeys, type KeySet, type SigningKeyDeps } from './keys.ts';
 import { checkAssertion, issueMachineToken } from './machine-tokens.ts';
 import {
   adaptParams,
+  addClientClaims,
   compareStoredSecrets,
   deriveSuccessors,
+  signAccessTokens,
   storeBeforeRemoving,
   useIssuerAddress,
 } from './patches.ts';
@@ -98,6 +110,8 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
   compareStoredSecrets(provider);
   adaptParams(provider);
   deriveSuccessors(provider, deps.secrets);
+  addClientClaims(provider);
+  signAccessTokens(provider, { db: deps.pool, signingKey });
   addGrants(provider, { db: deps.pool, signingKey });
   answerFaults(provider, deps.logger);
   auditTokens(provider, deps.pool);
@@ -141,7 +155,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     },
     routes: OAUTH_PATHS,
     ttl: LIFETIMES,
-    features: { ...FEATURES, deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
+    features: { ...featuresOf(pool), deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
     scopes: SCOPES,
     extraParams: [ORGANIZATION],
@@ -150,14 +164,14 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     conformIdTokenClaims: false,
     pkce: { required: (_ctx, client) => client[PKCE_REQUIRED] !== false || client.clientAuthMethod === 'none' },
     clientAuthMethods: [...CLIENT_AUTH_METHODS],
-    extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE, PKCE_REQUIRED] },
+    extraClientMetadata: { properties: [ACCESS_TOKEN_TYPE, PKCE_REQUIRED, CLIENT_CLAIMS, ACCESS_TOKEN_FORMAT] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     discovery: {
       ...(config.CLI_LOGIN === 'all' ? {} : { [CLI_LOGIN_METADATA]: config.CLI_LOGIN }),
       introspection_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
     },
-    findAccount: (_ctx, userId) => findAccount(pool, userId),
+    findAccount: (ctx, userId) => findAccount(pool, ctx, userId),
     interactions: { policy: loginOnly(pool), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },
     loadExistingGrant: grantWhatIsAsked,
     // Also without `offline_access`: such a token ends with the browser session.
@@ -169,17 +183,31 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
   };
 }
 
+/** Whether the client may introspect the token; if so, the token gets the claims that its own client reads now. */
+async function introspected(db: Db, ctx: KoaContextWithOIDC, client: Client, token: Introspected): Promise<boolean> {
+  if (!mayIntrospect(client, token)) return false;
+  const of = token.kind === 'AccessToken' ? await ctx.oidc.provider.Client.find(token.clientId as string) : undefined;
+  if (!of || !('accountId' in token)) return true;
+  const claims = await clientClaims(db, token.accountId, { client: of, place: 'introspection' });
+  Object.assign(token, { extra: { ...(token as AccessToken).extra, ...claims } });
+  return true;
+}
+
+type Introspected = Parameters<typeof mayIntrospect>[1];
+
 /** All other features keep the library's defaults, which are off for everything outside the contract. */
-const FEATURES: Configuration['features'] = {
-  devInteractions: { enabled: false },
-  dPoP: { enabled: false },
-  pushedAuthorizationRequests: { enabled: false },
-  resourceIndicators: { enabled: false },
-  clientCredentials: { enabled: true },
-  rpInitiatedLogout: LOGOUT,
-  introspection: { enabled: true, allowedPolicy: (_ctx, client, token) => mayIntrospect(client, token) },
-  revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
-};
+function featuresOf(db: Db): Configuration['features'] {
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    resourceIndicators: { enabled: false },
+    clientCredentials: { enabled: true },
+    rpInitiatedLogout: LOGOUT,
+    introspection: { enabled: true, allowedPolicy: (ctx, client, token) => introspected(db, ctx, client, token) },
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => mayRevoke(client, token) },
+  };
+}
 
 /**
  * Adds the grant types of machine users and of clients that act for themselves; the grants of people are the library's
