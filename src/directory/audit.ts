@@ -11,32 +11,35 @@
 import type { z } from 'zod';
 import type { AuditFilter, auditEvent } from '../contract/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
+import type { AuditEvents } from '../platform/db/tables.ts';
 import { csvRecord } from '../platform/text/lines.ts';
 
-export interface AuditRow {
-  sequence: string;
-  createdAt: Date;
-  type: string;
-  actorKind: string;
-  actorId: string | null;
-  userId: string | null;
-  orgId: string | null;
-  clientId: string | null;
-  objectType: string | null;
-  objectId: string | null;
+const AUDIT_EVENT = {
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  type: 'type',
+  actorKind: 'actor_kind',
+  actorId: 'actor_id',
+  userId: 'user_id',
+  orgId: 'org_id',
+  clientId: 'client_id',
+  objectType: 'object_type',
+  objectId: 'object_id',
+  userAgent: 'user_agent',
+  requestId: 'request_id',
+  count: 'count',
+  lastAt: 'last_at',
+} as const satisfies Names<AuditEvents>;
+
+export interface AuditRow extends Named<AuditEvents, typeof AUDIT_EVENT> {
+  /** Without the length of a network. */
   address: string | null;
-  userAgent: string | null;
-  requestId: string | null;
   payload: Record<string, unknown> | null;
-  count: number;
-  lastAt: Date | null;
 }
 
-export const COLUMNS = `sequence, created_at as "createdAt", type, actor_kind as "actorKind", actor_id as "actorId",
-  user_id as "userId", org_id as "orgId", client_id as "clientId", object_type as "objectType",
-  object_id as "objectId", host(address) as address, user_agent as "userAgent", request_id as "requestId", payload,
-  count, last_at as "lastAt"`;
+export const COLUMNS = `${columnList(AUDIT_EVENT)}, host(address) as address, payload`;
 
 /** The last event of a page. */
 export interface Position {
@@ -136,7 +139,7 @@ async function* eventsUntilNow(db: Db, filter: AuditFilter, orgIds: string[] | u
 /** When the export ends, by the clock of the database, which dates the events. */
 async function endOf(db: Db, to: Date | undefined): Promise<Date> {
   const { rows } = await db.query<{ now: Date }>('select clock_timestamp() as now');
-  const now = (rows[0] as { now: Date }).now;
+  const now = oneRow(rows).now;
   return to !== undefined && to < now ? to : now;
 }
 
@@ -145,12 +148,18 @@ type AuditView = z.input<typeof auditEvent>;
 /** An event as the API returns it. Fields without a value are absent. */
 export function auditView(row: AuditRow): AuditView {
   const { createdAt, lastAt, actorKind, actorId, objectType, objectId, sequence, type, ...rest } = row;
+  const { address, userAgent, requestId, payload, count, ...ids } = rest;
   return withoutNulls({
     sequence,
     creationDate: createdAt.toISOString(),
     type,
     actor: withoutNulls({ kind: actorKind, id: actorId }),
-    ...rest,
+    ...ids,
+    address,
+    userAgent,
+    requestId,
+    payload,
+    count,
     object: objectType && { type: objectType, id: objectId },
     lastDate: lastAt?.toISOString() ?? null,
   }) as AuditView;

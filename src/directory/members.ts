@@ -9,6 +9,8 @@
 import type { Caller, Rights } from '../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { oneRow } from '../platform/db/rows.ts';
+import type { InstanceMembers, Organizations, OrgMembers, Users } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { ResultPage } from '../platform/http/answers.ts';
 
@@ -70,7 +72,7 @@ export async function listMembers(
     `select ${COLUMNS} from ${table} where ${inScope} order by user_id ${page.asc ? 'asc' : 'desc'} limit $1 offset $2`,
     [page.limit, page.offset, ...last],
   );
-  return { total: counted[0]?.total ?? '0', members: rows.map(toMember) };
+  return { total: oneRow(counted).total, members: rows.map(toMember) };
 }
 
 /** All roles of a user, on all organizations. */
@@ -89,11 +91,11 @@ export async function rightsOfAll(
   userIds: readonly string[],
   lock: '' | 'for share' = '',
 ): Promise<Map<string, Rights>> {
-  const instance = await db.query<{ user_id: string; roles: string[] }>(
+  const instance = await db.query<Pick<InstanceMembers, 'user_id' | 'roles'>>(
     `select user_id, roles from instance_members where user_id = any($1::text[]) order by user_id ${lock}`,
     [userIds],
   );
-  const orgs = await db.query<{ user_id: string; org_id: string; roles: string[] }>(
+  const orgs = await db.query<Pick<OrgMembers, 'user_id' | 'org_id' | 'roles'>>(
     `select user_id, org_id, roles from org_members where user_id = any($1::text[]) order by org_id, user_id ${lock}`,
     [userIds],
   );
@@ -117,7 +119,7 @@ export async function activeRightsOf(
   userIds: readonly string[],
   lock: '' | 'for share' = '',
 ): Promise<Map<string, Rights>> {
-  const { rows: stopped } = await db.query<{ id: string }>(
+  const { rows: stopped } = await db.query<Pick<Users, 'id'>>(
     `select id from users where id = any($1::text[]) and (state <> 'active' or not org_is_active(org_id))`,
     [userIds],
   );
@@ -178,7 +180,7 @@ async function canSignIn(db: Db, userId: string): Promise<boolean> {
 
 /** Locks the organizations: two owners who remove theirs at once must not each count on the other. */
 async function ensureOrgOwnersRemain(db: Db, userId: string): Promise<void> {
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Organizations, 'id'>>(
     `select o.id from organizations o
      where o.id in (select m.org_id from org_members m where m.user_id = $1 and 'ORG_OWNER' = any(m.roles))
      order by o.id for no key update`,
@@ -220,13 +222,7 @@ function tableOf(scope: Scope, parameter: number): { table: string; inScope: str
   return { table: 'org_members', inScope: `org_id = $${parameter}`, last: [scope.orgId] };
 }
 
-interface MemberRow {
-  user_id: string;
-  roles: string[];
-  sequence: string;
-  created_at: Date;
-  changed_at: Date;
-}
+type MemberRow = Pick<OrgMembers, 'user_id' | 'roles' | 'sequence' | 'created_at' | 'changed_at'>;
 
 function toMember(row: MemberRow): Member {
   const { user_id: userId, roles, sequence, created_at: createdAt, changed_at: changedAt } = row;

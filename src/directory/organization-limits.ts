@@ -16,6 +16,8 @@ import { allowLong } from '../platform/db/client.ts';
 import { countsOf, ORG_COUNTS } from '../platform/db/counts.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { type Named, oneRow } from '../platform/db/rows.ts';
+import type { ImportOrgs, OrgLimits as StoredLimit } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { lockOrg } from './organization-states.ts';
 
@@ -36,9 +38,11 @@ const openImportsOf = (org: string) =>
   `(select count(*) from imports i where ${OPEN} and i.kind = 'bulk'
     and i.id in (select import_id from import_orgs where org_id = ${org}))::int`;
 
+type LimitRow = Pick<StoredLimit, 'most'> & { name: OrgLimit };
+
 /** The limits of the organization; what has none is absent. */
 export async function limitsOf(db: Db, orgId: string): Promise<OrgLimits> {
-  const { rows } = await db.query<{ name: OrgLimit; most: number }>(
+  const { rows } = await db.query<LimitRow>(
     'select name, most from org_limits where org_id = $1 order by array_position($2, name)',
     [orgId, ORG_LIMITS],
   );
@@ -67,7 +71,7 @@ export async function usageOf(db: Db, orgId: string, limits: OrgLimits): Promise
     ORG_COUNTS.requests(orgId),
   ]);
   return {
-    ...(rows[0] as OrgUsage),
+    ...oneRow(rows),
     ...(limits.mailsPerDay === undefined ? {} : { mailsPerDay }),
     ...(limits.requestsPerMinute === undefined ? {} : { requestsPerMinute }),
   };
@@ -104,7 +108,7 @@ interface Locked {
 
 /** The limited ones of these organizations, with their limits locked until the transaction ends. */
 async function lockLimits(db: Db, orgIds: readonly string[], names: readonly OrgLimit[]): Promise<Locked[]> {
-  const { rows } = await db.query<{ orgId: string; name: OrgLimit; most: number }>({
+  const { rows } = await db.query<LimitRow & Named<StoredLimit, { orgId: 'org_id' }>>({
     name: 'lock-limits',
     text: `select org_id as "orgId", name, most from org_limits
       where org_id = any($1::text[]) and name = any($2::text[]) order by org_id, name for update`,
@@ -143,7 +147,7 @@ export async function requireWithinLimits(
   importId: string,
   names: readonly OrgLimit[] = ORG_LIMITS,
 ): Promise<void> {
-  const { rows } = await db.query<{ orgId: string; total: number }>(
+  const { rows } = await db.query<Named<ImportOrgs, { orgId: 'org_id' }> & { total: number }>(
     `select org_id as "orgId", sum(total)::float8 as total from import_orgs where import_id = $1 group by org_id`,
     [importId],
   );
@@ -175,7 +179,7 @@ async function requireImports(db: Db, { orgId, limits }: Locked, importId?: stri
        exists (select from imports i where i.id = $2 and ${OPEN} and i.kind = 'bulk') as own`,
     [orgId, importId ?? null],
   );
-  const { n, own } = rows[0] as { n: number; own: boolean };
+  const { n, own } = oneRow(rows);
   if (importId === undefined ? n < importsAtOnce : !own || n <= importsAtOnce) return;
   const message = `The organization ${orgId} may have ${importsAtOnce} imports that have not ended, and it has them. Try again when one ends.`;
   throw new ApiError('RESOURCE_EXHAUSTED', 'ORG-LIMIT-IMPORTS', message, { retryAfterS: RETRY_AFTER_S });
@@ -201,7 +205,7 @@ async function requireUsers(db: Db, { orgId, limits }: Locked, importId: string 
          where o.import_id = $2 and o.org_id = $1)::float8 as own`,
     [orgId, importId ?? null],
   );
-  const { users: there, pending, own } = rows[0] as { users: number; pending: number; own: number };
+  const { users: there, pending, own } = oneRow(rows);
   const more = importId === undefined ? 1 : own;
   if (more === 0 || there + pending + (importId === undefined ? 1 : 0) <= users) return;
   const exact = await newOnes(db, orgId, importId);
@@ -223,5 +227,5 @@ async function newOnes(db: Db, orgId: string, importId = null as string | null |
         where o.org_id = $1 and ${OPEN} and (not i.dry_run or i.id = $2) and ${NEW})::float8 as pending`,
     [orgId, importId ?? null],
   );
-  return rows[0] as { there: number; pending: number };
+  return oneRow(rows);
 }

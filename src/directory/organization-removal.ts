@@ -14,6 +14,8 @@ import { dropUnsentMails } from '../messages/mail/outbox.ts';
 import { allowLong } from '../platform/db/client.ts';
 import { type AppendedEvent, SYSTEM } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
+import { type Named, oneRow } from '../platform/db/rows.ts';
+import type { Events, Imports, Organizations, Users } from '../platform/db/tables.ts';
 import { ensureOwnerRemains } from './members.ts';
 import { changeState, lockOrg, orgEvent, wrongState } from './organization-states.ts';
 
@@ -94,14 +96,14 @@ export function previewRemoval(pool: Pool, orgId: string): Promise<RemovalPrevie
   return transaction(pool, async (db) => {
     await allowLong(db);
     const { rows } = await db.query<RemovalPreview>(PREVIEW, [orgId]);
-    return rows[0] as RemovalPreview;
+    return oneRow(rows);
   });
 }
 
 /** Removes one batch of one organization whose time is over. @returns whether there may be more */
 export async function removeOrgRound(pool: Pool): Promise<boolean> {
   return transaction(pool, async (db) => {
-    const { rows } = await db.query<{ id: string; historyTo: string | null }>(
+    const { rows } = await db.query<Named<Organizations, { id: 'id'; historyTo: 'history_removed_to' }>>(
       `select id, history_removed_to as "historyTo" from organizations where ${IS_OVER}
        order by removed_at limit 1 for update skip locked`,
     );
@@ -127,7 +129,7 @@ async function removeImports(db: Db, orgId: string): Promise<boolean> {
     `update import_drafts set expires_at = now() where import_id in (select d.import_id from ${DRAFTS_OF_ORG})`,
     [orgId],
   );
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Imports, 'id'>>(
     `select i.id from ${IMPORTS_OF_ORG} and (i.state = 'paused' or not ${IS_SHARED}) order by i.id limit ${IMPORTS} for update`,
     [orgId],
   );
@@ -143,7 +145,7 @@ async function removeImports(db: Db, orgId: string): Promise<boolean> {
 }
 
 async function removeUsers(db: Db, orgId: string): Promise<boolean> {
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Users, 'id'>>(
     `select u.id from users u where ${OF_ORG} limit ${USERS} for update`,
     [orgId],
   );
@@ -156,7 +158,7 @@ async function removeUsers(db: Db, orgId: string): Promise<boolean> {
 
 /** Deletes the events among the next ones of all organizations. @returns the last one read; undefined at the end */
 async function removeHistory(db: Db, orgId: string, after: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ to: string | null }>(
+  const { rows } = await db.query<{ to: Events['sequence'] | null }>(
     `select max(sequence) as to from (select sequence from events where sequence > $1 order by sequence limit ${EVENTS}) e`,
     [after],
   );

@@ -11,28 +11,31 @@ import { anotherDomain, generatedDomain } from '../contract/domain-name.ts';
 import { type OrgQuery, SIGN_IN_NAMES } from '../contract/organizations.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
+import type { OauthClients, Organizations } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { nameKey } from '../platform/fields.ts';
 import type { ResultPage } from '../platform/http/answers.ts';
 
-export interface Org {
-  id: string;
-  name: string;
-  domain: string;
-  sequence: string;
-  createdAt: Date;
-  changedAt: Date;
+const ORG = {
+  id: 'id',
+  name: 'name',
+  domain: 'primary_domain',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  changedAt: 'changed_at',
   /** Null while it is active. */
-  inactiveSince: Date | null;
+  inactiveSince: 'inactive_since',
   /** When it was deleted; null if it was not. */
-  removedAt: Date | null;
-}
+  removedAt: 'removed_at',
+} as const satisfies Names<Organizations>;
+
+export type Org = Named<Organizations, typeof ORG>;
 
 /** SQL over `organizations o`: neither deactivated nor deleted. Elsewhere, `org_is_active(id)` of the migrations. */
 export const ORG_IS_ACTIVE = '(o.inactive_since is null and o.removed_at is null)';
 
-const COLUMNS = `id, name, primary_domain as domain, sequence, created_at as "createdAt", changed_at as "changedAt",
-  inactive_since as "inactiveSince", removed_at as "removedAt"`;
+const COLUMNS = columnList(ORG);
 
 export interface NewOrg {
   id: string;
@@ -147,13 +150,13 @@ export async function searchOrgs(
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const where = `where ${['true', ...queries.map((query) => condition(query, parameter))].join(' and ')}`;
-  const { rows } = await db.query<{ total: string }>(`select count(*) as total from organizations ${where}`, values);
+  const counted = await db.query<{ total: string }>(`select count(*) as total from organizations ${where}`, values);
   const { rows: orgs } = await db.query<Org>(
     `select ${COLUMNS} from organizations ${where} order by id ${page.asc ? 'asc' : 'desc'}
      limit ${parameter(page.limit)} offset ${parameter(page.offset)}`,
     values,
   );
-  return { total: rows[0]?.total ?? '0', orgs };
+  return { total: oneRow(counted.rows).total, orgs };
 }
 
 function condition(query: OrgQuery, parameter: (value: unknown) => string): string {
@@ -179,7 +182,7 @@ export async function setAllowedUrls(db: Db, orgId: string, origins: string[], e
 
 /** The origins that the organization allows itself. */
 export async function allowedUrlsOf(db: Db, orgId: string): Promise<string[]> {
-  const { rows } = await db.query<{ origins: string[] }>(
+  const { rows } = await db.query<Named<Organizations, { origins: 'allowed_urls' }>>(
     'select allowed_urls as origins from organizations where id = $1',
     [orgId],
   );
@@ -190,7 +193,7 @@ export async function allowedUrlsOf(db: Db, orgId: string): Promise<string[]> {
 export async function isAllowedOrigin(db: Db, orgId: string, origin: string, baseUrl: string): Promise<boolean> {
   if (origin === new URL(baseUrl).origin) return true;
   if ((await allowedUrlsOf(db, orgId)).includes(origin)) return true;
-  const { rows } = await db.query<{ uri: string }>(
+  const { rows } = await db.query<{ uri: OauthClients['redirect_uris'][number] }>(
     'select unnest(redirect_uris || post_logout_redirect_uris) as uri from oauth_clients',
   );
   return rows.some(({ uri }) => URL.parse(uri)?.origin === origin);

@@ -8,18 +8,23 @@
 import { COMPLEXITY, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
+import type { LoginPolicies } from '../platform/db/tables.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { INSTANCE, rightsOf } from './members.ts';
 
 /** The organization that owns a policy; null: the instance. */
 export type PolicyOwner = string | null;
 
-export interface PolicyRow {
-  orgId: PolicyOwner;
-  sequence: string;
-  createdAt: Date;
-  changedAt: Date;
-}
+const POLICY = {
+  orgId: 'org_id',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  changedAt: 'changed_at',
+} as const satisfies Names<LoginPolicies>;
+
+/** What the tables of all policies have. */
+export type PolicyRow = Named<LoginPolicies, typeof POLICY>;
 
 /** SQL: whether `users u` is an IAM_OWNER, for whom no organization may relax what the instance demands. */
 const IS_OWNER = `exists (select from instance_members m where m.user_id = u.id)`;
@@ -50,7 +55,7 @@ export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwne
      order by org_id nulls last limit 1`,
     [owner],
   );
-  return rows[0] as P & PolicyRow;
+  return oneRow(rows);
 }
 
 /**
@@ -97,7 +102,7 @@ export async function updatePolicy<P>(
      where org_id is not distinct from $1 returning ${selected(kind)}`,
     [owner, event.sequence, event.createdAt, ...values],
   );
-  return rows[0] as P & PolicyRow;
+  return oneRow(rows);
 }
 
 /** Removes the organization's own policy, if any: from now on the instance's policy applies. */
@@ -176,7 +181,7 @@ function fieldsOf<P>({ columns }: PolicyKind<P>): [keyof P & string, string][] {
 
 function selected<P>(kind: PolicyKind<P>): string {
   const own = fieldsOf(kind).map(([field, column]) => `${column} as "${field}"`);
-  return `${own.join(', ')}, org_id as "orgId", sequence, created_at as "createdAt", changed_at as "changedAt"`;
+  return `${own.join(', ')}, ${columnList(POLICY)}`;
 }
 
 function assigned<P>(kind: PolicyKind<P>, policy: P): { columns: string[]; values: unknown[] } {

@@ -10,6 +10,8 @@
 import { type Caller, may, permissionDenied } from '../../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { type Named, oneRow } from '../../platform/db/rows.ts';
+import type { Erasures } from '../../platform/db/tables.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { randomToken } from '../../platform/ids.ts';
 import { accessForChange, deleteUser, findUser, loginNames, type User, userNotFound } from './store.ts';
@@ -60,11 +62,11 @@ async function store(
   { id, orgId, names, editor }: { id: string; orgId: string; names: string[]; editor: string },
   event: AppendedEvent,
 ): Promise<RequestedErasure> {
-  const { rows } = await db.query<{ erasedId: string }>(
+  const { rows } = await db.query<Named<Erasures, { erasedId: 'tombstone' }>>(
     `insert into erasures as e (user_id, org_id, tombstone, names, editor) values ($1, $2, $3, $4, $5)
      on conflict (user_id) do update set names = e.names || excluded.names, created_at = excluded.created_at
      returning tombstone as "erasedId"`,
     [id, orgId, `erased:${randomToken().slice(0, 22)}`, names, editor],
   );
-  return { event, orgId, erasedId: (rows[0] as { erasedId: string }).erasedId };
+  return { event, orgId, erasedId: oneRow(rows).erasedId };
 }

@@ -1,9 +1,8 @@
 /** Stores second factors: at most one per user, with an encrypted secret. */
 import { type Db, prepared } from '../../platform/db/pool.ts';
+import type { UserTotp } from '../../platform/db/tables.ts';
 
-export interface StoredTotp {
-  /** Encrypted. */
-  secret: string;
+export interface StoredTotp extends Pick<UserTotp, 'secret'> {
   /** False while it is pending. */
   active: boolean;
 }
@@ -47,7 +46,7 @@ const RESTED = `last_try_at < now() - interval '15 minutes'`;
 
 /** Counts an attempt on an active factor; returns its encrypted secret; undefined without a factor or attempts left. */
 export async function spendTry(db: Db, userId: string): Promise<string | undefined> {
-  const { rows } = await db.query<{ secret: string }>(
+  const { rows } = await db.query<Pick<UserTotp, 'secret'>>(
     `update user_totp set tries = case when ${RESTED} then 1 else tries + 1 end, last_try_at = now()
      where user_id = $1 and confirmed_at is not null and (tries < ${TRIES} or ${RESTED}) returning secret`,
     [userId],

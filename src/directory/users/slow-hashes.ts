@@ -9,6 +9,7 @@
  */
 import { checkMs } from '../../passwords/hasher.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 
 /** Times are rounded up to this, so few of them differ. */
 const STEP_MS = 100;
@@ -64,5 +65,5 @@ export async function slowestMs(db: Db): Promise<number> {
        (select coalesce(max(slow_ms), 0) from password_sources where slow_at > now() - ${SOURCE_REMEMBERED})))::int as ms`,
     [MOST_MS],
   );
-  return (rows[0] as { ms: number }).ms;
+  return oneRow(rows).ms;
 }

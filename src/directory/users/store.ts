@@ -26,54 +26,53 @@ import type { UserState } from '../../contract/users.ts';
 import { dropUnsentMails } from '../../messages/mail/outbox.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import type { Organizations, Users } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
 import { requireRoomForUser } from '../organization-limits.ts';
 import { ORG_IS_ACTIVE } from '../organizations.ts';
 
-export interface User {
-  id: string;
-  orgId: string;
-  kind: 'human' | 'machine';
-  state: UserState;
-  userName: string;
-  givenName: string | null;
-  familyName: string | null;
-  nickName: string | null;
-  displayName: string | null;
-  preferredLanguage: string | null;
+const USER = {
+  id: 'id',
+  orgId: 'org_id',
+  kind: 'kind',
+  state: 'state',
+  userName: 'user_name',
+  givenName: 'given_name',
+  familyName: 'family_name',
+  nickName: 'nick_name',
+  displayName: 'display_name',
+  preferredLanguage: 'preferred_language',
   /** Index into GENDERS. */
-  gender: number;
-  email: string | null;
-  emailVerified: boolean;
-  phone: string | null;
-  phoneVerified: boolean;
-  hasPassword: boolean;
-  passwordChangeRequired: boolean;
-  machineName: string | null;
-  machineDescription: string | null;
+  gender: 'gender',
+  email: 'email',
+  emailVerified: 'email_verified',
+  phone: 'phone',
+  phoneVerified: 'phone_verified',
+  passwordChangeRequired: 'password_change_required',
+  machineName: 'machine_name',
+  machineDescription: 'machine_description',
   /** Index into ACCESS_TOKEN_TYPES. */
-  accessTokenType: number;
+  accessTokenType: 'access_token_type',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  changedAt: 'changed_at',
+} as const satisfies Names<Users>;
+
+export interface User extends Named<Users, typeof USER> {
+  hasPassword: boolean;
   /** Whether a machine user has a client secret. */
   hasSecret: boolean;
-  sequence: string;
-  createdAt: Date;
-  changedAt: Date;
   /** Primary domain of the user's organization. */
-  domain: string;
+  domain: Organizations['primary_domain'];
   orgIsActive: boolean;
 }
 
 /** Columns of `users u join organizations o` in the shape of `User`. */
-export const USER_COLUMNS = `u.id, u.org_id as "orgId", u.kind, u.state, u.user_name as "userName",
-  u.given_name as "givenName", u.family_name as "familyName", u.nick_name as "nickName",
-  u.display_name as "displayName", u.preferred_language as "preferredLanguage", u.gender,
-  u.email, u.email_verified as "emailVerified", u.phone, u.phone_verified as "phoneVerified",
-  u.password_hash is not null as "hasPassword", u.password_change_required as "passwordChangeRequired", u.machine_name as "machineName",
-  u.machine_description as "machineDescription", u.access_token_type as "accessTokenType",
-  u.secret_hash is not null as "hasSecret", u.sequence, u.created_at as "createdAt", u.changed_at as "changedAt",
-  o.primary_domain as domain, ${ORG_IS_ACTIVE} as "orgIsActive"`;
+export const USER_COLUMNS = `${columnList(USER, 'u')}, u.password_hash is not null as "hasPassword",
+  u.secret_hash is not null as "hasSecret", o.primary_domain as domain, ${ORG_IS_ACTIVE} as "orgIsActive"`;
 
 /** What the user may do now: nobody of an organization that is not active may do anything. */
 export function stateNow({ state, orgIsActive }: Pick<User, 'state' | 'orgIsActive'>): UserState {
