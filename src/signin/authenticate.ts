@@ -12,6 +12,7 @@ import { API_SCOPE, CONSOLE_CLIENT } from '../contract/own-clients.ts';
 import type { Caller } from '../contract/permissions.ts';
 import { countWithin, ORG_COUNTS } from '../platform/db/counts.ts';
 import type { Db, Pool } from '../platform/db/pool.ts';
+import type { InstanceMembers, OauthModels, OrgLimits, OrgMembers, Users } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { tokenHash } from '../platform/ids.ts';
 import { nameCaller } from '../platform/request-context.ts';
@@ -113,19 +114,17 @@ const CALLER = {
     left join instance_members i on i.user_id = u.id`,
 };
 
-interface CallerRow {
-  id: string;
-  org_id: string;
+interface CallerRow extends Pick<Users, 'id' | 'org_id'> {
   is_machine: boolean;
-  most_requests: number | null;
-  client_id: string | null;
+  most_requests: OrgLimits['most'] | null;
+  client_id: OauthModels['client_id'];
   /** Issued for the API. */
   for_api: boolean;
-  instance_roles: string[];
-  org_roles: Record<string, string[]>;
+  instance_roles: InstanceMembers['roles'];
+  org_roles: Record<string, OrgMembers['roles']>;
   signed_in_at: number | null;
   grant_id: string | null;
-  session_uid: string | null;
+  session_uid: OauthModels['session_uid'];
 }
 
 interface TokenCaller extends Caller {

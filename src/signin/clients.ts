@@ -10,36 +10,36 @@ import { type AuthMethod, type GrantType, webOrigin } from '../contract/clients.
 import { INSTANCE } from '../directory/members.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../platform/db/rows.ts';
+import type { OauthClients } from '../platform/db/tables.ts';
 
 /** A client as the authorization server needs it. */
-export interface Client {
-  clientId: string;
-  name: string;
-  redirectUris: string[];
-  postLogoutRedirectUris: string[];
+const CLIENT = {
+  clientId: 'id',
+  name: 'name',
+  redirectUris: 'redirect_uris',
+  postLogoutRedirectUris: 'post_logout_redirect_uris',
+  /** Null exactly when `authMethod` is `none`. */
+  secretHash: 'secret_hash',
+  /** Whether it must use PKCE; always true when `authMethod` is `none`. */
+  pkceRequired: 'pkce_required',
+} as const satisfies Names<OauthClients>;
+
+export interface Client extends Named<OauthClients, typeof CLIENT> {
   grantTypes: GrantType[];
   authMethod: AuthMethod;
-  /** Whether it must use PKCE; always true when `authMethod` is `none`. */
-  pkceRequired: boolean;
   /** Scopes that it may request; absent or null: all. */
-  scopes?: string[] | null | undefined;
+  scopes?: OauthClients['scopes'] | undefined;
   /** What it reads beside the standard claims. */
   claims: ClientClaim[];
   /** The form of the access tokens of its users. */
   accessTokenType: 'opaque' | 'jwt';
-  /** Null exactly when `authMethod` is `none`. */
-  secretHash: Buffer | null;
 }
 
-export interface ListedClient extends Client {
-  sequence: string;
-  createdAt: Date;
-}
+export interface ListedClient extends Client, Named<OauthClients, { sequence: 'sequence'; createdAt: 'created_at' }> {}
 
-const COLUMNS = `id as "clientId", name, redirect_uris as "redirectUris",
-  post_logout_redirect_uris as "postLogoutRedirectUris", grant_types as "grantTypes", auth_method as "authMethod",
-  pkce_required as "pkceRequired", scopes, claims, access_token_type as "accessTokenType",
-  secret_hash as "secretHash"`;
+const COLUMNS = `${columnList(CLIENT)}, grant_types as "grantTypes", auth_method as "authMethod", scopes, claims,
+  access_token_type as "accessTokenType"`;
 
 /** The registered client with this id. */
 export async function findClient(db: Db, clientId: string): Promise<Client | undefined> {
@@ -151,7 +151,9 @@ export function openOrigins(db: Db, freshMs: number = FRESH_MS): Origins {
 
   async function read(): Promise<void> {
     const startedAt = performance.now();
-    const { rows } = await db.query<{ uri: string }>('select distinct unnest(redirect_uris) as uri from oauth_clients');
+    const { rows } = await db.query<{ uri: OauthClients['redirect_uris'][number] }>(
+      'select distinct unnest(redirect_uris) as uri from oauth_clients',
+    );
     known = new Set(rows.map(({ uri }) => webOrigin(uri)));
     readAt = startedAt;
   }

@@ -17,6 +17,8 @@ import { issueCode } from '../messages/mail/codes.ts';
 import type { Config } from '../platform/config.ts';
 import { appendEvent, SYSTEM } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
+import type { Named } from '../platform/db/rows.ts';
+import type { Users } from '../platform/db/tables.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
 import { isEmailAddress, nameKey } from '../platform/fields.ts';
@@ -105,7 +107,7 @@ async function findOne(db: Db, name: string): Promise<string> {
   if (exact) return exact.id;
   const values: unknown[] = [nameKey(name)];
   const hasName = hasLoginName(name, (value) => `$${values.push(value)}`);
-  const { rows } = await db.query<{ id: string; orgId: string }>(
+  const { rows } = await db.query<Named<Users, { id: 'id'; orgId: 'org_id' }>>(
     `select u.id, u.org_id as "orgId" from users u
      where u.user_name_key = $1 or u.email_key = $1 or ${hasName} order by u.org_id, u.id limit ${SHOWN + 1}`,
     values,
@@ -126,7 +128,7 @@ async function create(db: Db, email: string): Promise<string> {
   if (!isEmailAddress(email)) {
     throw new StartError('With --create, the name must be an email address such as ann@example.com.');
   }
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Users, 'id'>>(
     'select id from users where org_id = $1 and (user_name_key = $2 or email_key = $2) limit 1',
     [INSTANCE_ORG, nameKey(email)],
   );

@@ -21,20 +21,25 @@ import {
   type NewEvent,
 } from '../platform/db/events.ts';
 import { type Db, prepared } from '../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../platform/db/rows.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
+import type { OauthModels, Sessions, Users } from '../platform/db/tables.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
 
-export interface Session {
-  id: string;
-  userId: string;
-  orgId: string;
+const SESSION = {
+  id: 'id',
+  userId: 'user_id',
+  /** When the one-time password was checked, if there was one. */
+  totpVerifiedAt: 'totp_verified_at',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  changedAt: 'changed_at',
+} as const satisfies Names<Sessions>;
+
+export interface Session extends Named<Sessions, typeof SESSION> {
+  orgId: Users['org_id'];
   loginName: string;
   displayName: string;
-  /** When the one-time password was checked, if there was one. */
-  totpVerifiedAt: Date | null;
-  sequence: string;
-  createdAt: Date;
-  changedAt: Date;
   expiresAt: Date;
 }
 
@@ -75,10 +80,8 @@ export async function addSession(
 /** @param days the lifetime of sessions; undefined when the session does not exist or has ended */
 export async function findSession(db: Db, id: string, days: number): Promise<Session | undefined> {
   const { rows } = await db.query<Session>(
-    `select s.id, s.user_id as "userId", u.org_id as "orgId", ${LOGIN_NAME} as "loginName",
-       coalesce(u.display_name, '') as "displayName", s.totp_verified_at as "totpVerifiedAt",
-       s.sequence, s.created_at as "createdAt", s.changed_at as "changedAt",
-       s.created_at + $2 * interval '1 day' as "expiresAt"
+    `select ${columnList(SESSION, 's')}, u.org_id as "orgId", ${LOGIN_NAME} as "loginName",
+       coalesce(u.display_name, '') as "displayName", s.created_at + $2 * interval '1 day' as "expiresAt"
      from sessions s join users u on u.id = s.user_id join organizations o on o.id = u.org_id
      where s.id = $1 and s.created_at > now() - $2 * interval '1 day' and ${ORG_IS_ACTIVE}`,
     [id, days],
@@ -173,7 +176,7 @@ export async function endLogin(db: Db, userId: string, id: string): Promise<Logi
   const session = await db.query('delete from sessions where id = $1 and user_id = $2', [id, userId]);
   if (session.rowCount) return 'session';
   if (!/^[0-9a-f]{64}$/.test(id)) return undefined;
-  const { rows } = await db.query<{ kind: string }>(
+  const { rows } = await db.query<Pick<OauthModels, 'kind'>>(
     `delete from oauth_models where id_hash = decode($1, 'hex') and user_id = $2 and kind in ('Session', 'Grant')
      returning kind`,
     [id, userId],

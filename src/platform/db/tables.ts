@@ -180,7 +180,7 @@ export interface Migrations {
 export interface OauthClients {
   id: string; name: string; redirect_uris: string[]; post_logout_redirect_uris: string[]; grant_types: string[];
   auth_method: ClientAuthMethod; secret_hash: Buffer | null; sequence: string; created_at: Date; pkce_required: boolean;
-  scopes: string[] | null;
+  scopes: string[] | null; claims: unknown; access_token_type: string;
 }
 
 export interface OauthModels {

@@ -24,6 +24,8 @@ import { newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-se
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { Users } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 
@@ -45,11 +47,7 @@ export async function checkTotp(
 }
 
 /** A user as these calls need it. The user's row is locked. */
-export interface TotpOwner {
-  id: string;
-  orgId: string;
-  kind: 'human' | 'machine';
-}
+export type TotpOwner = Named<Users, { id: 'id'; orgId: 'org_id'; kind: 'kind' }>;
 
 /**
  * Gives the user a new pending factor, which replaces one that is pending already.

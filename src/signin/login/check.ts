@@ -27,6 +27,7 @@ import {
 } from '../../passwords/pepper.ts';
 import { usesWholePassword } from '../../passwords/registry.ts';
 import type { Secret } from '../../passwords/scheme.ts';
+import type { ImportPeppers } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { checkTotp } from '../factors/totp.ts';
@@ -341,7 +342,7 @@ async function matches(
 }
 
 async function findPepper({ pool, secrets }: PepperDeps, importId: string): Promise<Pepper | undefined> {
-  const { rows } = await pool.query<{ mode: Pepper['mode']; sealed: string }>(
+  const { rows } = await pool.query<Pick<ImportPeppers, 'sealed'> & { mode: Pepper['mode'] }>(
     'select mode, sealed from import_peppers where import_id = $1::bigint',
     [importId],
   );

@@ -15,6 +15,7 @@ import type { LoginUser } from '../../contract/sessions.ts';
 import { attemptHash, failuresKey } from '../../directory/sign-in-events.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { nameKey } from '../../platform/fields.ts';
@@ -105,7 +106,7 @@ export async function countAttempt(
   const { LOCK_AFTER_FAILURES, LOGIN_DELAY_MS } = config;
   const values = [keys.here, keys.everywhere, user.id ?? null, user.network, user.user];
   const { rows } = await db.query<AttemptCount>(prepared(TAKE_PLACE, [...values, LOCK_AFTER_FAILURES, LOGIN_DELAY_MS]));
-  return rows[0] as AttemptCount;
+  return oneRow(rows);
 }
 
 /** Whether the failure of this attempt locks further ones. */

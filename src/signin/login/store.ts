@@ -6,23 +6,28 @@ import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
 import { LOGIN_NAME, signsInWith } from '../../directory/users/store.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import type { PasswordAgePolicies, Users } from '../../platform/db/tables.ts';
 import { nameKey } from '../../platform/fields.ts';
 
-export interface Login {
-  id: string;
-  orgId: string;
+const LOGIN = {
+  id: 'id',
+  orgId: 'org_id',
+  passwordHash: 'password_hash',
+  changeRequired: 'password_change_required',
+} as const satisfies Names<Users>;
+
+export interface Login extends Named<Users, typeof LOGIN> {
   /** `inactive` also while the organization is not active. */
   state: UserState;
   /** The preferred login name. */
   loginName: string;
   displayName: string;
-  passwordHash: string | null;
   /** When the password was set, in the database's text form; a new hash of the same password does not change it. */
   passwordSetAt: string | null;
   passwordAgeDays: number;
-  changeRequired: boolean;
-  maxAgeDays: number;
-  expireWarnDays: number;
+  maxAgeDays: PasswordAgePolicies['max_age_days'];
+  expireWarnDays: PasswordAgePolicies['expire_warn_days'];
 }
 
 /** The user with an id or a login name; undefined also for a user of another organization than the allowed ones. */
@@ -31,12 +36,11 @@ export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefi
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : signsInWith(user.loginName, parameter, user);
   const within = user.orgIds ? `and u.org_id = any(${parameter(user.orgIds)})` : '';
-  const text = `select u.id, u.org_id as "orgId", case when ${ORG_IS_ACTIVE} then u.state else 'inactive' end as state,
+  const text = `select ${columnList(LOGIN, 'u')}, case when ${ORG_IS_ACTIVE} then u.state else 'inactive' end as state,
        ${LOGIN_NAME} as "loginName",
        coalesce(u.display_name, '') as "displayName",
-       u.password_hash as "passwordHash", u.password_changed_at::text as "passwordSetAt",
+       u.password_changed_at::text as "passwordSetAt",
        (extract(epoch from now() - coalesce(u.password_changed_at, u.created_at)) / 86400)::float8 as "passwordAgeDays",
-       u.password_change_required as "changeRequired",
        p.max_age_days as "maxAgeDays", p.expire_warn_days as "expireWarnDays"
      from users u join organizations o on o.id = u.org_id ${JOIN_AGE_POLICY}
      where ${is} ${within}`;

@@ -9,23 +9,24 @@ import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
+import type { MachineKeys } from '../../platform/db/tables.ts';
 import { type MachineRef, machineEvent } from './machine.ts';
 
-export interface MachineKey {
-  id: string;
+const KEY = {
+  id: 'id',
   /** Null: valid until it is removed. */
-  expiresAt: Date | null;
-  sequence: string;
-  createdAt: Date;
-}
+  expiresAt: 'expires_at',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+} as const satisfies Names<MachineKeys>;
+
+export type MachineKey = Named<MachineKeys, typeof KEY>;
 
 /** The data needed to verify a signature. */
-export interface VerificationKey {
-  userId: string;
+export interface VerificationKey extends Named<MachineKeys, { userId: 'user_id'; expiresAt: 'expires_at' }> {
   publicJwk: JWK;
-  /** Null: valid until it is removed. */
-  expiresAt: Date | null;
 }
 
 /** Stores a public key under an id that the caller has generated, as the private key file also contains it. */
@@ -46,7 +47,7 @@ export async function addKey(
 /** A user's keys, oldest first, including those that expired in the last month. */
 export async function listKeys(db: Db, userId: string): Promise<MachineKey[]> {
   const { rows } = await db.query<MachineKey>(
-    `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
+    `select ${columnList(KEY)}
      from machine_keys where user_id = $1 order by id`,
     [userId],
   );

@@ -11,6 +11,8 @@ import { rightsOf } from '../../directory/members.ts';
 import { findUser, type User, type UserLock, userNotFound } from '../../directory/users/store.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names, type Present } from '../../platform/db/rows.ts';
+import type { Users } from '../../platform/db/tables.ts';
 import { ApiError, type IdOf } from '../../platform/errors.ts';
 import { pathId } from '../../platform/http/parse.ts';
 import { tokenHash } from '../../platform/ids.ts';
@@ -48,13 +50,15 @@ export interface MachineRef {
 }
 
 /** A machine user as a client of the token endpoint. */
-export interface MachineClient {
-  userId: string;
-  secretHash: Buffer;
+const MACHINE_CLIENT = {
+  userId: 'id',
+  secretHash: 'secret_hash',
   /** Index into ACCESS_TOKEN_TYPES: 0 opaque, 1 JWT. */
-  accessTokenType: number;
-  orgId: string;
-}
+  accessTokenType: 'access_token_type',
+  orgId: 'org_id',
+} as const satisfies Names<Users>;
+
+export type MachineClient = Present<Named<Users, typeof MACHINE_CLIENT>>;
 
 /** Sets the user's secret; the previous one is no longer valid. */
 export async function setSecret(db: Db, owner: MachineRef, secret: string, editor: string): Promise<AppendedEvent> {
@@ -73,7 +77,7 @@ export async function removeSecret(db: Db, owner: MachineRef, editor: string): P
 /** The active machine user with this client id, which is its user id, if it has a secret. */
 export async function findMachineClient(db: Db, clientId: string): Promise<MachineClient | undefined> {
   const { rows } = await db.query<MachineClient>(
-    `select id as "userId", secret_hash as "secretHash", access_token_type as "accessTokenType", org_id as "orgId"
+    `select ${columnList(MACHINE_CLIENT)}
      from users where id = $1 and kind = 'machine' and state = 'active' and secret_hash is not null
        and org_is_active(org_id)`,
     [clientId],

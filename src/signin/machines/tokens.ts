@@ -1,7 +1,9 @@
 /** Personal access tokens. Only the holder knows the token; a row stores its SHA-256. */
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
+import type { PersonalAccessTokens } from '../../platform/db/tables.ts';
 import { newId, tokenHash } from '../../platform/ids.ts';
 
 /** A user as these calls need it. */
@@ -10,12 +12,14 @@ export interface TokenOwner {
   orgId: string;
 }
 
-export interface Pat {
-  id: string;
-  expiresAt: Date | null;
-  sequence: string;
-  createdAt: Date;
-}
+const PAT = {
+  id: 'id',
+  expiresAt: 'expires_at',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+} as const satisfies Names<PersonalAccessTokens>;
+
+export type Pat = Named<PersonalAccessTokens, typeof PAT>;
 
 /** Stores a token for a user. */
 export async function addPat(
@@ -36,7 +40,7 @@ export async function addPat(
 /** A user's tokens, oldest first, including those that expired in the last month. */
 export async function listPats(db: Db, userId: string): Promise<Pat[]> {
   const { rows } = await db.query<Pat>(
-    `select id, expires_at as "expiresAt", sequence, created_at as "createdAt"
+    `select ${columnList(PAT)}
      from personal_access_tokens where user_id = $1 order by id`,
     [userId],
   );

@@ -16,14 +16,15 @@ import type { Config } from '../../platform/config.ts';
 import { countWithin } from '../../platform/db/counts.ts';
 import { sqlState } from '../../platform/db/faults.ts';
 import { type Pool, prepared } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { OauthModels } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { requestContext } from '../../platform/request-context.ts';
 import { networkOf } from '../login/origin.ts';
 import { findPatToken } from './machine-tokens.ts';
 import { modelKey, rowHandle, userCodeHash } from './tokens.ts';
 
-interface StoredModel {
-  key: Buffer;
+interface StoredModel extends Named<OauthModels, { key: 'id_hash' }> {
   payload: AdapterPayload;
   /** Seconds since 1970. */
   consumed: number | null;

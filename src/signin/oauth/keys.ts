@@ -11,6 +11,8 @@ import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { JWK } from 'jose';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { SigningKeys } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { StartError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -18,6 +20,8 @@ import { newId } from '../../platform/ids.ts';
 /** "KEYS" as bytes. */
 const LOCK = 0x4b455953;
 /** Longer than resource servers usually cache a key set, and longer than our own processes take to see a new key. */
+type PublishedKey = Named<SigningKeys, { id: 'id'; sealed: 'sealed_jwk' }>;
+
 const PUBLISHED_AHEAD = '6 hours';
 /** An ID token may be sent at logout for as long as the browser session lasts (`tokens.ts`). */
 const KEPT = '15 days';
@@ -47,14 +51,14 @@ export interface KeySet {
  */
 export async function currentKeys(deps: SigningKeyDeps): Promise<KeySet> {
   if (await isKeyDue(deps.pool, deps.config)) await addKey(deps);
-  const { rows } = await deps.pool.query<{ id: string; sealed: string }>(PUBLISHED, [KEPT]);
+  const { rows } = await deps.pool.query<PublishedKey>(PUBLISHED, [KEPT]);
   const version = rows.map((row) => row.id).join(' ');
   return { keys: rows.map(({ id, sealed }) => unsealed(deps.secrets, id, sealed)), version };
 }
 
 /** Whether ENCRYPTION_KEY is the one that the keys in the database were encrypted with. */
 export async function canOpenKeys({ pool, secrets }: Omit<SigningKeyDeps, 'config'>): Promise<boolean> {
-  const { rows } = await pool.query<{ id: string; sealed: string }>(PUBLISHED, [KEPT]);
+  const { rows } = await pool.query<PublishedKey>(PUBLISHED, [KEPT]);
   try {
     for (const { id, sealed } of rows) unsealed(secrets, id, sealed);
     return true;

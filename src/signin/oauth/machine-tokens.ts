@@ -30,6 +30,8 @@ import { API_SCOPE } from '../../contract/own-clients.ts';
 import { ACCESS_TOKEN_TYPES } from '../../contract/users.ts';
 import { findUser, stateNow, type User } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { PersonalAccessTokens } from '../../platform/db/tables.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { tokenHash } from '../../platform/ids.ts';
 import { findKey, type VerificationKey } from '../machines/keys.ts';
@@ -189,8 +191,7 @@ export async function signedToken(
 /** The grant type (`gty`) that marks these tokens in the library. */
 export const PAT = 'personal_access_token';
 
-interface PatRow {
-  userId: string;
+interface PatRow extends Named<PersonalAccessTokens, { userId: 'user_id' }> {
   /** Seconds since 1970. */
   iat: number;
   exp: number | null;

@@ -17,6 +17,8 @@ import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { IS_AT_SOURCE, markOf, sourceOf } from '../../passwords/marks.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import type { PasswordSourceDays, PasswordSources, Users } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -25,33 +27,34 @@ import { newId } from '../../platform/ids.ts';
 export const MOST_SOURCES = 50;
 
 /** A stored source. */
-export interface PasswordVerifier {
-  id: string;
-  orgId: string;
-  name: string;
+const SOURCE = {
+  id: 'id',
+  orgId: 'org_id',
+  name: 'name',
+  userName: 'user_name_template',
+  timeoutMs: 'timeout_ms',
+  checksPerSecond: 'checks_per_second',
+  until: 'until',
+  endedAt: 'ended_at',
+  sequence: 'sequence',
+  createdAt: 'created_at',
+  changedAt: 'changed_at',
+  /** Who decided last what the source is, by user id; null if that is not known. */
+  setBy: 'set_by',
+  /** The encrypted settings; never answered. */
+  secretSealed: 'secret_sealed',
+} as const satisfies Names<PasswordSources>;
+
+export interface PasswordVerifier extends Named<PasswordSources, typeof SOURCE> {
   kind: SourceKind;
   settings: Record<string, unknown>;
-  userName: string;
-  timeoutMs: number;
-  checksPerSecond: number;
-  until: Date | null;
-  endedAt: Date | null;
-  sequence: string;
-  createdAt: Date;
-  changedAt: Date;
-  /** Who decided last what the source is, by user id; null if that is not known. */
-  setBy: string | null;
-  /** The encrypted settings; never answered. */
-  secretSealed: string | null;
 }
 
 /** SQL over `password_sources s`: users are still verified there. */
 export const IS_ACTIVE = `s.ended_at is null and (s.until is null or s.until > now())`;
 
-/** SQL over `password_sources s` in the shape of `Source`. */
-export const SOURCE_COLUMNS = `s.id, s.org_id as "orgId", s.name, s.kind, s.settings, s.user_name_template as "userName",
-  s.timeout_ms as "timeoutMs", s.checks_per_second as "checksPerSecond", s.until, s.ended_at as "endedAt", s.sequence,
-  s.created_at as "createdAt", s.changed_at as "changedAt", s.set_by as "setBy", s.secret_sealed as "secretSealed"`;
+/** SQL over `password_sources s` in the shape of `PasswordVerifier`. */
+export const SOURCE_COLUMNS = `${columnList(SOURCE, 's')}, s.kind, s.settings`;
 
 /** The purpose and the source that an encrypted secret is bound to. */
 export const sourceSeal = (id: string) => `password-source:${id}`;
@@ -158,7 +161,7 @@ export async function mayDecide(db: Db, { setBy }: PasswordVerifier, userId: str
  * @throws ApiError 403
  */
 export async function requireMayDecide(db: Db, caller: Caller, { id }: PasswordVerifier): Promise<void> {
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Users, 'id'>>(
     `select u.id from (select user_id from instance_members union select user_id from org_members) m
        join users u on u.id = m.user_id where ${IS_AT_SOURCE} and u.password_hash = $1`,
     [markOf(id)],
@@ -228,9 +231,8 @@ export async function remaining(db: Db, id: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-export interface Day {
+export interface Day extends Pick<PasswordSourceDays, 'migrated'> {
   date: string;
-  migrated: number;
 }
 
 /** How many users were migrated on each day (UTC), the first day first. */
@@ -276,7 +278,7 @@ export async function endRound(pool: Pool, { codeTtlMs }: { codeTtlMs: number })
 
 /** Sources whose `until` has passed. */
 async function endDue(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ id: string }>(
+  const { rows } = await pool.query<Pick<PasswordSources, 'id'>>(
     'select id from password_sources where until <= now() and ended_at is null',
   );
   for (const { id } of rows) {
@@ -289,7 +291,7 @@ async function endDue(pool: Pool): Promise<void> {
 
 /** Skips from mark to mark over the index, however many users have each. */
 async function marksInUse(db: Db): Promise<string[]> {
-  const { rows } = await db.query<{ mark: string }>(
+  const { rows } = await db.query<{ mark: NonNullable<Users['password_hash']> }>(
     `with recursive m (mark) as (
        (select u.password_hash from users u where ${IS_AT_SOURCE} order by u.password_hash limit 1)
        union all
@@ -335,9 +337,7 @@ codes_added as (
 insert into mail_outbox (kind, user_id, code_id, import_id)
 select 'initialise', c.user_id, c.id, u.import_id from codes_added c join users u on u.id = c.user_id`;
 
-interface Ending {
-  id: string;
-  importId: string | null;
+interface Ending extends Named<Users, { id: 'id'; importId: 'import_id' }> {
   isDue: boolean;
 }
 
