@@ -10,6 +10,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import { holdLease, isFree, releaseLease } from '../src/platform/db/lease.ts';
 import { type Db, type Pool, prepared } from '../src/platform/db/pool.ts';
+import { oneRow } from '../src/platform/db/rows.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { withTimeout } from '../src/platform/timeouts.ts';
 
@@ -279,5 +280,5 @@ export function openWorkPoller(db: Db): WorkPoller {
 /** Which kinds of work there may be. */
 export async function findWork(db: Db): Promise<Record<Work, boolean>> {
   const { rows } = await db.query<Record<Work, boolean>>(prepared(LOOK, []));
-  return rows[0] as Record<Work, boolean>; // without a table in `from` there is one row
+  return oneRow(rows);
 }

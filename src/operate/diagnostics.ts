@@ -30,6 +30,7 @@ import { EVERY_SESSION } from '../platform/db/client.ts';
 import { migrationState } from '../platform/db/migrate.ts';
 import { type Db, isShared, type Pool } from '../platform/db/pool.ts';
 import { positionOf, type Reads } from '../platform/db/replica.ts';
+import { oneRow } from '../platform/db/rows.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { searchResult } from '../platform/http/answers.ts';
 import { arrivalOf, contradictionOf, type TrustProxy } from '../platform/http/proxies.ts';
@@ -181,7 +182,7 @@ function limitsOf(config: Config, waiting: number) {
 /** Reads the facts of PostgreSQL. @param direct see `serverFacts` */
 export async function postgresFacts(db: Pool, direct?: Pool): Promise<PostgresFacts> {
   const { rows } = await db.query<PostgresRow>(POSTGRES_FACTS);
-  const { version, used, max, databaseBytes, ...settings } = rows[0] as PostgresRow;
+  const { version, used, max, databaseBytes, ...settings } = oneRow(rows);
   // `18.4 (Debian 18.4-1)`: the build is irrelevant.
   const [number = version] = version.split(' ');
   return {
@@ -201,7 +202,7 @@ export async function postgresFacts(db: Pool, direct?: Pool): Promise<PostgresFa
  */
 export async function serverFacts(pool: Pool, direct = isShared(pool) ? undefined : pool): Promise<ServerFacts> {
   const { rows } = await pool.query<ServerRow>(SERVER_FACTS, [TIME_LIMITS, Object.keys(EVERY_SESSION)]);
-  const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = rows[0] as ServerRow;
+  const { encoding, autovacuum, sharedBuffersBytes, maxWalBytes, timeouts, ours } = oneRow(rows);
   return {
     encoding,
     overridden: Object.entries(ours).flatMap(([name, value]) =>

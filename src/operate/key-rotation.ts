@@ -18,6 +18,7 @@ import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
 import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
 import type { Db } from '../platform/db/pool.ts';
+import { oneRow } from '../platform/db/rows.ts';
 import { keyIdOf, type Secrets } from '../platform/encryption.ts';
 import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
 import { sourceSeal } from '../signin/password-sources/store.ts';
@@ -168,7 +169,7 @@ async function earlierCodes(db: Db, current: string): Promise<KeyUse['codes']> {
          then coalesce((select last_code_id from encryption_keys where id = $1), 9223372036854775807) else 0 end)`,
     [current],
   );
-  return rows[0] as KeyUse['codes'];
+  return oneRow(rows);
 }
 
 /**

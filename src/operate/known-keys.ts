@@ -11,6 +11,7 @@ import type { Config } from '../platform/config.ts';
 import { type EmbeddedPostgres, embeddedState, startEmbeddedPostgres } from '../platform/db/embedded/embedded.ts';
 import { migrationState } from '../platform/db/migrate.ts';
 import { type Db, openPool, type Pool } from '../platform/db/pool.ts';
+import type { EncryptionKeys } from '../platform/db/tables.ts';
 import { openSecrets, type Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
 
@@ -31,7 +32,7 @@ export async function requireKeys(db: Db, secrets: Pick<Secrets, 'keyIds'>): Pro
 
 /** The ids of keys that values in the database may need and that are not known here, oldest first. */
 export async function missingKeyIds(db: Db, { keyIds }: Pick<Secrets, 'keyIds'>): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<EncryptionKeys, 'id'>>(
     'select id from encryption_keys where id <> all($1::text[]) order by registered_at',
     [keyIds],
   );

@@ -18,12 +18,16 @@ import { newWebhookSecret } from '../messages/webhooks/signature.ts';
 import { IS_PEPPERED, PEPPER_OF } from '../passwords/pepper.ts';
 import { appendEvent, SYSTEM } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
+import type { Named } from '../platform/db/rows.ts';
+import type { Imports, PasswordSources, UserTotp } from '../platform/db/tables.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
 import { dropTotp, loseTotp, type TotpOwner } from '../signin/factors/totp.ts';
 import { sealSecrets, sourceEvent } from '../signin/password-sources/store.ts';
 import { type RowKey, SEALED_TABLES, type SealedTable, unreadable } from './key-rotation.ts';
 import { missingKeyIds } from './known-keys.ts';
+
+type LostSource = Named<PasswordSources, { id: 'id'; orgId: 'org_id'; name: 'name' }>;
 
 /** What cannot be decrypted, by what it is. */
 export interface Loss {
@@ -35,7 +39,7 @@ export interface Loss {
   /** Users who have begun to set up a second factor. */
   enrolments: string[];
   signingKeys: string[];
-  passwordSources: { id: string; orgId: string; name: string }[];
+  passwordSources: LostSource[];
   /** Organizations whose webhooks are signed. */
   webhookSecrets: string[];
   /** Imports, with the users whose password cannot be verified without the pepper. */
@@ -234,7 +238,7 @@ async function remove(pool: Pool, table: 'signing_keys', keys: RowKey[]): Promis
 }
 
 async function listPeppers(db: Db, keys: RowKey[], { peppers }: Loss): Promise<void> {
-  const { rows } = await db.query<{ importId: string; users: number }>(
+  const { rows } = await db.query<{ importId: Imports['id']; users: number }>(
     `select p.id as "importId", (select count(*)::int from users u where ${IS_PEPPERED} and ${PEPPER_OF} = p.id) as users
      from unnest($1::text[]) as p (id)`,
     [firsts(keys)],
@@ -254,7 +258,7 @@ async function giveUpPepper(db: Db, importId: string): Promise<void> {
 }
 
 async function listFactors(db: Db, keys: RowKey[], loss: Loss): Promise<void> {
-  const { rows } = await db.query<{ id: string; active: boolean; owner: boolean }>(
+  const { rows } = await db.query<Named<UserTotp, { id: 'user_id' }> & { active: boolean; owner: boolean }>(
     `select t.user_id as id, t.confirmed_at is not null as active,
        exists (select from instance_members m where m.user_id = t.user_id and 'IAM_OWNER' = any(m.roles)) as owner
      from user_totp t where t.user_id = any($1::text[]) order by t.user_id`,
@@ -276,7 +280,7 @@ async function giveUpFactor(db: Db, userId: string, { secrets, removeFactors }: 
 }
 
 async function listSources(db: Db, keys: RowKey[], { passwordSources }: Loss): Promise<void> {
-  const { rows } = await db.query<Loss['passwordSources'][number]>(
+  const { rows } = await db.query<LostSource>(
     'select id, org_id as "orgId", name from password_sources where id = any($1::text[]) order by id',
     [firsts(keys)],
   );
@@ -293,7 +297,7 @@ const SECRET_OF: Readonly<Record<string, string>> = {
 
 /** A wrong secret, as a directory may take an empty password for an anonymous search. */
 async function giveUpSource(db: Db, id: string, { secrets }: Doing): Promise<void> {
-  const { rows } = await db.query<{ id: string; orgId: string; name: string; kind: string }>(
+  const { rows } = await db.query<LostSource & Pick<PasswordSources, 'kind'>>(
     'select id, org_id as "orgId", name, kind from password_sources where id = $1 for no key update',
     [id],
   );

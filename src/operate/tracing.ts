@@ -42,6 +42,7 @@ import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Config } from '../platform/config.ts';
 import type { Db } from '../platform/db/pool.ts';
+import type { Imports } from '../platform/db/tables.ts';
 import { routeOf } from '../platform/http/metrics.ts';
 import { isProbe } from '../platform/http/requests.ts';
 import {
@@ -320,7 +321,7 @@ function openImportTraces(db: Db): (importId: string) => Promise<ImportTrace | u
 }
 
 async function readTrace(db: Db, importId: string): Promise<ImportTrace | undefined> {
-  const { rows } = await db.query<{ trace_context: string | null }>('select trace_context from imports where id = $1', [
+  const { rows } = await db.query<Pick<Imports, 'trace_context'>>('select trace_context from imports where id = $1', [
     importId,
   ]);
   const traceparent = rows[0]?.trace_context;

@@ -11,7 +11,9 @@ import { timingSafeEqual } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { oneRow, type Present } from '../../platform/db/rows.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
+import type { Codes, MailCounts } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
@@ -19,18 +21,13 @@ import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
 
-export interface Code {
-  id: string;
-  purpose: MailKind;
+/** `address` is the new address or number that it confirms; null if it confirms the one that the user has. */
+export interface Code extends Pick<Codes, 'id' | 'purpose' | 'address'> {
   /** Sent to the user, so entering it proves access to their mailbox or phone. False if returned to the caller. */
   mailed: boolean;
-  /** The new address or number that it confirms; null if it confirms the one that the user has. */
-  address: string | null;
 }
 
-interface CodeRow extends Code {
-  generation: number;
-}
+type CodeRow = Code & Pick<Codes, 'generation'>;
 
 interface CodeDeps {
   db: Db;
@@ -76,7 +73,7 @@ const MOST_ENDED = 500;
  * transaction, with the user's row locked.
  */
 export async function renewsLink({ db, secrets }: CodeDeps, { userId, entered, purposes }: Entered): Promise<boolean> {
-  const { rows } = await db.query<Pick<CodeRow, 'id' | 'generation'>>(
+  const { rows } = await db.query<Pick<Codes, 'id' | 'generation'>>(
     `select id, generation from codes c
      where user_id = $1 and purpose = any($2::mail_kind[]) and tries < $3 and ${IS_MAILED}
      order by id desc limit ${MOST_ENDED}`,
@@ -138,7 +135,7 @@ export async function pendingAddress(
   userId: string,
   purpose: 'verify_email' | 'verify_phone',
 ): Promise<string | undefined> {
-  const { rows } = await db.query<{ address: string }>(
+  const { rows } = await db.query<Present<Pick<Codes, 'address'>>>(
     `select address from codes
      where user_id = $1 and purpose = $2 and address is not null and used_at is null and expires_at > now()`,
     [userId, purpose],
@@ -147,7 +144,7 @@ export async function pendingAddress(
 }
 
 async function endCodes(db: Db, userId: string | string[], which: string, values: unknown[] = []): Promise<void> {
-  const { rows } = await db.query<{ id: string }>(
+  const { rows } = await db.query<Pick<Codes, 'id'>>(
     `update codes set used_at = now() where user_id = any($1::text[]) and ${which} and used_at is null returning id`,
     [[userId].flat(), ...values],
   );
@@ -173,13 +170,13 @@ export async function issueCode(
   { userId, purpose, codeTtlMs, address }: Omit<NewMail, 'kind'> & { purpose: MailKind },
 ): Promise<string> {
   await revokeCodes(db, userId, [purpose]);
-  const { rows } = await db.query<{ id: string; generation: number }>(
+  const { rows } = await db.query<Pick<Codes, 'id' | 'generation'>>(
     `insert into codes (user_id, purpose, expires_at, address)
      values ($1, $2, now() + $3 * interval '1 millisecond', $4) returning id, generation`,
     [userId, purpose, codeTtlMs, address ?? null],
   );
-  const row = rows[0] as { id: string; generation: number };
-  return secrets.code(row.id, row.generation);
+  const { id, generation } = oneRow(rows);
+  return secrets.code(id, generation);
 }
 
 /** Removes one batch of codes that were used or revoked long ago; returns how many. */
@@ -233,8 +230,8 @@ export async function mailRequested(
 }
 
 async function countMail(db: Db, userId: string, requester: 'user' | 'anybody', limit: number): Promise<void> {
-  const { rows } = await db.query<{ mails: number; leftS: number }>(COUNT, [userId, requester]);
-  const { mails, leftS } = rows[0] as { mails: number; leftS: number };
+  const { rows } = await db.query<Pick<MailCounts, 'mails'> & { leftS: number }>(COUNT, [userId, requester]);
+  const { mails, leftS } = oneRow(rows);
   if (mails <= limit) return;
   const message = `A user gets at most ${limit} emails and text messages a day. Try again later, or ask a manager.`;
   throw new ApiError('RESOURCE_EXHAUSTED', MAIL_LIMIT, message, { retryAfterS: Math.max(1, leftS) });

@@ -12,9 +12,10 @@
 import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
 import { releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
+import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
 import { readVariants } from '../../platform/db/statement.ts';
 import { oldest } from '../../platform/db/sweep.ts';
-import type { MailOutbox } from '../../platform/db/tables.ts';
+import type { Codes, MailOutbox, Organizations, OrgLimits, Users } from '../../platform/db/tables.ts';
 
 /**
  * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
@@ -50,7 +51,7 @@ export interface NewMail {
  * it in the transaction of the change itself.
  */
 export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: string; codeId: string }> {
-  const { rows } = await db.query<{ id: string; code_id: string }>(
+  const { rows } = await db.query<Present<Pick<MailOutbox, 'id' | 'code_id'>>>(
     `with code as (
        insert into codes (user_id, purpose, expires_at, address)
        values ($1, $2, now() + $3 * interval '1 millisecond', $5) returning id)
@@ -58,7 +59,7 @@ export async function enqueueMail(db: Db, mail: NewMail): Promise<{ outboxId: st
      select $2, $1, code.id, $4, $5 from code returning id, code_id`,
     [mail.userId, mail.kind, mail.codeTtlMs, mail.urlTemplate ?? null, mail.address ?? null],
   );
-  const row = rows[0] as { id: string; code_id: string };
+  const row = oneRow(rows);
   return { outboxId: row.id, codeId: row.code_id };
 }
 
@@ -165,7 +166,7 @@ export async function renewClaim(
 export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
   if (mailIds.length === 0) return;
   await transaction(pool, async (db) => {
-    const { rows } = await db.query<{ user_id: string }>(
+    const { rows } = await db.query<Pick<MailOutbox, 'user_id'>>(
       `select distinct m.user_id from mail_outbox m join users u on u.id = m.user_id
        where m.id = any($1::bigint[]) and u.state in ('inactive', 'locked')`,
       [mailIds],
@@ -202,30 +203,23 @@ export async function holdMail(
 }
 
 /** All data that a mail is composed from. */
-export interface LoadedMail {
-  id: string;
+export interface LoadedMail
+  extends Pick<MailOutbox, 'id' | 'attempts' | 'created_at' | 'url_template' | 'import_id'>,
+    Named<Users, { user_id: 'id'; user_name: 'user_name'; display_name: 'display_name'; org_id: 'org_id' }> {
   kind: MailKind | NoticeKind;
-  attempts: number;
   /** In the database's text form; another value later means that another process has claimed the mail. */
   claimed_until: string;
-  created_at: Date;
-  url_template: string | null;
-  import_id: string | null;
   /** Null for a notice, as are the next two. */
-  code_id: string | null;
-  generation: number | null;
-  expires_at: Date | null;
-  user_id: string;
-  user_name: string;
-  display_name: string | null;
+  code_id: MailOutbox['code_id'];
+  generation: Codes['generation'] | null;
+  expires_at: Codes['expires_at'] | null;
   /** Where it goes: an email address, or a phone number for a text message. */
   address: string | null;
   /** Whether that is the user's verified email address. */
   verified: boolean;
-  org_id: string;
-  org_name: string | null;
+  org_name: Organizations['name'] | null;
   /** How many the organization may send in a day; null: any number. */
-  mails_per_day: number | null;
+  mails_per_day: OrgLimits['most'] | null;
   /** Whether the organization of the user is neither deactivated nor deleted. */
   org_is_active: boolean;
 }

@@ -12,6 +12,7 @@
  */
 import { type Patience, retryWhileUnavailable } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { MailOutbox } from '../../platform/db/tables.ts';
 import {
   CLAIM_MS,
   type ClaimedMail,
@@ -182,7 +183,7 @@ export async function recordDeliveries(pool: Pool, outcomes: MailOutcome[]): Pro
 }
 
 interface ImportCount {
-  import_id: string;
+  import_id: NonNullable<MailOutbox['import_id']>;
   sent: number;
   failed: number;
 }

@@ -8,19 +8,23 @@
  */
 import { releaseRows } from '../../platform/db/lease.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import type { WebhookDeliveries } from '../../platform/db/tables.ts';
 
-export interface DueWebhook {
-  id: string;
-  messageId: string;
-  importId: string;
-  orgId: string;
-  url: string;
+const DUE_WEBHOOK = {
+  id: 'id',
+  messageId: 'message_id',
+  importId: 'import_id',
+  orgId: 'org_id',
+  url: 'url',
   /** Composed at the first attempt; null until then. */
-  body: string | null;
+  body: 'body',
   /** Attempts made before this one. */
-  attempts: number;
-  createdAt: Date;
-}
+  attempts: 'attempts',
+  createdAt: 'created_at',
+} as const satisfies Names<WebhookDeliveries>;
+
+export type DueWebhook = Named<WebhookDeliveries, typeof DUE_WEBHOOK>;
 
 export interface WebhookClaim {
   limit: number;
@@ -58,8 +62,7 @@ due as materialized (
 -- The array makes the planner look up each id; without it, a planner that expects few rows reads the whole index.
 update webhook_deliveries w set next_attempt_at = now() + $2 * interval '1 millisecond'
 from due where w.id = any(array(select id from due)) and w.id = due.id
-returning w.id, w.message_id as "messageId", w.import_id as "importId", w.org_id as "orgId", w.url, w.body,
-  w.attempts, w.created_at as "createdAt"`;
+returning ${columnList(DUE_WEBHOOK, 'w')}`;
 
 /** Claims the oldest due message of each organization; the organization that waits longest is first. */
 export async function claimWebhooks(

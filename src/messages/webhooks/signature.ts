@@ -8,6 +8,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { Organizations } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 
 const PREFIX = 'whsec_';
@@ -67,7 +69,7 @@ export async function webhookSecretOf(
   secrets: Secrets,
   orgId: string,
 ): Promise<{ secret: string; now: number } | undefined> {
-  const { rows } = await db.query<{ sealed: string | null; now: number }>(
+  const { rows } = await db.query<Named<Organizations, { sealed: 'webhook_secret' }> & { now: number }>(
     `select webhook_secret as sealed, extract(epoch from clock_timestamp())::float8 * 1000 as now
      from organizations where id = $1`,
     [orgId],

@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError, type IdOf } from '../errors.ts';
 import { type Db, prepared } from './pool.ts';
+import { oneRow } from './rows.ts';
 import { sweepRows } from './sweep.ts';
 
 export interface Limit {
@@ -95,7 +96,7 @@ export async function addAttempt(db: Db, key: string, windowMs: number, units: n
       ends_at = case when ${IS_OVER} then excluded.ends_at else a.ends_at end
     returning attempts, ceil(extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ms`;
   const { rows } = await db.query<Counted>(prepared(text, [hashOf(key), windowMs, units]));
-  return rows[0] as Counted;
+  return oneRow(rows);
 }
 
 /** 64 bits, so that nobody finds an address that shares its count with another one. */

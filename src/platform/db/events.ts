@@ -12,6 +12,8 @@
 import { type RequestContext, requestContext } from '../request-context.ts';
 import { countWithin } from './counts.ts';
 import type { Db } from './pool.ts';
+import { oneRow } from './rows.ts';
+import type { Events } from './tables.ts';
 
 /** The actor of work that no caller started. */
 export const SYSTEM = 'system';
@@ -88,9 +90,9 @@ export async function appendEvent(db: Db, event: NewEvent): Promise<AppendedEven
     await countWithin(db, `own changes ${aggregateId}`, OWN_CHANGES);
   }
   const values = eventValues(event);
-  const { rows } = await db.query<{ sequence: string; created_at: Date }>({ ...APPEND, values });
-  const row = rows[0] as { sequence: string; created_at: Date };
-  return { sequence: row.sequence, createdAt: row.created_at };
+  const { rows } = await db.query<Pick<Events, 'sequence' | 'created_at'>>({ ...APPEND, values });
+  const { sequence, created_at: createdAt } = oneRow(rows);
+  return { sequence, createdAt };
 }
 
 /** Adds an event with the context of the request in progress. */

@@ -18,6 +18,7 @@ import { StartError } from '../errors.ts';
 import { MIGRATION_MS } from './client.ts';
 import { sqlState } from './faults.ts';
 import { type Db, type Pool, transaction } from './pool.ts';
+import type { Migrations } from './tables.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 /** The number of the file with the whole schema of version 1.0.0. */
@@ -47,10 +48,7 @@ interface Migration {
   checksum: string;
 }
 
-interface Applied {
-  id: number;
-  checksum: string | null;
-}
+type Applied = Pick<Migrations, 'id' | 'checksum'>;
 
 /**
  * Applies the missing migrations; any number of processes may call it at once.
@@ -234,7 +232,9 @@ async function buildAlone(pool: Pool, indexes: readonly Migration[]): Promise<bo
 
 async function missing(db: Db, migrations: readonly Migration[]): Promise<Migration[]> {
   const ids = migrations.map(({ id }) => id);
-  const { rows } = await db.query<{ id: number }>('select id from migrations where id = any($1::integer[])', [ids]);
+  const { rows } = await db.query<Pick<Migrations, 'id'>>('select id from migrations where id = any($1::integer[])', [
+    ids,
+  ]);
   return migrations.filter(({ id }) => !rows.some((row) => row.id === id));
 }
 
