@@ -15,6 +15,8 @@ import { sourceOf } from '../passwords/marks.ts';
 import type { Pepper } from '../passwords/pepper.ts';
 import { auditOfChange, auditValues, type Details, details } from '../platform/db/events.ts';
 import { type Db, transaction } from '../platform/db/pool.ts';
+import { type Optional, oneRow } from '../platform/db/rows.ts';
+import type { ImportItems, Imports, Users } from '../platform/db/tables.ts';
 import {
   ApiError,
   type ErrorBody,
@@ -66,14 +68,11 @@ export interface SingleAnswer {
 /** Stores the import, and returns its id. */
 type Create = (db: Db) => Promise<string>;
 
-interface Outcome {
-  state: string;
+interface Outcome extends Optional<Pick<Users, 'sequence' | 'changed_at' | 'org_id'>> {
+  state: Imports['state'];
   deadline_in_ms: number;
   error: ErrorBody | null;
-  sequence: string | null;
-  changed_at: Date | null;
-  org_id: string | null;
-  user_id: string;
+  user_id: NonNullable<ImportItems['user_id']>;
 }
 
 /**
@@ -159,7 +158,7 @@ async function createSingle(
   secrets: ImportDeps['secrets'],
   pepper: Pepper | undefined,
 ): Promise<string> {
-  const { rows } = await db.query<{ id: string }>({ name: 'create-single', text: CREATE, values });
+  const { rows } = await db.query<Pick<Imports, 'id'>>({ name: 'create-single', text: CREATE, values });
   if (!rows[0]) {
     await requireActiveOrg(db, orgId);
     throw permissionDenied(); // the caller lost the role while the body arrived
@@ -230,7 +229,7 @@ async function readOutcome(deps: ImportDeps, importId: string): Promise<Outcome>
       where i.id = $1`,
     values: [importId],
   });
-  return rows[0] as Outcome;
+  return oneRow(rows);
 }
 
 function detailsOf(outcome: Outcome): Details {

@@ -15,6 +15,8 @@ import { requireWithinLimits } from '../../directory/organization-limits.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { ImportOrgs, Imports } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
 import { badTimeout, requireTimeout } from '../entries/options.ts';
@@ -36,18 +38,15 @@ const LOCKED = `
     from imports i where i.id = $1 and i.removed_to is null) import`;
 
 /** An import whose row is locked. */
-export interface LockedImport {
+export interface LockedImport extends Named<Imports, { resourceOwner: 'resource_owner'; retried: 'retried' }> {
   /** `timed_out` as soon as the deadline has passed, even if the table still says `running`. */
   state: string;
-  resourceOwner: string;
   /** The deadline has passed. Never true of a paused import, whose clock is stopped. */
   overdue: boolean;
   /** The data of its remaining users has been erased, or is being erased, so nothing can run again. */
   erased: boolean;
   /** It validates users but writes none. */
-  dryRun: boolean;
-  /** It was last started by a retry. */
-  retried: boolean;
+  dryRun: Imports['dry_run'];
 }
 
 export interface NewTimeout {
@@ -210,7 +209,7 @@ export async function act(
 /** What makes an import run again needs the rights of its caller, and those of everybody who made a part of it. */
 async function requireRights(db: Db, caller: Caller, importId: string): Promise<void> {
   const text = 'select org_id as "orgId" from import_orgs where import_id = $1';
-  const { rows } = await db.query<{ orgId: string }>(text, [importId]);
+  const { rows } = await db.query<Named<ImportOrgs, { orgId: 'org_id' }>>(text, [importId]);
   const orgIds = rows.map(({ orgId }) => orgId);
   await requireAuthors(db, importId, orgIds, [caller.userId]);
 }

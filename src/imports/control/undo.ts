@@ -17,6 +17,8 @@ import type { Caller } from '../../contract/permissions.ts';
 import { IS_UNSENT } from '../../messages/mail/outbox.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
+import type { ImportItems, Imports, OrgMembers } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { inImport, publish, type Ran } from '../../platform/telemetry.ts';
 import { publishEnd, RAN } from '../entries/outcome.ts';
@@ -141,12 +143,8 @@ export async function undoRound(pool: Pool, batch: number): Promise<void> {
   if (faults.length > 0) throw faults[0];
 }
 
-export interface Undoing {
-  id: string;
-  /** The cursor: all items before this ordinal are done. */
-  undo_next: number;
-  total: number;
-}
+/** `undo_next` is the cursor: all items before this ordinal are done. */
+export type Undoing = Pick<Imports, 'id' | 'undo_next' | 'total'>;
 
 /** Undoes the items up to `to`, exclusive; with the last items the import becomes `undone`. */
 async function undoBatch(pool: Pool, { id, undo_next: from, total }: Undoing, to: number): Promise<void> {
@@ -178,10 +176,7 @@ async function lockUsers(db: Db, importId: string, from: number, to: number): Pr
   );
 }
 
-interface LockedUndo {
-  by: string;
-  resource_owner: string;
-}
+type LockedUndo = Pick<Imports, 'resource_owner'> & Present<Named<Imports, { by: 'undo_by' }>>;
 
 async function lockImport(db: Db, importId: string, from: number): Promise<LockedUndo | undefined> {
   const { rows } = await db.query<LockedUndo>(
@@ -214,7 +209,7 @@ function keptOf(ordinal: string): string {
 }
 
 async function finish(db: Db, importId: string, { by, resource_owner: resourceOwner }: LockedUndo): Promise<void> {
-  const { rows } = await db.query<{ kept: number; undone: number }>(
+  const { rows } = await db.query<Named<Imports, { kept: 'succeeded'; undone: 'undone' }>>(
     `update imports set state = 'undone' where id = $1 returning succeeded as kept, undone`,
     [importId],
   );
@@ -224,7 +219,7 @@ async function finish(db: Db, importId: string, { by, resource_owner: resourceOw
     resourceOwner,
     type: 'import.undone',
     editor: by,
-    payload: rows[0] as object as Record<string, unknown>,
+    payload: { ...oneRow(rows) },
   });
   await db.query('update imports set sequence = $2 where id = $1', [importId, sequence]);
   await db.query(`select pg_notify('muster_import', $1)`, [importId]);
@@ -274,7 +269,7 @@ interface Stretch {
 function membersOf(pool: Pool, importId: string): Promise<string[] | undefined> {
   return transaction(pool, async (db) => {
     await db.query(BY_KEY);
-    const { rows } = await db.query<{ id: string }>(
+    const { rows } = await db.query<Named<OrgMembers, { id: 'user_id' }>>(
       `select user_id as id from (select user_id from org_members union select user_id from instance_members) m
        where (select u.import_id from users u where u.id = m.user_id) = $1 limit $2`,
       [importId, MOST_MEMBERS + 1],
@@ -285,7 +280,7 @@ function membersOf(pool: Pool, importId: string): Promise<string[] | undefined> 
 
 interface Judged {
   /** Null: the user would be removed. */
-  kept: string | null;
+  kept: ImportItems['kept'];
   n: number;
 }
 

@@ -11,6 +11,7 @@
 import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportItems } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
 import { orgsOf } from '../status/items.ts';
@@ -143,12 +144,7 @@ function take(
   } else if (found.size < MAX_KEPT) found.set(cause.cause, { cause, count: n, first });
 }
 
-interface UserRow {
-  ordinal: number;
-  org_index: number;
-  user_id: string | null;
-  user_name: string | null;
-}
+type UserRow = Pick<ImportItems, 'ordinal' | 'org_index' | 'user_id' | 'user_name'>;
 
 async function withUsers(
   pool: Pool,

@@ -12,6 +12,8 @@ import { importEntry } from '../../contract/import-entry.ts';
 import { schemeSeen } from '../../passwords/registry.ts';
 import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names, oneRow } from '../../platform/db/rows.ts';
+import type { ImportItems, ImportOrgs, ImportPeppers, Imports } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import {
   type ApiError,
@@ -23,10 +25,8 @@ import {
 import { camelCase } from '../../platform/text/names.ts';
 import { ITEM_COLUMNS, type Item, itemValues, PASSWORD_PURPOSE, PAYLOAD } from '../entries/item.ts';
 import { noteOmitted } from '../entries/notes.ts';
-import type { ExistingRule } from '../entries/options.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { dropSecondSpellings, mayHoldSecret, unsealEntry } from '../entries/secrets.ts';
-import type { ItemState } from '../entries/states.ts';
 import { type Shape, shapeOf, storable, validateEntry } from '../entries/validate.ts';
 import { addAuthor } from '../intake/authority.ts';
 import { takePepper } from '../intake/pepper.ts';
@@ -46,12 +46,8 @@ const FIXED = fixedError('The entry was corrected. Retry the import to import th
 
 const NOTHING = Object.fromEntries(PAYLOAD.map((column) => [column, null]));
 
-export interface StoredRow extends PayloadRow {
-  state: ItemState;
+export interface StoredRow extends PayloadRow, Pick<ImportItems, 'state' | 'user_name_key' | 'kept' | 'changed'> {
   error: ErrorBody | null;
-  user_name_key: string | null;
-  kept: string | null;
-  changed: string[] | null;
   /** Differs after each change of the row. */
   version: string;
 }
@@ -84,23 +80,26 @@ export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
   return entry;
 }
 
-export interface FixRules {
-  onExisting: ExistingRule;
-  withoutEmail: boolean;
-  passwordSource: string | null;
+const FIX_RULES = {
+  onExisting: 'on_existing',
+  withoutEmail: 'without_email',
+  passwordSource: 'password_source',
+} as const satisfies Names<Imports>;
+
+export interface FixRules extends Named<Imports, typeof FIX_RULES> {
   /** The import whose pepper the hashes need. */
-  peppered: string | null;
+  peppered: ImportPeppers['import_id'] | null;
 }
 
 /** The rules of the import for its entries. */
 export async function fixRules(pool: Pool, importId: string): Promise<FixRules> {
   const { rows } = await pool.query<FixRules>(
-    `select on_existing as "onExisting", without_email as "withoutEmail", password_source as "passwordSource",
+    `select ${columnList(FIX_RULES)},
        (select p.import_id::text from import_peppers p where p.import_id = imports.id) as peppered
      from imports where id = $1`,
     [importId],
   );
-  return rows[0] as FixRules;
+  return oneRow(rows);
 }
 
 /** Validates a changed entry by the rules of its import. @param row the item before the change */
@@ -147,7 +146,7 @@ export async function writeChanged(
   await requireSourcesOf(db, importId, changed);
   await addAuthor(db, importId, editor, 'entries');
   const columns = ['user_id', 'user_name', 'error', ...PAYLOAD];
-  const { rows } = await db.query<{ ordinal: number }>(
+  const { rows } = await db.query<Pick<ImportItems, 'ordinal'>>(
     `update import_items i set ${correctedBy('$5')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
      from json_populate_recordset(null::import_items, $2::json) r
        join unnest($3::int[], $4::text[]) as seen (ordinal, version) on seen.ordinal = r.ordinal
@@ -171,7 +170,7 @@ export async function requireSourcesOf(db: Db, importId: string, changed: readon
   const sources = bodySources(undefined);
   for (const { row, item } of changed) sources.take(row.org_index, item);
   if (!sources.isUsed()) return;
-  const { rows } = await db.query<{ org_index: number; org_id: string }>(
+  const { rows } = await db.query<Pick<ImportOrgs, 'org_index' | 'org_id'>>(
     'select org_index, org_id from import_orgs where import_id = $1',
     [importId],
   );

@@ -14,6 +14,8 @@ import type { ImportResult, ItemView } from '../../contract/import-types.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { Present } from '../../platform/db/rows.ts';
+import type { ImportItems, Imports, Users } from '../../platform/db/tables.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
 import type { PendingItem } from '../entries/item.ts';
@@ -54,27 +56,29 @@ with sized as (
 select * from import_items
 where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array(select ordinal from sized where before < ${PAYLOAD_BYTES})) order by ordinal`;
 
-export interface PayloadRow {
-  ordinal: number;
-  org_index: number;
-  entry_sealed: string | null;
-  user_id: string;
-  user_name: string;
+/** An item with a payload, valid or not; without one, the columns of the payload are null. */
+export interface PayloadRow
+  extends Pick<
+      ImportItems,
+      'ordinal' | 'org_index' | 'entry_sealed' | 'email' | 'phone' | 'password_hash' | 'password_sealed' | 'totp_sealed'
+    >,
+    Present<
+      Pick<
+        ImportItems,
+        | 'user_id'
+        | 'user_name'
+        | 'given_name'
+        | 'family_name'
+        | 'nick_name'
+        | 'display_name'
+        | 'preferred_language'
+        | 'gender'
+        | 'email_verified'
+        | 'phone_verified'
+        | 'password_change_required'
+      >
+    > {
   user_state: PendingItem['userState'];
-  given_name: string;
-  family_name: string;
-  nick_name: string;
-  display_name: string;
-  preferred_language: string;
-  gender: number;
-  email: string | null;
-  email_verified: boolean;
-  phone: string | null;
-  phone_verified: boolean;
-  password_hash: string | null;
-  password_sealed: string | null;
-  totp_sealed: string | null;
-  password_change_required: boolean;
   extras: PendingItem['extras'];
 }
 
@@ -249,7 +253,7 @@ function omit(part: unknown, fields: readonly string[]): void {
 
 /** Whether the import allows users without an email address. */
 async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
-  const { rows } = await pool.query<{ without_email: boolean }>('select without_email from imports where id = $1', [
+  const { rows } = await pool.query<Pick<Imports, 'without_email'>>('select without_email from imports where id = $1', [
     importId,
   ]);
   return rows[0]?.without_email ?? false;
@@ -257,7 +261,7 @@ async function allowsNone(pool: Pool, importId: string): Promise<boolean> {
 
 /** The users among these who exist and have no address. */
 export async function withoutEmail(pool: Pool, userIds: readonly (string | null)[]): Promise<Set<string>> {
-  const { rows } = await pool.query<{ id: string }>(
+  const { rows } = await pool.query<Pick<Users, 'id'>>(
     "select id from users where id = any($1::text[]) and kind = 'human' and email is null",
     [userIds],
   );

@@ -10,6 +10,7 @@
  * item settles only once.
  */
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { ImportDispatch, ImportItems } from '../../platform/db/tables.ts';
 import { annotate, inImport } from '../../platform/telemetry.ts';
 import type { ItemPointer, Special } from '../entries/item.ts';
 import type { Queues } from '../queue/queues.ts';
@@ -33,12 +34,8 @@ const PASSWORD_WINDOW = 1000;
 /** SQL over `imports i`, `import_dispatch d`: jobs added since the last reset of the cursor, minus settled items. */
 export const IN_QUEUE = 'd.dispatched - (i.succeeded + i.skipped + i.failed + i.undone - d.settled_before)';
 
-interface Dispatchable {
-  import_id: string;
-  next_ordinal: number;
-  generation: number;
-  /** Jobs added since the cursor was last reset. */
-  dispatched: number;
+/** `dispatched` are the jobs added since the cursor was last reset. */
+interface Dispatchable extends Pick<ImportDispatch, 'import_id' | 'next_ordinal' | 'generation' | 'dispatched'> {
   in_queue: number;
   mode: Special | null;
   has_password: boolean;
@@ -115,7 +112,7 @@ export function pointerJob(
 }
 
 async function pendingFrom(pool: Pool, importId: string, from: number, limit: number): Promise<number[]> {
-  const { rows } = await pool.query<{ ordinal: number }>({
+  const { rows } = await pool.query<Pick<ImportItems, 'ordinal'>>({
     name: 'pending-from',
     text: `select ordinal from import_items where import_id = $1 and ordinal >= $2 and state = 'pending'
       order by ordinal limit $3`,

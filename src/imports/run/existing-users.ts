@@ -15,6 +15,8 @@ import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
+import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
 import type { OmittedField } from '../entries/notes.ts';
@@ -23,46 +25,25 @@ import { ACTORS, type Actors } from '../intake/authority.ts';
 import { ERRORS } from './write-batch.ts';
 
 /** The columns that items and users have in common. */
-interface Columns {
-  user_name: string;
-  user_name_key: string;
-  given_name: string;
-  family_name: string;
-  nick_name: string;
-  display_name: string;
-  preferred_language: string;
-  gender: number;
-  email: string | null;
-  email_key: string | null;
-  email_verified: boolean;
-  phone: string | null;
-  phone_verified: boolean;
-  password_hash: string | null;
-  password_change_required: boolean;
-}
+interface Columns
+  extends Pick<Users, 'user_name' | 'user_name_key' | 'gender' | 'email' | 'email_key' | 'email_verified' | 'phone'>,
+    Pick<Users, 'phone_verified' | 'password_hash' | 'password_change_required'>,
+    Present<Pick<Users, 'given_name' | 'family_name' | 'nick_name' | 'display_name' | 'preferred_language'>> {}
 
-export interface CandidateItem extends Columns {
-  ordinal: number;
-  org_index: number;
-  org_id: string;
-  user_id: string;
+export interface CandidateItem
+  extends Columns,
+    Pick<ImportItems, 'ordinal' | 'org_index' | 'changed_by'>,
+    Present<Pick<ImportItems, 'user_id'>>,
+    Pick<ImportOrgs, 'org_id'> {
   user_state: 'active' | 'inactive' | 'locked';
   omitted: OmittedField[];
   /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
-  /** Who corrected the entry. */
-  changed_by: string[] | null;
 }
 
-export interface CandidateUser extends Columns {
-  id: string;
-  org_id: string;
-  kind: 'human' | 'machine';
-  state: UserState;
-  /** SHA-256 of the imported hash that the current one replaced at a login. */
-  rehashed_from: Buffer | null;
-}
+/** `rehashed_from` is the SHA-256 of the imported hash that the current one replaced at a login. */
+export interface CandidateUser extends Columns, Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'rehashed_from'> {}
 
 /** The options of the import that are relevant here. */
 interface ImportRules extends Actors {
@@ -258,9 +239,10 @@ export async function knownOrgs(
   const actors = [...new Set([...whole, ...items.flatMap((item) => item.changed_by ?? [])])];
   const rights = await activeRightsOf(db, actors);
   if (actors.every((actor) => rights.get(actor)?.isIamOwner)) return undefined;
-  const { rows } = await db.query<{ id: string }>('select org_id as id from import_orgs where import_id = $1', [
-    importId,
-  ]);
+  const { rows } = await db.query<Named<ImportOrgs, { id: 'org_id' }>>(
+    'select org_id as id from import_orgs where import_id = $1',
+    [importId],
+  );
   return new Set(rows.map(({ id }) => id));
 }
 
@@ -278,11 +260,11 @@ async function loadRules(db: Db, importId: string): Promise<ImportRules> {
   const { rows } = await db.query<ImportRules>(`select on_existing as rule, ${ACTORS} from imports where id = $1`, [
     importId,
   ]);
-  return rows[0] as ImportRules;
+  return oneRow(rows);
 }
 
 async function holdersOf(db: Db, items: CandidateItem[]): Promise<Map<string, NameHolder>> {
-  const { rows } = await db.query<NameHolder & { org_id: string; user_name_key: string }>(
+  const { rows } = await db.query<NameHolder & Pick<Users, 'org_id' | 'user_name_key'>>(
     'select id, kind, org_id, user_name_key from users where user_name_key = any($1::text[])',
     [items.map((item) => item.user_name_key)],
   );

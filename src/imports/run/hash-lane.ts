@@ -6,6 +6,8 @@
  * dropped within a second. Work that has begun is not interrupted.
  */
 import type { Db } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { Imports } from '../../platform/db/tables.ts';
 import { type FairQueue, openFairQueue } from '../../platform/fair-queue.ts';
 import { HandBack } from '../queue/worker.ts';
 
@@ -133,7 +135,7 @@ export function openHashLane(db: Db, slots: number, onError: (error: unknown) =>
 
 /** The organizations that own those of the imports that run. */
 async function running(db: Db, importIds: string[]): Promise<Map<string, string>> {
-  const { rows } = await db.query<{ id: string; org: string }>({
+  const { rows } = await db.query<Named<Imports, { id: 'id'; org: 'resource_owner' }>>({
     name: 'running-imports',
     text: `select id, coalesce(resource_owner, '') as org from imports
       where id = any($1::bigint[]) and state = 'running' and deadline > clock_timestamp()`,

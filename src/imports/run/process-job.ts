@@ -10,6 +10,8 @@
  */
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
+import type { ImportItems, Users } from '../../platform/db/tables.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
 import { inImport } from '../../platform/telemetry.ts';
 import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
@@ -114,7 +116,7 @@ export interface HashDeps {
  * that was encrypted again meanwhile, with another key, is read again.
  */
 export async function hashItem(deps: HashDeps, importId: string, ordinal: number): Promise<string | null> {
-  const { rows } = await deps.pool.query<{ password_sealed: string | null; password_hash: string | null }>(
+  const { rows } = await deps.pool.query<Pick<ImportItems, 'password_sealed' | 'password_hash'>>(
     'select password_sealed, password_hash from import_items where import_id = $1 and ordinal = $2',
     [importId, ordinal],
   );
@@ -146,7 +148,7 @@ async function hashUnlessSame(
 
 /** The hash of the user that `targetId` of existing-users.ts finds. */
 async function currentHash(pool: Pool, importId: string, ordinal: number): Promise<string | null> {
-  const { rows } = await pool.query<{ hash: string | null }>(
+  const { rows } = await pool.query<Named<Users, { hash: 'password_hash' }>>(
     `select coalesce(
        (select u.password_hash from users u where u.id = i.user_id and u.org_id = o.org_id),
        (select u.password_hash from users u

@@ -7,6 +7,7 @@
  */
 import { faultKind, sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportItems } from '../../platform/db/tables.ts';
 import { type ErrorBody, errorBody } from '../../platform/errors.ts';
 import { itemsOfBatch, type Special } from '../entries/item.ts';
 import { publishBatch } from '../entries/outcome.ts';
@@ -70,7 +71,7 @@ async function createOrUpdate(
 }
 
 async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
-  const { rows } = await pool.query<{ ordinal: number }>(
+  const { rows } = await pool.query<Pick<ImportItems, 'ordinal'>>(
     `select i.ordinal from ${itemsOfBatch('$2')} where i.state = 'pending' and i.password_sealed is not null`,
     [importId, ordinals],
   );

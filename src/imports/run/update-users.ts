@@ -10,7 +10,9 @@
 import { revokeLogins } from '../../directory/revocation.ts';
 import { revokeCodes } from '../../messages/mail/codes.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Named } from '../../platform/db/rows.ts';
 import { readStatement } from '../../platform/db/statement.ts';
+import type { Events, ImportItems } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { withinBatch } from '../entries/item.ts';
 import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
@@ -181,7 +183,7 @@ async function addEvents(
   { db, importId, editor }: UpdateContext,
   differences: Difference[],
 ): Promise<Map<string, string>> {
-  const { rows } = await db.query<{ id: string; sequence: string }>(
+  const { rows } = await db.query<Named<Events, { id: 'aggregate_id'; sequence: 'sequence' }>>(
     `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor, payload)
      select 'user', e.id, e.org_id, 'user.human.updated', $2, e.payload
      from jsonb_to_recordset($1) as e (id text, org_id text, payload jsonb)
@@ -249,7 +251,10 @@ async function addMails({ db, importId, codeTtlMs }: UpdateContext, differences:
 export async function newBelongings(db: Db, importId: string, pairs: Pair[]): Promise<Map<number, Belonging[]>> {
   const found = new Map<number, Belonging[]>();
   for (const name of NAMES) {
-    const { rows } = await db.query<{ ordinal: number }>(BELONGINGS[name].differs, parameters(importId, pairs));
+    const { rows } = await db.query<Pick<ImportItems, 'ordinal'>>(
+      BELONGINGS[name].differs,
+      parameters(importId, pairs),
+    );
     for (const ordinal of new Set(rows.map((row) => row.ordinal))) {
       found.set(ordinal, [...(found.get(ordinal) ?? []), name]);
     }

@@ -8,6 +8,7 @@
  */
 import { sqlState } from '../../platform/db/faults.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 import { readVariants } from '../../platform/db/statement.ts';
 import { errorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
@@ -73,7 +74,7 @@ export async function writeBatch(
       nameTaken: NAME_TAKEN,
     }),
   );
-  const batch = rows[0] as SettledBatch; // also without items
+  const batch = oneRow(rows);
   const settled = batch.succeeded + batch.skipped + batch.failed;
   if (settled > 0) publishBatch(batch);
   return settled;

@@ -11,9 +11,9 @@
 import { openStateOf, storedState } from '../../contract/import-results.ts';
 import type { ImportResult, ItemView } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
-import type { ItemState } from '../entries/states.ts';
 
 /** Items that a scan reads first. */
 const FIRST_STRETCH = 2000;
@@ -31,15 +31,9 @@ const MOST_USERS = 2000;
 const LAST = '\u{10FFFF}';
 
 /** The columns of an item that its outcome is shown from. */
-export interface ItemRow {
-  ordinal: number;
-  org_index: number;
-  user_id: string | null;
-  user_name: string | null;
-  state: ItemState;
+export interface ItemRow
+  extends Pick<ImportItems, 'ordinal' | 'org_index' | 'user_id' | 'user_name' | 'state' | 'kept' | 'changed'> {
   error: ErrorBody | null;
-  kept: string | null;
-  changed: string[] | null;
 }
 
 /** What items can be filtered by. */
@@ -91,7 +85,7 @@ export async function readItems(
 
 /** Organization ids by their index in the body. */
 export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, string>> {
-  const { rows } = await pool.query<{ org_index: number; org_id: string }>({
+  const { rows } = await pool.query<Pick<ImportOrgs, 'org_index' | 'org_id'>>({
     name: 'import-orgs',
     text: 'select org_index, org_id from import_orgs where import_id = $1',
     values: [importId],
@@ -201,7 +195,7 @@ function nextStretch(length: number, ms: number): number {
 
 /** The ids of users whose address begins with the text; undefined when there are too many. */
 async function matchingUsers(pool: Pool, orgIds: readonly string[], text: string): Promise<string[] | undefined> {
-  const { rows } = await pool.query<{ id: string; org_id: string }>({
+  const { rows } = await pool.query<Pick<Users, 'id' | 'org_id'>>({
     name: 'search-users',
     text: `select id, org_id from users where email_key >= $1 and email_key < $2 limit ${MOST_USERS + 1}`,
     values: [nameKey(text), nameKey(text) + LAST],

@@ -10,6 +10,7 @@ import { IMPORT_STATES, openState } from '../../contract/import-results.ts';
 import type { Counts, ImportResult, StateCounts } from '../../contract/import-types.ts';
 import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { ImportOrgs, Imports } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { shownState } from '../entries/states.ts';
 import { expireImport } from '../upkeep/rescue.ts';
@@ -22,26 +23,31 @@ interface Tallies {
   undone: number;
 }
 
-interface ImportRow extends Tallies {
-  id: string;
+interface ImportRow
+  extends Pick<
+    Imports,
+    | keyof Tallies
+    | 'id'
+    | 'timeout'
+    | 'dry_run'
+    | 'source'
+    | 'mails'
+    | 'mails_due'
+    | 'mails_sent'
+    | 'mails_failed'
+    | 'sequence'
+    | 'created_at'
+    | 'accepted_at'
+    | 'changed_at'
+    | 'resource_owner'
+  > {
   state: string;
   overdue: boolean;
-  timeout: string;
+  /** With the time for which it is paused. */
   deadline: Date;
-  dry_run: boolean;
-  source: string | null;
-  mails: string;
-  mails_due: number;
-  mails_sent: number;
-  mails_failed: number;
-  sequence: string;
-  created_at: Date;
-  accepted_at: Date | null;
-  changed_at: Date;
-  resource_owner: string;
   failed_before: number;
   elapsed_ms: number;
-  orgs: (Tallies & { org_id: string })[];
+  orgs: (Tallies & Pick<ImportOrgs, 'org_id'>)[];
 }
 
 const COLUMNS = `

@@ -10,6 +10,7 @@
  */
 import type { RatePoint } from '../../contract/import-types.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { ImportRates } from '../../platform/db/tables.ts';
 
 export const MAX_POINTS = 600;
 
@@ -41,12 +42,8 @@ export async function sampleRates(db: Db): Promise<void> {
   await db.query({ name: 'sample-rates', text: SAMPLE });
 }
 
-interface Sample {
-  at: Date;
+interface Sample extends Pick<ImportRates, 'at' | 'succeeded' | 'skipped' | 'failed'> {
   ran_ms: number;
-  succeeded: number;
-  skipped: number;
-  failed: number;
 }
 
 /** Oldest first. Empty until the first user is settled. */

@@ -7,6 +7,7 @@ import { violationsOf } from '../../contract/causes.ts';
 import type { result } from '../../contract/import-results.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import type { HashCount } from '../entries/notes.ts';
 import { inStretches } from './items.ts';
@@ -108,7 +109,7 @@ async function firstErrors(
   pool: Pool,
   importId: string,
 ): Promise<{ user_id: string | null; error: ErrorBody | null }[]> {
-  const { rows } = await pool.query<{ user_id: string | null; error: ErrorBody | null }>({
+  const { rows } = await pool.query<Pick<ImportItems, 'user_id'> & { error: ErrorBody | null }>({
     name: 'first-errors',
     text: `select user_id, error from import_items
       where import_id = $1 and error is not null and state = 'failed' order by ordinal limit $2`,
@@ -126,7 +127,7 @@ async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: st
   const enough = Math.min(MAX_SUCCESS, of.counts.succeeded);
   let found = 0;
   for (const [from, to] of inStretches(0, of.counts.total)) {
-    const { rows } = await pool.query<{ org_id: string; ids: string[] }>({
+    const { rows } = await pool.query<Pick<ImportOrgs, 'org_id'> & { ids: string[] }>({
       name: 'first-successes',
       text: `select o.org_id, s.ids from (
           select org_index, min(ordinal) as first, json_agg(user_id order by ordinal) as ids from (

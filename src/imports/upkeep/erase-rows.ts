@@ -7,22 +7,30 @@
 
 import { NAME_CHARS } from '../../directory/sign-in-events.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import type { AuditEvents, Erasures, ImportItems } from '../../platform/db/tables.ts';
 import { errorBody } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { ERASED } from '../entries/item.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 
 /** A request of `src/directory/users/erase.ts`. */
-export interface Erasure {
-  userId: string;
-  orgId: string;
-  tombstone: string;
+const ERASURE = {
+  userId: 'user_id',
+  orgId: 'org_id',
+  tombstone: 'tombstone',
   /** User name, login names, address and number, as they are and as keys. */
-  names: string[];
-  editor: string;
+  names: 'names',
+  editor: 'editor',
+} as const satisfies Names<Erasures>;
+
+export interface Erasure extends Named<Erasures, typeof ERASURE> {
   /** As text, as a Date has only milliseconds. */
   createdAt: string;
 }
+
+/** SQL over `erasures`, in the shape of `Erasure`. */
+export const ERASURE_COLUMNS = `${columnList(ERASURE)}, created_at::text as "createdAt"`;
 
 /** The blocks of a table that one transaction reads, as row pointers. */
 export interface Range {
@@ -93,7 +101,7 @@ export async function eraseAudit(db: Db, range: Range, erasure: Erasure): Promis
 /** Failed sign-ins with a name of the person, of which it was not known whose it is. */
 async function typedBy(db: Db, { from, to }: Range, { userId, names, orgId, createdAt }: Erasure): Promise<string[]> {
   const known = new Set([nameKey(userId), ...names].map((name) => [...name].slice(0, NAME_CHARS).join('')));
-  const { rows } = await db.query<{ sequence: string; name: string }>(
+  const { rows } = await db.query<Pick<AuditEvents, 'sequence'> & { name: string }>(
     `select sequence, payload ->> 'loginName' as name from audit_events
      where ${IN_RANGE} and payload ->> 'loginName' is not null and created_at <= $3::${AUDIT_TIME}
        and coalesce(org_id, $4) = $4`,
@@ -110,10 +118,7 @@ export function eraseColumns(table: string, columns: readonly string[]) {
   return (db: Db, range: Range, { userId, tombstone }: Erasure) => changed(db, text, range, [userId, tombstone]);
 }
 
-interface FoundItem {
-  importId: string;
-  ordinal: number;
-  orgIndex: number;
+interface FoundItem extends Named<ImportItems, { importId: 'import_id'; ordinal: 'ordinal'; orgIndex: 'org_index' }> {
   isPending: boolean;
 }
 

@@ -14,6 +14,7 @@ import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { SWEEP_ROWS } from '../../platform/db/sweep.ts';
 import {
+  ERASURE_COLUMNS,
   type Erasure,
   eraseAudit,
   eraseColumns,
@@ -88,10 +89,7 @@ async function hashRemovedIds(db: Db): Promise<number> {
 }
 
 async function newPass(db: Db): Promise<Pass | undefined> {
-  const { rows } = await db.query<Erasure>(
-    `select user_id as "userId", org_id as "orgId", tombstone, names, editor, created_at::text as "createdAt"
-     from erasures order by created_at limit ${MOST}`,
-  );
+  const { rows } = await db.query<Erasure>(`select ${ERASURE_COLUMNS} from erasures order by created_at limit ${MOST}`);
   return rows.length === 0 ? undefined : { erasures: rows, trace: 0, block: 0, blocks: -1, found: 0 };
 }
 

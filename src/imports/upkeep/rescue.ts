@@ -12,6 +12,7 @@
  * are used only while the queue is no deeper than the jobs that belong there plus those that one worker may hold.
  */
 import { type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Imports } from '../../platform/db/tables.ts';
 import type { Ran } from '../../platform/telemetry.ts';
 import { publishEnd, RAN } from '../entries/outcome.ts';
 import { sweepAbandoned } from '../intake/accept.ts';
@@ -59,7 +60,7 @@ async function countStopped(pool: Pool): Promise<number> {
 }
 
 async function redispatchStuck(pool: Pool, { rescueAfterMs, queue }: RescueSettings): Promise<string[]> {
-  const { rows } = await pool.query<{ id: string; held: boolean }>(
+  const { rows } = await pool.query<Pick<Imports, 'id'> & { held: boolean }>(
     `select i.id, i.changed_at < clock_timestamp() - 2 * $1 * interval '1 millisecond' as held
      from imports i cross join lateral (select * from import_dispatch where import_id = i.id offset 0) d
      where i.state = 'running' and i.deadline > clock_timestamp() and d.next_ordinal > 0
@@ -87,7 +88,7 @@ async function mostJobs(pool: Pool, queue: RescueSettings['queue']): Promise<num
 
 /** Ends every import whose deadline has passed; returns how many it found. */
 export async function expireDue(pool: Pool): Promise<number> {
-  const { rows } = await pool.query<{ id: string }>(
+  const { rows } = await pool.query<Pick<Imports, 'id'>>(
     `select id from imports where state = 'running' and deadline <= clock_timestamp()`,
   );
   for (const { id } of rows) await expireImport(pool, id);

@@ -15,6 +15,7 @@
 import { IS_PEPPERED, PEPPER_OF } from '../../passwords/pepper.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Imports } from '../../platform/db/tables.ts';
 import { ERASED } from '../entries/item.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { HAS_ENDED, MAY_HOLD_DATA } from '../entries/states.ts';
@@ -42,7 +43,7 @@ const NEXT_BATCH = `select id, removed_to as from, total from imports
  * @returns whether there may be more
  */
 export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
-  const { rows } = await pool.query<{ id: string }>(
+  const { rows } = await pool.query<Pick<Imports, 'id'>>(
     `select id from imports where kind = 'bulk' and ${IS_ERASABLE} and ${HAS_ENDED}
        and ${IS_LONG_OVER} order by finished_at limit 100`,
     [ttlMs],
@@ -52,7 +53,7 @@ export async function eraseRound(pool: Pool, ttlMs: number): Promise<boolean> {
 }
 
 async function eraseBatch(db: Db, importId: string, ttlMs: number): Promise<void> {
-  const { rows } = await db.query<{ from: number; total: number; resource_owner: string }>(
+  const { rows } = await db.query<Pick<Imports, 'total' | 'resource_owner'> & { from: number }>(
     `select coalesce(erased_to, 0) as from, total, resource_owner from imports
      where id = $2 and ${IS_ERASABLE} and ${HAS_ENDED} and ${IS_LONG_OVER} for update`,
     [ttlMs, importId],
@@ -109,7 +110,7 @@ export async function removeRound(pool: Pool, ttlMs: number): Promise<boolean> {
 }
 
 async function hideOne(db: Db, ttlMs: number): Promise<boolean> {
-  const { rows } = await db.query<{ id: string; resource_owner: string }>(NEXT_OLD, [ttlMs]);
+  const { rows } = await db.query<Pick<Imports, 'id' | 'resource_owner'>>(NEXT_OLD, [ttlMs]);
   const [import_] = rows;
   if (!import_) return false;
   if ((await dropMails(db, import_.id)) === BATCH) return true;
@@ -139,7 +140,7 @@ async function dropMails(db: Db, importId: string): Promise<number> {
 }
 
 async function removeBatch(db: Db): Promise<boolean> {
-  const { rows } = await db.query<{ id: string; from: number; total: number }>(NEXT_BATCH);
+  const { rows } = await db.query<Pick<Imports, 'id' | 'total'> & { from: number }>(NEXT_BATCH);
   const [import_] = rows;
   if (!import_) return false;
   const { id, from, total } = import_;
