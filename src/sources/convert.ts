@@ -10,7 +10,7 @@ import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
 import { withHashFormat } from './hash-format.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
-import { openNullWords } from './null-words.ts';
+import { openNullWords, withoutNullWords } from './null-words.ts';
 import { isDoubtful } from './read/encoding.ts';
 import type { ExportFile } from './read/file.ts';
 import { FileError, UsageError } from './read/records.ts';
@@ -133,8 +133,10 @@ async function readHashes(
           // Nobody can tell which user this hash belongs to, so no entry could report that its hash is missing.
           if (!isFields(value))
             throw new FileError(`${file.name}, line ${line}: the record ${problem ?? 'is not an object'}.`, line);
-          const keys = hashFile.keysOfHash(value);
-          if (keys.length > 0) await index.add(keys, value);
+          // Nobody's id is a word for null, and no hash is.
+          const record = file.format === 'csv' ? withoutNullWords(value) : value;
+          const keys = hashFile.keysOfHash(record);
+          if (keys.length > 0) await index.add(keys, record);
         }
       }
     }

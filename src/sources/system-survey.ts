@@ -102,7 +102,7 @@ export function systemSurvey(source: ExportFormat, options: ConvertOptions, isRe
       for (const column of missing.keys()) if (valueAt(row, column) !== undefined) missing.delete(column);
       if (missing.size > 0) for (const name of Object.keys(row)) names.add(name);
       states.see(withoutNullWords(row));
-      const person = convert?.(record);
+      const person = convert?.(withoutNullWords(record));
       if (!person || 'skip' in person) return;
       passwords.see(person.password);
       if (person.password === undefined && person.hash !== undefined) passwords.seeHash();

@@ -196,7 +196,7 @@ function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
       return { line, value: undefined, problem };
     }
     // Whoever puts `#` before a row leaves it out; where the first row begins with it too, it belongs to the values.
-    const isMarked = cells[0]?.startsWith('#') ?? false;
+    const isMarked = MARKED.test(cells[0] ?? '');
     if (isMarked && width === undefined) mayBegin = true;
     if (isMarked && !mayBegin) {
       return { line, value: undefined, skip: 'A row that begins with #.' };
@@ -208,6 +208,9 @@ function rowReader(columns: readonly string[], hasHeader: boolean): RowReader {
     return { line, value: undefined, problem: `has ${cells.length} cells where ${where} has ${columns.length}` };
   };
 }
+
+/** `#N/A`, `#NULL!` and the like are values that spreadsheets write. */
+const MARKED = /^#(?!N\/A$|[A-Z0/]+[!?]$)/;
 
 /** The places of each name that more than one column has. */
 function repeatedOf(columns: readonly string[]): number[][] {
