@@ -98,7 +98,74 @@ test('UTF-8 with single broken bytes stays UTF-8, and these bytes are doubtful',
   assert.equal(isDoubtful('São Paulo, Ângela, Ãlvares, Łódź, 山田'), false);
 });
 
-test('every encoding decodes each character, wherever the file is cut', async () => {
+/** Names, and their bytes as the codecs of Python 3.11 write them. */
+const TEXTS: Readonly<Record<Encoding, readonly [text: string, bytes: string]>> = {
+  'utf-8': ['Žofia Łęcka 渡辺 😀', 'c5bd6f66696120c581c499636b6120e6b8a1e8beba20f09f9880'],
+  'utf-16le': ['Žofia 渡辺 😀', '7d016f006600690061002000216eba8f20003dd800de'],
+  'utf-16be': ['Žofia 渡辺 😀', '017d006f00660069006100206e218fba0020d83dde00'],
+  'windows-1250': [
+    'Stanisław Dąbrowski, Győr, Šťáva',
+    '5374616e6973b361772044b962726f77736b692c204779f5722c208a9de17661',
+  ],
+  'windows-1251': ['Щукин Эдуард, Її Ўладзімір', 'd9f3eae8ed20dde4f3e0f0e42c20afbf20a1ebe0e4e7b3ecb3f0'],
+  'windows-1252': ['Œuvre François €, Žižka, Þór', '8c75767265204672616ee76f697320802c208e699e6b612c20def372'],
+  'windows-1253': ['Παπαδόπουλος Γιώργος Άννα', 'd0e1f0e1e4fcf0eff5ebeff220c3e9fef1e3eff220a2edede1'],
+  'windows-1254': ['Yılmaz Ayşe İstanbul Ğ', '59fd6c6d617a204179fe6520dd7374616e62756c20d0'],
+  'windows-1255': ['כהן יוסף ₪', 'ebe4ef20e9e5f1f320a4'],
+  'windows-1256': ['محمد أحمد پژمان چ', 'e3cde3cf20c3cde3cf20818ee3c7e4208d'],
+  'windows-1257': [
+    'Žygimantas Šiauliai Eglė Õun Ņina',
+    'de7967696d616e74617320d06961756c6961692045676ceb20d5756e20d2696e61',
+  ],
+  'windows-1258': ['Nguyễn Đức', '4e677579eade6e20d0fdec63'],
+  'windows-874': ['สมชาย ใจดี กรุงเทพ', 'cac1aad2c220e3a8b4d520a1c3d8a7e0b7be'],
+  'iso-8859-2': ['Wiśniewska Małgorzata Çelik Őz', '5769b66e696577736b61204d61b3676f727a61746120c7656c696b20d57a'],
+  'iso-8859-3': ['Ħamrun Ġorġ Żebbuġ Ĉefa ŝŭ', 'a1616d72756e20d56f72f520af65626275f520c665666120fefd'],
+  'iso-8859-4': [
+    'Kazlauskas Žygimantas Ģirts Āboliņš',
+    '4b617a6c6175736b617320ae7967696d616e74617320ab6972747320c0626f6c69f1b9',
+  ],
+  'iso-8859-5': ['Иванов Алексей Ђорђе Љубав', 'b8d2d0ddded220b0dbd5dae1d5d920a2dee0f2d520a9e3d1d0d2'],
+  'iso-8859-6': ['محمد أحمد القاهرة', 'e5cde5cf20c3cde5cf20c7e4e2c7e7d1c9'],
+  'iso-8859-7': ['Νικολάου Μαρία €', 'cde9eaefebdceff520cce1f1dfe120a4'],
+  'iso-8859-8': ['לוי שרה חיפה', 'ece5e920f9f8e420e7e9f4e4'],
+  'iso-8859-10': [
+    'Þórður Ŋorga Sámi Đakovo Įžuolas',
+    'def372f0757220af6f7267612053e16d6920a9616b6f766f20c7bc756f6c6173',
+  ],
+  'iso-8859-13': [
+    'Petrauskienė Eglė Panevėžys Łódź',
+    '506574726175736b69656eeb2045676ceb2050616e6576ebfe797320d9f364ea',
+  ],
+  'iso-8859-14': ['Ŵyn Ŷnys Ḃláthnaid Ṡeán', 'd0796e20de6e797320a16ce174686e61696420bb65e16e'],
+  'iso-8859-15': ['Œuvre Šárka €uro Žižka Ÿ', 'bc7576726520a6e1726b6120a475726f20b469b86b6120be'],
+  'iso-8859-16': ['Țepeș Ștefănescu Őrs €', 'de657065ba20aa746566e36e6573637520d5727320a4'],
+  'koi8-r': ['Петрова Наталья Ёж', 'f0c5d4d2cfd7c120eec1d4c1ccd8d120b3d6'],
+  'koi8-u': ['Шевченко Їжак Ґалаґан Євген', 'fbc5d7dec5cecbcf20b7d6c1cb20bdc1ccc1adc1ce20b4d7c7c5ce'],
+  shift_jis: ['髙橋 タナカ 名古屋 ｱ', 'eee08bb420835e8369834a2096bc8cc389ae20b1'],
+  'euc-jp': ['渡辺 さくら ｱ', 'c5cfcad520a4b5a4afa4e9208eb1'],
+  'iso-2022-jp': ['鈴木 一郎 横浜市', '1b24424e6b4c5a1b2842201b2442306c4f3a1b2842201b24423223494d3b541b2842'],
+  gb18030: ['王伟 北京 㐂 €', 'cdf5ceb020b1b1bea9208139ef3120a2e3'],
+  big5: ['陳志明 高雄 黃美玲', 'b3afa7d3a9fa20b0aab6af20b6c0acfcacc2'],
+  'euc-kr': ['김민준 햬원 서울', 'b1e8b9cec1d820c185bff820bcadbfef'],
+  macintosh: ['Müller Jürgen Œuvre ﬁ €', '4d9f6c6c6572204a9f7267656e20ce7576726520de20db'],
+  'x-mac-cyrillic': ['Щукин Њего Ђ €', '99f3eae8ed20bee5e3ee20ab20ff'],
+  ibm437: ['Müller Ñandú ½ π', '4d816c6c657220a5616e64a320ab20e3'],
+  ibm850: ['Müller Ñandú Øre Þ', '4d816c6c657220a5616e64a3209d726520e8'],
+  ibm852: ['Kowalski Stanisław Őz Šťáva', '4b6f77616c736b69205374616e6973886177208a7a20e69ca07661'],
+  ibm866: ['Щукин Эдуард Ўладзь Її', '99e3aaa8ad209da4e3a0e0a420f6aba0a4a7ec20f4f5'],
+};
+
+test('every encoding decodes names in its languages, wherever the file is cut', async () => {
+  for (const encoding of ENCODINGS) {
+    const [text, bytes] = TEXTS[encoding];
+    assert.equal(await decoded(Buffer.from(bytes, 'hex'), encoding), text, encoding);
+    assert.equal(isDoubtful(text), false, encoding);
+    assert.ok(charactersIn(text).foreign > 0, `${encoding} is not tried with ASCII alone`);
+  }
+});
+
+test('every encoding decodes ASCII, and rare characters', async () => {
   for (const encoding of ENCODINGS) {
     const mark = encoding.startsWith('utf-16') ? Buffer.from('\ufeffa', 'utf16le') : Buffer.from('a');
     assert.equal((await decoded(mark, encoding === 'utf-16be' ? 'utf-16le' : encoding)).length, 1, encoding);
