@@ -41,6 +41,31 @@ test('an address carries what the draft does not know yet, and nothing else', ()
   assert.equal(isConverted(planOf({ source: 'auth0' }, converted), converted), false);
 });
 
+test('what other callers of the API have set stays, also when a step changes something else', () => {
+  const others = { idPrefix: 'shop-', quoteAddresses: true, format: 'csv' as const, strict: true };
+  const draft: ShownDraft = { ...DRAFT, source: 'csv', conversion: { source: 'csv', ...others } };
+  const plan = planOf({ org: 'acme', 'map.email': 'Mail' }, draft);
+  assert.deepEqual(conversionOf(plan), { ...others, source: 'csv', orgId: 'acme', mapping: { email: 'Mail' } });
+  const converted: ShownDraft = { ...draft, orgId: 'acme', conversion: conversionOf(plan) };
+  assert.equal(isConverted(planOf({}, converted), converted), true);
+  assert.match(
+    commandFor(converted, plan),
+    /--from csv --format csv --id-prefix shop- --quote-addresses --strict --org acme --map email=Mail/,
+  );
+});
+
+test('that no column is mapped any more is a choice, also for a known system', () => {
+  const draft: ShownDraft = {
+    ...DRAFT,
+    source: 'devise',
+    conversion: { source: 'devise', mapping: { disabled: 'old' } },
+  };
+  const plan = { ...planOf({}, draft), mapping: {} };
+  const query = Object.fromEntries(new URLSearchParams(queryOfPlan(plan, draft)));
+  assert.deepEqual(planOf(query, draft).mapping, {});
+  assert.equal(isConverted(plan, draft), false);
+});
+
 test('the command line quotes names of files and columns, and takes none for an option', () => {
   const files = [
     { ...FILE, name: "-Ann's users.csv" },

@@ -28,6 +28,8 @@ export interface Plan extends Settings {
   withoutEmail: boolean;
   /** Verifies users whose password the files do not contain; empty: none. */
   passwordSource: string;
+  /** What other callers of the API have set, and no step shows. */
+  others: Pick<Conversion, 'idPrefix' | 'quoteAddresses' | 'format' | 'strict'>;
 }
 
 /** Longer addresses are cut off on the way. */
@@ -53,6 +55,7 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
     orgId: given('org', kept.orgId),
     withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
     passwordSource: given('passwords', kept.passwordSource),
+    others: kept.others,
     onExisting: existing ?? kept.onExisting,
     mails: mails === 'auto' || mails === 'none' ? mails : kept.mails,
     timeout: given('timeout', kept.timeout),
@@ -71,6 +74,7 @@ function keptPlan(
     hashFormat = '',
     withoutEmail = false,
     passwordSource = '',
+    ...others
   } = conversion;
   const { timeout, onExisting, mails } = settings;
   const ofFiles: Omit<Plan, keyof Settings> = {
@@ -81,6 +85,7 @@ function keptPlan(
     orgId: orgId ?? org,
     withoutEmail,
     passwordSource,
+    others,
   };
   return { ...ofFiles, timeout, onExisting, mails };
 }
@@ -100,7 +105,9 @@ function mappingOf(query: unknown): Record<string, string> | undefined {
     .slice(0, MOST_MAPPED);
   return given.length === 0
     ? undefined
-    : Object.fromEntries(given.map(([name, column]) => [name.slice(MAP.length), column]));
+    : Object.fromEntries(
+        given.filter(([name]) => name !== MAP).map(([name, column]) => [name.slice(MAP.length), column]),
+      );
 }
 
 /** The part of the plan that the draft does not know yet, for an address; empty or with a question mark. */
@@ -110,8 +117,11 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   const query = new URLSearchParams();
   if (source !== kept.source) query.set('source', source);
   if (plan.encoding !== kept.encoding) query.set('encoding', plan.encoding);
-  if (!isSame(plan.mapping, kept.mapping) || source !== kept.source || plan.encoding !== kept.encoding) {
+  const isOther = source !== kept.source || plan.encoding !== kept.encoding;
+  if (isOther || !isSame(plan.mapping, kept.mapping)) {
     for (const [field, column] of Object.entries(plan.mapping)) query.set(MAP + field, column);
+    // That no field is mapped any more is a choice too.
+    if (!isOther && Object.keys(plan.mapping).length === 0) query.set(MAP, '');
   }
   if (plan.hashFormat !== kept.hashFormat) query.set('hashFormat', plan.hashFormat);
   if (orgId !== kept.orgId) query.set('org', orgId);
@@ -130,8 +140,9 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 
 /** The body of `_convert`. */
 export function conversionOf(plan: Plan): Sent<'convertImport'> {
-  const { source, encoding, mapping, hashFormat, orgId, withoutEmail, passwordSource } = plan;
+  const { source, encoding, mapping, hashFormat, orgId, withoutEmail, passwordSource, others } = plan;
   return {
+    ...others,
     ...(source ? { source } : {}),
     ...(encoding ? { encoding } : {}),
     ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
@@ -204,6 +215,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
   const { orgId, encoding, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const { idPrefix, quoteAddresses, format, strict } = plan.others;
   const words = [
     'muster',
     'import',
@@ -211,7 +223,11 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     ...files.flatMap(({ name, kind }) => [OPTION_OF_KIND[kind], pathOf(name)].filter(() => OPTION_OF_KIND[kind])),
     '--from',
     source,
+    ...(format ? ['--format', format] : []),
     ...(encoding ? ['--encoding', encoding] : []),
+    ...(idPrefix ? ['--id-prefix', idPrefix] : []),
+    ...(quoteAddresses ? ['--quote-addresses'] : []),
+    ...(strict ? ['--strict'] : []),
     ...(orgId ? ['--org', orgId] : []),
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
     ...(hashFormat ? ['--hash-format', hashFormat] : []),
