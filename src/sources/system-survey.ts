@@ -80,6 +80,15 @@ function unreadIn({ fields }: ExportFormat, row: Fields, { taken, leavesStatesOu
   return { unclear, others };
 }
 
+const NOTHING_GIVEN: Given = { columns: {}, taken: new Set(), leavesStatesOut: false, password: 'kept' };
+
+/** The columns of a known system's table that its reader does not know, and whose names may say a state. */
+export function unclearColumns(source: ExportFormat, names: readonly string[]): string[] {
+  if (source.survey || !source.fields?.isTable) return [];
+  const row = Object.fromEntries(names.map((name) => [name, '']));
+  return unreadIn(source, row, NOTHING_GIVEN).unclear.map(([name]) => name);
+}
+
 /** A first reading of a system's records; undefined where none is needed. @param isRead they are read before anyway */
 export function systemSurvey(source: ExportFormat, options: ConvertOptions, isRead: boolean): Survey | undefined {
   const given = givenOf(source, options);

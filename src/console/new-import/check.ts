@@ -84,7 +84,7 @@ function form(frame: Frame, text: string): Html {
 function unreadable(frame: Frame, message: string): Part {
   return {
     content: html`<div class="notice bad" role="alert"><strong>${CHECK.unreadable}</strong><br>${message}</div><p>${CHECK.unreadableHint}</p>`,
-    next: html`<a class="button quiet" href="${hrefOf(frame, 'source')}">${STEPS.source}</a><a class="button quiet" href="${hrefOf(frame, 'files')}">${STEPS.files}</a>${form(frame, CHECK.again)}`,
+    next: html`<a class="button quiet" href="${hrefOf(frame, 'source')}">${STEPS.source}</a><a class="button quiet" href="${hrefOf(frame, 'columns')}">${STEPS.columns}</a><a class="button quiet" href="${hrefOf(frame, 'files')}">${STEPS.files}</a>${form(frame, CHECK.again)}`,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Person } from '../../sources/entry.ts';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, Fields } from '../../sources/source.ts';
+import { unclearColumns } from '../../sources/system-survey.ts';
 import type { Guess } from '../shapes.ts';
 import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
@@ -44,7 +45,7 @@ export function sourceStep(frame: Frame, { guess, problem, source, encoding, liv
   const chosen = source || guess?.source || guess?.candidates[0]?.source || '';
   const isWaiting = !guess && !problem;
   const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
-  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(guess, problem, chosen)}${encodings(guess, encoding)}`, isMapped(chosen) || chosen === '' ? 'columns' : 'options')}</div>`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(guess, problem, chosen)}${encodings(guess, encoding)}`, isMapped(chosen) || chosen === '' || unclearIn(chosen, guess).length > 0 ? 'columns' : 'options')}</div>`;
 }
 
 function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
@@ -132,20 +133,27 @@ export function columnsStep(frame: Frame, view: ColumnsView): Html {
   if (!guess) {
     return html`<div id="guess" data-swap><section class="card"><h2>${COLUMNS.title}</h2><p>${COLUMNS.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}</div>`;
   }
-  const sentence = isMapped(source) ? COLUMNS.map : COLUMNS.known(sourceTitle(source));
+  const unclear = unclearIn(source, guess);
+  const known = unclear.length > 0 ? COLUMNS.unclear : COLUMNS.known;
+  const sentence = isMapped(source) ? COLUMNS.map : known(sourceTitle(source));
   const noEmail = isMapped(source) && ![...view.chosen.values()].includes('email');
   return stepForm(
     frame,
     html`<section class="card"><h2>${COLUMNS.title}</h2><p>${sentence}</p>${notice(problem, 'bad')}${noEmail ? notice(COLUMNS.noEmail, 'warn') : undefined}
-${columnTable(columnsOf(guess), view)}${example(guess, view)}</section>`,
+${columnTable(columnsOf(guess), view, unclear)}${example(guess, view)}</section>`,
     'options',
   );
 }
 
-function columnTable(columns: readonly Column[], view: ColumnsView): Html {
+/** @param unclear columns of a known system that a person has to decide about; they come first */
+function columnTable(columns: readonly Column[], view: ColumnsView, unclear: readonly string[]): Html {
   const hasMap = isMapped(view.source);
-  const heads = [COLUMNS.column, COLUMNS.examples, ...(hasMap ? [COLUMNS.becomes, COLUMNS.check] : [])];
-  const rows = columns.map((column) => row(column, view, hasMap));
+  const isAsked = ({ name }: Column) => hasMap || unclear.includes(name);
+  const heads = [COLUMNS.column, COLUMNS.examples];
+  if (hasMap || unclear.length > 0) heads.push(COLUMNS.becomes, COLUMNS.check);
+  const rows = [...columns.filter(isAsked), ...columns.filter((one) => !isAsked(one))].map((column) =>
+    row(column, view, isAsked(column)),
+  );
   return table(COLUMNS.title, heads, rows, 'columns-table');
 }
 
@@ -155,7 +163,7 @@ function row(column: Column, { chosen, source }: ColumnsView, hasMap: boolean): 
   return html`<tr><th scope="row">${name}</th>
 <td data-label="${COLUMNS.examples}"><span class="small">${samples.length === 0 ? COLUMNS.none : samples.map(shown).join(' · ')}</span></td>${
     hasMap
-      ? html`<td data-label="${COLUMNS.becomes}">${select(name, field)}</td>
+      ? html`<td data-label="${COLUMNS.becomes}">${select(name, field, source)}</td>
 <td data-label="${COLUMNS.check}"><span class="small soft">${remark(source, field, column)}</span></td>`
       : undefined
   }</tr>\n`;
@@ -165,8 +173,13 @@ function shown({ text, hidden = '' }: Column['samples'][number]): string {
   return text ?? COLUMNS.hidden[hidden] ?? hidden;
 }
 
-function select(column: string, chosen: string): Html {
-  const fields: Choice[] = [['', COLUMNS.leaveOut], ...Object.entries(FIELDS), ['metadata', COLUMNS.metadata]];
+function select(column: string, chosen: string, source: string): Html {
+  const all = Object.entries(FIELDS);
+  const fields: Choice[] = [
+    ['', isMapped(source) ? COLUMNS.leaveOut : COLUMNS.asRecognized],
+    ...(isMapped(source) ? all : all.filter(([field]) => OF_SYSTEM.includes(field))),
+    ['metadata', COLUMNS.metadata],
+  ];
   return html`<select name="${COLUMN}${column}" aria-label="${COLUMNS.becomesOf(column)}">
 ${options(fields, chosen)}</select>`;
 }
@@ -225,6 +238,30 @@ export function mappingOf(chosen: ReadonlyMap<string, string>, guess: Guess): Re
   }
   for (const field of Object.keys(guess.mapping)) mapping[field] ??= '';
   return Object.keys(mapping).length > MOST_MAPPED ? COLUMNS.tooMany(MOST_MAPPED) : mapping;
+}
+
+/** What a column of a known system can become, beside metadata. */
+const OF_SYSTEM = ['state', 'enabled', 'disabled', 'locked', 'deleted'];
+
+/** The columns of a known system that may say who is kept out, and that its reader does not know. */
+export function unclearIn(source: string, guess: Guess | string | undefined): string[] {
+  const format = SOURCES.find(({ name }) => name === source);
+  if (!format || typeof guess !== 'object') return [];
+  return unclearColumns(
+    format,
+    columnsOf(guess).map(({ name }) => name),
+  );
+}
+
+/** The mapping of a known system's columns for `_convert`; what is wrong, when it is not possible. */
+export function systemMapping(chosen: ReadonlyMap<string, string>): Record<string, string> | string {
+  const mapping: Record<string, string> = {};
+  for (const [column, field] of chosen) {
+    if (field === 'metadata') mapping[METADATA + column] = column;
+    else if (Object.hasOwn(mapping, field)) return COLUMNS.twice(FIELDS[field as keyof typeof FIELDS]);
+    else if (OF_SYSTEM.includes(field)) mapping[field] = column;
+  }
+  return mapping;
 }
 
 /** One user as they would come in. */

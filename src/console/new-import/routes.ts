@@ -77,7 +77,8 @@ async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Resp
   const { files, expiresAt } = draft;
   const plan = planOf(req.query, draft);
   const isOpen = files.length > 0 || result.state !== 'IMPORT_STATE_UPLOADING';
-  const skips: StepName[] = plan.source && !isMapped(plan.source) ? ['columns'] : [];
+  const isAsked = isMapped(plan.source) || Object.keys(plan.mapping).length > 0;
+  const skips: StepName[] = plan.source && !isAsked ? ['columns'] : [];
   const query = queryOfPlan(plan, draft);
   const frame = { consoleUrl, importId, step, files, isOpen, query, expiresAt, skips };
   return { consoleUrl, ...deps, req, res, api, caller, result, draft, frame, plan, typed: kept };

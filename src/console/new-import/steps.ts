@@ -8,7 +8,7 @@ import { countUpdates } from '../database.ts';
 import { importOf, isReadable } from '../shapes.ts';
 import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
-import { chosenFields, columnsStep, mappingOf, sourceStep, typedFields } from './columns.ts';
+import { chosenFields, columnsStep, mappingOf, sourceStep, systemMapping, typedFields, unclearIn } from './columns.ts';
 import { decideStep, pepperHeaders } from './decide.ts';
 import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
 import {
@@ -133,15 +133,18 @@ export const ACTS: Record<StepName, Act> = {
         encoding,
         mapping,
       });
-    // There is nothing to map for a known system; the step can still be visited.
-    return to(on, isMapped(source) ? 'columns' : 'options', { ...plan, source, encoding, mapping });
+    // There is nothing to map for most exports of known systems; the step can still be visited.
+    const next = { ...plan, source, encoding, mapping };
+    const isAsked = isMapped(source) || unclearIn(source, await readGuess({ ...on, plan: next })).length > 0;
+    return to(on, isAsked ? 'columns' : 'options', next);
   },
   async columns(on) {
     const guess = await readGuess(on);
     const source =
       on.plan.source || (typeof guess === 'object' ? guess.source || guess.candidates[0]?.source : '') || '';
-    if (typeof guess !== 'object' || !isMapped(source)) return to(on, 'options', { ...on.plan, source });
-    const mapping = mappingOf(typedFields(on.req.body), guess);
+    if (typeof guess !== 'object') return to(on, 'options', { ...on.plan, source });
+    const typed = typedFields(on.req.body);
+    const mapping = isMapped(source) ? mappingOf(typed, guess) : systemMapping(typed);
     if (typeof mapping === 'string') throw new ApiError('INVALID_ARGUMENT', 'CONSOLE-MAPPING', mapping);
     return to(on, 'options', { ...on.plan, source, mapping });
   },

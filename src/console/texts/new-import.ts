@@ -130,6 +130,9 @@ export const COLUMNS = {
   title: 'Columns',
   known: (title: string) =>
     `The fields of ${title} are known: there is nothing to map. These are examples; lists, hashes and secrets are not shown.`,
+  unclear: (title: string) =>
+    `The fields of ${title} are known, but not the first ones here. Their names may mean that a user may not sign in: say what they mean. Reading stops where the values do not tell.`,
+  asRecognized: 'As its values say',
   map: 'Say what each column becomes. Columns without a field are left out.',
   waiting: 'The columns appear as soon as the beginning of the file has arrived.',
   column: 'Column in the file',
@@ -224,7 +227,7 @@ export const CHECK = {
   read: (percent: string, users: string) => `${percent} read · ${users} users`,
   unreadable: 'The files cannot be read like this',
   unreadableHint:
-    'Choose another source or map other columns; the files need not be uploaded again. Or correct the file, and add it again.',
+    'Choose another source, or say what the columns mean; the files need not be uploaded again. Or correct the file, and add it again.',
   again: 'Read again',
   ready: (users: string) => `${users} users were read.`,
   check: 'Check them',
