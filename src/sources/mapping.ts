@@ -209,7 +209,6 @@ const STATE_FIELDS = {
   activeUntil: 'enabled',
   inactive: 'disabled',
   inactiveUntil: 'disabled',
-  left: 'disabled',
   locked: 'locked',
   lockedUntil: 'locked',
   unlocked: 'locked',

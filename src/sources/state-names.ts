@@ -9,7 +9,7 @@
 import type { Fields } from './source.ts';
 import { CONTEXT, folded, isFields, plainName } from './values.ts';
 
-/** What a field says. `left` is the end of a membership: a flag, or a date that may be to come. */
+/** What a field says. `activeUntil` is the end of an account or a membership: a flag, or a date that may be to come. */
 export type NameMeaning =
   | 'active'
   | 'inactive'
@@ -17,7 +17,6 @@ export type NameMeaning =
   | 'unlocked'
   | 'deleted'
   | 'activeUntil'
-  | 'left'
   | 'inactiveUntil'
   | 'lockedUntil'
   /** A state in words. */
@@ -254,7 +253,7 @@ function meaningOfWords(all: readonly string[]): NameMeaning | undefined {
   if (kinds.size === 0) return undefined;
   const meaning = kinds.size === 1 && kinds.has('status') ? statusOf(all) : meaningOfKinds(kinds, all);
   if (meaning === undefined || all.every((word) => isKnown(word) || /^\d+$/.test(word))) return meaning;
-  if (meaning === 'left' || [...kinds].every((kind) => kind.startsWith('soft'))) return undefined;
+  if (meaning === 'activeUntil' || [...kinds].every((kind) => kind.startsWith('soft'))) return undefined;
   if (meaning === 'status') return 'perhaps status';
   return meaning === 'active' || meaning === 'unlocked' ? 'perhaps active' : 'perhaps inactive';
 }
@@ -292,7 +291,7 @@ function meaningOfKinds(kinds: ReadonlySet<Kind>, all: readonly string[]): NameM
   if (kinds.has('inactive') || kinds.has('soft-inactive'))
     return isEnding ? 'inactiveUntil' : isNot ? 'active' : 'inactive';
   if (kinds.has('locked')) return isEnding ? 'lockedUntil' : isNot ? 'unlocked' : 'locked';
-  if (kinds.has('left')) return isNot ? 'active' : 'left';
+  if (kinds.has('left')) return isNot ? 'active' : 'activeUntil';
   if (isEnding || all.some((word) => ['from', 'since', 'start', 'starts'].includes(word))) return undefined;
   if (kinds.has('deleted')) return isNot ? 'active' : 'deleted';
   if (kinds.has('unlocked')) return 'unlocked';

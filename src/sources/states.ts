@@ -33,11 +33,9 @@ export interface StateRules {
   /** The user may not sign in before this date. */
   inactiveUntil?: readonly string[];
   lockedUntil?: readonly string[];
-  /** Yes, or a date in the past: the user has left. A date to come is noted. */
-  left?: readonly string[];
   /** Lists, in which a word for a state keeps the user out: `flags`. */
   marks?: readonly string[];
-  /** The account ends at this date. Empty, zero or a word for never: it does not. */
+  /** The account or the membership ends: yes, or at this date. Empty, no, zero or a word for never: it does not. */
   activeUntil?: readonly string[];
   /** Names that may say a state, or may not: a value that is not harmless keeps out, with a note. */
   unclear?: readonly string[];
@@ -84,12 +82,6 @@ export function readState(record: Fields, rules: StateRules, now = Date.now()): 
   };
   for (const [field, read] of meaningsOf(record, rules, now)) see(field, read);
   for (const field of rules.required ?? []) if (valueAt(record, field) === undefined) see(field, emptyNote(field));
-  for (const field of rules.left ?? []) {
-    const value = valueAt(record, field);
-    const read = whenLeft(field, value, now);
-    if (read === 'to come') notes.push(comingNote(field));
-    else see(field, read);
-  }
   for (const field of rules.unclear ?? []) {
     if (!isKnownHarmless(field, valueAt(record, field))) see(field, unreadNote(field, valueAt(record, field)));
   }
@@ -159,22 +151,6 @@ function whenMarked(field: string, value: unknown, marked: 'inactive' | 'locked'
   return meaning === 'inactive' || meaning === 'locked' ? meaning : unreadNote(field, value);
 }
 
-/** Whoever has left is kept out; so is whoever has a value that is no date. */
-function whenLeft(field: string, value: unknown, now: number): Meaning | Note | 'to come' {
-  if (isEmpty(value) || isNoDate(value) || flagOf(value) === false) return 'active';
-  if (flagOf(value) === true || /^x$/i.test(String(value).trim()) || isReason(field)) return 'inactive';
-  const later = until(field, value, 'inactive', now);
-  if (typeof later === 'object') return commonMeaning(value) === 'inactive' ? 'inactive' : later;
-  return later === 'inactive' ? 'to come' : 'inactive';
-}
-
-function comingNote(field: string): Note {
-  return {
-    id: 'LEAVES-LATER',
-    message: `${field} is a date to come: the user is active until somebody deactivates them.`,
-  };
-}
-
 /** The states among the words of a list, or of a text that lists words; other words say nothing. */
 function marksIn(value: unknown): Meaning[] {
   const list: unknown[] = Array.isArray(value) ? value : typeof value === 'string' ? value.split(/[,;|\s]+/) : [];
@@ -202,11 +178,18 @@ const NO_END =
 /** Later than any account is meant to end: another way to write never. */
 const ENDLESS_MS = Date.UTC(2200, 0, 1);
 
-/** Whoever's account ends later can sign in until somebody deactivates them, which is said. */
+/**
+ * Whoever's account ends later can sign in until somebody deactivates them, which is said. Whoever has left, at a time
+ * that nobody wrote down, is kept out, and so is whoever has a value that is neither.
+ */
 function untilEnd(field: string, value: unknown, now: number): Read {
-  if (isEmpty(value) || isNoDate(value) || NO_END.test(String(value).trim())) return 'active';
+  const text = String(value).trim();
+  // -1 is never for an end, and Access' yes for somebody who has left.
+  if (text === '-1' && meaningOfName(field) === 'activeUntil') return 'inactive';
+  if (isEmpty(value) || isNoDate(value) || NO_END.test(text) || flagOf(value) === false) return 'active';
+  if (flagOf(value) === true || /^x$/i.test(text) || isReason(field)) return 'inactive';
   const moments = momentsOf(value);
-  if (moments.length === 0) return unreadNote(field, value);
+  if (moments.length === 0) return commonMeaning(value) === 'inactive' ? 'inactive' : unreadNote(field, value);
   const end = Math.min(...moments);
   if (end <= now) {
     const message = `The account has ended (${field}); the user is imported as inactive.`;

@@ -138,7 +138,7 @@ describe('the name of a field', () => {
     ]);
     says('deleted', ['gelöscht', 'Gelöscht am', 'in_trash', 'anonymized_at', '削除フラグ', 'meta.deleted']);
     says('locked', ['acctlock', 'lockedFlag', 'account.locked']);
-    says('left', ['termination_date', 'left_on', 'Austrittsdatum', '退会日', 'is_expired']);
+    says('activeUntil', ['termination_date', 'left_on', 'Austrittsdatum', '退会日', 'is_expired']);
     says('status', ['Kontostatus', 'account_status', 'employee_status', 'status_id', 'account.status']);
   });
 
@@ -168,10 +168,18 @@ describe('the name of a field', () => {
 });
 
 test('a date of leaving counts from its day on', () => {
-  for (const termination_date of ['2021-05-06', '1', 'x', 'somehow']) {
+  for (const termination_date of ['2021-05-06', '1', '-1', 'yes', 'x', 'somehow', 'resigned']) {
     assert.match(stateOf({ termination_date }), /^inactive/, termination_date);
   }
-  assert.equal(stateOf({ termination_date: '2999-01-01' }), 'active, noted');
+  // One reader for the end of an account and of a membership: only a flag in Access' form differs.
+  for (const name of ['termination_date', 'expires', 'validUntil']) {
+    assert.equal(stateOf({ [name]: '2099-01-01' }), 'active, noted', name);
+    assert.equal(stateOf({ [name]: '2999-01-01' }), 'active', `${name}: another way to write never`);
+    assert.equal(stateOf({ [name]: 'never' }), 'active', name);
+    assert.equal(stateOf({ [name]: 'true' }), 'inactive', name);
+    assert.equal(stateOf({ [name]: '2021-05-06' }), 'inactive, noted', name);
+  }
+  assert.equal(stateOf({ expires: '-1' }), 'active');
   for (const termination_date of ['', '0', null, '0000-00-00']) assert.equal(stateOf({ termination_date }), 'active');
 });
 
@@ -282,7 +290,7 @@ describe('the end of an account', () => {
   });
 
   it('keeps out whoever has one that cannot be read', () => {
-    for (const odd of ['soon', true, {}, '31.31.2025'])
+    for (const odd of ['soon', {}, '31.31.2025'])
       assert.equal(stateOf({ expiry: odd }), 'inactive, noted', String(odd));
   });
 
