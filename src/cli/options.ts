@@ -1,4 +1,5 @@
 /** Options and arguments that several commands share, and the forms of their values. */
+import { PASSWORD_FORMS } from '../passwords/forms.ts';
 import { wrongUsage } from './terminal/failure.ts';
 
 /** An argument that must be given. */
@@ -33,6 +34,15 @@ export const ORG = argument('id, exact name or domain');
 export const YES = { ...flag('do not ask for confirmation'), alias: 'y' } as const;
 
 export const WATCH = { ...flag('watch until the import ends'), alias: 'w' } as const;
+
+/** Of `import`, `convert` and `pull`. */
+export const PASSWORD_FORM = {
+  type: 'string',
+  array: true,
+  nargs: 1,
+  choices: PASSWORD_FORMS,
+  describe: 'what the system did to a password before it hashed it (default: as the source says)',
+} as const;
 
 /** Item states as people type them; the names that the service and its reports use are accepted too. */
 export const STATE = {

@@ -1,13 +1,12 @@
 /** Options about the files, shared by `import` and `convert`, and the options of `import`. */
 import { readFile } from 'node:fs/promises';
 import type { Argv } from 'yargs';
-import { PASSWORD_FORMS } from '../../passwords/forms.ts';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
-import { flag, text, WATCH, YES } from '../options.ts';
+import { flag, PASSWORD_FORM, text, WATCH, YES } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
@@ -41,13 +40,7 @@ const SOURCE_OPTIONS = {
     type: 'string',
     describe: "how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'",
   },
-  'password-form': {
-    type: 'string',
-    array: true,
-    nargs: 1,
-    choices: PASSWORD_FORMS,
-    describe: 'what the system did to a password before it hashed it (default: as the source says)',
-  },
+  'password-form': PASSWORD_FORM,
   'id-prefix': {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',

@@ -1,10 +1,9 @@
 /** Options of `muster pull`: some of each system, and more that all systems share. */
 import type { Argv } from 'yargs';
-import { PASSWORD_FORMS } from '../../passwords/forms.ts';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { GivenOptions } from '../command.ts';
-import { flag, text } from '../options.ts';
+import { flag, PASSWORD_FORM, text } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 /** For a system whose records have no columns of their own. */
@@ -29,13 +28,7 @@ const OPTIONS = {
   },
   'hash-config': text('file with the parameters of all hashes'),
   'hash-format': text("how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'"),
-  'password-form': {
-    type: 'string',
-    array: true,
-    nargs: 1,
-    choices: PASSWORD_FORMS,
-    describe: 'what the system did to a password before it hashed it (default: as the source says)',
-  },
+  'password-form': PASSWORD_FORM,
   'quote-addresses': flag('write addresses with dots at an end of their local part, or two in a row, in quotes'),
   out: text('save the users in a file for `muster import`, send nothing'),
   since: text('changes only: last (the last run), 24h, 7d or a timestamp'),
