@@ -1,34 +1,50 @@
-/** Who calls the API calls an operation by its name: no path of one is written a second time. */
+/**
+ * The command line and the console call the API by the names of operations: no text in their code looks like a path of
+ * the API, whatever it is called with, so that a path is written in the contract alone.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { OUTLINE } from '../../src/contract/outline.ts';
 
-/** Folders whose files call operations by name, through src/contract/client.ts. */
-const CALLERS = ['src/cli'];
-/** Files with a path of an operation all the same, each with its reason. */
-const WITH_PATHS: Record<string, string> = {};
-/** Files that send requests themselves, each with what they call that is no operation. */
-const SENDERS: Record<string, string> = {
-  'src/cli/service/api.ts': 'sends the calls of operations',
+/** Files that may name paths of operations, and why. */
+const WITH_PATHS: Readonly<Record<string, string>> = {
+  'src/console/browser/uploads.ts': 'runs in browsers, which load no file of the contract',
+};
+/** Files of the command line that send requests themselves, each with what it calls that is no operation. */
+const SENDERS: Readonly<Record<string, string>> = {
   'src/cli/doctor/doctor.ts': '/healthz, /readyz and the discovery document, before a token is sent',
+  'src/cli/service/api.ts': 'none: it sends the calls of operations',
   'src/cli/service/browser-login.ts': 'OAuth, by the package openid-client',
   'src/cli/service/oauth-server.ts': 'OAuth and its discovery, by the package openid-client',
 };
 
-const PATH = /\/(?:admin\/v1|management\/v1|auth\/v1|v2beta|v2)\b/;
+/** `/admin/v1` of `GET /admin/v1/imports`: the first two names of each path, or the first of `/v2beta/users`. */
+const ROOTS = [
+  ...new Set(Object.values(OUTLINE).map(({ path }) => /\/(?:v2beta|\w+\/v\d+)(?=\/)/.exec(path)?.[0] ?? '')),
+];
+/** What does not run; a `//` of an address is no comment. */
+const COMMENTS = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm;
 const SENDS = /\bfetch\(|'openid-client'|'node:https?'/;
 
-const files = CALLERS.flatMap((folder) => globSync(`${folder}/**/*.{ts,js}`)).map((file) => ({
-  file,
-  text: readFileSync(file, 'utf8'),
-}));
-const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+/** The files of a part whose code, without comments, is as `matches` says. */
+function filesWith(part: string, matches: (code: string) => boolean): string[] {
+  const files = globSync(`src/${part}/**/*.{ts,js}`);
+  assert(files.length > 50, `${files.length} files were found`);
+  return files.filter((file) => matches(readFileSync(file, 'utf8').replace(COMMENTS, ''))).toSorted();
+}
 
-it('no path of an operation is written where one is called by name', () => {
-  assert.ok(files.length > 50, 'the files were found');
-  assert.deepEqual(filesWith(PATH), Object.keys(WITH_PATHS));
+it('the command line and the console name no path of the API', () => {
+  assert.deepEqual(ROOTS.toSorted(), ['/admin/v1', '/auth/v1', '/management/v1', '/v2beta']);
+  const found = ['cli', 'console'].flatMap((part) =>
+    filesWith(part, (code) => ROOTS.some((root) => code.includes(root))),
+  );
+  assert.deepEqual(found, Object.keys(WITH_PATHS));
 });
 
-it('only the files that are listed send requests', () => {
-  assert.deepEqual(filesWith(SENDS).toSorted(), Object.keys(SENDERS).toSorted());
+it('only the files that are listed send requests of the command line', () => {
+  assert.deepEqual(
+    filesWith('cli', (code) => SENDS.test(code)),
+    Object.keys(SENDERS),
+  );
 });
