@@ -404,11 +404,14 @@ export const fixed = z
       )
       .optional()
       .meta({ description: 'With `dryRun`: the first five.' }),
-    next: z.int().meta({
-      type: ['integer', 'null'],
-      minimum: 0,
-      description: 'Where to continue; null when the cause is done.',
-    }) as unknown as z.ZodType<number | null, number | null>,
+    next: z
+      .custom<number | null>((value) => value === null || Number.isInteger(value))
+      .meta({
+        type: ['integer', 'null'],
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Where to continue; null when the cause is done.',
+      }),
   })
   .meta({ id: 'ImportFixed' });
 

@@ -3,7 +3,7 @@
  *
  * Guarantee: what every handler needs is done before it, in this order: the limit of attempts at a secret, the caller,
  * what the operation acts on and whether the caller may, the query, the body. Nothing of a body is read for a caller who
- * may not.
+ * may not. An operation on what its body names (`of: 'body'`) has no answer unless its handler has asked for it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response, Router } from 'express';
@@ -114,7 +114,22 @@ function mount(router: Router, operation: Operation, handle: (req: Request, res:
   requireOutlined(operation);
   const [method, pattern = ''] = operation.path.split(' ');
   const verb = (method as Method).toLowerCase() as Lowercase<Method>;
-  router[verb](pattern.replace(/\{(\w+)\}/g, ':$1'), handle);
+  router[verb](pattern.replace(/\{(\w+)\}/g, ':$1'), (req, res) => {
+    if (operation.of === 'body') requireAsked(operation.id, res);
+    return handle(req, res);
+  });
+}
+
+/**
+ * Lets a handler answer only after it has asked for the organizations of the body: one that forgets to would do for all
+ * callers what only some may.
+ */
+function requireAsked(id: string, res: Response): void {
+  const { writeHead } = res;
+  res.writeHead = ((status: number, ...rest: []) => {
+    if (status < 300 && !res.locals.hasAsked) throw new Error(`${id} has not asked for the organizations of its body.`);
+    return writeHead.call(res, status, ...rest);
+  }) as Response['writeHead'];
 }
 
 /** Permissions and limits of attempts come from the outline: one that is older than the operation stops the start. */
@@ -173,18 +188,27 @@ export const ownOrgs: Finder<'orgs', string[] | undefined> = {
   find: ({ caller, operation }) => orgsFor(caller, operation),
 };
 
-/** The organizations of a body: the handler asks for each that it finds there. */
+/** The organizations of a body: the handler asks for those that it finds there, or works with `orgIds` only. */
 export interface OrgsOfBody {
-  /** @throws ApiError 403 */
-  allow(orgId: string): void;
+  /** Without an id: the body names no organization, or the handler has asked itself. @throws ApiError 403 */
+  allow(...orgIds: string[]): void;
   /** Those in which the caller has the role; undefined: all. */
-  orgIds: string[] | undefined;
+  readonly orgIds: string[] | undefined;
 }
 
 export const orgsOfBody: Finder<'body', OrgsOfBody> = {
   of: 'body',
-  find({ caller, operation }) {
-    const orgIds = orgsFor(caller, operation);
-    return { orgIds, allow: (orgId) => requirePermission(caller, operation, orgId) };
+  find({ caller, operation, res }) {
+    const allowed = orgsFor(caller, operation);
+    return {
+      allow(...orgIds) {
+        for (const orgId of orgIds) requirePermission(caller, operation, orgId);
+        res.locals.hasAsked = true;
+      },
+      get orgIds() {
+        res.locals.hasAsked = true;
+        return allowed;
+      },
+    };
   },
 };

@@ -10,7 +10,9 @@ export const timestamp = () => z.string().meta({ format: 'date-time', examples: 
  * A time or null. Null is part of `type`, as generators turn `anyOf` into a type of its own that cannot hold a null.
  */
 export const timestampOrNull = () =>
-  timestamp().meta({ type: ['string', 'null'] }) as unknown as z.ZodType<string | null, string | null>;
+  z
+    .custom<string | null>((value) => value === null || typeof value === 'string')
+    .meta({ type: ['string', 'null'], format: 'date-time', examples: [AT] });
 
 /** A time in a request: RFC 3339 with any offset. */
 export function timeInput() {

@@ -9,8 +9,8 @@ import { type Request, type Response, Router } from 'express';
 import { parseDuration } from '../contract/import-options.ts';
 import type { ImportResult } from '../contract/import-types.ts';
 import { importOperations } from '../contract/imports.ts';
-import { type Caller, permissionDenied, requirePermission } from '../contract/permissions.ts';
-import { type Finder, type OrgsOfBody, orgsOfBody, serveRaw } from '../contract/serve.ts';
+import { type Caller, permissionDenied } from '../contract/permissions.ts';
+import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serveRaw } from '../contract/serve.ts';
 import { ApiError } from '../platform/errors.ts';
 import { keepAsDraft, requireFewDrafts } from './drafts/create.ts';
 import { type Draft, draftProgress, mayOnDraft, readDraft } from './drafts/draft.ts';
@@ -39,9 +39,7 @@ const MAX_WAIT_S = 600;
 
 export function bulkRoutes(deps: Deps): Router {
   const router = Router();
-  serveRaw(router, importOperations.importUsers, unlessDropped, ({ caller, req, res }) =>
-    bulkImport(deps, req, res, caller),
-  );
+  serveRaw(router, importOperations.importUsers, unlessDropped, (asked) => bulkImport(deps, asked));
   return router;
 }
 
@@ -58,15 +56,27 @@ const unlessDropped: Finder<'body', OrgsOfBody> = {
   },
 };
 
-async function bulkImport(deps: Deps, req: Request, res: Response, caller: Caller): Promise<void> {
+interface Bulk extends Asked {
+  target: OrgsOfBody;
+}
+
+async function bulkImport(deps: Deps, { caller, target, req, res }: Bulk): Promise<void> {
   let stopWaiting = () => {};
   try {
     if (preferredWait(req) > 0) stopWaiting = waits.take(caller);
     const release = uploads.take(caller);
     const importId = await receive(deps, req, caller).finally(release);
+    // With an idempotency key, it may be of an earlier request, whose caller has since lost the role.
     const draft = await readDraft(deps.pool, importId);
-    if (draft) answerDraft(res, draft);
-    else await answer(deps, req, res, importId);
+    if (draft) {
+      if (!mayOnDraft(caller, 'importUsers', draft)) throw permissionDenied();
+      target.allow();
+      answerDraft(res, draft);
+    } else {
+      const progress = await currentProgress(deps.pool, importId);
+      target.allow(...progress.orgs.map(({ orgId }) => orgId));
+      await answer(deps, req, res, progress);
+    }
   } catch (error) {
     if (req.readableAborted) {
       const message = 'The upload was interrupted and nothing was imported. Send the request again.';
@@ -88,7 +98,7 @@ async function receive(deps: Deps, req: Request, caller: Caller): Promise<string
   const rest = pepper === undefined ? format : JSON.stringify([format, pepper]);
   const keyed = keyedRequest(req, deps.secrets, caller.userId, '/admin/v1/import', rest);
   const recorded = keyed && (await findKey(deps.pool, keyed));
-  if (recorded) return sameImport(deps, caller, keyed, recorded, body);
+  if (recorded) return sameImport(deps, keyed, recorded, body);
   return newImport(deps, req, caller, body, {
     parser: parserFor(req, format),
     strict,
@@ -117,22 +127,16 @@ async function newImport(
 
 /**
  * The import recorded for the idempotency key.
- * @throws ApiError 409 when the key was used for another request; 403 when the caller has since lost the role
+ * @throws ApiError 409 when the key was used for another request
  */
 async function sameImport(
-  { pool, config }: Deps,
-  caller: Caller,
+  { config }: Deps,
   keyed: KeyedRequest,
   recorded: Recorded,
   body: AsyncIterable<Buffer>,
 ): Promise<string> {
   for await (const chunk of bounded(body, config.MAX_IMPORT_BYTES)) keyed.hash.update(chunk);
   requireSame(recorded, requestHashes(keyed));
-  const draft = await readDraft(pool, recorded.importId);
-  if (draft && !mayOnDraft(caller, 'importUsers', draft)) throw permissionDenied();
-  if (draft) return draft.importId;
-  const { orgs } = await currentProgress(pool, recorded.importId);
-  for (const { orgId } of orgs) requirePermission(caller, 'importUsers', orgId);
   return recorded.importId;
 }
 
@@ -141,7 +145,8 @@ function answerDraft(res: Response, draft: Draft): void {
   res.location(`/admin/v1/imports/${importId}`).status(202).json({ importId, state, counts, deadline, details });
 }
 
-async function answer(deps: Deps, req: Request, res: Response, importId: string): Promise<void> {
+async function answer(deps: Deps, req: Request, res: Response, accepted: ImportResult): Promise<void> {
+  const { importId } = accepted;
   res.location(`/admin/v1/imports/${importId}`);
   const wait = preferredWait(req);
   const ended = wait > 0 ? await waitForEnd(deps, req, importId, wait * 1000) : undefined;
@@ -149,7 +154,7 @@ async function answer(deps: Deps, req: Request, res: Response, importId: string)
     res.set('preference-applied', `wait=${wait}`).json(await currentResult(deps.pool, importId));
     return;
   }
-  const { state, counts, deadline, details } = await currentProgress(deps.pool, importId);
+  const { state, counts, deadline, details } = wait > 0 ? await currentProgress(deps.pool, importId) : accepted;
   res.status(202).json({ importId, state, counts, deadline, details });
 }
 

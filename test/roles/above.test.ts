@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import type { Scope } from '../../src/directory/members.ts';
 import { errorId } from '../support/answers.ts';
-import { REQUESTS, type Request } from './requests.ts';
+import { type Request, requestTo } from './requests.ts';
 import { CALLERS, type Row, readTable } from './table.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -30,10 +30,7 @@ for (const caller of ['O', 'M']) {
       const above: Scope[] = [{ kind: 'instance' }, { kind: 'organization', orgId: world.orgOf('other') }];
       if (caller === 'M') above.push({ kind: 'organization', orgId: world.orgOf('own') });
       for (const scope of above) {
-        const request = await (REQUESTS[row.operation] as NonNullable<(typeof REQUESTS)[string]>)(
-          world,
-          await world.placeOf('own'),
-        );
+        const request = await requestTo(row.operation, world, await world.placeOf('own'));
         await world.member(scope, request.params?.userId ?? '');
         const before = await lastEvent();
         const answer = await send(row, request, caller);
@@ -44,7 +41,7 @@ for (const caller of ['O', 'M']) {
   }
 }
 
-function send({ method, path }: Row, { params = {}, body }: Request, caller: string) {
+function send({ method, path }: Row, { params, body }: Request, caller: string) {
   const named = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   return world.api.call(method, named, body, { token: world.tokens.get(caller) ?? null });
 }

@@ -41,21 +41,20 @@ export interface World {
   /** A draft of an import, and a file of it. */
   draftOf(place: Place): Promise<{ importId: string; fileId: string }>;
   sessionOf(place: Place): Promise<string>;
-  /** Begins a second factor. */
-  withTotp(place: Place): Promise<string>;
+  beginTotp(userId: string): Promise<undefined>;
   patOf(userId: string): Promise<string>;
   keyOf(userId: string): Promise<string>;
-  secretOf(userId: string): Promise<void>;
-  member(scope: Scope, userId: string): Promise<void>;
+  secretOf(userId: string): Promise<undefined>;
+  member(scope: Scope, userId: string): Promise<undefined>;
   client(): Promise<string>;
   /** A password source that cannot be asked. */
   sourceOf(place: Place): Promise<string>;
   codeOf(userId: string, kind: MailKind): Promise<string>;
 }
 
-/** Call `api.stop` at the end of the test. */
-export async function openWorld(): Promise<World> {
-  const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000' } });
+/** Call `api.stop` at the end of the test. @param env settings of the service */
+export async function openWorld(env: Record<string, string> = {}): Promise<World> {
+  const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000', ...env } });
   try {
     return await peopled(api);
   } catch (error) {
@@ -73,6 +72,7 @@ async function peopled(api: TestApi): Promise<World> {
     [other, await endedImport(api, other)],
   ]);
   const { pool } = api.deps;
+  let sessions = 0;
   const orgs = { own, self: own, other, missing: 'no-such-organization' };
   const human: World['human'] = async ({ target, orgId, self }, state) => {
     if (self) return self.userId;
@@ -98,12 +98,14 @@ async function peopled(api: TestApi): Promise<World> {
     async sessionOf(place) {
       if (place.target === 'missing') return unique('no-session');
       const checks = { user: { userId: await human(place) }, password: { password: PASSWORD } };
-      return (await must(api, 'POST', '/v2beta/sessions', { checks })).sessionId;
+      // Each from an address of its own, for tests that limit the attempts of one.
+      const headers = { 'x-forwarded-for': `192.0.2.${sessions++ % 256}` };
+      const { body } = await api.call('POST', '/v2beta/sessions', { checks }, { headers });
+      return body.sessionId;
     },
-    async withTotp(place) {
-      const userId = await human(place);
-      if (place.target !== 'missing') await must(api, 'POST', `/v2beta/users/${encodeURIComponent(userId)}/totp`, {});
-      return userId;
+    async beginTotp(userId) {
+      await must(api, 'POST', `/v2beta/users/${encodeURIComponent(userId)}/totp`, {});
+      return undefined;
     },
     patOf: async (userId) => (await addPat(pool, await ownerOf(api, userId), { token: randomToken() }, EDITOR)).id,
     async keyOf(userId) {
@@ -113,10 +115,12 @@ async function peopled(api: TestApi): Promise<World> {
     },
     async secretOf(userId) {
       await setSecret(pool, await ownerOf(api, userId), randomToken(), EDITOR);
+      return undefined;
     },
     async member(scope, userId) {
       const roles = scope.kind === 'instance' ? ['IAM_OWNER'] : ['ORG_OWNER_VIEWER'];
       await addMember(pool, scope, { userId, roles }, EDITOR);
+      return undefined;
     },
     async client() {
       const clientId = newId();

@@ -34,8 +34,9 @@ export function draftRoutes(deps: ImportDeps): Router {
     return draftResult(pool, draft);
   }
 
-  serve(router, operations.createImport, orgsOfBody, async ({ caller, body, res }) => {
+  serve(router, operations.createImport, orgsOfBody, async ({ caller, target, body, res }) => {
     const importId = await createDraft(pool, caller, body, ttlMs);
+    target.allow();
     res.location(`/admin/v1/imports/${importId}`);
     return current(importId);
   });
