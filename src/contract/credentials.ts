@@ -140,6 +140,7 @@ const VOUCHING = 'Users who call this for themselves cannot use `isVerified: tru
 export const credentialOperations = operations({
   setEmail: {
     path: 'POST /v2beta/users/{userId}/email',
+    rpc: 'zitadel.user.v2.UserService/SetEmail',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
@@ -159,6 +160,7 @@ export const credentialOperations = operations({
   },
   resendEmailCode: {
     path: 'POST /v2beta/users/{userId}/email/resend',
+    rpc: 'zitadel.user.v2.UserService/ResendEmailCode',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -172,6 +174,7 @@ export const credentialOperations = operations({
   },
   verifyEmail: {
     path: 'POST /v2beta/users/{userId}/email/verify',
+    rpc: 'zitadel.user.v2.UserService/VerifyEmail',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -183,6 +186,7 @@ export const credentialOperations = operations({
   },
   setPhone: {
     path: 'POST /v2beta/users/{userId}/phone',
+    rpc: 'zitadel.user.v2.UserService/SetPhone',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
@@ -202,6 +206,7 @@ export const credentialOperations = operations({
   },
   resendPhoneCode: {
     path: 'POST /v2beta/users/{userId}/phone/resend',
+    rpc: 'zitadel.user.v2.UserService/ResendPhoneCode',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -213,6 +218,7 @@ export const credentialOperations = operations({
   },
   verifyPhone: {
     path: 'POST /v2beta/users/{userId}/phone/verify',
+    rpc: 'zitadel.user.v2.UserService/VerifyPhone',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -224,6 +230,7 @@ export const credentialOperations = operations({
   },
   removePhone: {
     path: 'DELETE /v2beta/users/{userId}/phone',
+    rpc: 'zitadel.user.v2.UserService/RemovePhone',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
@@ -236,6 +243,7 @@ export const credentialOperations = operations({
   },
   setPassword: {
     path: 'POST /v2beta/users/{userId}/password',
+    rpc: 'zitadel.user.v2.UserService/SetPassword',
     who: { ...MANAGER_OR_SELF, code: true },
     of: 'user',
     tries: 'always',
@@ -272,6 +280,7 @@ export const credentialOperations = operations({
   },
   resetPassword: {
     path: 'POST /v2beta/users/{userId}/password_reset',
+    rpc: 'zitadel.user.v2.UserService/PasswordReset',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -295,6 +304,7 @@ export const credentialOperations = operations({
 export const totpOperations = operations({
   addTotp: {
     path: 'POST /v2beta/users/{userId}/totp',
+    rpc: 'zitadel.user.v2.UserService/RegisterTOTP',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
@@ -327,6 +337,7 @@ export const totpOperations = operations({
   },
   verifyTotp: {
     path: 'POST /v2beta/users/{userId}/totp/verify',
+    rpc: 'zitadel.user.v2.UserService/VerifyTOTPRegistration',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
@@ -340,6 +351,7 @@ export const totpOperations = operations({
   },
   removeTotp: {
     path: 'DELETE /v2beta/users/{userId}/totp',
+    rpc: 'zitadel.user.v2.UserService/RemoveTOTP',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',

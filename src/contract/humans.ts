@@ -169,6 +169,7 @@ const TAKEN = 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.
 export const humanOperations = operations({
   createHumanUser: {
     path: 'POST /v2beta/users/human',
+    rpc: 'zitadel.user.v2.UserService/AddHumanUser',
     who: MANAGER,
     of: 'body',
     orgHeader: true,
@@ -235,6 +236,7 @@ export const humanOperations = operations({
   },
   updateHumanUser: {
     path: 'PUT /v2beta/users/human/{userId}',
+    rpc: 'zitadel.user.v2.UserService/UpdateHumanUser',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',

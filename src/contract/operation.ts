@@ -27,6 +27,8 @@ export interface Operation {
   id: string;
   /** Method and path: `GET /v2beta/users/{userId}`. */
   path: `${Method} /${string}`;
+  /** Its name in ZITADEL's API; `POST /<name>` with all parameters in the body is the same operation (connect.ts). */
+  rpc?: `zitadel.${string}Service/${string}`;
   who: Permission;
   of: Of;
   summary: string;

@@ -283,6 +283,7 @@ export const orgOperations = operations({
   },
   searchOrgs: {
     path: 'POST /admin/v1/orgs/_search',
+    rpc: 'zitadel.org.v2.OrganizationService/ListOrganizations',
     who: IAM_OWNER_ONLY,
     of: 'instance',
     summary: 'Search organizations',

@@ -81,7 +81,7 @@ export function serve<O extends Operation & { id: OperationId }, T>(
       const params = paramsOf(operation, req);
       const context = { ...asked, target, params, query, body, countTry: () => countTry(req, res) };
       const answer = await handler(context as Context<O, T>);
-      if (answer !== undefined) res.status(status).json(answer);
+      if (answer !== undefined) res.status(res.locals.isCall ? 200 : status).json(answer);
       else if (!res.headersSent) res.status(status).end();
     } finally {
       release?.();
@@ -133,9 +133,9 @@ function requireAsked(id: string, res: Response): void {
 }
 
 /** Permissions and limits of attempts come from the outline: one that is older than the operation stops the start. */
-function requireOutlined({ id, path, who, tries }: Operation): void {
+function requireOutlined({ id, path, rpc, who, tries }: Operation): void {
   const outlined: object | undefined = OUTLINE[id as OperationId];
-  if (!isDeepStrictEqual(outlined, { path, who, ...(tries ? { tries } : {}) })) {
+  if (!isDeepStrictEqual(outlined, { path, ...(rpc ? { rpc } : {}), who, ...(tries ? { tries } : {}) })) {
     throw new Error(`${id} is not as src/contract/outline.ts says: run "npm run document".`);
   }
   if (tries === 'always' && !path.startsWith('POST ')) throw new Error(`${id}: only POST counts as an attempt.`);

@@ -118,6 +118,7 @@ const exampleSession = {
 export const sessionOperations = operations({
   createSession: {
     path: 'POST /v2beta/sessions',
+    rpc: 'zitadel.session.v2.SessionService/CreateSession',
     who: ANY_ROLE,
     of: 'body',
     tries: 'always',
@@ -183,6 +184,7 @@ export const sessionOperations = operations({
   },
   getSession: {
     path: 'GET /v2beta/sessions/{sessionId}',
+    rpc: 'zitadel.session.v2.SessionService/GetSession',
     who: ANY_ROLE,
     of: 'session',
     summary: 'Get a session',
@@ -190,6 +192,7 @@ export const sessionOperations = operations({
   },
   deleteSession: {
     path: 'DELETE /v2beta/sessions/{sessionId}',
+    rpc: 'zitadel.session.v2.SessionService/DeleteSession',
     who: ANY_ROLE,
     of: 'session',
     summary: 'Delete a session',

@@ -266,6 +266,7 @@ export const userOperations = operations({
   },
   getUser: {
     path: 'GET /v2beta/users/{userId}',
+    rpc: 'zitadel.user.v2.UserService/GetUserByID',
     who: ANY_ROLE_OR_SELF,
     of: 'user',
     summary: 'Get a user',
@@ -282,6 +283,7 @@ export const userOperations = operations({
   },
   getUserLinks: {
     path: 'GET /v2beta/users/{userId}/links',
+    rpc: 'zitadel.user.v2.UserService/ListIDPLinks',
     who: ANY_ROLE_OR_SELF,
     of: 'user',
     summary: 'Get the identity provider links of a user',
@@ -294,6 +296,7 @@ export const userOperations = operations({
   },
   searchUsers: {
     path: 'POST /v2beta/users',
+    rpc: 'zitadel.user.v2.UserService/ListUsers',
     who: ANY_ROLE,
     of: 'orgs',
     orgHeader: true,
@@ -364,6 +367,7 @@ export const userOperations = operations({
   ),
   deleteUser: {
     path: 'DELETE /v2beta/users/{userId}',
+    rpc: 'zitadel.user.v2.UserService/DeleteUser',
     who: MANAGER,
     of: 'user',
     summary: 'Delete a user',
@@ -399,8 +403,11 @@ function state<const P extends Operation['path']>(
   description = '',
 ) {
   const answers = { 200: changed };
+  const action = path.slice(path.lastIndexOf('/') + 1);
+  const rpc = `zitadel.user.v2.UserService/${action.charAt(0).toUpperCase()}${action.slice(1)}User` as const;
   return {
     path,
+    rpc,
     who: MANAGER,
     of: 'user',
     summary,

@@ -8,6 +8,7 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import type { Logger } from 'pino';
 import { openChannel } from '../console/api.ts';
 import { consoleApi, openConsole } from '../console/routes.ts';
+import { connectCalls, connectErrors } from '../contract/connect.ts';
 import { docsRoutes, openApiRoutes } from '../contract/publish.ts';
 import { auditRoutes } from '../directory/audit-routes.ts';
 import { orgRoutes, webhookRoutes } from '../directory/organization-routes.ts';
@@ -70,6 +71,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(requestId());
   app.use(responseHeaders(deps.config));
   app.use(accessLog(deps.logger));
+  app.use(connectErrors());
   app.use(cors({ routes: () => app.router, isKnown: openOrigins(deps.pool).has }));
   app.use(answerOptions(() => app.router));
 
@@ -86,6 +88,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
   app.use(pageRoutes(deps));
+  app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.
   app.use(passwordRoutes(deps));
 
@@ -133,15 +136,18 @@ function inside(api: Router[], logger: Logger): Express {
   return app;
 }
 
-const V2 = /^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i;
+/** Later names of ZITADEL's for the same operations. */
+const LATER_NAMES: readonly [RegExp, string][] = [
+  [/^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i, '/v2beta'],
+  [/^\/v2\/organizations\/_search(?=[/?]|$)/i, '/admin/v1/orgs/_search'],
+];
 
-/**
- * `/v2/users` and `/v2/sessions` of ZITADEL are `/v2beta/…` under a later name: everything after this sees the one
- * name.
- */
+/** Everything after this sees the one name. */
 function v2Paths(req: Request, _res: Response, next: () => void): void {
-  req.url = req.url.replace(V2, '/v2beta');
-  req.originalUrl = req.originalUrl.replace(V2, '/v2beta');
+  for (const [later, name] of LATER_NAMES) {
+    req.url = req.url.replace(later, name);
+    req.originalUrl = req.originalUrl.replace(later, name);
+  }
   next();
 }
 

@@ -45,48 +45,82 @@ describe('every operation', () => {
     for (const row of rowsOf(({ path }) => path.includes(' /v2beta/'))) {
       for (const token of callers) {
         const request = await requestTo(row.operation, world, await world.placeOf('missing'));
-        const answers = [await call(row, request, { token }), await call(row, request, { token, isAlias: true })];
+        const answers = [await call(row, request, { token }), await call(row, request, { token, by: '/v2/' })];
         const [first, second] = answers.map(({ status, body }) => ({ status, body }));
         assert.deepEqual(second, first, `${row.operation} ${token}`);
       }
       const request = await requestTo(row.operation, world, await world.placeOf('own'));
-      assert.equal((await call(row, request, { isAlias: true })).status, row.may, row.operation);
+      assert.equal((await call(row, request, { by: '/v2/' })).status, row.may, row.operation);
     }
   });
 
+  it('answers over Connect as by its path, with errors of that protocol', async () => {
+    const callers = [null, world.tokens.get('u') as string, world.api.token];
+    for (const row of rowsOf(({ rpc }) => rpc)) {
+      for (const token of callers) {
+        const request = await requestTo(row.operation, world, await world.placeOf('missing'));
+        const first = await call(row, request, { token });
+        const { status, body } = await call(row, request, { token, by: 'Connect' });
+        if (first.status < 300) assert.deepEqual([status, body], [200, first.body], row.operation);
+        else assert.deepEqual([status, connectId(body)], [first.status, errorId(first)], `${row.operation} ${token}`);
+      }
+      const request = await requestTo(row.operation, world, await world.placeOf('own'));
+      const { status } = await call(row, request, { by: 'Connect' });
+      assert.equal(status, row.may < 300 ? 200 : row.may, row.operation);
+    }
+  });
+
+  it('refuses a call over Connect that lacks an id or is not JSON', async () => {
+    const path = '/zitadel.user.v2.UserService/GetUserByID';
+    for (const body of [{}, { userId: 7 }, { userId: '' }, '[]']) {
+      const answer = await world.api.call('POST', path, body);
+      assert.deepEqual(
+        [answer.status, connectId(answer.body), answer.body.code],
+        [400, 'REQUEST-ID', 'invalid_argument'],
+      );
+    }
+    const asProto = { headers: { 'content-type': 'application/proto' } };
+    assert.equal((await world.api.call('POST', path, 'x', asProto)).status, 415);
+    assert.equal((await world.api.call('GET', path)).status, 405);
+  });
+
   it('that counts as an attempt is refused after RATE_LIMIT_LOGINS of them', async () => {
-    for (const row of rowsOf(({ tries }) => tries)) {
+    const byConnect = rowsOf(({ tries, rpc }) => tries && rpc).map((row) => ({ row, by: 'Connect' as const }));
+    for (const { row, by } of [...rowsOf(({ tries }) => tries).map((row) => ({ row })), ...byConnect] as Tried[]) {
       const place = await world.placeOf(row.cells.self ? 'self' : 'own');
       const request = await requestTo(row.operation, world, place);
-      const answers = await callOften(row, { ...request, body: attempted(row, request) }, place.self?.token);
-      const last = answers.pop() as Answer;
-      assert.deepEqual([last.status, errorId(last)], [429, 'RATE-LIMIT'], row.operation);
-      assert.deepEqual(
-        answers.map(errorId).filter((id) => id === 'RATE-LIMIT'),
-        [],
-        row.operation,
-      );
+      const token = place.self?.token ?? world.api.token;
+      const ids = await callOften(row, { ...request, body: attempted(row, request) }, { token, by });
+      assert.equal(ids.pop(), 'RATE-LIMIT', `${row.operation} ${by}`);
+      assert.ok(!ids.includes('RATE-LIMIT'), `${row.operation} ${by}`);
     }
   });
 
   it('that counts by its body does not count for a manager who sends no secret', async () => {
     for (const row of rowsOf(({ tries }) => tries === 'by-body')) {
       const request = await requestTo(row.operation, world, await world.placeOf('own'));
-      const answers = await callOften(row, request);
-      assert.deepEqual(
-        answers.map(errorId).filter((id) => id === 'RATE-LIMIT'),
-        [],
-        row.operation,
-      );
+      assert.ok(!(await callOften(row, request, {})).includes('RATE-LIMIT'), row.operation);
     }
   });
 
-  /** One call more than the limit allows, from an address of its own. */
-  async function callOften(row: Row, request: Request, token = world.api.token): Promise<Answer[]> {
-    const answers: Answer[] = [];
+  interface Tried {
+    row: Row;
+    by: How['by'];
+  }
+
+  /** The error ids of one call more than the limit allows, from an address of its own. */
+  async function callOften(row: Row, request: Request, how: How): Promise<(string | undefined)[]> {
+    const ids: (string | undefined)[] = [];
     const address = nextAddress();
-    for (let i = 0; i <= LIMIT; i++) answers.push(await call(row, request, { token, address }));
-    return answers;
+    for (let i = 0; i <= LIMIT; i++) {
+      const answer = await call(row, request, { ...how, address });
+      ids.push(how.by === 'Connect' ? connectId(answer.body) : errorId(answer));
+    }
+    return ids;
+  }
+
+  function connectId(body: { details?: { debug: { id: string } }[] }): string | undefined {
+    return body.details?.[0]?.debug?.id;
   }
 
   /** What users send who change what they sign in with, or somebody who has their token. */
@@ -106,16 +140,18 @@ describe('every operation', () => {
   interface How {
     token?: string | null;
     address?: string;
-    isAlias?: boolean;
+    /** Another name of the operation. */
+    by?: '/v2/' | 'Connect' | undefined;
   }
 
   function call(row: Row, { params, body, headers }: Request, how: How): Promise<Answer> {
-    const { token = world.api.token, address = nextAddress(), isAlias = false } = how;
+    const { token = world.api.token, address = nextAddress(), by } = how;
+    const options = { token, headers: { ...headers, 'x-forwarded-for': address } };
+    if (by === 'Connect') {
+      return world.api.call('POST', `/${operationOf(row).rpc}`, { ...(body as object), ...params }, options);
+    }
     const path = row.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    return world.api.call(row.method, isAlias ? path.replace('/v2beta/', '/v2/') : path, body, {
-      token,
-      headers: { ...headers, 'x-forwarded-for': address },
-    });
+    return world.api.call(row.method, by ? path.replace('/v2beta/', by) : path, body, options);
   }
 });
 

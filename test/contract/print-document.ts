@@ -13,8 +13,13 @@ export function printedDocument(): string {
 
 /** src/contract/outline.ts */
 export function printedOutline(): string {
-  const lines = OPERATIONS.map(({ id, path, who, tries }) => {
-    const fields = [`path: '${path}'`, `who: ${printed(who)}`, ...(tries ? [`tries: '${tries}'`] : [])];
+  const lines = OPERATIONS.map(({ id, path, rpc, who, tries }) => {
+    const fields = [
+      `path: '${path}'`,
+      ...(rpc ? [`rpc: '${rpc}'`] : []),
+      `who: ${printed(who)}`,
+      ...(tries ? [`tries: '${tries}'`] : []),
+    ];
     return `  ${id}: { ${fields.join(', ')} },\n`;
   });
   return `/**

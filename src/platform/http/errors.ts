@@ -49,7 +49,8 @@ export function publicError(error: unknown): ApiError {
 function sendError(res: Response, error: ApiError): void {
   if (error.http === 401) res.set('WWW-Authenticate', error.challenge ?? 'Bearer');
   if (error.retryAfterS !== undefined) res.set('Retry-After', String(error.retryAfterS));
-  res.status(error.http).json(error.toBody());
+  const form = res.locals.errorForm as ((error: ApiError) => unknown) | undefined;
+  res.status(error.http).json(form ? form(error) : error.toBody());
 }
 
 /** Repeated warnings are grouped; errors have a line each. */

@@ -36,6 +36,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  *   `application/json`, or compressed), 429 (too many large bodies at the same time)
  */
 export async function readJson(req: Request, res: Response, limits: BodyLimits = SMALL_BODY): Promise<unknown> {
+  if (res.locals.readBody !== undefined) return res.locals.readBody;
   // Without a Content-Length, a body may be of any size.
   const isSmall = limits.bytes <= SMALL_BODY.bytes || Number(req.get('content-length') ?? Infinity) <= SMALL_BODY.bytes;
   const release = isSmall ? undefined : largeBodies.take(res.locals.caller ?? { userId: String(req.ip) });

@@ -296,10 +296,11 @@ function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
   return login.passwordHash ? 'wrong_password' : 'no_password';
 }
 
-/** Paths of operations, where each `{name}` is one segment. */
-const TRIES = Object.values(OUTLINE)
-  .filter((operation) => 'tries' in operation && operation.tries === 'always')
-  .map(({ path }) => path.replace(/^POST \//, '').replace(/\{\w+\}/g, '[^/]+'));
+/** Paths of operations, where each `{name}` is one segment, and their other names. */
+const TRIES = Object.values<{ path: string; rpc?: string; tries?: string }>(OUTLINE)
+  .filter(({ tries }) => tries === 'always')
+  .flatMap(({ path, rpc }) => [path.replace(/^POST \//, ''), ...(rpc ? [rpc.replaceAll('.', '\\.')] : [])])
+  .map((path) => path.replace(/\{\w+\}/g, '[^/]+'));
 /**
  * Requests that count against the limit of login attempts: they try a password, a code or a client secret, or request
  * an email or a code. Matches as the router does: ignores case and a trailing slash. The console passes calls on to the

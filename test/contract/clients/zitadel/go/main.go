@@ -1,0 +1,175 @@
+// Calls the service by ZITADEL's published client. Arguments: address, token. Prints as JSON each call that failed.
+//
+// The client speaks gRPC over HTTP/2, which the service does not: its services and messages are used as they are
+// published, over a connection that sends each call as JSON (Connect).
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/zitadel/zitadel-go/v3/pkg/client/zitadel/object/v2"
+	"github.com/zitadel/zitadel-go/v3/pkg/client/zitadel/org/v2"
+	"github.com/zitadel/zitadel-go/v3/pkg/client/zitadel/session/v2"
+	"github.com/zitadel/zitadel-go/v3/pkg/client/zitadel/user/v2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// connection is what the clients call, instead of one of gRPC.
+type connection struct{ url, token string }
+
+func (c connection) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
+	body, err := protojson.Marshal(args.(proto.Message))
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+method, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Connect-Protocol-Version", "1")
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return failure(answer)
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer, reply.(proto.Message))
+}
+
+func (connection) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "no streams")
+}
+
+// failure reads an error of the Connect protocol.
+func failure(answer []byte) error {
+	var shown struct{ Code, Message string }
+	if err := json.Unmarshal(answer, &shown); err != nil {
+		return err
+	}
+	var code codes.Code
+	if err := code.UnmarshalJSON([]byte(`"` + strings.ToUpper(shown.Code) + `"`)); err != nil {
+		return err
+	}
+	return status.Error(code, shown.Message)
+}
+
+var failed = map[string]string{}
+
+// try returns the answer of a call, or an empty one.
+func try[T any](name string, answer *T, err error) *T {
+	if err == nil {
+		return answer
+	}
+	failed[name] = err.Error()
+	return new(T)
+}
+
+func expect(what string, right bool) {
+	if !right {
+		failed[what] = "is not so"
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	conn := connection{os.Args[1], os.Args[2]}
+	organization := firstOrganization(ctx, conn)
+	userId, loginName := people(ctx, user.NewUserServiceClient(conn), organization)
+	sessions(ctx, session.NewSessionServiceClient(conn), loginName)
+	states(ctx, user.NewUserServiceClient(conn), userId)
+	json.NewEncoder(os.Stdout).Encode(failed)
+}
+
+func firstOrganization(ctx context.Context, conn connection) string {
+	organizations := org.NewOrganizationServiceClient(conn)
+	found, err := organizations.ListOrganizations(ctx, &org.ListOrganizationsRequest{Query: &object.ListQuery{Limit: 1}})
+	list := try("ListOrganizations", found, err).GetResult()
+	expect("an organization", len(list) == 1)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].GetId()
+}
+
+const password = "correct horse battery"
+
+func people(ctx context.Context, users user.UserServiceClient, organization string) (string, string) {
+	name := "gopher"
+	made, err := users.AddHumanUser(ctx, &user.AddHumanUserRequest{
+		Username:     &name,
+		Organization: &object.Organization{Org: &object.Organization_OrgId{OrgId: organization}},
+		Profile:      &user.SetHumanProfile{GivenName: "Go", FamilyName: "Pher"},
+		Email:        &user.SetHumanEmail{Email: "go@names.example", Verification: &user.SetHumanEmail_ReturnCode{ReturnCode: &user.ReturnEmailVerificationCode{}}},
+		PasswordType: &user.AddHumanUserRequest_Password{Password: &user.Password{Password: password}},
+	})
+	userId := try("AddHumanUser", made, err).GetUserId()
+	verified, err := users.VerifyEmail(ctx, &user.VerifyEmailRequest{UserId: userId, VerificationCode: made.GetEmailCode()})
+	try("VerifyEmail", verified, err)
+	shown, err := users.GetUserByID(ctx, &user.GetUserByIDRequest{UserId: userId})
+	one := try("GetUserByID", shown, err).GetUser()
+	expect("the user", one.GetState() == user.UserState_USER_STATE_ACTIVE && one.GetHuman().GetEmail().GetIsVerified())
+	listed, err := users.ListUsers(ctx, &user.ListUsersRequest{
+		Query:   &object.ListQuery{Offset: 0, Limit: 10},
+		Queries: []*user.SearchQuery{{Query: &user.SearchQuery_UserNameQuery{UserNameQuery: &user.UserNameQuery{UserName: name}}}},
+	})
+	expect("the list", len(try("ListUsers", listed, err).GetResult()) == 1)
+	reset, err := users.PasswordReset(ctx, &user.PasswordResetRequest{UserId: userId, Medium: &user.PasswordResetRequest_ReturnCode{ReturnCode: &user.ReturnPasswordResetCode{}}})
+	code := try("PasswordReset", reset, err).GetVerificationCode()
+	set, err := users.SetPassword(ctx, &user.SetPasswordRequest{
+		UserId:       userId,
+		NewPassword:  &user.Password{Password: password},
+		Verification: &user.SetPasswordRequest_VerificationCode{VerificationCode: code},
+	})
+	try("SetPassword", set, err)
+	return userId, one.GetPreferredLoginName()
+}
+
+func sessions(ctx context.Context, sessions session.SessionServiceClient, loginName string) {
+	made, err := sessions.CreateSession(ctx, &session.CreateSessionRequest{Checks: &session.Checks{
+		User:     &session.CheckUser{Search: &session.CheckUser_LoginName{LoginName: loginName}},
+		Password: &session.CheckPassword{Password: password},
+	}})
+	id := try("CreateSession", made, err).GetSessionId()
+	shown, err := sessions.GetSession(ctx, &session.GetSessionRequest{SessionId: id})
+	factors := try("GetSession", shown, err).GetSession().GetFactors()
+	expect("the session", factors.GetPassword().GetVerifiedAt() != nil && factors.GetUser().GetLoginName() == loginName)
+	ended, err := sessions.DeleteSession(ctx, &session.DeleteSessionRequest{SessionId: id})
+	try("DeleteSession", ended, err)
+}
+
+func states(ctx context.Context, users user.UserServiceClient, userId string) {
+	deactivated, err := users.DeactivateUser(ctx, &user.DeactivateUserRequest{UserId: userId})
+	try("DeactivateUser", deactivated, err)
+	reactivated, err := users.ReactivateUser(ctx, &user.ReactivateUserRequest{UserId: userId})
+	try("ReactivateUser", reactivated, err)
+	locked, err := users.LockUser(ctx, &user.LockUserRequest{UserId: userId})
+	try("LockUser", locked, err)
+	unlocked, err := users.UnlockUser(ctx, &user.UnlockUserRequest{UserId: userId})
+	try("UnlockUser", unlocked, err)
+	deleted, err := users.DeleteUser(ctx, &user.DeleteUserRequest{UserId: userId})
+	try("DeleteUser", deleted, err)
+	_, err = users.GetUserByID(ctx, &user.GetUserByIDRequest{UserId: userId})
+	expect("nobody is found", status.Code(err) == codes.NotFound)
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "found")
+	}
+}
