@@ -8,7 +8,7 @@ import { allowedMethods } from './methods.ts';
 import { pathOf } from './requests.ts';
 
 /** Paths of programs. Pages for people, health and metrics have no cross-origin callers. */
-const SHARED = /^\/(?:admin|auth|management|v2beta|oauth|oidc|\.well-known)\//i;
+const SHARED = /^\/(?:(?:admin|auth|management|v2beta|oauth|oidc|\.well-known)\/|zitadel\.)/i;
 /** Paths that every page may read: the answers are the same for all, and a client reads them before it is known. */
 const OPEN = /^\/(?:\.well-known\/|oauth\/v2\/keys\/?$)/i;
 
@@ -16,6 +16,8 @@ const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
   'Content-Encoding',
+  'Connect-Protocol-Version',
+  'Connect-Timeout-Ms',
   'Idempotency-Key',
   'Last-Event-ID',
   'Prefer',
