@@ -60,6 +60,8 @@ const options = args.filter((arg) => arg.startsWith('-') && ![DISTRIBUTION, UNBA
 const paths = args.filter((arg) => !arg.startsWith('-'));
 /** No path is given. */
 const isWhole = paths.length === 0 && !isUnbatched && !isPooled;
+/** Every test of the service runs, and with the options of the runner that collect errors. */
+const isComplete = isWhole && !onDistribution && options.length === 0 && findProgram('redis') !== undefined;
 const files = isUnbatched ? filesOf(['test/pipeline']).filter(isOnEachQueue) : filesOf(chosenPaths());
 const needs = needsOf(files);
 
@@ -170,12 +172,15 @@ async function runAll(): Promise<number> {
   }
 }
 
-/** Names errors that operations answered and do not list, and after a whole run those that no test has seen. */
+/**
+ * Names errors that operations answered and do not list, and after a complete run those that no test has seen.
+ * TEST_ERRORS names a file to which the answered ones are appended.
+ */
 async function checkErrors(seen: string): Promise<number> {
   if (process.env.TEST_ERRORS) writeFileSync(process.env.TEST_ERRORS, seen, { flag: 'a' });
   // Loads the contract, so not before it is needed.
   const { problemsOf } = await import('./support/runner/seen-errors.ts');
-  const problems = problemsOf(seen, { isWhole: isWhole && !onDistribution });
+  const problems = problemsOf(seen, { isWhole: isComplete });
   for (const problem of problems) console.error(problem);
   return problems.length > 0 ? 1 : 0;
 }

@@ -20,8 +20,6 @@ import {
   OWNER_PROOF,
   ownerProof,
   proofBody,
-  SIGN_IN_AGAIN,
-  WRONG_PASSWORD,
 } from './shapes.ts';
 
 /** A caller's URL template for the link in an email, of 1 to 200 code points. */
@@ -130,10 +128,8 @@ const withCode = {
     example: { details: exampleDetails, verificationCode: 'K7XM4Q' },
   },
 };
-const notHuman = (area: 'EMAIL' | 'PHONE' | 'PASSWORD') => `${area}-NOT-HUMAN: the user is not a human user.`;
 const PENDING =
   'A new value that users set themselves replaces a verified one only when its code is used; the old address is told.';
-const WRONG_CODE = 'CODE-INVALID: the code is wrong, already used or expired.';
 const aCode = { schema: codeBody, examples: { 'a code': { verificationCode: 'K7XM4Q' } } };
 const VOUCHING = 'Users who call this for themselves cannot use `isVerified: true`, `returnCode` or `urlTemplate`.';
 
@@ -155,8 +151,14 @@ export const credentialOperations = operations({
       },
     },
     answers: withCode,
-    errors: ['PASSWORD-CURRENT', 'EMAIL-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'URL-TEMPLATE-NOT-ALLOWED'],
-    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('EMAIL')}`, 401: SIGN_IN_AGAIN },
+    errors: [
+      'PASSWORD-CURRENT',
+      'EMAIL-NOT-HUMAN',
+      'AUTH-SIGN-IN-AGAIN',
+      'URL-TEMPLATE-NOT-ALLOWED',
+      'MAIL-LIMIT',
+      'SESSION-FAILURES',
+    ],
   },
   resendEmailCode: {
     path: 'POST /v2beta/users/{userId}/email/resend',
@@ -167,10 +169,7 @@ export const credentialOperations = operations({
     summary: 'Resend the verification code for the email address',
     body: { schema: emailResend, error: 'EMAIL-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: ['EMAIL-VERIFIED', 'EMAIL-NONE', 'EMAIL-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED'],
-    errorText: {
-      400: `EMAIL-VERIFIED: the address is already verified. EMAIL-NONE: the user has no address. ${notHuman('EMAIL')}`,
-    },
+    errors: ['EMAIL-VERIFIED', 'EMAIL-NONE', 'EMAIL-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED', 'MAIL-LIMIT'],
   },
   verifyEmail: {
     path: 'POST /v2beta/users/{userId}/email/verify',
@@ -182,7 +181,6 @@ export const credentialOperations = operations({
     body: { ...aCode, error: 'EMAIL-VERIFY' },
     answers: { 200: changed },
     errors: ['CODE-INVALID'],
-    errorText: { 400: WRONG_CODE },
   },
   setPhone: {
     path: 'POST /v2beta/users/{userId}/phone',
@@ -201,8 +199,7 @@ export const credentialOperations = operations({
       },
     },
     answers: withCode,
-    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN'],
-    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'MAIL-LIMIT', 'SESSION-FAILURES'],
   },
   resendPhoneCode: {
     path: 'POST /v2beta/users/{userId}/phone/resend',
@@ -213,8 +210,7 @@ export const credentialOperations = operations({
     summary: 'Resend the verification code for the phone number',
     body: { schema: phoneResend, error: 'PHONE-INVALID', examples: { 'code returned': { returnCode: {} } } },
     answers: withCode,
-    errors: ['PHONE-VERIFIED', 'PHONE-NOT-HUMAN', 'PHONE-NOT-FOUND'],
-    errorText: { 400: `PHONE-VERIFIED: the number is already verified. ${notHuman('PHONE')}` },
+    errors: ['PHONE-VERIFIED', 'PHONE-NOT-HUMAN', 'PHONE-NOT-FOUND', 'MAIL-LIMIT'],
   },
   verifyPhone: {
     path: 'POST /v2beta/users/{userId}/phone/verify',
@@ -226,7 +222,6 @@ export const credentialOperations = operations({
     body: { ...aCode, error: 'PHONE-VERIFY' },
     answers: { 200: changed },
     errors: ['CODE-INVALID'],
-    errorText: { 400: WRONG_CODE },
   },
   removePhone: {
     path: 'DELETE /v2beta/users/{userId}/phone',
@@ -238,8 +233,7 @@ export const credentialOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, error: 'PHONE-INVALID' },
     answers: { 200: changed },
-    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'PHONE-NOT-FOUND'],
-    errorText: { 400: `${WRONG_PASSWORD} ${notHuman('PHONE')}`, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'PHONE-NOT-FOUND', 'SESSION-FAILURES'],
   },
   setPassword: {
     path: 'POST /v2beta/users/{userId}/password',
@@ -273,10 +267,6 @@ export const credentialOperations = operations({
       'AUTH-SIGN-IN-AGAIN',
       'SESSION-FAILURES',
     ],
-    errorText: {
-      400: `PASSWORD-INVALID: invalid fields. PASSWORD-POLICY: the new password breaks rules of the organization. ${WRONG_PASSWORD} ${WRONG_CODE} ${notHuman('PASSWORD')}`,
-      401: SIGN_IN_AGAIN,
-    },
   },
   resetPassword: {
     path: 'POST /v2beta/users/{userId}/password_reset',
@@ -294,10 +284,7 @@ export const credentialOperations = operations({
       examples: { 'link sent': { sendLink: {} }, 'code returned': { returnCode: {} } },
     },
     answers: withCode,
-    errors: ['PASSWORD-RESET-INACTIVE', 'EMAIL-NONE', 'PASSWORD-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED'],
-    errorText: {
-      400: `PASSWORD-RESET-INACTIVE: the user is deactivated. EMAIL-NONE: the user has no address. ${notHuman('PASSWORD')}`,
-    },
+    errors: ['PASSWORD-RESET-INACTIVE', 'EMAIL-NONE', 'PASSWORD-NOT-HUMAN', 'URL-TEMPLATE-NOT-ALLOWED', 'MAIL-LIMIT'],
   },
 });
 
@@ -327,13 +314,7 @@ export const totpOperations = operations({
         },
       },
     },
-    errors: ['TOTP-NOT-HUMAN', 'TOTP-ACTIVE', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN'],
-    errorText: {
-      400:
-        'TOTP-NOT-HUMAN: the user is not a human user. TOTP-ACTIVE: the user already has a second factor. ' +
-        WRONG_PASSWORD,
-      401: SIGN_IN_AGAIN,
-    },
+    errors: ['TOTP-NOT-HUMAN', 'TOTP-ACTIVE', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
   },
   verifyTotp: {
     path: 'POST /v2beta/users/{userId}/totp/verify',
@@ -345,9 +326,6 @@ export const totpOperations = operations({
     body: { schema: verifyTotpBody, error: 'TOTP-VERIFY', examples: { 'a code': { code: '123456' } } },
     answers: { 200: changed },
     errors: ['TOTP-CODE', 'TOTP-ACTIVE', 'TOTP-NOT-FOUND'],
-    errorText: {
-      400: 'TOTP-VERIFY: invalid fields. TOTP-CODE: the code is wrong. TOTP-ACTIVE: the second factor is already verified.',
-    },
   },
   removeTotp: {
     path: 'DELETE /v2beta/users/{userId}/totp',
@@ -359,7 +337,6 @@ export const totpOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },
-    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND'],
-    errorText: { 400: WRONG_PASSWORD, 401: SIGN_IN_AGAIN },
+    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND', 'SESSION-FAILURES'],
   },
 });

@@ -82,8 +82,7 @@ function operationObject(operation: Operation, path: string, tag: string): ZodOp
     ...(body ? { requestBody: requestBody(body) } : {}),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])),
-      ...errorRefs(operation, path),
-      default: { $ref: '#/components/responses/Unexpected' },
+      ...errorRefs(operation),
     },
   };
 }

@@ -5,17 +5,10 @@ import { checkBody, convertBody, createBody, guessQuery, startBody } from './imp
 import { guess, pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
-import { NO_ORG, RATE_LIMITED } from './shapes.ts';
 
-const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this.';
 const tusHeader = { 'Tus-Resumable': z.string().optional().meta({ description: 'The version of tus: `1.0.0`.' }) };
 const bytes = (description: string) => z.string().meta({ pattern: '^\\d+$', description });
 const offset = { 'Upload-Offset': bytes('How many bytes of the file have arrived.') };
-const NOT_IMPORTABLE = `IMPORT-TIMEOUT: the timeout is invalid or missing. DRAFT-ORG: users name no organization. IMPORT-RIGHTS: somebody who made a part of the draft may not import into its organizations, or no longer. ORG-INACTIVE: one of them is deactivated or deleted. ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: one of them may not have so many users, or not in one import. ${STATE_DOES_NOT_FIT}`;
-const IMPORT_OR_ORG_MISSING =
-  'IMPORT-NOT-FOUND: the import does not exist. ORG-NOT-FOUND: an organization of its users does not exist.';
-const FULL = `IMPORT-BACKLOG, IMPORT-RUNNING, ORG-LIMIT-IMPORTS: too much is being imported. ${RATE_LIMITED}`;
-const UNKNOWN = 'IMPORT-NOT-FOUND: the import does not exist. UPLOAD-NOT-FOUND: it has no such file.';
 
 export const draftOperations = operations({
   createImport: {
@@ -37,10 +30,6 @@ export const draftOperations = operations({
       },
     },
     errors: ['ORG-NOT-FOUND', 'IMPORT-DRAFTS'],
-    errorText: {
-      404: NO_ORG,
-      429: `IMPORT-DRAFTS: you or your organization have too many drafts. ${RATE_LIMITED}`,
-    },
   },
   guessImport: {
     path: 'GET /admin/v1/imports/{importId}/guess',
@@ -55,10 +44,6 @@ export const draftOperations = operations({
     queryError: 'IMPORT-QUERY',
     answers: { 200: { schema: guess, example: exampleGuess } },
     errors: ['DRAFT-UNREADABLE', 'IMPORT-STATE', 'DRAFT-GUESSES'],
-    errorText: {
-      400: `IMPORT-QUERY: the query is invalid. DRAFT-UNREADABLE: a file is not an export, or takes too long to be recognized. ${STATE_DOES_NOT_FIT}`,
-      429: `DRAFT-GUESSES: too many at the same time. ${RATE_LIMITED}`,
-    },
   },
   convertImport: {
     path: 'POST /admin/v1/imports/{importId}/_convert',
@@ -79,10 +64,7 @@ export const draftOperations = operations({
       },
     },
     answers: { 200: { schema: result, example: exampleDraft, description: 'The draft in its new state.' } },
-    errors: ['DRAFT-INCOMPLETE', 'IMPORT-PEPPER', 'IMPORT-STATE'],
-    errorText: {
-      400: `DRAFT-OPTIONS: the body is invalid, or does not fit the source. DRAFT-INCOMPLETE: a file has not arrived, or there is no file of users. IMPORT-PEPPER: Password-Pepper or its mode is invalid. ${STATE_DOES_NOT_FIT}`,
-    },
+    errors: ['DRAFT-INCOMPLETE', 'IMPORT-PEPPER', 'IMPORT-STATE', 'IMPORT-PASSWORD-SOURCE', 'ORG-NOT-FOUND'],
   },
   checkImport: {
     path: 'POST /admin/v1/imports/{importId}/_check',
@@ -99,15 +81,12 @@ export const draftOperations = operations({
       'DRAFT-ORG',
       'IMPORT-RIGHTS',
       'ORG-INACTIVE',
-      'ORG-LIMIT-USERS',
-      'ORG-LIMIT-USERS-PER-IMPORT',
       'IMPORT-STATE',
       'ORG-NOT-FOUND',
       'IMPORT-BACKLOG',
       'IMPORT-RUNNING',
       'ORG-LIMIT-IMPORTS',
     ],
-    errorText: { 400: NOT_IMPORTABLE, 404: IMPORT_OR_ORG_MISSING, 429: FULL },
   },
   startImport: {
     path: 'POST /admin/v1/imports/{importId}/_start',
@@ -132,11 +111,6 @@ export const draftOperations = operations({
       'IMPORT-RUNNING',
       'ORG-LIMIT-IMPORTS',
     ],
-    errorText: {
-      400: `${NOT_IMPORTABLE} DRAFT-BROKEN: records of the files cannot be read, and \`skipBroken\` is not set. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret.`,
-      404: IMPORT_OR_ORG_MISSING,
-      429: FULL,
-    },
   },
   discardImport: {
     path: 'POST /admin/v1/imports/{importId}/_discard',
@@ -146,7 +120,6 @@ export const draftOperations = operations({
     description: 'Its files and users are erased. Idempotent: repeating the call has no further effect.',
     answers: { 200: { schema: result, example: exampleDraft, description: 'The discarded draft.' } },
     errors: ['IMPORT-STATE'],
-    errorText: { 400: STATE_DOES_NOT_FIT },
   },
   createImportFile: {
     path: 'POST /admin/v1/imports/{importId}/files',
@@ -185,11 +158,6 @@ export const draftOperations = operations({
       'UPLOAD-SPACE',
       'UPLOAD-REQUESTS',
     ],
-    errorText: {
-      400: `UPLOAD-HEADERS: a header is missing or invalid. UPLOAD-METADATA: \`Upload-Metadata\` is invalid. UPLOAD-FILES: the draft has too many files. ${STATE_DOES_NOT_FIT}`,
-      413: 'REQUEST-TOO-LARGE: the files of the draft are too large.',
-      429: `UPLOAD-SPACE: the drafts of the organization are too large. UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
-    },
   },
   getImportFile: {
     path: 'HEAD /admin/v1/imports/{importId}/files/{fileId}',
@@ -203,8 +171,7 @@ export const draftOperations = operations({
         headers: z.object({ ...offset, 'Upload-Length': bytes('The size of the file.') }),
       },
     },
-    errors: ['UPLOAD-NOT-FOUND'],
-    errorText: { 404: UNKNOWN },
+    errors: ['UPLOAD-NOT-FOUND', 'IMPORT-STATE'],
   },
   sendImportFile: {
     path: 'PATCH /admin/v1/imports/{importId}/files/{fileId}',
@@ -227,13 +194,6 @@ export const draftOperations = operations({
       'REQUEST-TOO-LARGE',
       'UPLOAD-REQUESTS',
     ],
-    errorText: {
-      400: `UPLOAD-HEADERS: a header is missing or invalid. ${STATE_DOES_NOT_FIT}`,
-      404: UNKNOWN,
-      409: 'UPLOAD-OFFSET: the file ends elsewhere. Ask for its end with HEAD.',
-      413: 'REQUEST-TOO-LARGE: the body exceeds the size of the file.',
-      429: `UPLOAD-REQUESTS: too many uploads are under way. ${RATE_LIMITED}`,
-    },
   },
   removeImportFile: {
     path: 'DELETE /admin/v1/imports/{importId}/files/{fileId}',
@@ -243,6 +203,5 @@ export const draftOperations = operations({
     headers: z.object(tusHeader),
     answers: { 204: { description: 'The file is erased, and the users of the draft are dropped.' } },
     errors: ['IMPORT-STATE', 'UPLOAD-NOT-FOUND'],
-    errorText: { 400: STATE_DOES_NOT_FIT, 404: UNKNOWN },
   },
 });

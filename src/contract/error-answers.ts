@@ -15,7 +15,7 @@ import {
 } from '../platform/errors.ts';
 import { LARGE_BODY, SMALL_BODY } from '../platform/http/parse.ts';
 import { ERRORS } from './errors.ts';
-import type { ErrorStatus, Of, Operation } from './operation.ts';
+import type { Of, Operation } from './operation.ts';
 import { error } from './shapes.ts';
 
 /** An id with one of its HTTP statuses. */
@@ -62,13 +62,18 @@ export function errorsOf({ queryError, body, errors = [], of }: Operation): Erro
   const listed = [queryError, body?.error, ...errors, OF_TARGET[of]].filter((one) => one !== undefined);
   return [...new Set(listed)].map((one) => {
     const [id, http] = one.split(' ').reverse() as [ErrorId, string?];
-    return { id, http: http === undefined ? (statusesOf(id)[0] as number) : Number(http) };
+    return http === undefined ? usual(id) : { id, http: Number(http) };
   });
 }
 
-/** The ids that this operation may answer beside `errorsOf`. */
-export function generalErrorsOf({ path, body }: Operation): ErrorId[] {
-  return [...GENERAL, ...(path.includes('{') ? OF_PATH : []), ...(body ? OF_BODY : [])];
+/** What this operation may answer beside `errorsOf`. */
+export function generalErrorsOf({ path, body }: Operation): ErrorAnswer[] {
+  return [...GENERAL, ...(path.includes('{') ? OF_PATH : []), ...(body ? OF_BODY : [])].map(usual);
+}
+
+/** An id with its usual status. */
+function usual(id: ErrorId): ErrorAnswer {
+  return { id, http: statusesOf(id)[0] as number };
 }
 
 /** The HTTP statuses of an id, the usual one first. */
@@ -77,34 +82,37 @@ export function statusesOf(id: ErrorId): number[] {
   return http === undefined ? [status].flat().map((name) => STATUS[name].http) : [http];
 }
 
-/** The error responses of an operation. */
-export function errorRefs({ body, query, errorText = {} }: Operation, path: string) {
-  const named = path.includes('{');
-  const general: ErrorStatus[] = [
-    ...(body || query || named ? [400 as const] : []),
-    401,
-    403,
-    ...(named ? [404 as const] : []),
-    ...(body ? [413 as const, 415 as const] : []),
-    429,
-  ];
-  const statuses = [...new Set([...general, ...Object.keys(errorText).map((status) => Number(status) as ErrorStatus)])];
-  return Object.fromEntries(statuses.sort().map((status) => [status, errorRef(status, errorText[status])]));
+/** What an id means with this HTTP status. */
+function meaningOf({ id, http }: ErrorAnswer): string {
+  const { meaning }: KnownError = ERRORS[id];
+  return typeof meaning === 'string' ? meaning : (meaning[statusesOf(id).indexOf(http)] as string);
 }
 
-function errorRef(status: ErrorStatus, description: string | undefined) {
-  return { $ref: `#/components/responses/${ERROR_ANSWERS[status]}`, ...(description ? { description } : {}) };
+/** The error responses of an operation: what its ids mean, where it has some with a status, or what all have in common. */
+export function errorRefs(operation: Operation) {
+  const own = Map.groupBy(errorsOf(operation), ({ http }) => nameOf(http));
+  const general = Map.groupBy(generalErrorsOf(operation), ({ http }) => nameOf(http));
+  const refs = [...STATUSES, 'default' as const]
+    .map((status) => [status, RESPONSES[status]] as const)
+    .filter(([, name]) => own.has(name) || general.has(name))
+    .map(([status, name]) => {
+      const errors = own.get(name);
+      const description = errors ? { description: described(errors, general.get(name)) } : {};
+      return [status, { $ref: `#/components/responses/${name}`, ...description }];
+    });
+  return Object.fromEntries(refs);
 }
 
-type Sample = [status: StatusOf<ErrorId>, id: ErrorId, message: string, violations?: FieldViolation[]];
-
-const BAD_FIELDS: FieldViolation[] = [
-  { field: 'human.profile.firstName', description: 'is required' },
-  { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
-];
+/** A sentence for each error; the general ones have theirs in the shared response. */
+function described(errors: readonly ErrorAnswer[], general: readonly ErrorAnswer[] = []): string {
+  const sentences = errors.map((error) => `\`${error.id}\`: ${meaningOf(error)}`);
+  const others = general.map(({ id }) => `\`${id}\``).join(', ');
+  const lines = [...sentences, ...(others ? [`As for other operations: ${others}.`] : [])];
+  return lines.length === 1 ? (lines[0] as string) : lines.map((line) => `- ${line}`).join('\n');
+}
 
 /** Names of the shared responses in `components.responses`. */
-const ERROR_ANSWERS: Record<ErrorStatus, string> = {
+const RESPONSES = {
   400: 'BadRequest',
   401: 'Unauthenticated',
   403: 'PermissionDenied',
@@ -114,12 +122,27 @@ const ERROR_ANSWERS: Record<ErrorStatus, string> = {
   415: 'WrongMediaType',
   429: 'TooManyRequests',
   504: 'TooLate',
-};
+  default: 'Unexpected',
+} as const;
+type Shared = keyof typeof RESPONSES;
+const STATUSES = [400, 401, 403, 404, 409, 413, 415, 429, 504] as const;
 
-/** The error responses that operations share, by status. */
-const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
+/** The shared response of a status. */
+function nameOf(http: number): (typeof RESPONSES)[Shared] {
+  return Object.hasOwn(RESPONSES, http) ? RESPONSES[http as Shared] : RESPONSES.default;
+}
+
+type Sample = [status: StatusOf<ErrorId>, id: ErrorId, message: string, violations?: FieldViolation[]];
+
+const BAD_FIELDS: FieldViolation[] = [
+  { field: 'human.profile.firstName', description: 'is required' },
+  { field: 'human.email.email', description: 'must be an email address such as ann@example.com' },
+];
+
+/** What operations have in common, by status: a sentence before and after the general ids, and an example. */
+const SAMPLES: Record<Shared, { before?: string; after?: string; sample: Sample }> = {
   400: {
-    description:
+    before:
       'The request is invalid, or the state of the resource does not allow it. The error names every invalid field.',
     sample: [
       'INVALID_ARGUMENT',
@@ -129,58 +152,55 @@ const SAMPLES: Record<ErrorStatus, { description: string; sample: Sample }> = {
     ],
   },
   401: {
-    description:
-      'AUTH-TOKEN: the request has no valid bearer token. AUTH-SCOPE: the access token does not have the scope of the API. `WWW-Authenticate` names the error as RFC 6750 says.',
+    after: '`WWW-Authenticate` names the error as RFC 6750 says.',
     sample: ['UNAUTHENTICATED', 'AUTH-TOKEN', 'A valid bearer token is needed.'],
   },
-  403: {
-    description: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
-    sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'],
-  },
+  403: { sample: ['PERMISSION_DENIED', 'AUTH-PERMISSION', 'No permission to access the resource.'] },
   404: {
-    description: 'The resource does not exist.',
+    before: 'The resource does not exist.',
     sample: ['NOT_FOUND', 'USER-NOT-FOUND', 'The user does not exist.'],
   },
   409: {
-    description: 'The resource already exists.',
+    before: 'The resource already exists, or was changed meanwhile.',
     sample: ['ALREADY_EXISTS', 'USER-ID-TAKEN', 'The user id is taken.'],
   },
   413: {
-    description: `REQUEST-TOO-LARGE: the body is larger than ${SMALL_BODY.bytes} bytes; for operations with long fields, than ${LARGE_BODY.bytes}.`,
+    after: `The limit is ${SMALL_BODY.bytes} bytes; for operations with long fields, ${LARGE_BODY.bytes}.`,
     sample: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE', `The body must be at most ${LARGE_BODY.bytes} bytes.`],
   },
   415: {
-    description:
-      'REQUEST-MEDIA-TYPE: the `Content-Type` is not supported. REQUEST-ENCODING: the `Content-Encoding` is not supported; only a bulk import may be compressed.',
+    after: 'Only a bulk import may be compressed.',
     sample: ['INVALID_ARGUMENT', 'REQUEST-MEDIA-TYPE', 'Content-Type must be application/json in UTF-8.'],
   },
   429: {
-    description:
-      'RATE-LIMIT: too many requests from this IP address. ORG-LIMIT-REQUESTS: too many requests of your organization in this minute. REQUEST-BODIES: the caller has too many large bodies under way. MAIL-LIMIT: the user has had too many emails and text messages in a day. SESSION-FAILURES: too many wrong passwords of this user. Wait for the number of seconds in `Retry-After`, then try again.',
+    after: 'Wait for the number of seconds in `Retry-After`, then try again.',
     sample: ['RESOURCE_EXHAUSTED', 'RATE-LIMIT', 'Too many requests from this IP address. Try again later.'],
   },
   504: {
-    description: 'The operation did not finish in time. It will not be performed later.',
+    before: 'The operation did not finish in time. It will not be performed later.',
     sample: [
       'DEADLINE_EXCEEDED',
       'IMPORT-TIMEOUT',
       'The user was not imported in time, and will not be imported later.',
     ],
   },
+  default: {
+    before: 'An unexpected error.',
+    sample: ['UNAVAILABLE', 'SERVICE-UNAVAILABLE', 'The service is temporarily unavailable. Try again.'],
+  },
 };
 
 /** Builds `components.responses`. */
 export function errorAnswers(): Record<string, ZodOpenApiResponseObject> {
-  const named = (Object.keys(ERROR_ANSWERS) as unknown as ErrorStatus[]).map((status) => {
-    const { description, sample } = SAMPLES[status];
-    return [ERROR_ANSWERS[status], answer(description, sample)];
-  });
-  const unexpected = answer('An unexpected error, such as 500 INTERNAL or 503 UNAVAILABLE.', [
-    'UNAVAILABLE',
-    'SERVICE-UNAVAILABLE',
-    'The service is temporarily unavailable. Try again.',
-  ]);
-  return { ...Object.fromEntries(named), Unexpected: unexpected };
+  const general = Map.groupBy([...GENERAL, ...OF_PATH, ...OF_BODY].map(usual), ({ http }) => nameOf(http));
+  return Object.fromEntries(
+    ([...STATUSES, 'default'] as const).map((status) => {
+      const { before, after, sample } = SAMPLES[status];
+      const errors = general.get(RESPONSES[status]);
+      const description = [before, errors && described(errors), after].filter(Boolean).join('\n\n');
+      return [RESPONSES[status], answer(description, sample)];
+    }),
+  );
 }
 
 function answer(description: string, [status, id, message, violations]: Sample): ZodOpenApiResponseObject {

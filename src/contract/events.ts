@@ -194,7 +194,6 @@ const exampleCsv =
   `requestId,payload,count,lastDate\r\n4711,${AT},user.locked,human,bob,ann,acme,,,,203.0.113.7,curl/8.5.0,,,1,\r\n`;
 
 const SCOPE = 'An IAM_OWNER gets all events, others those of the organizations on which they are ORG_OWNER.';
-const BUSY = 'EVENTS-SLOTS: the caller has too many searches and exports under way. RATE-LIMIT: too many requests.';
 
 export const eventOperations = operations({
   searchEvents: {
@@ -226,7 +225,6 @@ export const eventOperations = operations({
       },
     },
     errors: ['EVENTS-SLOTS'],
-    errorText: { 429: BUSY },
   },
   exportEvents: {
     path: 'POST /admin/v1/events/_export',
@@ -252,7 +250,6 @@ export const eventOperations = operations({
       },
     },
     errors: ['EVENTS-SLOTS'],
-    errorText: { 429: BUSY },
   },
 });
 

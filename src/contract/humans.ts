@@ -19,7 +19,7 @@ import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import { operations } from './operation.ts';
 import { MANAGER, MANAGER_OR_SELF } from './roles.ts';
-import { currentPassword, details, exampleDetails, NO_ORG, NO_ROOM, OWNER_PROOF, SIGN_IN_AGAIN } from './shapes.ts';
+import { currentPassword, details, exampleDetails, OWNER_PROOF } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
 
@@ -164,7 +164,6 @@ const codes = {
   emailCode: z.string().optional().meta({ description: 'Present if `email` has `returnCode`.' }),
   phoneCode: z.string().optional().meta({ description: 'Present if `phone` has `returnCode`.' }),
 };
-const TAKEN = 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.';
 
 export const humanOperations = operations({
   createHumanUser: {
@@ -232,7 +231,6 @@ export const humanOperations = operations({
       'PASSWORD-POLICY',
       'URL-TEMPLATE-NOT-ALLOWED',
     ],
-    errorText: { 400: NO_ROOM, 404: NO_ORG, 409: TAKEN },
   },
   updateHumanUser: {
     path: 'PUT /v2beta/users/human/{userId}',
@@ -250,7 +248,6 @@ export const humanOperations = operations({
     answers: { 200: { schema: z.object({ details, ...codes }), example: { details: exampleDetails } } },
     errors: [
       'AUTH-SIGN-IN-AGAIN',
-      'USER-ID-TAKEN',
       'USER-NAME-TAKEN',
       'PASSWORD-CURRENT',
       'CODE-INVALID',
@@ -258,8 +255,8 @@ export const humanOperations = operations({
       'PASSWORD-POLICY',
       'SESSION-FAILURES',
       'URL-TEMPLATE-NOT-ALLOWED',
+      'MAIL-LIMIT',
     ],
-    errorText: { 401: SIGN_IN_AGAIN, 409: TAKEN },
   },
 });
 

@@ -47,7 +47,7 @@ import {
 import { operations } from './operation.ts';
 import { REMEDIES } from './remedies.ts';
 import { OWNER } from './roles.ts';
-import { details, exampleDetails, NO_ORG, RATE_LIMITED } from './shapes.ts';
+import { details, exampleDetails } from './shapes.ts';
 
 /** The body of actions without parameters. */
 export const noBody = z.record(z.string(), z.never('is not supported here'));
@@ -139,10 +139,6 @@ const importLines = {
   }),
   example: exampleBodyLines,
 };
-const KEY_REUSED = 'IMPORT-KEY-REUSED: the `Idempotency-Key` was used for a different request.';
-const STATE_DOES_NOT_FIT = 'IMPORT-STATE: the state of the import does not allow this action.';
-/** The errors of actions without parameters. */
-const NO_PARAMETERS = 'IMPORT-QUERY, IMPORT-ACTION: the query or the body has a field, and none is supported.';
 // Somebody who asks for a dry run of an undo must not get the undo.
 const emptyBody = {
   schema: z.strictObject({}),
@@ -150,10 +146,6 @@ const emptyBody = {
   error: 'IMPORT-ACTION',
   examples: { nothing: {} },
 } as const;
-/** Limits of an organization that refuse an import, or a part of it that would run again. */
-const LIMITED_USERS =
-  'ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.';
-const RUN_AGAIN = `IMPORT-QUERY: the query has a field, and none is supported. IMPORT-TIMEOUT: the timeout is invalid or missing. IMPORT-ERASED: the data of the remaining users has been erased. IMPORT-RIGHTS: somebody who made a part of the import may no longer import into its organizations. ORG-INACTIVE: one of them is deactivated or deleted. ${LIMITED_USERS} ${STATE_DOES_NOT_FIT}`;
 const IDEMPOTENT = 'Idempotent: repeating the call has no further effect.';
 const newTimeout = {
   schema: resumeBody.extend({ timeout: duration().optional() }),
@@ -198,13 +190,8 @@ export const importOperations = operations({
       'IMPORT-KEY-REUSED',
       '504 IMPORT-TIMEOUT',
       'IMPORT-PASSWORD-SOURCE',
+      'IMPORT-SINGLES',
     ],
-    errorText: {
-      400: 'IMPORT-USER-INVALID: the user has invalid fields. IMPORT-QUERY: the query has a field, and none is supported. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. ORG-INACTIVE: the organization is deactivated or deleted. ORG-LIMIT-USERS: it may not have more users.',
-      404: NO_ORG,
-      409: `USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name. ${KEY_REUSED}`,
-      504: 'IMPORT-TIMEOUT: the user was not imported in time, and will not be imported later.',
-    },
   },
   importUsers: {
     path: 'POST /admin/v1/import',
@@ -212,7 +199,8 @@ export const importOperations = operations({
     of: 'body',
     summary: 'Import many human users',
     description:
-      'Acceptance is all or nothing. An invalid user becomes a failed item; the others are still imported. The ' +
+      'Acceptance is all or nothing: the first fatal error of the body, in its order, refuses the request. An invalid user ' +
+      'becomes a failed item; the others are still imported. The ' +
       'body can be gzip-compressed. The caller needs the role in every organization of the body. With `dryRun`, the ' +
       'service checks every user and reports the outcome, but writes no user. In NDJSON, each line is one user with ' +
       'their `orgId`, and the query contains the timeout. With `draft`, the users are kept as a draft. The service calls `webhook` with the ImportProgress plus ' +
@@ -263,14 +251,6 @@ export const importOperations = operations({
       'IMPORT-WAITS',
       'IMPORT-PASSWORD-SOURCE',
     ],
-    errorText: {
-      400: 'The first fatal error in body order: REQUEST-JSON (not valid JSON in UTF-8), REQUEST-BODY (not valid gzip), IMPORT-FORMAT (another format, named in the message), IMPORT-BODY, IMPORT-DEPTH, IMPORT-ENTRY-SIZE, IMPORT-DUPLICATE-KEY, IMPORT-TIMEOUT. IMPORT-QUERY: the query is invalid. IMPORT-KEY: the `Idempotency-Key` is invalid. IMPORT-PEPPER: `Password-Pepper` or its mode is invalid. IMPORT-WEBHOOK-SECRET: the organization that signs the webhook has no webhook secret. ORG-INACTIVE: an organization is deactivated or deleted. ORG-LIMIT-USERS, ORG-LIMIT-USERS-PER-IMPORT: an organization may not have so many users, or not in one import.',
-      404: 'ORG-NOT-FOUND: an organization of the body does not exist.',
-      409: `IMPORT-ABORTED: the upload stalled for too long; nothing was imported. ${KEY_REUSED}`,
-      413: 'REQUEST-TOO-LARGE: the body is too large, before or after decompression.',
-      415: 'REQUEST-MEDIA-TYPE: the body must be JSON or NDJSON. REQUEST-ENCODING: the body must be uncompressed or use gzip.',
-      429: `IMPORT-BACKLOG: too many users are waiting to be imported. ORG-LIMIT-IMPORTS: an organization of its users may not have more imports at once. IMPORT-DRAFTS: you or your organization have too many drafts. IMPORT-RUNNING: the organization has too many imports that have not ended. IMPORT-UPLOADS: too many uploads are under way. IMPORT-WAITS: too many requests wait for the end of an import. ${RATE_LIMITED}`,
-    },
   },
   listImports: {
     path: 'GET /admin/v1/imports',
@@ -326,10 +306,6 @@ export const importOperations = operations({
       'secrets are `{"withheld": true}`.',
     answers: { 200: { schema: itemWithEntry, example: exampleFailedItem } },
     errors: ['IMPORT-STATE', 'IMPORT-ITEM-NOT-FOUND'],
-    errorText: {
-      400: STATE_DOES_NOT_FIT,
-      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
-    },
   },
   fixImportItem: {
     path: 'PATCH /admin/v1/imports/{importId}/items/{index}',
@@ -354,11 +330,6 @@ export const importOperations = operations({
       'IMPORT-ITEM-CHANGED',
       'IMPORT-PASSWORD-SOURCE',
     ],
-    errorText: {
-      400: `IMPORT-USER-INVALID: a field of the patch is invalid; nothing was changed. IMPORT-PATCH: the body is no object. IMPORT-ITEM-STATE: the user has not failed. IMPORT-ERASED: the data of the user was erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
-      404: 'IMPORT-NOT-FOUND, IMPORT-ITEM-NOT-FOUND: the import or the item does not exist.',
-      409: 'IMPORT-ITEM-CHANGED: the item was changed meanwhile. Read it again.',
-    },
   },
   listImportCauses: {
     path: 'GET /admin/v1/imports/{importId}/causes',
@@ -370,7 +341,6 @@ export const importOperations = operations({
       'counts in each of their causes. Returns the 100 most common causes; of a draft, those that its check found.',
     answers: { 200: { schema: causes, example: exampleCauses } },
     errors: ['IMPORT-STATE'],
-    errorText: { 400: STATE_DOES_NOT_FIT },
   },
   fixImport: {
     path: 'POST /admin/v1/imports/{importId}/_fix',
@@ -387,10 +357,6 @@ export const importOperations = operations({
       200: { schema: fixed, example: { changed: 24, unchanged: 0, examples: [], next: null } },
     },
     errors: ['IMPORT-REMEDY', 'IMPORT-ERASED', 'IMPORT-DRY-RUN', 'IMPORT-STATE', 'IMPORT-FIXES'],
-    errorText: {
-      400: `IMPORT-FIX: the body is invalid. IMPORT-REMEDY: the remedy does not apply to the cause. IMPORT-ERASED: the data of the users has been erased. IMPORT-DRY-RUN: a dry run keeps no entries. ${STATE_DOES_NOT_FIT}`,
-      429: `IMPORT-FIXES: too many corrections are under way. ${RATE_LIMITED}`,
-    },
   },
   getImportRates: {
     path: 'GET /admin/v1/imports/{importId}/rates',
@@ -401,6 +367,7 @@ export const importOperations = operations({
       'Returns at most 600 points, oldest first. Each counts the users settled since the previous point; the last one ' +
       'ends now, or when the import ended. A user who is retried counts each time.',
     answers: { 200: { schema: rates, example: exampleRates } },
+    errors: ['IMPORT-STATE'],
   },
   streamImportEvents: {
     path: 'GET /admin/v1/imports/{importId}/events',
@@ -418,7 +385,6 @@ export const importOperations = operations({
       204: { description: '`Last-Event-ID` is `end`, and the import has ended: EventSource stops connecting.' },
     },
     errors: ['IMPORT-STREAMS'],
-    errorText: { 429: `IMPORT-STREAMS: too many event streams are open. ${RATE_LIMITED}` },
   },
   getImportReport: {
     path: 'GET /admin/v1/imports/{importId}/report',
@@ -444,6 +410,7 @@ export const importOperations = operations({
         },
       },
     },
+    errors: ['IMPORT-STATE'],
   },
   cancelImport: {
     path: 'POST /admin/v1/imports/{importId}/_cancel',
@@ -456,7 +423,6 @@ export const importOperations = operations({
     body: emptyBody,
     answers: isDone,
     errors: ['IMPORT-STATE'],
-    errorText: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   pauseImport: {
     path: 'POST /admin/v1/imports/{importId}/_pause',
@@ -469,7 +435,6 @@ export const importOperations = operations({
     body: emptyBody,
     answers: isDone,
     errors: ['IMPORT-STATE'],
-    errorText: { 400: `${NO_PARAMETERS} ${STATE_DOES_NOT_FIT}` },
   },
   resumeImport: {
     path: 'POST /admin/v1/imports/{importId}/_resume',
@@ -491,7 +456,6 @@ export const importOperations = operations({
       'IMPORT-STATE',
       'ORG-LIMIT-IMPORTS',
     ],
-    errorText: { 400: RUN_AGAIN },
   },
   retryImport: {
     path: 'POST /admin/v1/imports/{importId}/_retry',
@@ -515,7 +479,6 @@ export const importOperations = operations({
       'ORG-LIMIT-USERS-PER-IMPORT',
       'IMPORT-STATE',
     ],
-    errorText: { 400: RUN_AGAIN },
   },
   sendImportMails: {
     path: 'POST /admin/v1/imports/{importId}/_send_mails',
@@ -530,7 +493,6 @@ export const importOperations = operations({
     body: emptyBody,
     answers: isDone,
     errors: ['IMPORT-DRY-RUN', 'IMPORT-STATE'],
-    errorText: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has no mails. ${STATE_DOES_NOT_FIT}` },
   },
   undoImport: {
     path: 'POST /admin/v1/imports/{importId}/_undo',
@@ -546,7 +508,6 @@ export const importOperations = operations({
     body: emptyBody,
     answers: isDone,
     errors: ['IMPORT-DRY-RUN', 'IMPORT-STATE'],
-    errorText: { 400: `${NO_PARAMETERS} IMPORT-DRY-RUN: a dry run has nothing to undo. ${STATE_DOES_NOT_FIT}` },
   },
   previewImportUndo: {
     path: 'GET /admin/v1/imports/{importId}/undo_preview',
@@ -557,10 +518,6 @@ export const importOperations = operations({
       'Counts the users that `_undo` would remove now, and those that it would keep, with the reasons. Changes nothing. ' +
       'For an import of a million users it takes some seconds.',
     answers: { 200: { schema: undoPreview, example: exampleUndoPreview } },
-    errors: ['IMPORT-DRY-RUN', 'IMPORT-PREVIEWS'],
-    errorText: {
-      400: 'IMPORT-DRY-RUN: a dry run has nothing to undo.',
-      429: `IMPORT-PREVIEWS: too many previews are under way. ${RATE_LIMITED}`,
-    },
+    errors: ['IMPORT-DRY-RUN', 'IMPORT-PREVIEWS', 'IMPORT-STATE'],
   },
 });

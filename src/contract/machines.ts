@@ -9,9 +9,6 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
-  LAST_CREDENTIAL,
-  NO_ORG,
-  NO_ROOM,
   searchAnswer,
   timestamp,
 } from './shapes.ts';
@@ -77,11 +74,6 @@ export const machineOperations = operations({
       },
     },
     errors: ['ORG-LIMIT-USERS', 'USER-ID-TAKEN', 'USER-NAME-TAKEN'],
-    errorText: {
-      400: NO_ROOM,
-      404: NO_ORG,
-      409: 'USER-ID-TAKEN, USER-NAME-TAKEN: another user has this id or name.',
-    },
   },
   addPat: {
     path: 'POST /management/v1/users/{userId}/pats',
@@ -119,7 +111,6 @@ export const machineOperations = operations({
     description: 'The token stops working immediately.',
     answers: { 200: changed },
     errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'PAT-NOT-FOUND'],
-    errorText: { 400: LAST_CREDENTIAL },
   },
   addKey: {
     path: 'POST /management/v1/users/{userId}/keys',
@@ -172,7 +163,6 @@ export const machineOperations = operations({
     summary: 'Remove a key',
     answers: { 200: changed },
     errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'KEY-NOT-FOUND', 'KEY-NOT-A-MACHINE'],
-    errorText: { 400: LAST_CREDENTIAL },
   },
   setSecret: {
     path: 'PUT /management/v1/users/{userId}/secret',
@@ -196,6 +186,5 @@ export const machineOperations = operations({
     summary: 'Remove the client secret',
     answers: { 200: changed },
     errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'SECRET-NOT-FOUND', 'SECRET-NOT-A-MACHINE'],
-    errorText: { 400: LAST_CREDENTIAL },
   },
 });

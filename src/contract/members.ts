@@ -4,16 +4,7 @@ import { id } from '../platform/fields.ts';
 import { paging } from '../platform/http/answers.ts';
 import { operations } from './operation.ts';
 import { IAM_OWNER_ONLY, INSTANCE_ROLES, ORG_ROLES, OWNER } from './roles.ts';
-import {
-  changed,
-  created,
-  createdDetails,
-  exampleCreated,
-  exampleSearch,
-  LAST_OWNER,
-  NO_ORG,
-  searchAnswer,
-} from './shapes.ts';
+import { changed, created, createdDetails, exampleCreated, exampleSearch, searchAnswer } from './shapes.ts';
 
 function roles<const T extends readonly string[]>(known: T, least: number) {
   return z
@@ -43,8 +34,6 @@ const search = {
   error: 'MEMBER-SEARCH',
   examples: { 'first ten': { query: { limit: 10 } } },
 } as const;
-const EXISTS = 'MEMBER-EXISTS: the user is already a member.';
-const MISSING_USER = 'USER-NOT-FOUND: the user does not exist.';
 
 export const memberOperations = operations({
   addOrgMember: {
@@ -60,7 +49,6 @@ export const memberOperations = operations({
     },
     answers: { 200: created },
     errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS'],
-    errorText: { 404: MISSING_USER, 409: EXISTS },
   },
   searchOrgMembers: {
     path: 'POST /management/v1/orgs/me/members/_search',
@@ -69,7 +57,6 @@ export const memberOperations = operations({
     summary: 'List the members of the organization',
     body: search,
     answers: found('ORG_OWNER'),
-    errorText: { 404: NO_ORG },
   },
   removeOrgMember: {
     path: 'DELETE /management/v1/orgs/me/members/{userId}',
@@ -91,7 +78,6 @@ export const memberOperations = operations({
     },
     answers: { 200: created },
     errors: ['USER-NOT-FOUND', 'MEMBER-EXISTS'],
-    errorText: { 404: MISSING_USER, 409: EXISTS },
   },
   searchInstanceMembers: {
     path: 'POST /admin/v1/members/_search',
@@ -109,6 +95,5 @@ export const memberOperations = operations({
     description: 'The last active IAM_OWNER cannot be removed.',
     answers: { 200: changed },
     errors: ['MEMBER-LAST-OWNER', 'MEMBER-NOT-FOUND'],
-    errorText: { 400: LAST_OWNER },
   },
 });

@@ -54,8 +54,6 @@ export interface Operation {
    * error-answers.ts. With an HTTP status where the id has several.
    */
   errors?: readonly (ErrorId | `${number} ${ErrorId}`)[];
-  /** Meaning of an error status where the shared description is too general. 409 and 504 occur only if listed here. */
-  errorText?: Partial<Record<ErrorStatus, string>>;
 }
 
 /** An operation as it is written: its id is the key. */
@@ -92,8 +90,6 @@ export interface Answer {
   others?: Record<string, { schema: z.ZodType; example: unknown }>;
   headers?: z.ZodObject;
 }
-
-export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 504;
 
 /** The value of each `{name}` in a path. */
 export type ParamsOf<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`

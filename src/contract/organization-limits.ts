@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { operations } from './operation.ts';
 import { IAM_OWNER_ONLY, OWNER } from './roles.ts';
-import { changed, details, exampleDetails, NO_ORG } from './shapes.ts';
+import { changed, details, exampleDetails } from './shapes.ts';
 
 /** Names of limits, as the API and the table `org_limits` have them. */
 export const ORG_LIMITS = ['users', 'importsAtOnce', 'usersPerImport', 'mailsPerDay', 'requestsPerMinute'] as const;
@@ -85,7 +85,6 @@ export const organizationLimitOperations = operations({
         },
       },
     },
-    errorText: { 404: NO_ORG },
   },
   setOrgLimits: {
     path: 'PUT /management/v1/orgs/me/limits',
@@ -101,6 +100,5 @@ export const organizationLimitOperations = operations({
       examples: { 'users and imports': { users: 50_000, importsAtOnce: 2 } },
     },
     answers: { 200: changed },
-    errorText: { 400: 'ORG-LIMITS: invalid fields.', 404: NO_ORG },
   },
 });

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { operations } from './operation.ts';
 import { IAM_OWNER_ONLY } from './roles.ts';
-import { changed, NO_ORG } from './shapes.ts';
+import { changed } from './shapes.ts';
 
 const n = z.int().min(0);
 const removalPreview = z
@@ -30,9 +30,6 @@ const examplePreview = {
   events: 31_007,
 };
 
-const WRONG_STATE = 'ORG-STATE: the organization is not in a state in which this is possible.';
-const LAST_OWNER = 'MEMBER-LAST-OWNER: no other organization has an active IAM_OWNER who can sign in.';
-
 export const organizationStateOperations = operations({
   deactivateOrg: {
     path: 'POST /management/v1/orgs/me/_deactivate',
@@ -46,7 +43,6 @@ export const organizationStateOperations = operations({
       'deleted.',
     answers: { 200: changed },
     errors: ['ORG-STATE', 'MEMBER-LAST-OWNER'],
-    errorText: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
   },
   reactivateOrg: {
     path: 'POST /management/v1/orgs/me/_reactivate',
@@ -58,7 +54,6 @@ export const organizationStateOperations = operations({
       'time that their codes had left. Resume its paused imports with `_resume`.',
     answers: { 200: changed },
     errors: ['ORG-STATE'],
-    errorText: { 400: WRONG_STATE, 404: NO_ORG },
   },
   previewOrgRemoval: {
     path: 'GET /management/v1/orgs/me/removal_preview',
@@ -70,7 +65,6 @@ export const organizationStateOperations = operations({
       'stay; so do audit events, for their own time. Changes nothing. Reads the history of all changes: of ten million ' +
       'events it takes some seconds.',
     answers: { 200: { schema: removalPreview, example: examplePreview } },
-    errorText: { 404: NO_ORG },
   },
   deleteOrg: {
     path: 'DELETE /management/v1/orgs/me',
@@ -83,7 +77,6 @@ export const organizationStateOperations = operations({
       'settings, in batches. Its id stays taken for good, its domain becomes free.',
     answers: { 200: changed },
     errors: ['ORG-STATE', 'MEMBER-LAST-OWNER'],
-    errorText: { 400: `${WRONG_STATE} ${LAST_OWNER}`, 404: NO_ORG },
   },
   undeleteOrg: {
     path: 'POST /management/v1/orgs/me/_undelete',
@@ -94,6 +87,5 @@ export const organizationStateOperations = operations({
       'Possible for seven days. One that was deactivated before stays so. Resume its paused imports with `_resume`.',
     answers: { 200: changed },
     errors: ['ORG-STATE'],
-    errorText: { 400: WRONG_STATE, 404: NO_ORG },
   },
 });

@@ -9,7 +9,6 @@ import {
   createdDetails,
   exampleCreated,
   exampleSearch,
-  NO_ORG,
   searchAnswer,
   timeInput,
   timestampOrNull,
@@ -143,7 +142,6 @@ const exampleSource = {
   endDate: null,
   details: exampleCreated,
 };
-const MISSING = 'PASSWORD-SOURCE-NOT-FOUND: the password source does not exist.';
 
 export const passwordSourceOperations = operations({
   addPasswordSource: {
@@ -187,10 +185,6 @@ export const passwordSourceOperations = operations({
       },
     },
     errors: ['PASSWORD-SOURCES-FULL'],
-    errorText: {
-      400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCES-FULL: the organization has too many.',
-      404: NO_ORG,
-    },
   },
   listPasswordSources: {
     path: 'GET /management/v1/password_sources',
@@ -198,7 +192,6 @@ export const passwordSourceOperations = operations({
     of: 'org',
     summary: 'List the password sources of an organization',
     answers: { 200: { schema: searchAnswer(source), example: exampleSearch(exampleSource) } },
-    errorText: { 404: NO_ORG },
   },
   getPasswordSource: {
     path: 'GET /management/v1/password_sources/{sourceId}',
@@ -208,7 +201,6 @@ export const passwordSourceOperations = operations({
     answers: {
       200: { schema: z.object({ passwordSource: source }), example: { passwordSource: exampleSource } },
     },
-    errorText: { 404: MISSING },
   },
   changePasswordSource: {
     path: 'PUT /management/v1/password_sources/{sourceId}',
@@ -241,10 +233,6 @@ export const passwordSourceOperations = operations({
       },
     },
     errors: ['PASSWORD-SOURCE-ENDED'],
-    errorText: {
-      400: 'PASSWORD-SOURCE-INVALID: invalid fields. PASSWORD-SOURCE-ENDED: it has ended.',
-      404: MISSING,
-    },
   },
   getPasswordSourceStatus: {
     path: 'GET /management/v1/password_sources/{sourceId}/status',
@@ -268,7 +256,6 @@ export const passwordSourceOperations = operations({
         },
       },
     },
-    errorText: { 404: MISSING },
   },
   testPasswordSource: {
     path: 'POST /management/v1/password_sources/{sourceId}/_test',
@@ -295,10 +282,6 @@ export const passwordSourceOperations = operations({
         example: { result: 'UNAVAILABLE', reason: 'no answer in time', milliseconds: 5003 },
       },
     },
-    errorText: {
-      400: 'PASSWORD-SOURCE-TEST: invalid fields.',
-      404: MISSING,
-    },
   },
   endPasswordSource: {
     path: 'POST /management/v1/password_sources/{sourceId}/_end',
@@ -309,7 +292,6 @@ export const passwordSourceOperations = operations({
       'Nobody is verified there any more. Users who have not signed in get the initialisation email, as users without ' +
       'a password do, at the rate of emails. Idempotent: repeating the call has no further effect.',
     answers: { 200: changed },
-    errorText: { 404: MISSING },
   },
   removePasswordSource: {
     path: 'DELETE /management/v1/password_sources/{sourceId}',
@@ -318,10 +300,6 @@ export const passwordSourceOperations = operations({
     summary: 'Delete a password source',
     answers: { 200: changed },
     errors: ['PASSWORD-SOURCE-IN-USE'],
-    errorText: {
-      400: 'PASSWORD-SOURCE-IN-USE: users still need it. End it first.',
-      404: MISSING,
-    },
   },
 });
 

@@ -8,7 +8,7 @@ import type { IdOf } from '../platform/errors.ts';
 import { nameKey, textProblem } from '../platform/fields.ts';
 import { type Body, type Operation, operations, type Written } from './operation.ts';
 import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
-import { created, createdDetails, exampleCreated, NO_ORG } from './shapes.ts';
+import { created, createdDetails, exampleCreated } from './shapes.ts';
 
 /** How long a new password may be, in Unicode code points. */
 export interface LengthPolicy {
@@ -217,7 +217,6 @@ function ofOrganization<P>(
       of: 'org',
       summary: `Get the ${policy} of the organization`,
       answers,
-      errorText: { 404: NO_ORG },
     },
     [`add${name}Policy`]: {
       path: `POST ${route}`,
@@ -228,7 +227,6 @@ function ofOrganization<P>(
       body,
       ...CHANGED,
       errors: [errors.exists],
-      errorText: { 404: NO_ORG, 409: `${errors.exists}: the organization already has its own policy.` },
     },
     [`update${name}Policy`]: {
       path: `PUT ${route}`,
@@ -238,7 +236,6 @@ function ofOrganization<P>(
       body,
       ...CHANGED,
       errors: [errors.notFound],
-      errorText: { 404: `${errors.notFound}: the organization does not have its own policy. ${NO_ORG}` },
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,
@@ -246,7 +243,6 @@ function ofOrganization<P>(
       of: 'org',
       summary: `Reset the ${policy} of the organization to the default`,
       ...CHANGED,
-      errorText: { 404: NO_ORG },
     },
   };
 }
@@ -264,7 +260,6 @@ function ofInstance<P>(
       summary: `Get the default ${policy} of organizations`,
       description: 'The policy of the instance, which applies to organizations without their own.',
       answers,
-      errorText: { 404: NO_ORG },
     },
     [`getInstance${name}Policy`]: {
       path: `GET /admin/v1/policies/${path}`,

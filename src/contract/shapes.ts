@@ -39,21 +39,6 @@ export const createdDetails = z.object({ ...touched, creationDate: timestamp() }
 export const exampleDetails = { sequence: '4711', changeDate: AT, resourceOwner: 'acme' };
 export const exampleCreated = { ...exampleDetails, creationDate: AT };
 
-/** The meaning of a 400 for the removal of a credential. */
-export const LAST_CREDENTIAL =
-  'MEMBER-LAST-OWNER: the instance would have no IAM_OWNER left who can sign in. MEMBER-LAST-ORG-OWNER: the ' +
-  'organization would have no such ORG_OWNER, and the caller is not an IAM_OWNER. Add another credential first.';
-/** The meaning of a 400 for a change that would leave the instance without an owner. */
-export const LAST_OWNER = 'MEMBER-LAST-OWNER: the instance would have no active IAM_OWNER left.';
-
-/** The meaning of a 404 for an organization that a request names. */
-export const NO_ORG = 'ORG-NOT-FOUND: the organization does not exist.';
-/** The meaning of a 400 where a user is created. */
-export const NO_ROOM = 'ORG-LIMIT-USERS: the organization may not have more users.';
-/** The meaning of a 429 that every operation may have. */
-export const RATE_LIMITED =
-  'RATE-LIMIT, ORG-LIMIT-REQUESTS: too many requests, or too many of your organization. Wait for the number of seconds in `Retry-After`, then try again.';
-
 /** The response to a change that returns no other data. */
 export const changed = {
   schema: z.object({ details }).meta({ id: 'Changed' }),
@@ -126,12 +111,6 @@ export const ownerProof = z.object({ currentPassword: currentPassword() });
 export const OWNER_PROOF =
   'Users who call this for themselves must have signed in within the last 5 minutes (`auth_time` of the access token), ' +
   'or send `currentPassword`.';
-
-export const SIGN_IN_AGAIN =
-  'AUTH-TOKEN: the request has no valid bearer token. AUTH-SIGN-IN-AGAIN: the sign-in of the caller is too old for ' +
-  'this change (RFC 9470). Authorize again with `max_age=300`, or send `currentPassword`.';
-
-export const WRONG_PASSWORD = 'PASSWORD-CURRENT: the current password is wrong.';
 
 /** The body of operations that need only the proof. */
 export const proofBody = {

@@ -17,8 +17,6 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
-  LAST_OWNER,
-  NO_ORG,
   searchAnswer,
 } from './shapes.ts';
 
@@ -229,8 +227,6 @@ export const exampleUserV1 = {
   },
 };
 
-const WRONG_STATE = 'USER-STATE-…: the state of the user does not allow this action.';
-
 export const userOperations = operations({
   getMe: {
     path: 'GET /management/v1/me',
@@ -326,7 +322,6 @@ export const userOperations = operations({
     },
     answers: { 200: { schema: userPage(foundUser), example: exampleSearch(exampleFoundUser) } },
     errors: ['ORG-NOT-FOUND'],
-    errorText: { 404: 'ORG-NOT-FOUND: the organization of `x-service-orgid` does not exist.' },
   },
   searchOrgUsers: {
     path: 'POST /management/v1/users/_search',
@@ -340,7 +335,6 @@ export const userOperations = operations({
       examples: { 'by login name': { queries: [{ loginNameQuery: { loginName: 'bob@acme.example' } }] } },
     },
     answers: { 200: { schema: userPage(userV1), example: exampleSearch(exampleUserV1) } },
-    errorText: { 404: NO_ORG },
   },
   deactivateUser: state(
     'POST /v2beta/users/{userId}/deactivate',
@@ -374,7 +368,6 @@ export const userOperations = operations({
     description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
     answers: { 200: changed },
     errors: ['MEMBER-LAST-OWNER'],
-    errorText: { 400: LAST_OWNER },
   },
   eraseUser: {
     path: 'POST /v2beta/users/{userId}/erase',
@@ -392,7 +385,6 @@ export const userOperations = operations({
       },
     },
     errors: ['MEMBER-LAST-OWNER'],
-    errorText: { 400: LAST_OWNER, 404: 'USER-NOT-FOUND: the user does not exist, and did not.' },
   },
 });
 
@@ -414,7 +406,6 @@ function state<const P extends Operation['path']>(
     description,
     answers,
     errors,
-    errorText: { 400: errors.includes('MEMBER-LAST-OWNER') ? `${WRONG_STATE} ${LAST_OWNER}` : WRONG_STATE },
   } as const;
 }
 

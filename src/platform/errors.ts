@@ -29,8 +29,8 @@ export interface KnownError {
   status: StatusName | readonly StatusName[];
   /** The HTTP status where it is not that of `status`. */
   http?: number;
-  /** What is wrong, as a sentence. */
-  meaning: string;
+  /** What is wrong, as a sentence; one for each status, if there are several. */
+  meaning: string | readonly string[];
   /** What to do, as a sentence. */
   remedy: string;
   /** The first version that raises it. Default: 1.0.0. */

@@ -63,16 +63,24 @@ export function printedErrors(): string {
   const groups = ERROR_GROUPS.map(([title, errors]) => {
     const rows = Object.entries<KnownError>(errors).map(
       ([id, error]) =>
-        `| \`${id}\` | ${statusOf(error)} | ${error.meaning} | ${error.remedy} | ${error.since ?? '1.0.0'} |\n`,
+        `| \`${id}\` | ${statusOf(error)} | ${meaningOf(error)} | ${error.remedy} | ${error.since ?? '1.0.0'} |\n`,
     );
     return `\n## ${title}\n\n| Id | Status | Meaning | What to do | Since |\n|---|---|---|---|---|\n${rows.join('')}`;
   });
   return ABOUT_ERRORS + groups.join('');
 }
 
+/** With the HTTP status in front where there are several. */
+function meaningOf({ status, meaning }: KnownError): string {
+  const names = [status].flat();
+  return typeof meaning === 'string'
+    ? meaning
+    : meaning.map((one, i) => `${STATUS[names[i] as StatusName].http}: ${one}`).join(' ');
+}
+
 /** `404 NOT_FOUND` */
 function statusOf({ status, http }: KnownError): string {
-  const names = typeof status === 'string' ? [status] : status;
+  const names = [status].flat();
   return names.map((name: StatusName) => `${http ?? STATUS[name].http} ${name}`).join(', ');
 }
 

@@ -30,7 +30,9 @@ describe('the list of errors', () => {
     const SENTENCE = /^[A-Z`].*[^.]\.$/s;
     const odd = list.filter(
       ([id, { meaning, remedy }]) =>
-        !/^[A-Z]+(?:-[A-Z]+)*$/.test(id) || !SENTENCE.test(meaning) || !SENTENCE.test(remedy),
+        !/^[A-Z]+(?:-[A-Z]+)*$/.test(id) ||
+        ![meaning].flat().every((one) => SENTENCE.test(one)) ||
+        !SENTENCE.test(remedy),
     );
     assert.deepEqual(odd, []);
   });

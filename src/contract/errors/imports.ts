@@ -1,7 +1,7 @@
 /** Errors of imports, of drafts and their files, and of single users of an import. */
 import type { KnownError } from '../../platform/errors.ts';
+import { FIELDS, invalid } from './invalid.ts';
 
-const FIELDS = 'Correct the fields that the error names.';
 const WAIT = 'Wait for the number of seconds in `Retry-After`, then try again.';
 
 export const IMPORT_ERRORS = {
@@ -30,7 +30,7 @@ export const IMPORT_ERRORS = {
     meaning: 'The body nests too many arrays and objects.',
     remedy: 'Nest at most 64.',
   },
-  'IMPORT-DRAFT': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'IMPORT-DRAFT': invalid('body'),
   'IMPORT-DRAFTS': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller or the organization has too many drafts.',
@@ -61,7 +61,7 @@ export const IMPORT_ERRORS = {
     meaning: 'The user could not be imported, and no reason was recorded.',
     remedy: 'Search the log of the workers for the reason.',
   },
-  'IMPORT-FIX': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'IMPORT-FIX': invalid('body'),
   'IMPORT-FIXES': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller, the organization or the server has too many corrections under way.',
@@ -169,8 +169,7 @@ export const IMPORT_ERRORS = {
   },
   'IMPORT-TIMEOUT': {
     status: ['INVALID_ARGUMENT', 'DEADLINE_EXCEEDED'],
-    meaning:
-      '`timeout` is invalid or missing (400), or the user was not imported in time and will not be imported later (504).',
+    meaning: ['`timeout` is invalid or missing.', 'The user was not imported in time, and will not be imported later.'],
     remedy: 'Send a duration such as `30m0s`. After a 504, send the request again.',
   },
   'IMPORT-UPLOADS': {
@@ -220,7 +219,7 @@ export const IMPORT_ERRORS = {
   },
   'DRAFT-CHECK': {
     status: ['INVALID_ARGUMENT', 'INTERNAL'],
-    meaning: 'The body has invalid fields (400). Of a draft: the check could not begin because of an internal error.',
+    meaning: [invalid('body').meaning, 'Of a draft: the check could not begin because of an internal error.'],
     remedy: `${FIELDS} For an internal error, search the log of the workers for the reason.`,
   },
   'DRAFT-GUESSES': {
@@ -245,7 +244,7 @@ export const IMPORT_ERRORS = {
   },
   'DRAFT-UNREADABLE': {
     status: ['FAILED_PRECONDITION', 'INVALID_ARGUMENT', 'INTERNAL'],
-    meaning: 'A file is not an export of the source, or takes too long to be recognized.',
+    meaning: 'A file is not an export of the source, takes too long to be recognized, or met an internal error (500).',
     remedy: 'Choose another source, or send another file.',
   },
   'UPLOAD-FILES': {

@@ -1,13 +1,12 @@
 /** Errors of organizations, their members, policies, clients, password sources, and of audit events. */
 import type { KnownError } from '../../platform/errors.ts';
-
-const FIELDS = 'Correct the fields that the error names.';
+import { FIELDS, invalid } from './invalid.ts';
 
 export const ORGANIZATION_ERRORS = {
-  'ORG-SETUP': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
-  'ORG-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
-  'ORG-SEARCH': { status: 'INVALID_ARGUMENT', meaning: 'The search has invalid fields.', remedy: FIELDS },
-  'ORG-LIMITS': { status: 'INVALID_ARGUMENT', meaning: 'The limits have invalid fields.', remedy: FIELDS },
+  'ORG-SETUP': invalid('body'),
+  'ORG-INVALID': invalid('body'),
+  'ORG-SEARCH': invalid('search'),
+  'ORG-LIMITS': invalid('limits'),
   'ALLOWED-URLS': { status: 'INVALID_ARGUMENT', meaning: 'The list of allowed URLs is invalid.', remedy: FIELDS },
   'SIGN-IN-NAMES': { status: 'INVALID_ARGUMENT', meaning: 'The list of sign-in names is invalid.', remedy: FIELDS },
   'ORG-NOT-FOUND': {
@@ -55,8 +54,8 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization may not have so many users in one import.',
     remedy: 'Send the users in several imports, or let an IAM_OWNER raise the limit.',
   },
-  'MEMBER-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The member has invalid fields.', remedy: FIELDS },
-  'MEMBER-SEARCH': { status: 'INVALID_ARGUMENT', meaning: 'The search has invalid fields.', remedy: FIELDS },
+  'MEMBER-INVALID': invalid('member'),
+  'MEMBER-SEARCH': invalid('search'),
   'MEMBER-EXISTS': {
     status: 'ALREADY_EXISTS',
     meaning: 'The user is already a member.',
@@ -77,7 +76,7 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization would have no ORG_OWNER left who can sign in, and the caller is not an IAM_OWNER.',
     remedy: 'Make another user ORG_OWNER first, or add another credential to this one.',
   },
-  'POLICY-AGE-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The policy has invalid fields.', remedy: FIELDS },
+  'POLICY-AGE-INVALID': invalid('policy'),
   'POLICY-AGE-EXISTS': {
     status: 'ALREADY_EXISTS',
     meaning: 'The organization already has its own password age policy.',
@@ -88,11 +87,7 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization does not have its own password age policy.',
     remedy: 'Add the policy with POST.',
   },
-  'POLICY-COMPLEXITY-INVALID': {
-    status: 'INVALID_ARGUMENT',
-    meaning: 'The policy has invalid fields.',
-    remedy: FIELDS,
-  },
+  'POLICY-COMPLEXITY-INVALID': invalid('policy'),
   'POLICY-COMPLEXITY-EXISTS': {
     status: 'ALREADY_EXISTS',
     meaning: 'The organization already has its own password complexity policy.',
@@ -103,7 +98,7 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization does not have its own password complexity policy.',
     remedy: 'Add the policy with POST.',
   },
-  'POLICY-LOGIN-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The policy has invalid fields.', remedy: FIELDS },
+  'POLICY-LOGIN-INVALID': invalid('policy'),
   'POLICY-LOGIN-EXISTS': {
     status: 'ALREADY_EXISTS',
     meaning: 'The organization already has its own login policy.',
@@ -114,18 +109,14 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization does not have its own login policy.',
     remedy: 'Add the policy with POST.',
   },
-  'CLIENT-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The client has invalid fields.', remedy: FIELDS },
+  'CLIENT-INVALID': invalid('client'),
   'CLIENT-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The client does not exist.',
     remedy: 'List the clients for its id.',
   },
-  'PASSWORD-SOURCE-INVALID': {
-    status: 'INVALID_ARGUMENT',
-    meaning: 'The password source has invalid fields.',
-    remedy: FIELDS,
-  },
-  'PASSWORD-SOURCE-TEST': { status: 'INVALID_ARGUMENT', meaning: 'The test has invalid fields.', remedy: FIELDS },
+  'PASSWORD-SOURCE-INVALID': invalid('password source'),
+  'PASSWORD-SOURCE-TEST': invalid('test'),
   'PASSWORD-SOURCE-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The password source does not exist.',
@@ -151,8 +142,8 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The system that verifies the password of this user does not answer.',
     remedy: 'Try again later, and look at the status of the password source.',
   },
-  'EVENTS-SEARCH': { status: 'INVALID_ARGUMENT', meaning: 'The search has invalid fields.', remedy: FIELDS },
-  'EVENTS-EXPORT': { status: 'INVALID_ARGUMENT', meaning: 'The filter has invalid fields.', remedy: FIELDS },
+  'EVENTS-SEARCH': invalid('search'),
+  'EVENTS-EXPORT': invalid('filter'),
   'EVENTS-SLOTS': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller, the organization or the server has too many searches and exports of events under way.',

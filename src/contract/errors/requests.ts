@@ -94,7 +94,7 @@ export const REQUEST_ERRORS = {
   },
   'REQUEST-PATH': {
     status: ['NOT_FOUND', 'INVALID_ARGUMENT'],
-    meaning: 'The path does not exist (404), or has an invalid percent-encoding (400).',
+    meaning: ['The path does not exist.', 'The path has an invalid percent-encoding.'],
     remedy: 'Compare the path with `/openapi.json`, and encode its ids as RFC 3986 says.',
   },
   'REQUEST-TIMEOUT': {

@@ -1,14 +1,14 @@
 /** Errors of users, their credentials, second factors and sessions, and of machine users. */
 import type { KnownError } from '../../platform/errors.ts';
+import { invalid } from './invalid.ts';
 
-const FIELDS = 'Correct the fields that the error names.';
 const MANAGER = 'Let a manager of the organization change the state of the user first.';
 const HUMAN = 'Choose a human user. Machine users have tokens, keys and secrets.';
 const MACHINE = 'Choose a machine user. Human users sign in with a password.';
 
 export const USER_ERRORS = {
-  'USER-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The user has invalid fields.', remedy: FIELDS },
-  'USER-SEARCH': { status: 'INVALID_ARGUMENT', meaning: 'The search has invalid fields.', remedy: FIELDS },
+  'USER-INVALID': invalid('user'),
+  'USER-SEARCH': invalid('search'),
   'USER-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user does not exist.',
@@ -45,8 +45,8 @@ export const USER_ERRORS = {
     meaning: 'The user has not set a password yet, which does not allow this action.',
     remedy: 'Let the user set a password first.',
   },
-  'EMAIL-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
-  'EMAIL-VERIFY': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'EMAIL-INVALID': invalid('body'),
+  'EMAIL-VERIFY': invalid('body'),
   'EMAIL-NONE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user has no email address.',
@@ -58,8 +58,8 @@ export const USER_ERRORS = {
     remedy: 'Nothing is to be done.',
   },
   'EMAIL-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
-  'PHONE-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
-  'PHONE-VERIFY': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'PHONE-INVALID': invalid('body'),
+  'PHONE-VERIFY': invalid('body'),
   'PHONE-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no phone number.',
@@ -81,7 +81,7 @@ export const USER_ERRORS = {
     meaning: 'The user has had too many emails and text messages in a day.',
     remedy: 'Wait for the number of seconds in `Retry-After`, or use the last code that was sent.',
   },
-  'PASSWORD-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'PASSWORD-INVALID': invalid('body'),
   'PASSWORD-POLICY': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The new password breaks rules of the organization.',
@@ -93,7 +93,7 @@ export const USER_ERRORS = {
     remedy: 'Send the password of the user, or let the user sign in again.',
   },
   'PASSWORD-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
-  'PASSWORD-RESET-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'PASSWORD-RESET-INVALID': invalid('body'),
   'PASSWORD-RESET-INACTIVE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user is deactivated.',
@@ -104,8 +104,8 @@ export const USER_ERRORS = {
     meaning: 'The URL template leads to an origin that the organization does not allow.',
     remedy: 'Add the origin to the allowed URLs of the organization, or use a URL that is on the list.',
   },
-  'TOTP-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
-  'TOTP-VERIFY': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'TOTP-INVALID': invalid('body'),
+  'TOTP-VERIFY': invalid('body'),
   'TOTP-CODE': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The one-time code is wrong.',
@@ -122,15 +122,15 @@ export const USER_ERRORS = {
     remedy: 'Add a second factor first.',
   },
   'TOTP-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
-  'MACHINE-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The machine user has invalid fields.', remedy: FIELDS },
-  'PAT-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The token has invalid fields.', remedy: FIELDS },
+  'MACHINE-INVALID': invalid('machine user'),
+  'PAT-INVALID': invalid('token'),
   'PAT-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no such token.',
     remedy: 'List the tokens of the user for its id.',
   },
   'PAT-NOT-A-MACHINE': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a machine user.', remedy: MACHINE },
-  'KEY-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The key has invalid fields.', remedy: FIELDS },
+  'KEY-INVALID': invalid('key'),
   'KEY-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no such key.',
@@ -147,7 +147,7 @@ export const USER_ERRORS = {
     meaning: 'The user is not a machine user.',
     remedy: MACHINE,
   },
-  'SESSION-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'SESSION-INVALID': invalid('body'),
   'SESSION-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The session does not exist, or not any more.',
@@ -204,7 +204,7 @@ export const USER_ERRORS = {
     meaning: 'Too many attempts to log in as this user are being checked.',
     remedy: 'Wait for the number of seconds in `Retry-After`, then try again.',
   },
-  'LOGIN-INVALID': { status: 'INVALID_ARGUMENT', meaning: 'The body has invalid fields.', remedy: FIELDS },
+  'LOGIN-INVALID': invalid('body'),
   'LOGIN-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no such login.',
