@@ -35,6 +35,10 @@ export function accountScreens({ show, consoleUrl, config }: ScreenDeps): Router
       body: accountBody({ consoleUrl, baseUrl: config.baseUrl }, result, ownValue(SAID, saidOnce(res))),
     });
   });
+  // Where a form leads to that was sent before.
+  router.get(['/console/account/end', '/console/account/end-others'], (_req, res) =>
+    res.redirect(303, consoleUrl('/account')),
+  );
   router.post('/console/account/end', async (req, res) => {
     const params = { ...ownUser(res), loginId: loginId(req) };
     await after(res, () => sessionOf(res).api.call('endLogin', params), 'ended');

@@ -27,6 +27,7 @@ import {
 } from './session.ts';
 import { messageBody } from './shell/blocks.ts';
 import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
+import { sendOnce } from './shell/send-once.ts';
 import { type ConsolePage, type ConsoleUrl, openAssets, openAt, openShow } from './shell/show.ts';
 import { signInRoutes } from './sign-in.ts';
 import { ACCOUNT } from './texts/account.ts';
@@ -69,6 +70,7 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use(assets.routes);
   router.use(signInRoutes({ ...deps, cookies, show }));
   router.use('/console', readForm, requireSession({ ...deps, cookies, keptForms }), sayOnce(cookies, consoleUrl));
+  router.use('/console', sendOnce(cookies, consoleUrl));
   router.use(accountScreens({ ...deps, consoleUrl, show }));
   router.use('/console', requireRole);
   router.get('/console', (_req, res) => res.redirect(303, consoleUrl(screensFor(res)[0]?.path ?? '')));

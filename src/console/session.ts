@@ -62,8 +62,11 @@ export interface Cookies {
   clear(res: Response, name: CookieName): void;
 }
 
-/** The session, a sign-in in progress, the input of a form that came after the session had ended, and what was just done. */
-export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done';
+/**
+ * The session, a sign-in in progress, the input of a form that came after the session had ended, what was just done, and
+ * which forms were sent.
+ */
+export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done' | 'console_sent';
 
 /**
  * The console's cookies. Over https they have the prefix `__Host-`, so no sibling domain can plant one; if the public

@@ -92,6 +92,7 @@ async function signOut(
   const cookie = cookies.read(req, 'console');
   const tokens = cookie === undefined ? undefined : await findSession(pool, cookie);
   cookies.clear(res, 'console');
+  cookies.clear(res, 'console_sent');
   if (!cookie || !tokens) return res.redirect(303, `${config.baseUrl}/console/signed-out`);
   await removeSession(pool, cookie);
   await pool.query('delete from oauth_models where id_hash = $1', [modelKey('AccessToken', tokens.accessToken)]);

@@ -43,16 +43,24 @@ export function newImportScreens(deps: ScreenDeps): Router {
     ),
   );
   router.get(`${ONE}/discard`, async (req, res) => {
-    const { importId } = await sessionOf(res).api.call('getImport', importOf(req));
-    deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.consoleUrl, importId) });
+    const result = await sessionOf(res).api.call('getImport', importOf(req));
+    if (!isDraft(result) || isDiscarded(result))
+      return res.redirect(303, deps.consoleUrl(`/imports/new/${result.importId}`));
+    deps.show(req, res, { title: DECIDE.discardTitle, body: discardPage(deps.consoleUrl, result.importId) });
   });
   router.post(`${ONE}/discard`, async (req, res) => {
-    await sessionOf(res).api.call('discardImport', importOf(req));
-    res.redirect(303, deps.consoleUrl('/imports'));
+    const { api } = sessionOf(res);
+    const { importId, draft } = await api.call('getImport', importOf(req));
+    if (draft) await api.call('discardImport', { importId });
+    res.redirect(303, deps.consoleUrl(draft ? '/imports' : `/imports/${importId}`));
   });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
   router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
   return router;
+}
+
+function isDiscarded({ state }: Draft): boolean {
+  return state === 'IMPORT_STATE_DISCARDED';
 }
 
 /** Where a person who returns to a draft continues. */
@@ -88,7 +96,7 @@ async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: 
   const on = await open(deps, req, res);
   if (!on) return;
   const { show } = deps;
-  if (on.result.state === 'IMPORT_STATE_DISCARDED') return show(req, res, { title: STEPS.title, body: discarded(on) });
+  if (isDiscarded(on.result)) return show(req, res, { title: STEPS.title, body: discarded(on) });
   if (problem) Object.assign(on, { problem, typed: req.body as Record<string, string> });
   const content = await VIEWS[on.frame.step](on);
   if (res.headersSent) return;

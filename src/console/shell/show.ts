@@ -14,6 +14,8 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
 import { sessionOf } from '../session.ts';
 import { FRAME } from '../texts/frame.ts';
+import { notice } from './blocks.ts';
+import { wasSentBefore, withFormIds } from './send-once.ts';
 
 export interface ConsolePage {
   /** Begins the title of the window. */
@@ -71,7 +73,7 @@ ${scripts.map((file) => html`<script type="module" src="${assets.url(file)}"></s
 ${name === undefined ? undefined : bar(req, consoleUrl, navigation(res), name)}
 </header>
 <main id="main" tabindex="-1">
-${body}
+${notice(wasSentBefore(res) ? FRAME.sentBefore : undefined, 'warn')}${withFormIds(body)}
 </main>`,
     );
     res.set(PAGE_HEADERS).set('Content-Security-Policy', frames ? `${POLICY}; frame-src 'self'` : POLICY);

@@ -12,6 +12,7 @@ export const FRAME = {
   organizations: 'Organizations',
   clients: 'Clients',
   system: 'System',
+  sentBefore: 'This form had been sent before, and was not carried out a second time. You see here how things are now.',
 };
 
 export const ONCE = {
