@@ -1,10 +1,12 @@
 /** What the pages of imports show, and update by themselves. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { actionPage, doneText } from '../../src/console/imports/actions.ts';
 import { oneState, organizations } from '../../src/console/imports/import.ts';
 import { listState } from '../../src/console/imports/list.ts';
 import { fieldName, nameOfCause, type Progress, type Result } from '../../src/console/shapes.ts';
 import { importBadge } from '../../src/console/shell/blocks.ts';
+import type { Causes, RatePoint } from '../../src/contract/import-types.ts';
 
 const NONE = { pending: 0, succeeded: 0, skipped: 0, failed: 0, timedOut: 0, cancelled: 0, undone: 0 };
 const counts = { ...NONE, total: 4, pending: 3, failed: 1 };
@@ -54,4 +56,62 @@ test('fields have the names that people know', () => {
   assert.equal(nameOfCause({ field: 'user.metadata[].key', message: 'is required' }), 'Key of metadata is required');
   assert.equal(fieldName('user.metadata[7].value'), 'Value of metadata');
   assert.equal(fieldName('user.rare.field'), 'rare.field');
+});
+
+const at = (path: string) => `/console${path}`;
+const ENDED = {
+  ...RUNNING,
+  state: 'IMPORT_STATE_COMPLETED_WITH_ERRORS',
+  counts: { ...NONE, total: 100, succeeded: 61, failed: 39 },
+  mails: { pending: 1, held: 2, sent: 3120, failed: 0 },
+};
+
+test('who is sent again is who was corrected or is valid, as the action does', () => {
+  const page = (causes: Partial<Causes>) => {
+    const all = { failed: 39, corrected: 0, causes: [], moreCauses: 0, asOf: '', ...causes };
+    return actionPage(at, {
+      ...{ name: 'retry', progress: ENDED, preview: undefined, typed: {}, problem: undefined },
+      causes: all,
+    }).markup;
+  };
+  const cause = (id: string, count: number) => ({ cause: 'c', id, message: '', remedies: [], count, first: [] });
+  const two = page({ corrected: 2, causes: [cause('USER-NAME-TAKEN', 5), cause('IMPORT-USER-INVALID', 40)] });
+  assert.match(
+    two,
+    /2 users that were corrected are sent again\..*5 users that failed when they were written are sent/s,
+  );
+  assert.match(two, /32 users that are invalid stay failed until corrected\..*<form/s);
+  const none = page({ causes: [cause('IMPORT-USER-INVALID', 39)] });
+  assert.match(none, /Nobody can be sent again before somebody is corrected\./);
+  assert.doesNotMatch(none, /<form/);
+});
+
+test('an undo says which mails went out, and afterwards whether it has ended', () => {
+  const preview = { removed: 61, kept: 0, reasons: [] };
+  const { markup } = actionPage(at, {
+    ...{ name: 'undo', progress: ENDED, preview, causes: undefined, typed: {}, problem: undefined },
+  });
+  assert.match(markup, /3,120 mails went out already\..*3 mails that are not sent yet are not sent to users who/s);
+  assert.match(doneText('undo', { ...ENDED, state: 'IMPORT_STATE_UNDOING' }), /The undo runs/);
+  const undone = { ...ENDED, state: 'IMPORT_STATE_UNDONE', counts: { ...ENDED.counts, succeeded: 0, undone: 61 } };
+  assert.equal(doneText('undo', undone), 'The undo has ended: 61 users were removed.');
+  assert.equal(doneText('retry', RUNNING), 'The failed users are sent again.');
+  assert.match(doneText('retry', ENDED), /has ended/);
+  assert.match(doneText('resume', ENDED), /has ended/);
+});
+
+test('the chart has no peak of a short last interval, and shows in which time the import stood still', () => {
+  const point = (at: string, seconds: number, succeeded: number): RatePoint => {
+    const usersPerSecond = Math.round((succeeded / seconds) * 10) / 10;
+    return { at: `2026-11-25T15:${at}Z`, seconds, succeeded, skipped: 0, failed: 0, usersPerSecond };
+  };
+  const lineOf = (...points: RatePoint[]) => oneState(RUNNING, points).points?.['chart.line'];
+  const steady = [point('00:01.000', 1, 100), point('00:02.000', 1, 100)];
+  assert.equal(lineOf(...steady), '0,0 300,0 600,0');
+  // A batch of 40 in the last 20 ms, as 2,000 in a second.
+  const { text, points } = oneState(RUNNING, [...steady, point('00:02.020', 0.02, 40)]);
+  assert.equal(text['chart.max'], '200');
+  assert.match(String(points?.['chart.line']), / 600,37\.\d$/);
+  // It stood still for 8 of 10 seconds.
+  assert.equal(lineOf(point('00:01.000', 1, 100), point('00:10.000', 1, 100)), '0,0 60,0 60,120 540,120 540,0 600,0');
 });

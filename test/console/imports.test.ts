@@ -142,7 +142,7 @@ function screens(backend: Queue): void {
     assert(!(await page.content()).includes('nothing'), 'no hash is shown');
     await page.getByRole('button', { name: 'Apply to 1' }).click();
     await page.getByRole('link', { name: 'Send 2 again' }).click();
-    await page.getByText('2 users that failed are sent again.').waitFor();
+    await page.getByText('2 users that were corrected are sent again.').waitFor();
     assert.deepEqual(found, []);
   });
 
@@ -150,7 +150,7 @@ function screens(backend: Queue): void {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console', undefined, { javaScriptEnabled: false });
     await open(page, `/console/imports/${importId}/retry`);
-    await page.getByText('2 users that failed are sent again.').waitFor();
+    await page.getByText('2 users that were corrected are sent again.').waitFor();
     await page.getByLabel('Time limit from now').fill('soon');
     await page.getByRole('button', { name: 'Send failed users again' }).click();
     await page.getByRole('alert').getByText('timeout').waitFor();

@@ -4,6 +4,7 @@
  */
 
 import type { Answer } from '../../contract/client.ts';
+import type { Causes } from '../../contract/import-types.ts';
 import { field, type Problem } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
@@ -11,7 +12,7 @@ import { open, type Progress, settled, stateOf } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { ONE } from '../texts/import.ts';
-import { ACTIONS } from '../texts/import-actions.ts';
+import { ACTIONS, type FailedUsers } from '../texts/import-actions.ts';
 import { KEPT } from '../texts/imports.ts';
 
 type UndoPreview = Answer<'previewImportUndo'>;
@@ -36,13 +37,26 @@ const FITS: Record<ActionName, (progress: Progress, state: string) => boolean> =
     !dryRun && counts.succeeded > 0 && !['RUNNING', 'UNDOING', 'UNDONE'].includes(state),
 };
 
+/** Whether the state of the import allows the action. */
+export function fits(name: ActionName, progress: Progress): boolean {
+  return FITS[name](progress, stateOf(progress));
+}
+
 /** The actions that the import's state allows. */
 export function actionsFor(progress: Progress): Action[] {
-  return ALL.filter((name) => FITS[name](progress, stateOf(progress))).map((name) => ({
+  return ALL.filter((name) => fits(name, progress)).map((name) => ({
     name,
     button: ACTIONS[name].button,
     isDanger: DANGEROUS.has(name),
   }));
+}
+
+/** What the page of the import says about an action that was just done: it may have come to its end already. */
+export function doneText(name: ActionName, progress: Progress): string {
+  const state = stateOf(progress);
+  if (name === 'undo') return state === 'UNDONE' ? ACTIONS.undo.ended(progress.counts.undone) : ACTIONS.undo.done;
+  const isOver = !['RUNNING', 'PAUSED'].includes(state);
+  return isOver && (name === 'resume' || name === 'retry') ? ACTIONS[name].ended : ACTIONS[name].done;
 }
 
 export function isActionName(text: string): text is ActionName {
@@ -65,6 +79,8 @@ export interface ActionView {
   progress: Progress;
   /** What an undo would do. */
   preview: UndoPreview | undefined;
+  /** Why users failed, before they are sent again. */
+  causes: Causes | undefined;
   typed: Readonly<Record<string, string>>;
   problem: ActionProblem | undefined;
 }
@@ -73,7 +89,7 @@ export function actionPage(consoleUrl: ConsoleUrl, view: ActionView): Html {
   const { name, progress, problem } = view;
   const { importId: id } = progress;
   const { title, button } = ACTIONS[name];
-  const isPossible = FITS[name](progress, stateOf(progress));
+  const isPossible = fits(name, progress) && (name !== 'retry' || isOfUse(view));
   return html`${crumb({ href: consoleUrl(`/imports/${id}`), text: ONE.title(id) })}
 <section class="message"><h1>${title}</h1>
 ${notice(problem?.message, 'bad', 'problem')}
@@ -84,17 +100,33 @@ ${
 ${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}
 <div class="buttons"><button${DANGEROUS.has(name) ? html` class="danger"` : undefined}>${button}</button>
 <a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
-    : html`<p>${ACTIONS.unavailable}</p><p><a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
+    : html`<p>${name === 'retry' && fits(name, progress) ? ACTIONS.retry.nobody : ACTIONS.unavailable}</p><p><a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
 }</section>`;
 }
 
-function sentences({ name, progress, preview }: ActionView): string[] {
+/** Whether sending failed users again sends anybody. */
+function isOfUse({ causes, progress }: ActionView): boolean {
+  const { corrected, refused } = failedUsers(causes, progress);
+  return corrected + refused + open(progress) > 0;
+}
+
+/** What `_retry` does with the failed users. */
+function failedUsers(causes: Causes | undefined, { counts }: Progress): FailedUsers {
+  if (!causes) return { corrected: 0, refused: counts.failed, invalid: 0 };
+  const { failed, corrected } = causes;
+  // Other users are valid, and failed for one cause each.
+  const refused = causes.causes.reduce((sum, { id, count }) => sum + (id === 'IMPORT-USER-INVALID' ? 0 : count), 0);
+  return { corrected, refused, invalid: Math.max(0, failed - corrected - refused) };
+}
+
+function sentences({ name, progress, preview, causes }: ActionView): string[] {
   const { counts, mails } = progress;
   if (name === 'pause' || name === 'cancel') return ACTIONS[name].does(settled(counts), open(progress));
   if (name === 'resume') return ACTIONS.resume.does(open(progress));
-  if (name === 'retry') return ACTIONS.retry.does(counts.failed, open(progress));
+  if (name === 'retry') return ACTIONS.retry.does(failedUsers(causes, progress), open(progress));
   if (name === 'send_mails') return ACTIONS.send_mails.does(mails.held);
-  return ACTIONS.undo.does(preview?.removed ?? 0, preview?.kept ?? 0);
+  const unsent = mails.pending + mails.held;
+  return ACTIONS.undo.does(preview?.removed ?? 0, preview?.kept ?? 0, { sent: mails.sent, unsent });
 }
 
 function reasons(preview: UndoPreview | undefined): Html | undefined {

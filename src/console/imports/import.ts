@@ -64,7 +64,7 @@ ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
     ({ name, button, isDanger }) =>
       html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
   )}</div></div>
-${notice(view.notice)}
+<div id="said"${isUnderWay(result) ? html` data-swap` : undefined}>${notice(view.notice)}</div>
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
 ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
@@ -72,6 +72,11 @@ ${facts(result)}</section>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
+}
+
+/** What was just done goes on, so that the page says something else when it ends. */
+function isUnderWay(result: Result): boolean {
+  return ['RUNNING', 'UNDOING'].includes(stateOf(result));
 }
 
 const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
@@ -215,17 +220,52 @@ interface Drawing {
   max: number;
 }
 
-/** Points of the line and the area, over the time in which the import ran. */
-function draw(points: readonly RatePoint[]): Drawing {
+/** Where the last interval is shorter than this share of the one before it, their users are counted together. */
+const SHORT = 0.5;
+
+/**
+ * The points with the last interval, which ends now or with the import, as a part of the one before it if it is short: a
+ * batch that ends in it would be a peak that the import never had.
+ */
+function evened(points: readonly RatePoint[]): readonly RatePoint[] {
+  const [before, last] = points.slice(-2);
+  if (!before || !last || last.seconds >= before.seconds * SHORT || isAfterGap(before, last)) return points;
+  const seconds = before.seconds + last.seconds;
+  const succeeded = before.succeeded + last.succeeded;
+  const skipped = before.skipped + last.skipped;
+  const failed = before.failed + last.failed;
+  const usersPerSecond = Math.round(((succeeded + skipped + failed) / seconds) * 10) / 10;
+  return [...points.slice(0, -2), { at: last.at, seconds, succeeded, skipped, failed, usersPerSecond }];
+}
+
+/** When the interval of a point begins, in ms: the import ran in it without a break. */
+function beginOf({ at, seconds }: RatePoint): number {
+  return Date.parse(at) - seconds * 1000;
+}
+
+/** Whether the import did not run between two points: paused, or ended and started again. Times are rounded. */
+function isAfterGap(before: RatePoint, point: RatePoint): boolean {
+  return beginOf(point) - Date.parse(before.at) > 1000;
+}
+
+/** Points of the line and the area, over the time since the import began; nobody was imported while it stood still. */
+function draw(given: readonly RatePoint[]): Drawing {
+  const points = evened(given);
   const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
-  const total = points.reduce((sum, p) => sum + p.seconds, 0) || 1;
-  let consoleUrl = 0;
-  const line = points.map(({ seconds, usersPerSecond }) => {
-    consoleUrl += seconds;
-    return `${round((consoleUrl / total) * WIDTH)},${round(HEIGHT - (usersPerSecond / max) * HEIGHT)}`;
+  const [first, last] = [points[0], points.at(-1)];
+  const begin = first ? beginOf(first) : 0;
+  const total = (last ? Date.parse(last.at) : 0) - begin || 1;
+  const spot = (ms: number, rate: number) =>
+    `${round(((ms - begin) / total) * WIDTH)},${round(HEIGHT - (rate / max) * HEIGHT)}`;
+  const line = points.flatMap((point, i) => {
+    const before = points[i - 1];
+    const rate = point.usersPerSecond;
+    const end = spot(Date.parse(point.at), rate);
+    if (!before) return [spot(begin, rate), end];
+    if (!isAfterGap(before, point)) return [end];
+    return [spot(Date.parse(before.at), 0), spot(beginOf(point), 0), spot(beginOf(point), rate), end];
   });
-  const first = line[0]?.split(',')[1] ?? String(HEIGHT);
-  const all = [`0,${first}`, ...line];
+  const all = line.length > 0 ? line : [`0,${HEIGHT}`];
   return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
 }
 
@@ -258,7 +298,8 @@ function chart(points: readonly RatePoint[]): Html {
 <details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${pointTable(points)}</div></details>`;
 }
 
-function pointTable(points: readonly RatePoint[]): Html {
+function pointTable(given: readonly RatePoint[]): Html {
+  const points = evened(given);
   const every = Math.ceil(points.length / TABLE_ROWS);
   const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
   return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>

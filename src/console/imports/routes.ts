@@ -13,7 +13,7 @@ import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
-import { type ActionName, type ActionProblem, actionPage, isActionName } from './actions.ts';
+import { type ActionName, type ActionProblem, actionPage, doneText, fits, isActionName } from './actions.ts';
 import { type ImportEvent, type ItemsFilter, onePage, oneState } from './import.ts';
 import { listPage, listState, orgIdsOf } from './list.ts';
 
@@ -132,7 +132,7 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
     names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
-    notice: isActionName(done) ? ACTIONS[done].done : undefined,
+    notice: isActionName(done) ? doneText(done, result) : undefined,
   });
   show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts'] });
 }
@@ -154,8 +154,10 @@ async function showAction(
   const { api, kept } = sessionOf(res);
   const progress = await api.call('getImport', importOf(req));
   const preview = name === 'undo' && !progress.dryRun ? await api.call('previewImportUndo', importOf(req)) : undefined;
+  const causes =
+    name === 'retry' && fits(name, progress) ? await api.call('listImportCauses', importOf(req)) : undefined;
   const typed = problem ? { timeout: text(req.body, 'timeout'), number: text(req.body, 'number') } : kept;
-  const body = actionPage(consoleUrl, { name, progress, preview, typed, problem });
+  const body = actionPage(consoleUrl, { name, progress, preview, causes, typed, problem });
   show(req, res, { title: ACTIONS[name].title, body, status: problem ? 400 : 200 });
 }
 

@@ -6,6 +6,17 @@ const counted = (noun: string) => (count: number) =>
 const users = counted('user');
 const are = (count: number) => (count === 1 ? 'is' : 'are');
 const mails = counted('mail');
+const were = (count: number) => (count === 1 ? 'was' : 'were');
+
+/** Failed users, by what `_retry` does with them. */
+export interface FailedUsers {
+  /** Sent again, as their entries were corrected. */
+  corrected: number;
+  /** Sent again, as they are valid: they failed when they were written. */
+  refused: number;
+  /** Not sent again. */
+  invalid: number;
+}
 
 /** Actions on an import: the button, what it will do in numbers, and what it has done. */
 export const ACTIONS = {
@@ -39,16 +50,26 @@ export const ACTIONS = {
     title: 'Resume this import?',
     does: (open: number) => [`${users(open)} ${are(open)} still to be imported.`],
     done: 'The import runs again.',
+    ended: 'The import ran again, and has ended.',
   },
   retry: {
     button: 'Send failed users again',
     title: 'Send the failed users again?',
-    does: (failed: number, open: number) => [
-      `${users(failed)} that failed ${are(failed)} sent again.`,
+    does: ({ corrected, refused, invalid }: FailedUsers, open: number) => [
+      ...(corrected > 0 ? [`${users(corrected)} that ${were(corrected)} corrected ${are(corrected)} sent again.`] : []),
+      ...(refused > 0
+        ? [
+            `${users(refused)} that failed when ${refused === 1 ? 'it was' : 'they were'} written ${are(refused)} sent again.`,
+          ]
+        : []),
       ...(open > 0 ? [`${users(open)} that ${are(open)} still open ${are(open)} processed too.`] : []),
-      'Users that are invalid and were not corrected fail again with the same reason.',
+      ...(invalid > 0
+        ? [`${users(invalid)} that ${are(invalid)} invalid ${invalid === 1 ? 'stays' : 'stay'} failed until corrected.`]
+        : []),
     ],
+    nobody: 'Nobody can be sent again before somebody is corrected.',
     done: 'The failed users are sent again.',
+    ended: 'The failed users were sent again, and the import has ended.',
   },
   send_mails: {
     button: 'Send mails',
@@ -61,10 +82,19 @@ export const ACTIONS = {
   undo: {
     button: 'Undo',
     title: 'Undo this import?',
-    does: (removed: number, kept: number) => [
+    does: (removed: number, kept: number, { sent, unsent }: { sent: number; unsent: number }) => [
       `${users(removed)} ${are(removed)} deleted. Their ids are free in their organization only.`,
+      ...(sent > 0
+        ? [
+            `${mails(sent)} went out already. ${sent === 1 ? 'It stays in its mailbox, and its link leads' : 'They stay in their mailboxes, and their links lead'} nowhere once the user is deleted.`,
+          ]
+        : []),
+      ...(unsent > 0
+        ? [`${mails(unsent)} that ${are(unsent)} not sent yet ${are(unsent)} not sent to users who are deleted.`]
+        : []),
       kept > 0 ? `${users(kept)} ${are(kept)} kept:` : 'No user is kept.',
     ],
     done: 'The undo runs. You see here which users are removed and which are kept.',
+    ended: (removed: number) => `The undo has ended: ${users(removed)} ${removed === 1 ? 'was' : 'were'} removed.`,
   },
 };

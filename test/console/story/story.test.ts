@@ -112,7 +112,7 @@ function story(backend: Queue): void {
     }
     await page.getByText('No user failed for a reason that can be corrected here.').waitFor();
     await page.getByRole('link', { name: `Send ${n(corrected)} again`, exact: true }).click();
-    await page.getByText(`${n(corrected)} users that failed are sent again.`).waitFor();
+    await page.getByText(`${n(corrected)} users that were corrected are sent again.`).waitFor();
     await page.getByRole('button', { name: 'Send failed users again' }).click();
     await badge(page, 'Succeeded');
     await page.reload();
