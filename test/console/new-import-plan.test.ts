@@ -1,9 +1,11 @@
 /** What was chosen in the steps of a new import, in addresses and as a command line. */
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { likelyOrg } from '../../src/console/new-import/options.ts';
+import { likelyOrg, NAMING, namesNoOrganization } from '../../src/console/new-import/options.ts';
 import { commandFor, conversionOf, isConverted, planOf, queryOfPlan } from '../../src/console/new-import/plan.ts';
-import type { ShownDraft } from '../../src/console/shapes.ts';
+import type { Guess, ShownDraft } from '../../src/console/shapes.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
 
 const FILE = { fileId: 'f', name: 'people.csv', kind: 'users', size: 1, offset: 1 } as const;
 const DRAFT: ShownDraft = { createdBy: '', expiresAt: '', orgId: '', files: [FILE], source: '' };
@@ -92,4 +94,31 @@ test('only the organization of a person who has one is chosen for them, never th
   assert.equal(likelyOrg([own], false), 'own');
   assert.equal(likelyOrg([own, other], false), '');
   assert.equal(likelyOrg([own], true), '');
+});
+
+test('an organization is asked for where the files name none', () => {
+  const guess = (source: string, mapping: Record<string, string> = {}): Guess => {
+    return { source, candidates: [], files: [], mapping };
+  };
+  const plan = (query: Record<string, string> = {}) => planOf(query, DRAFT);
+  assert.equal(namesNoOrganization(plan(), guess('auth0')), true);
+  assert.equal(namesNoOrganization(plan(), guess('zitadel')), false);
+  assert.equal(namesNoOrganization(plan({ source: 'auth0' }), guess('zitadel')), true);
+  assert.equal(namesNoOrganization(plan(), guess('csv', { email: 'Mail' })), true);
+  assert.equal(namesNoOrganization(plan(), guess('csv', { email: 'Mail', orgId: 'Org' })), false);
+  assert.equal(namesNoOrganization(plan({ 'map.email': 'Mail' }), guess('csv', { email: 'Mail', orgId: 'Org' })), true);
+  // Nothing is known before the files arrive, and of users who came in a request.
+  assert.equal(namesNoOrganization(plan(), undefined), false);
+});
+
+test('the systems whose users can name their organization are known', () => {
+  const files = globSync('src/sources/systems/*.ts').filter((file) => readFileSync(file, 'utf8').includes('orgId:'));
+  const names = files.map((file) => file.replace(/^.*\/|\.ts$/g, ''));
+  // The file of sources whose columns a person maps.
+  assert.deepEqual(names.filter((name) => name !== 'mapped').toSorted(), [...NAMING].toSorted());
+  for (const name of NAMING)
+    assert(
+      SOURCES.some((source) => source.name === name),
+      name,
+    );
 });

@@ -1,4 +1,6 @@
 /** The step Check: the files are read, then every user is compared with those who exist. Each part begins by itself. */
+import { errorIdOf } from '../../contract/causes.ts';
+import type { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type Draft, isReadable } from '../shapes.ts';
 import { bar, count, notice } from '../shell/blocks.ts';
@@ -12,7 +14,7 @@ export interface CheckView {
   plan: Plan;
   liveHref: string;
   /** Why the service refused to read or check. */
-  problem: string | undefined;
+  problem: Pick<ApiError, 'id' | 'message'> | undefined;
 }
 
 export function checkStep(frame: Frame, view: CheckView): Html {
@@ -38,7 +40,7 @@ function partOf(frame: Frame, { result, plan }: CheckView): Part {
   if (!isConverted(plan, draft)) return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
   if (state === 'IMPORT_STATE_UNREADABLE') return unreadable(frame, error?.message ?? '');
   if (state === 'IMPORT_STATE_UPLOADING') return byItself(frame, html`<p>${CHECK.uploaded}</p>`, CHECK.begin);
-  if (error) return refused(frame, error.message);
+  if (error) return refused(frame, { id: errorIdOf(error), message: error.message });
   if (!isChecked(plan, result)) return byItself(frame, html`<p>${CHECK.ready(count(counts.total))}</p>`, CHECK.check);
   return checked(frame, result);
 }
@@ -88,10 +90,13 @@ function unreadable(frame: Frame, message: string): Part {
   };
 }
 
-function refused(frame: Frame, message: string): Part {
+function refused(frame: Frame, { id, message }: { id: string; message: string }): Part {
+  // To check again would say the same.
+  const isNameless = id === 'DRAFT-ORG';
+  const options = html`<a class="button${isNameless ? '' : ' quiet'}" href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a>`;
   return {
-    content: html`<div class="notice bad" role="alert"><strong>${CHECK.failed}</strong><br>${message}</div>`,
-    next: html`<a class="button quiet" href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a>${form(frame, CHECK.check)}`,
+    content: html`<div class="notice bad" role="alert"><strong>${CHECK.failed}</strong><br>${isNameless ? CHECK.noOrganization : message}</div>`,
+    next: html`${options}${isNameless ? undefined : form(frame, CHECK.check)}`,
   };
 }
 

@@ -5,10 +5,11 @@ import { invalidArgument } from '../../platform/errors.ts';
 import { described, field, remarks } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { activeSources, orgNames, type PasswordSource } from '../database.ts';
+import type { Guess } from '../shapes.ts';
 import { type Choice, choices, notice, options } from '../shell/blocks.ts';
 import { OPTIONS } from '../texts/new-import.ts';
 import { type Frame, stepForm, type WizardStep } from './frame.ts';
-import type { Plan } from './plan.ts';
+import { isMapped, type Plan } from './plan.ts';
 
 export interface Organization {
   id: string;
@@ -23,9 +24,13 @@ export interface OptionsView {
   mayCreate: boolean;
   newOrganization: string;
   problem: string | undefined;
-  wrong: { [Field in 'timeout' | 'organization' | 'passwords' | 'hashFormat']?: string | undefined };
+  wrong: {
+    [Field in 'timeout' | 'organization' | 'newOrganization' | 'passwords' | 'hashFormat']?: string | undefined;
+  };
   /** Users who came in a request have hashes that say how they were made. */
   hasFiles: boolean;
+  /** The files name no organization, so one must be chosen. */
+  namesNone: boolean;
 }
 
 /** The form: the organization, existing users, emails, the time limit. */
@@ -45,14 +50,19 @@ ${field({ name: 'timeout', label: OPTIONS.timeout, value: plan.timeout, hint: OP
   );
 }
 
-function organization({ plan, organizations, mayCreate, newOrganization, wrong }: OptionsView): Html {
+function organization({ plan, organizations, mayCreate, newOrganization, wrong, namesNone }: OptionsView): Html {
   const known = organizations.some(({ id }) => id === plan.orgId) || plan.orgId === '';
   const all = known ? organizations : [{ id: plan.orgId, name: plan.orgId }, ...organizations];
   const names = all.map(({ id, name }): Choice => [id, name]);
-  const about = { name: 'org', hint: OPTIONS.organizationHint };
-  return html`<div class="field"><label for="org">${OPTIONS.organization}</label><select id="org" name="org"${described(about)}>
-${options([['', OPTIONS.asFiles], ...names], plan.orgId)}</select>${remarks(about)}</div>
-${mayCreate ? field({ name: 'newOrg', label: OPTIONS.newOrganization, value: newOrganization, wrong: wrong.organization, isOptional: true }) : undefined}`;
+  const about = {
+    name: 'org',
+    hint: namesNone ? OPTIONS.noneInFiles : OPTIONS.organizationHint,
+    wrong: wrong.organization,
+  };
+  const isRequired = namesNone && !mayCreate;
+  return html`<div class="field"><label for="org">${OPTIONS.organization}</label><select id="org" name="org"${isRequired ? html` required` : undefined}${described(about)}>
+${options([['', namesNone ? OPTIONS.chooseOrganization : OPTIONS.asFiles], ...names], plan.orgId)}</select>${remarks(about)}</div>
+${mayCreate ? field({ name: 'newOrg', label: OPTIONS.newOrganization, value: newOrganization, wrong: wrong.newOrganization, isOptional: true }) : undefined}`;
 }
 
 /** The formula of hashes that do not say how they were made. */
@@ -101,6 +111,25 @@ export async function organizationsOf({ api, caller, pool }: WizardStep): Promis
 export function likelyOrg(organizations: readonly Organization[], mayCreate: boolean): string {
   const [only, ...others] = organizations;
   return only && others.length === 0 && !mayCreate ? only.id : '';
+}
+
+/** Systems whose users can name their organization, beside files of one's own. A test compares them with the systems. */
+export const NAMING: ReadonlySet<string> = new Set(['fusionauth', 'zitadel']);
+
+/** Whether the files surely name no organization; false also while that is not known. */
+export function namesNoOrganization({ source, mapping }: Plan, guess: Guess | string | undefined): boolean {
+  if (typeof guess !== 'object') return false;
+  const system = source || guess.source || guess.candidates[0]?.source || '';
+  if (!isMapped(system)) return system !== '' && !NAMING.has(system);
+  const chosen = Object.keys(mapping).length > 0 ? mapping : guess.mapping;
+  return Object.keys(chosen).length > 0 && !chosen.orgId;
+}
+
+/** @throws ApiError 400 when no organization is chosen, and the files name none */
+export function requireNamed(plan: Plan, guess: Guess | string | undefined, mayCreate: boolean): void {
+  if (!namesNoOrganization(plan, guess)) return;
+  const description = mayCreate ? OPTIONS.needsOrganizationOrName : OPTIONS.needsOrganization;
+  throw invalidArgument('CONSOLE-OPTIONS', description, [{ field: 'org', description }]);
 }
 
 /** The password sources to choose from; none for users that came in a request, which has named one or not. */

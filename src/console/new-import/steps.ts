@@ -6,16 +6,18 @@ import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { countUpdates } from '../database.ts';
 import { importOf, isReadable } from '../shapes.ts';
-import { CHECK, OPTIONS, STEPS } from '../texts/new-import.ts';
+import { OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
 import { chosenFields, columnsStep, mappingOf, sourceStep, systemMapping, typedFields, unclearIn } from './columns.ts';
 import { decideStep, pepperHeaders } from './decide.ts';
 import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
 import {
   likelyOrg,
+  namesNoOrganization,
   optionsStep,
   organizationsOf,
   requireFormula,
+  requireNamed,
   requireSourceOf,
   sourceName,
   sourcesOf,
@@ -80,16 +82,18 @@ export const VIEWS: Record<StepName, View> = {
       problem: problem && problem.violations.length === 0 ? problem.message : undefined,
       wrong: {
         timeout,
-        organization: wrong('name'),
+        organization: wrong('org'),
+        newOrganization: wrong('name'),
         passwords: wrong('passwordSource'),
         hashFormat: wrong('hashFormat'),
       },
       hasFiles: on.draft.files.length > 0,
+      namesNone: namesNoOrganization(plan, await readGuess(on)),
     });
   },
   async check(on) {
-    const problem = on.problem?.id === 'DRAFT-ORG' ? CHECK.noOrganization : on.problem?.message;
-    return checkStep(on.frame, { result: on.result, plan: on.plan, liveHref: liveOf(on).href, problem });
+    const { result, plan, problem } = on;
+    return checkStep(on.frame, { result, plan, liveHref: liveOf(on).href, problem });
   },
   async decide(on) {
     const { api, draft, plan, result, config, pool, problem } = on;
@@ -154,6 +158,7 @@ export const ACTS: Record<StepName, Act> = {
     if (problem) throw invalidArgument('CONSOLE-OPTIONS', problem, [{ field: 'timeout', description: problem }]);
     requireFormula(plan);
     const name = text(on.req.body, 'newOrg').trim();
+    if (plan.orgId === '' && name === '') requireNamed(plan, await readGuess(on), may(on.caller, 'createOrg'));
     await requireSourceOf(on, plan, name !== '');
     if (!name) return to(on, 'check', plan);
     const { id } = await on.api.call('createOrg', { body: { name } });
