@@ -38,8 +38,8 @@ export function settled({ succeeded, skipped, failed, undone }: Counts): number 
   return succeeded + skipped + failed + undone;
 }
 
-/** Users who are not done. */
-export function open({ counts }: Progress): number {
+/** Users who are not done; in a check, those whom it did not reach. */
+export function open({ counts }: Pick<Progress, 'counts'>): number {
   return counts.total - settled(counts);
 }
 

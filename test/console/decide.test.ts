@@ -8,6 +8,11 @@ const FRAME = {
   ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
 };
 
+const CUT_SHORT = {
+  ...{ total: 10, succeeded: 4, skipped: 2, failed: 1, undone: 0 },
+  ...{ pending: 0, timedOut: 3, cancelled: 0 },
+};
+
 function pageOf(
   counts: { total: number; succeeded: number; failed: number },
   more: Record<string, unknown> = {},
@@ -57,4 +62,12 @@ test('what the conversion changed is a table with a name', () => {
   const summary = { hashes: [], broken: [group], skipped: [], notes: [] };
   const page = pageOf({ total: 1, succeeded: 1, failed: 0 }, { draft: { files: [], summary } });
   assert.match(page, /<caption class="sr">Changed, left out, or not readable<\/caption>.*The phone is no number/s);
+});
+
+test('users whom the check did not reach are not called skipped', () => {
+  const page = pageOf({ total: 10, succeeded: 4, failed: 1 }, { check: { importId: '8', counts: CUT_SHORT } });
+  assert.match(page, /<dt>Skip<\/dt><dd>2<\/dd>/);
+  assert.match(page, /<dt>Not checked<\/dt><dd>3<\/dd>/);
+  assert.match(page, /The check ended before it reached 3 users.*<button class="quiet">Check again</s);
+  assert.doesNotMatch(pageOf({ total: 5, succeeded: 4, failed: 1 }), /Not checked|did not reach/);
 });

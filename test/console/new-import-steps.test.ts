@@ -6,7 +6,9 @@ import { planOf } from '../../src/console/new-import/plan.ts';
 import type { Draft } from '../../src/console/shapes.ts';
 import type { ErrorId } from '../../src/platform/errors.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { bulk } from '../support/imports/bodies.ts';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
+import { entry } from '../support/imports/imports.ts';
 import { type Visitor, visitor } from './visitor.ts';
 
 describe('a step of a new import', () => {
@@ -42,6 +44,22 @@ describe('a step of a new import', () => {
     const other = `/console/imports/new/${named}/options?source=csv`;
     assert.match((await admin.get(other)).text, /<option value="" selected>As the files say</);
     assert.equal((await admin.post(other, { ...form, org: '' })).status, 303);
+  });
+
+  it('checks for as long as a check may take, however short the import may be', async () => {
+    const { importId } = (await api.call('POST', '/admin/v1/import?draft=true', bulk(own.orgId, [entry('eve')]))).body;
+    const check = async (timeout: string) => {
+      const path = `/console/imports/new/${importId}/check?timeout=${timeout}`;
+      const { status, headers } = await admin.post(path);
+      assert.equal(status, 303);
+      // The limit of the import stays what was chosen.
+      if (timeout !== '1h') assert.match(String(headers.get('location')), new RegExp(`timeout=${timeout}`));
+      const { draft } = (await api.call('GET', `/admin/v1/imports/${importId}`)).body;
+      await api.deps.pool.query(`update import_drafts set state = 'draft' where import_id = $1`, [importId]);
+      return draft.settings.timeout;
+    };
+    assert.equal(await check('10ms'), '1h');
+    assert.equal(await check('2h'), '2h');
   });
 
   it('offers the options, and not the same check again, where users name no organization', () => {

@@ -2,7 +2,7 @@
 import { errorIdOf } from '../../contract/causes.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { type Draft, isReadable } from '../shapes.ts';
+import { type Draft, isReadable, open } from '../shapes.ts';
 import { bar, count, notice } from '../shell/blocks.ts';
 import { liveMark } from '../shell/live.ts';
 import { CHECK, DECIDE, STEPS } from '../texts/new-import.ts';
@@ -64,9 +64,11 @@ function checking(result: Draft): Part {
 
 function checked(frame: Frame, result: Draft): Part {
   const { check } = result.draft;
+  const isWhole = !check || open(check) === 0;
+  const again = isWhole ? undefined : form(frame, CHECK.check);
   return {
-    content: html`<p role="status">${CHECK.checked}</p>${check && bar('check', check.counts, 'tall')}<p class="small soft">${textOf(result)}</p>`,
-    next: html`<a class="button" href="${hrefOf(frame, 'decide')}">${STEPS.next(STEPS.decide)}</a>`,
+    content: html`<p role="status">${isWhole ? CHECK.checked : CHECK.ended}</p>${check && bar('check', check.counts, 'tall')}<p class="small soft">${textOf(result)}</p>`,
+    next: html`${again}<a class="button${isWhole ? '' : ' quiet'}" href="${hrefOf(frame, 'decide')}">${STEPS.next(STEPS.decide)}</a>`,
   };
 }
 

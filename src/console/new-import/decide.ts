@@ -4,7 +4,7 @@ import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { remedyLinks } from '../imports/fix.ts';
-import { nameOfCause, type Result, type ShownDraft } from '../shapes.ts';
+import { nameOfCause, open, type Result, type ShownDraft } from '../shapes.ts';
 import { bar, type Choice, choices, count, duration, list, notice, numbers, options, table } from '../shell/blocks.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
@@ -32,7 +32,7 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const { draft, check, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
-${bar('all', check.counts, 'tall')}${totals(view)}${corrected(frame, view)}</section>
+${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
 ${failures(frame, view)}${notes(draft)}
@@ -44,17 +44,30 @@ function commandBox(command: string): Html {
   return html`<section class="card"><h2>${DECIDE.command}</h2><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></section>`;
 }
 
-function totals({ check: { counts }, causes, updates }: DecideView): Html {
+function totals({ check, causes, updates }: DecideView): Html {
+  const { counts } = check;
   const created = counts.succeeded - updates;
   const failing = failingOf(causes);
   return html`<dl class="facts">${[
     [DECIDE.read, count(counts.total)],
     [DECIDE.create, count(created)],
     [DECIDE.update, count(updates)],
-    [DECIDE.skip, count(counts.total - counts.succeeded - failing - causes.corrected)],
+    [DECIDE.skip, count(counts.total - counts.succeeded - failing - causes.corrected - open(check))],
     [DECIDE.fail, count(failing)],
+    ...(open(check) > 0 ? [[DECIDE.notChecked, count(open(check))]] : []),
     ...(causes.corrected > 0 ? [[DECIDE.corrected, count(causes.corrected)]] : []),
   ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
+}
+
+/** The check ended at its time limit, or somebody ended it. */
+function unchecked(frame: Frame, { check }: DecideView): Html | undefined {
+  const users = open(check);
+  if (users === 0) return undefined;
+  return checkAgain(frame, html`${notice(DECIDE.notCheckedHint(users, count(users)), 'warn')}`);
+}
+
+function checkAgain(frame: Frame, why: Html): Html {
+  return html`<form method="post" action="${hrefOf(frame, 'check')}">${why}<button class="quiet">${DECIDE.again}</button></form>`;
 }
 
 /** Users who fail and were not corrected since the check. */
@@ -62,9 +75,9 @@ function failingOf({ failed, corrected: fixed }: Causes): number {
   return failed - fixed;
 }
 
-function corrected(frame: Frame, { causes }: DecideView): Html | undefined {
-  if (causes.corrected === 0) return undefined;
-  return html`<form method="post" action="${hrefOf(frame, 'check')}"><p>${DECIDE.correctedHint}</p><button class="quiet">${DECIDE.again}</button></form>`;
+function corrected(frame: Frame, { causes, check }: DecideView): Html | undefined {
+  if (causes.corrected === 0 || open(check) > 0) return undefined;
+  return checkAgain(frame, html`<p>${DECIDE.correctedHint}</p>`);
 }
 
 function passwords({ check, draft, passwordSource }: DecideView): string[] {

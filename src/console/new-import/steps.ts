@@ -1,5 +1,5 @@
 /** What each step of a new import shows, and what its form does. */
-import { timeoutProblem } from '../../contract/import-options.ts';
+import { parseDuration, timeoutProblem } from '../../contract/import-options.ts';
 import { may } from '../../contract/permissions.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
@@ -39,6 +39,8 @@ type View = (on: WizardStep) => Promise<Html | undefined>;
 type Act = (on: WizardStep) => Promise<string>;
 
 const EXAMPLES = 5;
+/** A million users are checked within minutes. */
+const LEAST_CHECK = '1h';
 
 export const VIEWS: Record<StepName, View> = {
   files: async ({ frame }) =>
@@ -175,7 +177,8 @@ export const ACTS: Record<StepName, Act> = {
     if (!isReady || !isConverted(plan, draft) || headers)
       await api.call('convertImport', importOf(req), { body: conversionOf(plan), headers: headers ?? {} });
     else {
-      const { onExisting, mails, timeout } = plan;
+      const { onExisting, mails } = plan;
+      const timeout = checkLimit(plan.timeout, on.config.MAX_IMPORT_TIMEOUT);
       await api.call('checkImport', importOf(req), { body: { onExisting, mails, timeout } });
     }
     return to(on, 'check', plan);
@@ -189,6 +192,16 @@ export const ACTS: Record<StepName, Act> = {
     return `/imports/${frame.importId}`;
   },
 };
+
+/**
+ * The time limit of a check. It is not that of the import, which may be short on purpose: a check that ends early says
+ * nothing about the users whom it did not reach.
+ */
+function checkLimit(ofImport: string, most: string): string {
+  const ms = (limit: string) => parseDuration(limit) ?? 0;
+  if (ms(ofImport) >= ms(LEAST_CHECK)) return ofImport;
+  return ms(most) < ms(LEAST_CHECK) ? most : LEAST_CHECK;
+}
 
 function to({ draft, frame }: WizardStep, step: StepName, plan: Plan): string {
   return stepPath(frame.importId, step, queryOfPlan(plan, draft));

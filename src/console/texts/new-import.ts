@@ -240,6 +240,7 @@ export const CHECK = {
   checking: 'Every user is compared with the users who exist. Nothing is written.',
   checkedOf: (done: string, total: string) => `${done} of ${total} checked`,
   checked: 'The check is done.',
+  ended: 'The check ended before it had reached every user.',
   outdated: 'The options have changed since the last check.',
   noWorker: 'No worker with the role convert is running. Start one: npm run worker.',
 };
@@ -271,6 +272,9 @@ export const DECIDE = {
   update: 'Update',
   skip: 'Skip',
   fail: 'Fail',
+  notChecked: 'Not checked',
+  notCheckedHint: (users: number, count: string) =>
+    `The check ended before it reached ${users === 1 ? '1 user' : `${count} users`}, so nothing is known about ${users === 1 ? 'it' : 'them'}. The import takes ${users === 1 ? 'it' : 'them'} too. Check again first.`,
   passwords: 'Passwords',
   keep: (count: string, scheme: string) => `${count} with ${scheme}: their password keeps working`,
   cannot: (count: string, scheme: string) => `${count} with ${scheme}: cannot be verified, so they fail`,
