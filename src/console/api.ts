@@ -10,7 +10,7 @@ import { duplexPair } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Request } from 'express';
 import { type Answer, type Call, requestOf } from '../contract/client.ts';
-import { ApiError, type ErrorId, type FieldViolation, STATUS, type StatusName } from '../platform/errors.ts';
+import { ApiError, type ErrorBody, type ErrorId, STATUS, type StatusName } from '../platform/errors.ts';
 
 export interface Api {
   /** Calls an operation by its name. @throws ApiError as the API answered it */
@@ -33,21 +33,15 @@ export function openApi(channel: Channel, accessToken: string, req: Request, req
       const sent = { method, headers: { ...common, ...headers }, ...(body === undefined ? {} : { body }) };
       const answer = await channel(path, sent);
       const json: unknown = answer.status === 204 ? {} : await answer.json();
-      if (!answer.ok) throw toError(answer, json);
+      if (!answer.ok) throw toError(answer, json as Partial<ErrorBody>);
       return json as Answer<typeof id>;
     },
   };
 }
 
-/** The API's answer to a request that failed. */
-interface Problem {
-  message?: string;
-  code?: number;
-  details?: { id?: string; fieldViolations?: FieldViolation[] }[];
-}
-
-function toError(answer: Response, body: unknown): ApiError {
-  const { message = '', code, details = [] } = body as Problem;
+/** @param body of the answer; a part of it may be missing */
+function toError(answer: Response, body: Partial<ErrorBody>): ApiError {
+  const { message = '', code, details = [] } = body;
   const status = (Object.keys(STATUS) as StatusName[]).find((name) => STATUS[name].code === code) ?? 'INTERNAL';
   const retryAfterS = Number(answer.headers.get('retry-after')) || undefined;
   // This service's own answer has an id of its list.
