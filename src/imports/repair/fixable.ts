@@ -4,6 +4,8 @@
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
+import type { Imports } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { Ran } from '../../platform/telemetry.ts';
@@ -108,7 +110,7 @@ interface LeftOut {
  * has succeeded.
  */
 export async function leaveOut(db: Db, importId: string, ordinals: readonly number[]): Promise<LeftOut> {
-  const { rows } = await db.query<Ran & { n: number; state: string }>(
+  const { rows } = await db.query<Ran & Pick<Imports, 'state'> & { n: number }>(
     `with left_out as (
        update import_items set state = 'skipped', error = null, ${ERASED}
        where import_id = $1 and ordinal = any($2::int[]) and state = 'failed' returning org_index
@@ -128,6 +130,6 @@ export async function leaveOut(db: Db, importId: string, ordinals: readonly numb
     [importId, ordinals],
   );
   await forgetFailures(db, importId);
-  const { n, state, ...ran } = rows[0] as Ran & { n: number; state: string };
+  const { n, state, ...ran } = oneRow(rows);
   return { n, ended: n > 0 && state === 'succeeded' ? ran : undefined };
 }
