@@ -1,5 +1,5 @@
 /**
- * The role `convert`: converts the files of drafts to entries, and begins their checks. See src/imports/drafts/. Any
+ * The role `convert`: converts the files of drafts to entries, and checks drafts. See src/imports/drafts/. Any
  * number of processes may run it; each works on two drafts at a time, so that a large one does not hold up a small one.
  * A third place is only for organizations that no worker works for: large drafts of one organization do not hold up
  * drafts of another.
@@ -10,6 +10,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import { convertRound } from '../src/imports/drafts/convert-round.ts';
 import type { ImportDeps } from '../src/imports/entries/options.ts';
+import type { Hasher } from '../src/passwords/hasher.ts';
 import type { Condition } from '../src/platform/lifecycle.ts';
 import { openWorkPoller, startLoop, type WorkPoller } from './loop.ts';
 
@@ -17,7 +18,12 @@ const AT_ONCE = 3;
 /** The place that is reserved. */
 const RESERVED = 2;
 
-export type ConverterDeps = Omit<ImportDeps, 'queues'> & { logger: Logger; condition?: Condition; poller?: WorkPoller };
+export type ConverterDeps = Omit<ImportDeps, 'queues'> & {
+  hasher: Hasher;
+  logger: Logger;
+  condition?: Condition;
+  poller?: WorkPoller;
+};
 
 export function startConverter(deps: ConverterDeps): { stop(): Promise<unknown> } {
   const { logger, condition, poller = openWorkPoller(deps.pool) } = deps;

@@ -8,6 +8,7 @@
 import { hostname } from 'node:os';
 import process from 'node:process';
 import type { Logger } from 'pino';
+import { IS_WORK } from '../src/imports/drafts/convert-lease.ts';
 import { holdLease, isFree, releaseLease } from '../src/platform/db/lease.ts';
 import { type Db, type Pool, prepared } from '../src/platform/db/pool.ts';
 import { oneRow } from '../src/platform/db/rows.ts';
@@ -34,9 +35,9 @@ select exists (select from imports where state = 'running') as dispatch,
   exists (select from mail_outbox where state = 'pending' and import_id is null and next_attempt_at <= now())
     or exists (select from mail_outbox where state = 'pending' and import_id is not null) as mail,
   exists (
-    select from import_drafts
-    where (state = 'converting' or state = 'checking' and check_id is null) and expires_at > clock_timestamp()
-      and ${isFree('held_until')}) as convert,
+    select from import_drafts d
+    where d.state in ('converting', 'checking') and ${IS_WORK} and d.expires_at > clock_timestamp()
+      and ${isFree('d.held_until')}) as convert,
   exists (select from webhook_deliveries where state = 'pending' and next_attempt_at <= now()) as webhook`;
 
 export interface Loop {

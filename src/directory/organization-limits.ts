@@ -223,7 +223,11 @@ async function newOnes(db: Db, orgId: string, importId = null as string | null |
   const { rows } = await db.query<{ there: number; pending: number }>(
     `select ${usersOf('$1')} as there,
        (select count(*) from imports i join import_orgs o on o.import_id = i.id
-          join import_items t on t.import_id = i.id and t.org_index = o.org_index and t.state = 'pending'
+          left join import_dry_runs r on r.import_id = i.id and r.entries_of is not null
+          join import_items t on t.import_id = coalesce(r.entries_of, i.id) and t.org_index = o.org_index
+            and t.state = 'pending' and t.ordinal >= coalesce(r.judged_to, 0)
+            and (r.entries_of is null or not exists (
+              select from import_items v where v.import_id = i.id and v.ordinal = t.ordinal))
         where o.org_id = $1 and ${OPEN} and (not i.dry_run or i.id = $2) and ${NEW})::float8 as pending`,
     [orgId, importId ?? null],
   );

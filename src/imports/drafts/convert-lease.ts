@@ -12,6 +12,14 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 const LEASE_MS = 15_000;
 export const RENEW_MS = 2000;
 
+/**
+ * SQL over a draft `d`: there is work on it. A check that began with an earlier version judges a copy of the entries, as
+ * any dry run.
+ */
+export const IS_WORK = `(d.state = 'converting' or d.state = 'checking' and (d.check_id is null or exists (
+    select from imports c join import_dry_runs r on r.import_id = c.id and r.entries_of = d.import_id
+    where c.id = d.check_id and c.state = 'running' and c.deadline > clock_timestamp())))`;
+
 const IS_OURS = 'import_id = $1 and state = $2 and run = $3 and holder = $4';
 
 export interface Job {
@@ -38,7 +46,7 @@ export async function claimJob(pool: Pool, holder: string, onlyIdle = false): Pr
          select d.import_id from import_drafts d join imports i on i.id = d.import_id, lateral (
            select count(*) from import_drafts held join imports h on h.id = held.import_id
            where held.held_until > clock_timestamp() and h.resource_owner = i.resource_owner) at_work (jobs)
-         where (d.state = 'converting' or d.state = 'checking' and d.check_id is null)
+         where d.state in ('converting', 'checking') and ${IS_WORK}
            and d.expires_at > clock_timestamp() and ${isFree('d.held_until')}
            and (at_work.jobs = 0 or not $3)
          order by at_work.jobs, d.requested_at limit 1 for update of d skip locked)
@@ -69,6 +77,19 @@ export async function releaseJob(db: Db, { importId, holder }: Job): Promise<voi
     importId,
     holder,
   ]);
+}
+
+/** The dry run of the check has begun. @returns false when the job is no longer this worker's; then nothing is written */
+export async function beganCheck(db: Db, job: Job, checkId: string): Promise<boolean> {
+  const text = `update import_drafts set check_id = $5, attempts = 1, changed_at = clock_timestamp() where ${IS_OURS}`;
+  return (await db.query(text, [...keyOf(job), checkId])).rowCount === 1;
+}
+
+/** The job has come further: attempts that did not are counted anew. */
+export async function countAnew(db: Db, job: Job): Promise<void> {
+  if (job.attempts === 1) return;
+  await db.query(`update import_drafts set attempts = 1 where ${IS_OURS}`, keyOf(job));
+  job.attempts = 1;
 }
 
 /**

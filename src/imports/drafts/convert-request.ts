@@ -18,6 +18,7 @@ import type { ExportFormat } from '../../sources/source.ts';
 import { requireMappable } from '../../sources/system-survey.ts';
 import { requireState } from '../entries/states.ts';
 import { addAuthor } from '../intake/authority.ts';
+import { endChecks } from '../intake/checks.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
 import { requireKnown } from '../intake/requirements.ts';
 import { type Draft, lockDraft } from './draft.ts';
@@ -60,6 +61,7 @@ export async function requestConversion(
       await dropPepper(db, importId);
       await keepPepper(db, deps.secrets, importId, pepper);
     }
+    await endChecks(db, importId, { editor: caller.userId, entriesStay: false });
     await db.query(
       `update import_drafts set state = 'converting', conversion = $2, org_id = coalesce($3, org_id), result = null,
          error = null, check_id = null, progress = null, attempts = 0, run = run + 1,

@@ -1,14 +1,16 @@
 /** One round of the role `convert`: takes a job, if one waits, and does it. */
 import type { Logger } from 'pino';
 import { isStoreFault } from '../../platform/db/faults.ts';
-import type { Pool } from '../../platform/db/pool.ts';
+import { type Pool, transaction } from '../../platform/db/pool.ts';
+import { MissingKey } from '../../platform/encryption.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { UsageError } from '../../sources/read/records.ts';
-import { startCheck } from './check.ts';
+import { endChecks } from '../intake/checks.ts';
 import { type ConvertDeps, convert, type Run } from './convert.ts';
 import { claimJob, endJob, type Job, RENEW_MS, releaseJob, renewJob } from './convert-lease.ts';
 import { readDraft } from './draft.ts';
+import { type JudgeDeps, makeCheck } from './judge.ts';
 
 /** Workers that die of a job take it no more often than this. */
 const MOST_ATTEMPTS = 5;
@@ -22,7 +24,7 @@ class Lost extends Error {}
  * @throws errors of the database; the job is tried again
  */
 export async function convertRound(
-  deps: ConvertDeps & { logger: Logger },
+  deps: ConvertDeps & JudgeDeps,
   holder: string,
   stopping: AbortSignal,
   onlyIdle = false,
@@ -33,7 +35,7 @@ export async function convertRound(
     await doJob(deps, job, stopping);
   } catch (error) {
     if (error instanceof Lost) return true;
-    if (isStoreFault(error)) throw error;
+    if (isStoreFault(error) || error instanceof MissingKey) throw error;
     await giveUp(deps, job, error);
   } finally {
     await releaseJob(deps.pool, job).catch(() => {}); // then the lease expires
@@ -41,7 +43,7 @@ export async function convertRound(
   return true;
 }
 
-async function doJob(deps: ConvertDeps, job: Job, stopping: AbortSignal): Promise<void> {
+async function doJob(deps: ConvertDeps & JudgeDeps, job: Job, stopping: AbortSignal): Promise<void> {
   if (job.attempts > MOST_ATTEMPTS) throw new Error(`${MOST_ATTEMPTS} workers did not finish`);
   const draft = await readDraft(deps.pool, job.importId);
   if (!draft) return;
@@ -58,7 +60,7 @@ async function doJob(deps: ConvertDeps, job: Job, stopping: AbortSignal): Promis
   };
   const timer = setInterval(() => run.requireJob().catch(() => {}), RENEW_MS); // `check` throws where the work is
   try {
-    if (job.state === 'checking') await startCheck(deps.pool, job, draft, run);
+    if (job.state === 'checking') await makeCheck(deps, job, draft, run);
     else {
       const result = await convert(deps, draft, run);
       const orgs = result.orgs.map(({ orgId }) => orgId).filter((id) => id !== '');
@@ -76,8 +78,11 @@ async function giveUp({ pool, logger }: { pool: Pool; logger: Logger }, job: Job
     if (!isRefused) logger.error({ err: loggable(error), importId: job.importId }, 'a draft could not be checked');
     const body = isRefused
       ? errorBody(error.status, error.id, error.message)
-      : errorBody('INTERNAL', 'DRAFT-CHECK', 'The check could not begin because of an internal error.');
-    await endJob(pool, job, { state: 'draft', error: JSON.stringify(body) });
+      : errorBody('INTERNAL', 'DRAFT-CHECK', 'The check could not be made because of an internal error.');
+    await transaction(pool, async (db) => {
+      if (!(await endJob(db, job, { state: 'draft', check_id: null, error: JSON.stringify(body) }))) return;
+      await endChecks(db, job.importId, { entriesStay: true });
+    });
     return;
   }
   const isTheirs = error instanceof UsageError || error instanceof ApiError;

@@ -15,6 +15,7 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { openSlots } from '../../platform/http/slots.ts';
 import { createReceiving, touchReceiving } from '../intake/accept.ts';
+import { endChecks } from '../intake/checks.ts';
 import type { KeepDraft, Received } from '../intake/intake.ts';
 import { type ConversionResult, lockDraft } from './draft.ts';
 
@@ -149,6 +150,7 @@ export async function discardDraft(pool: Pool, caller: Caller, importId: string)
   await transaction(pool, async (db) => {
     const draft = await lockDraft(db, importId);
     if (draft.state === 'discarded') return;
+    await endChecks(db, importId, { editor: caller.userId, entriesStay: false });
     const { sequence } = await appendEvent(db, {
       aggregateType: 'import',
       aggregateId: importId,

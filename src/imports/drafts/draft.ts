@@ -314,7 +314,7 @@ function shownSettings({ by: _, ...shown }: RunSettings): Omit<RunSettings, 'by'
 export async function draftResult(pool: Pool, draft: Draft): Promise<ShownResult> {
   const found = draft.checkId === undefined ? undefined : await readProgress(pool, draft.checkId);
   const check = found && { importId: found.importId, state: found.state, counts: found.counts };
-  const waits = draft.state === 'converting' || (draft.state === 'checking' && !check);
+  const waits = draft.state === 'converting' || (draft.state === 'checking' && check?.state !== 'IMPORT_STATE_PAUSED');
   return {
     ...draftProgress(draft, check),
     ...(waits && !(await isAnyConverter(pool)) ? { missingRoles: ['convert'] } : {}),

@@ -7,6 +7,7 @@
  */
 import { isFree } from '../../platform/db/lease.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { endChecks } from '../intake/checks.ts';
 
 /** Pieces of files that are erased at a time: some megabytes. */
 const CHUNKS = 32;
@@ -27,6 +28,7 @@ export async function eraseDrafts(pool: Pool): Promise<boolean> {
     const { rows } = await db.query<{ id: string; started: boolean; expired: boolean }>(NEXT);
     const [draft] = rows;
     if (!draft) return false;
+    if (!draft.started) await endChecks(db, draft.id, { entriesStay: false });
     if (await eraseFiles(db, draft.id)) return true;
     if (!draft.started && (await eraseItems(db, draft.id))) return true;
     if (draft.started && draft.expired) await db.query('delete from import_drafts where import_id = $1', [draft.id]);

@@ -19,6 +19,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { FILE_KEY_PURPOSE } from '../entries/item.ts';
 import { requireState } from '../entries/states.ts';
+import { endChecks } from '../intake/checks.ts';
 import { lockDraft } from './draft.ts';
 
 /** The most files of one draft. */
@@ -101,6 +102,7 @@ async function requireSpace(db: Db, resourceOwner: string, size: number, most: n
 
 /** The draft has other files than its entries were made of. */
 async function outdate(db: Db, importId: string): Promise<void> {
+  await endChecks(db, importId, { entriesStay: false });
   await db.query(
     `update import_drafts set state = 'uploading', result = null, error = null, check_id = null, changed_at = now()
      where import_id = $1`,

@@ -41,6 +41,8 @@ export interface Acceptance {
   duplicates: DuplicateRule;
   /** The system that the users come from, if it was not known when the import was created. */
   source?: string | undefined;
+  /** The draft whose entries it judges: it is the dry run of a check, has no entries, and adds no jobs to the queue. */
+  entriesOf?: string | undefined;
 }
 
 const ID_TWICE = errorBody('ALREADY_EXISTS', 'USER-ID-TAKEN', 'This userId appears earlier in this import.');
@@ -111,7 +113,7 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
   const { importId, orgs } = acceptance;
   await touchReceiving(db, importId); // locks the row against a concurrent sweep
   await insertOrgs(db, importId, orgs);
-  if (acceptance.hasDuplicates) await settleDuplicates(db, importId, acceptance.duplicates);
+  if (acceptance.hasDuplicates) await settleDuplicates(db, acceptance);
   const { rows } = await db.query<SettledBatch>(
     `with counted as (
        select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
@@ -134,12 +136,16 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
       acceptance.source ?? null,
     ],
   );
+  if (acceptance.entriesOf === undefined) await insertCursor(db, importId);
+  if (rows[0]?.failed) await countFirstFailures(db, importId);
+  return rows[0] as SettledBatch; // its row is locked
+}
+
+async function insertCursor(db: Db, importId: string): Promise<void> {
   await db.query(
     `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
     [importId],
   );
-  if (rows[0]?.failed) await countFirstFailures(db, importId);
-  return rows[0] as SettledBatch; // its row is locked
 }
 
 async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {
@@ -158,32 +164,39 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
   );
 }
 
+type Duplicates = Pick<Acceptance, 'importId' | 'duplicates' | 'entriesOf'>;
+
 /**
  * Resolves the duplicates that the filter of the intake suspected. Of several items with the same id, or with the same
  * user name in one organization, the first is imported. The others fail, or are skipped if the import skips existing
  * users. Runs in time linear in the items, whatever the body contains.
  */
-async function settleDuplicates(db: Db, importId: string, rule: DuplicateRule): Promise<void> {
+async function settleDuplicates(db: Db, of: Duplicates): Promise<void> {
   // The planner has no statistics yet for rows that were just copied in, and would compare each with each.
   await db.query('set local enable_nestloop = off');
   await allowLong(db);
-  await settleLater(db, importId, rule, 'i.user_id', ID_TWICE);
-  await settleLater(db, importId, rule, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
+  await settleLater(db, of, 'i.user_id', ID_TWICE);
+  await settleLater(db, of, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
 }
 
 async function settleLater(
   db: Db,
-  importId: string,
-  { skips, erases }: DuplicateRule,
+  { importId, duplicates: { skips, erases }, entriesOf }: Duplicates,
   key: string,
   error: unknown,
 ): Promise<void> {
   const { same, outcome, counts } = skips ? skippedOrFailed(erases) : failed(erases);
+  const lost = entriesOf
+    ? `insert into import_items (import_id, ordinal, org_index, user_id, user_name, state, error)
+       select $1, i.ordinal, i.org_index, i.user_id, i.user_name, ${outcome.state}, ${outcome.error}
+       from later l join import_items i on i.import_id = $3 and i.ordinal = l.ordinal returning org_index, state`
+    : `update import_items i set state = ${outcome.state}, error = ${outcome.error}${outcome.data}
+       from later l where i.import_id = $3 and i.ordinal = l.ordinal returning i.org_index, i.state`;
   await db.query(
     `with keyed as materialized (
        select i.ordinal, i.maybe_duplicate, o.org_id, ${key} as key
-       from import_items i join import_orgs o using (import_id, org_index)
-       where i.import_id = $1 and i.state = 'pending'
+       from import_items i join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+       where i.import_id = $3 and i.state = 'pending' ${entriesOf ? `and ${WITHOUT_VERDICT}` : ''}
      ),
      first as (
        select key, min(ordinal) as ordinal from keyed
@@ -192,32 +205,34 @@ async function settleLater(
      later as (
        select k.ordinal, ${same.column} from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal ${same.join}
      ),
-     lost as (
-       update import_items i set ${outcome}
-       from later l where i.import_id = $1 and i.ordinal = l.ordinal returning i.org_index, i.state
-     ),
+     lost as (${lost}),
      counted as (
        select org_index, count(*) filter (where state = 'failed')::int as failed,
          count(*) filter (where state = 'skipped')::int as skipped
        from lost group by org_index
      )
      update import_orgs o set ${counts} from counted c where o.import_id = $1 and o.org_index = c.org_index`,
-    [importId, JSON.stringify(error)],
+    [importId, JSON.stringify(error), entriesOf ?? importId],
   );
 }
 
+/** SQL over an entry `i` of a draft: the check `$1` has not settled it by an item of its own. */
+const WITHOUT_VERDICT = 'not exists (select from import_items v where v.import_id = $1 and v.ordinal = i.ordinal)';
+
 const failed = (erases: boolean) => ({
   same: { column: 'false as same_org', join: '' },
-  outcome: `state = 'failed', error = $2${erases ? `, ${ERASED}` : ''}`,
+  outcome: { state: `'failed'::item_state`, error: '$2::jsonb', data: erases ? `, ${ERASED}` : '' },
   counts: 'failed = o.failed + c.failed',
 });
 
 const skippedOrFailed = (erases: boolean) => ({
   same: { column: 'k.org_id = h.org_id as same_org', join: 'join keyed h on h.ordinal = f.ordinal' },
-  outcome: [
-    `state = case when l.same_org then 'skipped'::item_state else 'failed' end`,
-    'error = case when l.same_org then null else $2::jsonb end',
-    ...PAYLOAD.map((column) => `${column} = case when ${erases ? 'false' : 'not l.same_org'} then i.${column} end`),
-  ].join(', '),
+  outcome: {
+    state: `case when l.same_org then 'skipped'::item_state else 'failed' end`,
+    error: 'case when l.same_org then null else $2::jsonb end',
+    data: PAYLOAD.map(
+      (column) => `, ${column} = case when ${erases ? 'false' : 'not l.same_org'} then i.${column} end`,
+    ).join(''),
+  },
   counts: 'failed = o.failed + c.failed, skipped = o.skipped + c.skipped',
 });

@@ -133,9 +133,11 @@ async function rowsOf(
   { importId, checkId, ordinals }: { importId: string; checkId: string; ordinals: readonly number[] },
 ): Promise<StoredRow[]> {
   const { rows } = await db.query<StoredRow & { checked_state: StoredRow['state']; checked_error: StoredRow['error'] }>(
-    `select d.*, d.xmin::text as version, c.state as checked_state, c.error as checked_error
-     from import_items d join import_items c on c.import_id = $2 and c.ordinal = d.ordinal
-     where d.import_id = $1 and d.ordinal = any($3::int[]) and c.ordinal = any($3::int[]) order by d.ordinal`,
+    `select d.*, d.xmin::text as version, c.error as checked_error,
+       coalesce(c.state, (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state) as checked_state
+     from import_items d join import_dry_runs r on r.import_id = $2
+       left join import_items c on c.import_id = $2 and c.ordinal = d.ordinal and c.ordinal = any($3::int[])
+     where d.import_id = $1 and d.ordinal = any($3::int[]) order by d.ordinal`,
     [importId, checkId, ordinals],
   );
   return rows.map(({ checked_state: state, checked_error: error, ...row }) => ({ ...row, state, error }));

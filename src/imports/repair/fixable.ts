@@ -13,6 +13,7 @@ import { act, type LockedImport, requireData } from '../control/control.ts';
 import { ERASED } from '../entries/item.ts';
 import { forgetFailures, publishEnd } from '../entries/outcome.ts';
 import { requireState } from '../entries/states.ts';
+import { scanItems } from '../status/items.ts';
 import { type ChangedItem, type FixRules, fixRules, readStored, type StoredRow, writeChanged } from './entry.ts';
 import { ENTRY_BYTES } from './report.ts';
 
@@ -68,7 +69,10 @@ export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResul
       });
       return rows;
     },
-    rows: (ordinals) => readStored(pool, importId, ordinals),
+    async rows(ordinals) {
+      const stored = await readStored(pool, importId, ordinals);
+      return stored.length < ordinals.length && of.dryRun ? judgedRows(pool, of, ordinals) : stored;
+    },
     async act(type, change) {
       ended = undefined;
       await act(pool, caller, importId, type, async (db, import_) => {
@@ -84,6 +88,16 @@ export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResul
       return left.n;
     },
   };
+}
+
+/** The items of a check, which are not stored if they have no outcome to tell. */
+async function judgedRows(pool: Pool, of: ImportResult, ordinals: readonly number[]): Promise<StoredRow[]> {
+  const found: StoredRow[] = [];
+  for (const from of ordinals) {
+    const [row] = await scanItems(pool, of, 1, { from });
+    if (row?.ordinal === from) found.push({ ...row, entry_sealed: null, user_name_key: null } as StoredRow);
+  }
+  return found;
 }
 
 function requireFixable(import_: LockedImport): void {

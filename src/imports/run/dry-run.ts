@@ -1,8 +1,9 @@
 /**
- * A batch of a dry run: judged like a batch of a real import, but only states and counts are written.
+ * What an import would do with its entries: judged like a batch of a real import, but only outcomes and counts are
+ * written. A dry run has items of its own; the check of a draft judges the entries of the draft (drafts/judge.ts).
  *
- * Guarantee: one transaction with the guard that every batch has. The payload is erased when the item is judged, and no
- * password is hashed for it.
+ * Guarantee: one transaction with the guard that every batch has. The payload of a dry run's item is erased when the
+ * item is judged, and no password is hashed for it.
  */
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { publishBatch } from '../entries/outcome.ts';
@@ -16,39 +17,79 @@ import {
 } from './existing-users.ts';
 import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
 
+/** What a dry run counts beside outcomes. */
+export interface Found {
+  /** Mails that would be sent. */
+  verifications: number;
+  initialisations: number;
+  /** New users with an id of their own, of which nobody looked whether another organization has it. */
+  uncheckedIds: number;
+}
+
+export interface Judged {
+  verdicts: Verdict[];
+  found: Found;
+  /** Entries whose password must be compared with the password of an existing user before they can be judged. */
+  open: Extract<Verdict, { state: 'update' }>[];
+}
+
 /**
  * @returns items whose password must be compared with the password of an existing user before they can be judged
  * @throws pg.DatabaseError with code MU001 when the import is not running
  */
 export async function dryBatch(pool: Pool, importId: string, ordinals: number[]): Promise<number[]> {
   const { open, batch } = await transaction(pool, async (db) => {
-    const loaded = await loadCandidates(db, importId, ordinals, 'items');
-    const candidates = { ...loaded, known: await knownOrgs(db, importId, loaded) };
-    const access = await loadAccess(db, candidates);
-    const verdicts = decideOutcomes(candidates, access);
-    const open = verdicts.filter((v) => v.state === 'update' && v.item.is_sealed).map((v) => v.item.ordinal);
-    const judged = verdicts.filter((v) => !open.includes(v.item.ordinal));
-    await addBelongings(db, importId, judged);
-    const mails = judged.map(mailOf).filter((mail) => mail !== undefined);
-    await countMails(db, importId, mails);
-    await countUnchecked(db, importId, candidates, judged);
-    const created = judged
+    const candidates = await loadCandidates(db, importId, ordinals, 'items');
+    const { verdicts, found, open } = await judge(db, importId, importId, candidates);
+    await addFound(db, importId, found);
+    const created = verdicts
       .filter((v) => v.state === 'create')
       .map(({ item }): Settled => {
         return { ordinal: item.ordinal, state: 'succeeded' };
       });
-    const outcomes = [...created, ...settledOf(judged)];
-    const batch = await settleItems(db, importId, outcomes, { mails: mails.length, erase: true });
+    const outcomes = [...created, ...settledOf(verdicts)];
+    const batch = await settleItems(db, importId, outcomes, { mails: mailsOf(found), erase: true });
     return { open, batch };
   });
   if (batch) publishBatch(batch);
-  return open;
+  return open.map(({ item }) => item.ordinal);
 }
 
-async function addBelongings(db: Db, importId: string, judged: Verdict[]): Promise<void> {
+/**
+ * Judges entries; writes nothing.
+ * @param importId the dry run, which has the rules and the rights
+ * @param entriesOf the import or draft that has the entries
+ */
+export async function judge(db: Db, importId: string, entriesOf: string, loaded: Candidates): Promise<Judged> {
+  const candidates = { ...loaded, known: await knownOrgs(db, importId, loaded) };
+  const all = decideOutcomes(candidates, await loadAccess(db, candidates));
+  const open = all.filter((v) => v.state === 'update').filter((v) => v.item.is_sealed);
+  const waiting = new Set<Verdict>(open);
+  const verdicts = all.filter((v) => !waiting.has(v));
+  await addBelongings(db, entriesOf, verdicts);
+  return { verdicts, open, found: foundOf(candidates, verdicts) };
+}
+
+/** How many mails would be sent. */
+export function mailsOf({ verifications, initialisations }: Found): number {
+  return verifications + initialisations;
+}
+
+async function addBelongings(db: Db, entriesOf: string, judged: Verdict[]): Promise<void> {
   const updates = judged.filter((v) => v.state === 'update');
-  const found = await newBelongings(db, importId, pairsOf(updates));
+  const found = await newBelongings(db, entriesOf, pairsOf(updates));
   for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
+}
+
+function foundOf({ known }: Candidates, judged: Verdict[]): Found {
+  const mails = judged.map(mailOf);
+  // Whether or not another organization has the id.
+  const isUnchecked = ({ item, state }: Verdict) => state === 'create' && !item.omitted.includes('userId');
+  return {
+    verifications: mails.filter((mail) => mail === 'verify_email').length,
+    initialisations: mails.filter((mail) => mail === 'initialise').length,
+    uncheckedIds: known ? judged.filter(isUnchecked).length : 0,
+  };
 }
 
 /** The mail that would be sent; for new users, by the rule of write-batch.ts. */
@@ -60,21 +101,13 @@ function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
   return item.email_verified ? undefined : 'verify_email';
 }
 
-async function countMails(db: Db, importId: string, mails: ('verify_email' | 'initialise')[]): Promise<void> {
-  if (mails.length === 0) return;
+/** Adds up what a dry run counts. */
+export async function addFound(db: Db, importId: string, found: Found): Promise<void> {
+  const { verifications, initialisations, uncheckedIds } = found;
+  if (verifications + initialisations + uncheckedIds === 0) return;
   await db.query(
-    `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3
-     where import_id = $1`,
-    [importId, mails.filter((m) => m === 'verify_email').length, mails.filter((m) => m === 'initialise').length],
+    `update import_dry_runs set verifications = verifications + $2, initialisations = initialisations + $3,
+       unchecked_ids = unchecked_ids + $4 where import_id = $1`,
+    [importId, verifications, initialisations, uncheckedIds],
   );
-}
-
-/** Counts the new users with an id of their own, whether or not another organization has it. */
-async function countUnchecked(db: Db, importId: string, { known }: Candidates, judged: Verdict[]): Promise<void> {
-  const unchecked = judged.filter(({ item, state }) => state === 'create' && !item.omitted.includes('userId'));
-  if (!known || unchecked.length === 0) return;
-  await db.query('update import_dry_runs set unchecked_ids = unchecked_ids + $2 where import_id = $1', [
-    importId,
-    unchecked.length,
-  ]);
 }

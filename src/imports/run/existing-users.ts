@@ -65,9 +65,6 @@ export interface Candidates extends ImportRules {
 
 type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
 
-/** What stays as it was read until the transaction ends. */
-type CandidateLock = 'items' | 'items and users';
-
 /**
  * Which users an entry may not change: those with more rights than anybody who made the entry or runs the import, by
  * the roles of all at the time of the change. So an import with `onExisting=update` cannot be used to gain their rights.
@@ -112,6 +109,11 @@ const BY_INDEX = 'set local enable_seqscan = off; set local enable_nestloop = of
 
 const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, display_name, preferred_language, gender,
   email, email_key, email_verified, phone, phone_verified, password_hash, password_change_required`;
+
+/** SQL over an item `i` and its organization `o`: the columns of `CandidateItem`. */
+const CANDIDATE = `i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
+       coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
+       i.totp_sealed is not null as has_totp, i.changed_by`;
 
 const STOPPED: readonly UserState[] = ['inactive', 'locked'];
 
@@ -203,28 +205,51 @@ function changeProblem(
   return holder && holder.id !== user.id ? ERRORS.nameTaken : undefined;
 }
 
-/** Loads the pending items, with and without an encrypted password. Call it in a transaction. */
+/** Loads the pending items. Call it in a transaction. @param lock what stays as it was read until the transaction ends */
 export async function loadCandidates(
   db: Db,
   importId: string,
   ordinals: number[],
-  lock: CandidateLock,
+  lock: 'items' | 'items and users',
 ): Promise<Candidates> {
   await db.query(BY_INDEX);
-  const rules = await loadRules(db, importId);
   const { rows: items } = await db.query<CandidateItem>(
-    `select i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
-       coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
-       i.totp_sealed is not null as has_totp, i.changed_by
+    `select ${CANDIDATE}
      from ${itemsOfBatch('$2')} join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
      where i.state = 'pending'
      order by i.ordinal for update of i`,
     [importId, ordinals],
   );
+  return candidatesOf(db, importId, items, lock === 'items and users');
+}
+
+/**
+ * The entries in a range that the check of their draft has not settled. Call it in a transaction. They are not locked, as
+ * nobody changes the entries of a draft that is being checked.
+ */
+export async function loadEntries(
+  db: Db,
+  { checkId, entriesOf, from, to }: { checkId: string; entriesOf: string; from: number; to: number },
+): Promise<Candidates> {
+  await db.query(BY_INDEX);
+  const { rows: items } = await db.query<CandidateItem>(
+    `select ${CANDIDATE}
+     from import_items i join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
+     where i.import_id = $2 and i.ordinal >= $3 and i.ordinal < $4 and i.state = 'pending'
+       and not exists (select from import_items v
+         where v.import_id = $1 and v.ordinal >= $3 and v.ordinal < $4 and v.ordinal = i.ordinal)
+     order by i.ordinal`,
+    [checkId, entriesOf, from, to],
+  );
+  return candidatesOf(db, checkId, items, false);
+}
+
+async function candidatesOf(db: Db, importId: string, items: CandidateItem[], locksUsers: boolean) {
+  const rules = await loadRules(db, importId);
   const names = await holdersOf(db, items);
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);
   const removed = await removedIds(db, items);
-  return { ...rules, items, names, removed, users: await loadUsers(db, ids, lock === 'items and users') };
+  return { ...rules, items, names, removed, users: await loadUsers(db, ids, locksUsers) };
 }
 
 /**

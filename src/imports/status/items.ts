@@ -36,6 +36,26 @@ export interface ItemRow
   error: ErrorBody | null;
 }
 
+/**
+ * SQL: the items of the import `$1` from `$2` up to `$3`. Of a check it has only those with an outcome to tell; all
+ * others are the entries of its draft, as long as these exist, and would be created or are still to be judged.
+ */
+export const itemsBetween = ({ dryRun }: ImportResult) =>
+  dryRun
+    ? `(select ordinal, org_index, user_id, user_name, state, error, kept, changed, user_name_key, email_key
+        from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3
+      union all
+      select d.ordinal, d.org_index, d.user_id, d.user_name,
+        (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state, null, null, null, null, null
+      from import_dry_runs r join import_items d on d.import_id = r.entries_of and d.ordinal >= $2 and d.ordinal < $3
+      where r.import_id = $1 and not exists (
+        select from import_items v
+        where v.import_id = $1 and v.ordinal >= $2 and v.ordinal < $3 and v.ordinal = d.ordinal))`
+    : '(select * from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3)';
+
+/** The name of a statement over `itemsBetween`. */
+export const ofKind = (name: string, { dryRun }: ImportResult) => (dryRun ? `${name}-of-dry-run` : name);
+
 /** What items can be filtered by. */
 interface ItemFilter {
   /** Items from this index on. */
@@ -74,8 +94,10 @@ export async function readItems(
     userId: query.userId,
   };
   if (query.query !== undefined) {
-    const within = { importId: of.importId, total: of.counts.total, orgIds: [...orgs.values()] };
-    const { rows, next } = await searchItems(pool, within, query.pageSize, { ...filter, text: query.query });
+    const { rows, next } = await searchItems(pool, { of, orgIds: [...orgs.values()] }, query.pageSize, {
+      ...filter,
+      text: query.query,
+    });
     return { items: rows.map((row) => toView(row, of, orgs)), next };
   }
   const rows = await scanItems(pool, of, query.pageSize + 1, filter);
@@ -103,10 +125,9 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
   for (const [from, to] of inStretches(filter.from, of.counts.total)) {
     if (found.length >= limit) break;
     const { rows } = await pool.query<ItemRow>({
-      name: 'items-stretch',
-      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from import_items
-        where import_id = $1 and ordinal >= $2 and ordinal < $3
-          and ($4::item_state is null or state = $4)
+      name: ofKind('items-stretch', of),
+      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from ${itemsBetween(of)} i
+        where ($4::item_state is null or state = $4)
           and ($5::int[] is null or org_index = any($5))
           and ($6::text is null or user_id = $6)
         order by ordinal limit $7`,
@@ -164,23 +185,23 @@ export interface SearchFilter extends ItemFilter {
 /** @returns `next`: where to continue if not everything was read */
 export async function searchItems(
   pool: Pool,
-  of: { importId: string; total: number; orgIds: readonly string[] },
+  { of, orgIds }: { of: ImportResult; orgIds: readonly string[] },
   limit: number,
   filter: SearchFilter,
 ): Promise<{ rows: ItemRow[]; next: number | undefined }> {
   const until = performance.now() + MOST_MS;
-  const users = await matchingUsers(pool, of.orgIds, filter.text);
+  const users = await matchingUsers(pool, orgIds, filter.text);
   const rows: ItemRow[] = [];
   let stretch = FIRST_SEARCHED;
-  for (let from = filter.from; from < of.total; ) {
-    const to = Math.min(from + stretch, of.total);
+  for (let from = filter.from; from < of.counts.total; ) {
+    const to = Math.min(from + stretch, of.counts.total);
     const began = performance.now();
-    rows.push(...(await readStretch(pool, of.importId, { from, to, limit: limit - rows.length }, filter, users)));
+    rows.push(...(await readStretch(pool, of, { from, to, limit: limit - rows.length }, filter, users)));
     const last = rows.at(-1);
     if (rows.length === limit && last) return { rows, next: last.ordinal + 1 };
     stretch = nextStretch(stretch, performance.now() - began);
     from = to;
-    if (performance.now() > until && from < of.total) return { rows, next: from };
+    if (performance.now() > until && from < of.counts.total) return { rows, next: from };
   }
   return { rows, next: undefined };
 }
@@ -208,10 +229,9 @@ const OF_USERS = 'i.user_id = any($8::text[])';
 const OF_EACH_USER = `exists (
   select from users u where u.id = i.user_id and u.email_key is not null and starts_with(u.email_key, $9) and $8::text[] is null)`;
 
-const searchStatement = (isOfMatch: string) => `
-select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed from import_items i
-where i.import_id = $1 and i.ordinal >= $2 and i.ordinal < $3
-  and ($4::item_state is null or i.state = $4)
+const searchStatement = (of: ImportResult, isOfMatch: string) => `
+select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed from ${itemsBetween(of)} i
+where ($4::item_state is null or i.state = $4)
   and ($5::int[] is null or i.org_index = any($5))
   and ($6::text is null or i.user_id = $6)
   and (starts_with(i.user_id, $7) or starts_with(coalesce(i.user_name_key, lower(i.user_name)), $9)
@@ -220,16 +240,27 @@ order by i.ordinal limit $10`;
 
 async function readStretch(
   pool: Pool,
-  importId: string,
+  of: ImportResult,
   { from, to, limit }: { from: number; to: number; limit: number },
   { state, orgIndexes, userId, text }: SearchFilter,
   users: string[] | undefined,
 ): Promise<ItemRow[]> {
   const { rows } = await pool.query<ItemRow>({
     ...(users
-      ? { name: 'search-items', text: searchStatement(OF_USERS) }
-      : { name: 'search-items-of-users', text: searchStatement(OF_EACH_USER) }),
-    values: [importId, from, to, state ?? null, orgIndexes ?? null, userId ?? null, text, users, nameKey(text), limit],
+      ? { name: ofKind('search-items', of), text: searchStatement(of, OF_USERS) }
+      : { name: ofKind('search-items-of-users', of), text: searchStatement(of, OF_EACH_USER) }),
+    values: [
+      of.importId,
+      from,
+      to,
+      state ?? null,
+      orgIndexes ?? null,
+      userId ?? null,
+      text,
+      users,
+      nameKey(text),
+      limit,
+    ],
   });
   return rows;
 }

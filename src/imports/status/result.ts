@@ -10,7 +10,7 @@ import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import type { HashCount } from '../entries/notes.ts';
-import { inStretches } from './items.ts';
+import { inStretches, itemsBetween, ofKind } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
 
@@ -26,6 +26,8 @@ interface ExtrasRow {
   verifications: number;
   initialisations: number;
   unchecked_ids: number;
+  /** The dry run of a draft's check. */
+  is_check: boolean;
   webhook_state: 'pending' | 'sent' | 'failed' | null;
   attempts: number;
   last_error: string | null;
@@ -34,7 +36,7 @@ interface ExtrasRow {
 
 const EXTRAS: ExtraColumns = {
   name: 'progress-and-more',
-  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, r.unchecked_ids, w.state as webhook_state, w.attempts, w.last_error,
+  columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, r.unchecked_ids, r.entries_of is not null as is_check, w.state as webhook_state, w.attempts, w.last_error,
     ${LIVE_ROLES} as live_roles`,
   joins: `left join import_dry_runs r on r.import_id = i.id
     left join lateral (
@@ -71,7 +73,7 @@ export async function readWithMore(
   const found = await readWithColumns<ExtrasRow>(pool, importId, EXTRAS);
   if (!found) return undefined;
   const { progress, row } = found;
-  const missing = missingRoles(progress, row.live_roles);
+  const missing = missingRoles(progress, row.live_roles, row.is_check);
   return {
     progress,
     more: {
@@ -128,11 +130,10 @@ async function firstSuccesses(pool: Pool, of: ImportResult): Promise<{ orgId: st
   let found = 0;
   for (const [from, to] of inStretches(0, of.counts.total)) {
     const { rows } = await pool.query<Pick<ImportOrgs, 'org_id'> & { ids: string[] }>({
-      name: 'first-successes',
+      name: ofKind('first-successes', of),
       text: `select o.org_id, s.ids from (
           select org_index, min(ordinal) as first, json_agg(user_id order by ordinal) as ids from (
-            select ordinal, org_index, user_id from import_items
-            where import_id = $1 and ordinal >= $2 and ordinal < $3 and state = 'succeeded'
+            select ordinal, org_index, user_id from ${itemsBetween(of)} i where state = 'succeeded'
             order by ordinal limit $4) i
           group by org_index) s
         join import_orgs o on o.import_id = $1 and o.org_index = s.org_index order by s.first`,

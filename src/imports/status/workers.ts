@@ -95,13 +95,17 @@ export async function listWorkers(db: Db): Promise<LiveWorker[]> {
   return rows;
 }
 
-/** The roles that the import waits for and no live worker has. @param live the roles of live workers */
-export function missingRoles(progress: ImportResult, live: readonly string[]): string[] {
-  return neededRoles(progress).filter((role) => !live.includes(role));
+/**
+ * The roles that the import waits for and no live worker has.
+ * @param live the roles of live workers
+ * @param isCheck it is the dry run of a draft's check
+ */
+export function missingRoles(progress: ImportResult, live: readonly string[], isCheck: boolean): string[] {
+  return neededRoles(progress, isCheck).filter((role) => !live.includes(role));
 }
 
-function neededRoles({ state, counts, mails, dryRun }: ImportResult): string[] {
-  if (state === 'IMPORT_STATE_RUNNING' && counts.pending > 0) return WRITING;
+function neededRoles({ state, counts, mails, dryRun }: ImportResult, isCheck: boolean): string[] {
+  if (state === 'IMPORT_STATE_RUNNING' && counts.pending > 0) return isCheck ? ['convert'] : WRITING;
   if (state === 'IMPORT_STATE_UNDOING') return ['rescue'];
   return mails.pending > 0 && !dryRun ? ['mail'] : [];
 }
@@ -111,7 +115,9 @@ export async function requireWorkers(pool: { query: Pool['query'] }): Promise<vo
   const { rows } = await pool.query<{ waits: boolean }>(
     `select not ${LIVE_ROLES} @> $1 and exists (
        select from imports where state = 'running' and deadline > clock_timestamp()
-         and total > succeeded + skipped + failed + undone) as waits`,
+         and total > succeeded + skipped + failed + undone
+         and not exists (select from import_dry_runs r where r.import_id = imports.id and r.entries_of is not null))
+         as waits`,
     [WRITING],
   );
   if (rows[0]?.waits)

@@ -16,6 +16,7 @@ import { errorBody } from '../../platform/errors.ts';
 import { ERASED } from '../entries/item.ts';
 import { forgetFailures } from '../entries/outcome.ts';
 import { MAY_HOLD_DATA } from '../entries/states.ts';
+import { endChecks } from '../intake/checks.ts';
 
 const LOST = JSON.stringify(
   errorBody(
@@ -93,6 +94,7 @@ export async function giveUpPrepared(db: Db, importId: string): Promise<void> {
     [importId],
   );
   if (rows[0]) await tellDiscarded(db, importId, rows[0].resourceOwner);
+  if (rows[0]) await endChecks(db, importId, { entriesStay: false });
   await db.query('delete from import_files where import_id = $1', [importId]);
   await db.query(
     `delete from import_items t using imports i where t.import_id = $1 and i.id = $1 and i.state = 'receiving'`,

@@ -169,6 +169,8 @@ create table import_dry_runs (
   verifications integer not null default 0,
   initialisations integer not null default 0,
   unchecked_ids integer not null default 0,
+  entries_of bigint,
+  judged_to integer not null default 0,
   FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
 );
@@ -735,9 +737,11 @@ CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (create
 
 CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
 
-CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE ((state = 'converting'::draft_state) OR ((state = 'checking'::draft_state) AND (check_id IS NULL)));
+CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE (state = ANY (ARRAY['converting'::draft_state, 'checking'::draft_state]));
 
 CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
+
+CREATE INDEX import_dry_runs_entries ON public.import_dry_runs USING btree (entries_of) WHERE (entries_of IS NOT NULL);
 
 CREATE INDEX import_failures_import ON public.import_failures USING btree (import_id);
 

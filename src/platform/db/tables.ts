@@ -89,6 +89,7 @@ export interface ImportDrafts {
 
 export interface ImportDryRuns {
   import_id: string; hashes: unknown; verifications: number; initialisations: number; unchecked_ids: number;
+  entries_of: string | null; judged_to: number;
 }
 
 export interface ImportFailures {

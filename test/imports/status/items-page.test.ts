@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { errorIdOf } from '../../../src/contract/causes.ts';
 import { ITEM_STATES } from '../../../src/contract/import-results.ts';
+import type { ImportResult } from '../../../src/contract/import-types.ts';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { type ItemsQuery, readItems, searchItems } from '../../../src/imports/status/items.ts';
 import { readProgress } from '../../../src/imports/status/progress.ts';
@@ -86,8 +87,8 @@ describe('the items of an import', () => {
           return { rows: [] };
         },
       } as unknown as Pool;
-      const of = { importId: '1', total: 1_000_000, orgIds: [] };
-      const { next } = await searchItems(server, of, 50, { from: 0, text: 'nobody' });
+      const of = { importId: '1', dryRun: false, counts: { total: 1_000_000 } } as ImportResult;
+      const { next } = await searchItems(server, { of, orgIds: [] }, 50, { from: 0, text: 'nobody' });
       assert.equal(
         next,
         lengths.reduce((sum, n) => sum + n, 0),
