@@ -245,9 +245,8 @@ function requireTimeLeft(import_: LockedImport, { timeout }: NewTimeout): void {
 /** @throws ApiError 400 when the data of the remaining users has been erased */
 export function requireData(import_: LockedImport): void {
   if (!import_.erased) return;
-  throw new ApiError(
-    'FAILED_PRECONDITION',
-    'IMPORT-ERASED',
-    'The data of the remaining users was erased at the end of the retention time. Send these users in a new import.',
-  );
+  const message = import_.dryRun
+    ? 'The users of this dry run are gone, or their draft has been checked again, changed or started. Check it again, or send the users again.'
+    : 'The data of the remaining users was erased at the end of the retention time. Send these users in a new import.';
+  throw new ApiError('FAILED_PRECONDITION', 'IMPORT-ERASED', message);
 }

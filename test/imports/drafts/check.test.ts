@@ -185,3 +185,21 @@ test('a check that an earlier version made, with items for all entries, is liste
   assert.equal(fixed.body.error.details[0].id, 'IMPORT-USER-FIXED', JSON.stringify(fixed.body));
   assert.equal((await checked(id)).counts.succeeded, 2);
 });
+
+test('a check counts the entries of its draft against the limit of users, without those who exist', async () => {
+  const { orgId: limited } = await api.setupOrg();
+  const member = { username: 'li-old', organization: { orgId: limited }, profile: { givenName: 'A', familyName: 'B' } };
+  const email = { email: 'li@acme.example', isVerified: true };
+  assert.equal((await api.call('POST', '/v2beta/users/human', { ...member, userId: 'li-old', email })).status, 200);
+  const { rows } = await api.deps.pool.query('select count(*)::int as n from users where org_id = $1', [limited]);
+  const set = await api.call('PUT', '/management/v1/orgs/me/limits', { users: rows[0].n + 1 }, { orgId: limited });
+  assert.equal(set.status, 200, JSON.stringify(set.body));
+  const of = (...names: string[]) => draftOf(names.map((name) => ({ ...entry(name), orgId: limited })));
+  const { counts } = await checked(await of('li-old', 'li-1'), { onExisting: 'skip' });
+  assert.deepEqual([counts.skipped, counts.succeeded], [1, 1]);
+  const tooMany = await of('li-1', 'li-2');
+  await ask(tooMany);
+  assert.equal(await round(), true);
+  const { state, draft } = await get(tooMany);
+  assert.deepEqual([state, draft.error.details[0].id], ['IMPORT_STATE_DRAFT', 'ORG-LIMIT-USERS']);
+});
