@@ -14,6 +14,7 @@ import type { Hasher } from '../../passwords/hasher.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { sqlState } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
 import { PASSWORD_PURPOSE } from '../entries/item.ts';
@@ -259,7 +260,7 @@ async function settle(
     created,
     mails,
   ]);
-  return rows[0] as SettledBatch;
+  return oneRow(rows);
 }
 
 /** The outcomes that get an item, and the organizations' numbers of those that need none. */
