@@ -12,16 +12,8 @@
  * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is
  * above it while there may be more.
  */
-import {
-  type Position,
-  positionOf,
-  type StateName,
-  stateOfName,
-  tokenAfter,
-  USER_STATES,
-  type UserQuery,
-  type UserState,
-} from '../../contract/users.ts';
+import { type Position, positionOf, tokenAfter, type UserQuery } from '../../contract/user-search.ts';
+import { type StateName, stateOfName, USER_STATES, type UserState } from '../../contract/users.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 import type { TokenPage } from '../../platform/http/answers.ts';
