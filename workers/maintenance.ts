@@ -14,6 +14,7 @@ import { openEraser } from '../src/imports/upkeep/erasure.ts';
 import { eraseRound, removeRound, sweepPeppers } from '../src/imports/upkeep/retention.ts';
 import { sweepMailCounts, sweepUnusedCodes, sweepUsedCodes } from '../src/messages/mail/codes.ts';
 import { sweepMails } from '../src/messages/mail/outbox.ts';
+import { sweepCodeHolders } from '../src/messages/mail/sign-in-codes.ts';
 import type { Config } from '../src/platform/config.ts';
 import { sweepAttempts } from '../src/platform/db/counts.ts';
 import type { Pool } from '../src/platform/db/pool.ts';
@@ -24,7 +25,7 @@ import { sweepMachineKeys } from '../src/signin/machines/keys.ts';
 import { sweepPats } from '../src/signin/machines/tokens.ts';
 import { sweepExpired } from '../src/signin/oauth/tokens.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
-import { sweepSessions } from '../src/signin/sessions.ts';
+import { sweepSessions, sweepWaitingSessions } from '../src/signin/sessions.ts';
 import { openDuty, type Pause, startLoop } from './loop.ts';
 
 const SWEEP_EVERY_MS = 60_000;
@@ -52,11 +53,13 @@ export const SWEEPS: Record<string, (db: Pool, config: Settings) => Promise<numb
   'login delays': sweepDelays,
   'login networks': sweepNetworks,
   'mail counts': sweepMailCounts,
+  'code holders': sweepCodeHolders,
   attempts: sweepAttempts,
   oauth: sweepExpired,
   console: sweepConsoleSessions,
   keys: sweepKeys,
   sessions: (db, config) => sweepSessions(db, config.SESSION_TTL_DAYS),
+  'waiting sessions': sweepWaitingSessions,
   mails: sweepMails,
   'used codes': sweepUsedCodes,
   'unused codes': sweepUnusedCodes,

@@ -37,7 +37,9 @@ export const AUDIT_TYPES = {
   'user.human.password.changed': 'a password was set or changed',
   'user.human.password.code.added': 'a code to set a new password was sent or returned',
   'user.human.password.migrated': 'a password was verified at its password source and hashed here',
-  'user.human.initialised': 'a new user chose the first password with the code from their mail',
+  'user.human.initialised':
+    'a new user became active with the code from their mail: chose the first password, or signed in',
+  'user.human.signin.code.added': 'a code by mail for a sign-in was sent or returned',
   'user.human.totp.added': 'the enrolment of a second factor began',
   'user.human.totp.verified': 'the second factor became active',
   'user.human.totp.removed': 'the second factor was removed',

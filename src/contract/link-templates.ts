@@ -11,11 +11,11 @@ export interface LinkParts {
 }
 
 /** The purpose of a code, and so the kind of mail that carries it. */
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'sign_in';
 /** A mail that only tells something: without a code, and so without a link. */
 export type NoticeKind = 'email_changed';
-/** Kinds that carry a link; the other one is a text message, whose code the user types. */
-export type LinkKind = Exclude<MailKind, 'verify_phone'>;
+/** Kinds that carry a link; the user types the codes of the other two: of a text message, and for a sign-in. */
+export type LinkKind = Exclude<MailKind, 'verify_phone' | 'sign_in'>;
 
 /** Paths of the pages that the links open, below the public address. */
 export const PAGE_PATHS: Record<LinkKind, string> = {

@@ -101,6 +101,7 @@ export const OUTLINE = {
   removeInstanceMember: { path: 'DELETE /admin/v1/members/{userId}', who: { roles: [] } },
   createSession: { path: 'POST /v2beta/sessions', rpc: 'zitadel.session.v2.SessionService/CreateSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] }, tries: 'always' },
   getSession: { path: 'GET /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/GetSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
+  updateSession: { path: 'PATCH /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/SetSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] }, tries: 'by-body' },
   deleteSession: { path: 'DELETE /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/DeleteSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
   listLogins: { path: 'GET /v2beta/users/{userId}/logins', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'], self: true } },
   endLogin: { path: 'DELETE /v2beta/users/{userId}/logins/{loginId}', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'], self: true }, tries: 'by-body' },

@@ -56,14 +56,34 @@ export const complexityPolicyBody = z
   })
   .transform(({ minLength, maxLength }) => ({ minLength, maxLength }));
 
+/** Who may sign in with a code by mail: nobody, users without a password, or all. The stricter one comes first. */
+const MAIL_CODES = ['off', 'withoutPassword', 'all'] as const;
+/** Whether imports mail every user whom the rule of imports names, or only those who have no other way to sign in. */
+const INIT_MAILS = ['always', 'unlessWayIn'] as const;
+
+export type MailCodeUse = (typeof MAIL_CODES)[number];
+
 export interface LoginPolicy {
   /** Users must have a second factor: without one they set it up before they are signed in. */
   forceMfa: boolean;
+  mailCode: MailCodeUse;
+  initMail: (typeof INIT_MAILS)[number];
 }
 
-export const loginPolicyBody: z.ZodType<LoginPolicy> = z.object({
-  forceMfa: z.boolean('must be true or false'),
-});
+/** Some of the fields of a policy; the others keep their values. */
+export type Given<P> = { [field in keyof P]?: P[field] | undefined };
+
+export const loginPolicyBody: z.ZodType<Given<LoginPolicy>> = z
+  .object({
+    forceMfa: z.boolean('must be true or false').optional(),
+    mailCode: oneOf(MAIL_CODES).optional(),
+    initMail: oneOf(INIT_MAILS).optional(),
+  })
+  .refine((policy) => Object.values(policy).some((value) => value !== undefined), {
+    path: ['forceMfa'],
+    message: 'must be true or false, unless the body has mailCode or initMail',
+  })
+  .meta({ minProperties: 1 });
 
 /** The name of a kind in the ids of its operations. */
 export type PolicyName = 'PasswordAge' | 'PasswordComplexity' | 'Login';
@@ -78,7 +98,10 @@ export interface PolicyKind<P, N extends PolicyName = PolicyName> {
   table: string;
   /** The column of each field. */
   columns: { [field in keyof P & string]: string };
-  body: z.ZodType<P>;
+  /** A body may omit fields, which then keep their values, if it allows that. */
+  body: z.ZodType<Given<P>>;
+  /** PUT adds the policy of an organization that has none of its own. */
+  isAddedByPut?: true;
   /** The ids of its errors. */
   errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound: IdOf<'NOT_FOUND'> };
 }
@@ -112,8 +135,9 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   path: 'login',
   title: 'login policy',
   table: 'login_policies',
-  columns: { forceMfa: 'force_mfa' },
+  columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail' },
   body: loginPolicyBody,
+  isAddedByPut: true,
   errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS', notFound: 'POLICY-LOGIN-NOT-FOUND' },
 };
 
@@ -155,12 +179,25 @@ const complexity = written(COMPLEXITY, {
 
 const login = written(LOGIN, {
   id: 'LoginPolicy',
-  fields: { forceMfa: z.boolean().meta({ description: 'Whether users must have a second factor.' }) },
+  fields: {
+    forceMfa: z.boolean().meta({ description: 'Whether users must have a second factor.' }),
+    mailCode: z.enum(MAIL_CODES).meta({
+      description:
+        'Who may sign in with a code by email: nobody, users without a password, or all. IAM_OWNERs may only if the ' +
+        'policy of the instance allows it too.',
+    }),
+    initMail: z.enum(INIT_MAILS).meta({
+      description:
+        'Whether an import mails every user without a password or with an unverified address, or only users who cannot ' +
+        'sign in in another way.',
+    }),
+  },
   about:
     'With `forceMfa`, users without a second factor set one up on the log-in pages, after their password, before they ' +
-    'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED.',
-  examples: { 'a second factor for everybody': { forceMfa: true } },
-  example: { forceMfa: true },
+    'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED. A field that is omitted keeps ' +
+    'its value. `PUT` adds the policy if the organization has none of its own.',
+  examples: { 'a second factor, and codes by email for all': { forceMfa: true, mailCode: 'all' } },
+  example: { forceMfa: true, mailCode: 'all', initMail: 'always' },
 });
 
 export const policyOperations = { ...age, ...complexity, ...login };
@@ -204,7 +241,7 @@ function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Do
 }
 
 function ofOrganization<P>(
-  { name, errors, path, title: policy }: PolicyKind<P>,
+  { name, errors, path, title: policy, isAddedByPut }: PolicyKind<P>,
   about: string,
   body: Body,
   answers: Operation['answers'],
@@ -235,7 +272,7 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: [errors.notFound],
+      errors: isAddedByPut ? [] : [errors.notFound],
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,
@@ -340,6 +377,10 @@ function wholeNumber(min: number, max: number) {
     })
     .transform(Number)
     .pipe(z.int().min(min, rule).max(max, rule));
+}
+
+function oneOf<T extends readonly string[]>(values: T) {
+  return z.enum(values, `must be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`);
 }
 
 /** Days that are out of range on their own are reported only once. */

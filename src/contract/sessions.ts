@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
-import { totpCode } from './credentials.ts';
+import { totpCode, urlTemplate } from './credentials.ts';
 import { operations } from './operation.ts';
 import { ANY_ROLE, MANAGER_OR_SELF } from './roles.ts';
 import {
@@ -26,6 +26,8 @@ export interface LoginScope {
   orgIds?: readonly string[] | undefined;
   /** The organization that the application names: a bare name is that of its user, if it has such a user. */
   orgId?: string | undefined;
+  /** An address that is not verified finds its user too, if nothing else does: only for what is then mailed to it. */
+  alsoUnverified?: boolean | undefined;
 }
 
 const user = z
@@ -47,18 +49,73 @@ const userAgent = z.object({
     .optional(),
 });
 
+const otpEmail = z
+  .object({
+    sendCode: z.object({ urlTemplate: urlTemplate().optional() }).optional(),
+    returnCode: z.object({}).optional(),
+  })
+  .refine(
+    (of) => of.sendCode === undefined || of.returnCode === undefined,
+    'must contain either sendCode or returnCode',
+  )
+  .meta({
+    description:
+      'Mails the user a code of 8 digits, which is valid for 10 minutes in this session; the default. With `returnCode` ' +
+      'it is returned for you to deliver, and then verifies no address.',
+  });
+
+const challenges = z.object({ otpEmail: otpEmail.optional() });
+const emailCheck = z.object({ code: totpCode() });
+
+/** What a program wants to be sent to the user. */
+export type OtpEmail = z.infer<typeof otpEmail>;
+
 /**
  * The body of the session call. The password may be longer than a new one: an imported hash can be of a password of any
  * length.
  */
-export const newSession = z.object({
-  checks: z.object({
-    user,
-    password: z.object({ password: requiredText(1000) }),
-    totp: z.object({ code: totpCode() }).optional(),
-  }),
-  userAgent: userAgent.optional(),
-});
+export const newSession = z
+  .object({
+    checks: z.object({
+      user,
+      password: z.object({ password: requiredText(1000) }).optional(),
+      totp: z.object({ code: totpCode() }).optional(),
+    }),
+    challenges: challenges.optional(),
+    userAgent: userAgent.optional(),
+  })
+  .refine(
+    ({ checks, challenges: asked }: Asked) => !checks || checks.password !== undefined || asked?.otpEmail !== undefined,
+    {
+      path: ['checks', 'password'],
+      message: 'is required, unless challenges.otpEmail asks for a code',
+      when: ({ value }) => isObject(value),
+    },
+  );
+
+/** The body before it is known to be good. */
+interface Asked {
+  checks?: { password?: unknown } | null | undefined;
+  challenges?: { otpEmail?: unknown } | null | undefined;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+export const changedSession = z
+  .object({
+    sessionToken: requiredText(200).optional().meta({ description: 'Of the session; checked if you send it.' }),
+    checks: z
+      .object({ otpEmail: emailCheck, totp: z.object({ code: totpCode() }).optional() })
+      .optional()
+      .meta({ description: 'The code, and where the user has a second factor its code too.' }),
+    challenges: challenges.optional(),
+  })
+  .refine(({ checks, challenges: asked }) => checks !== undefined || asked?.otpEmail !== undefined, {
+    path: ['checks', 'otpEmail'],
+    message: 'is required, unless challenges.otpEmail asks for a code',
+  });
 
 export type Checks = z.infer<typeof newSession>['checks'];
 
@@ -89,11 +146,17 @@ const session = z
         displayName: z.string(),
         organizationId: z.string(),
       }),
-      password: checked,
+      password: checked.optional(),
+      otpEmail: checked.optional(),
       totp: checked.optional(),
     }),
   })
   .meta({ id: 'Session' });
+
+/** What a session was asked to send. */
+const returned = z
+  .object({ otpEmail: z.string().optional().meta({ description: 'The code, with `returnCode`.' }) })
+  .optional();
 
 const exampleSession = {
   id: SESSION_ID,
@@ -120,11 +183,12 @@ export const sessionOperations = operations({
     who: ANY_ROLE,
     of: 'body',
     tries: 'always',
-    summary: 'Check a password and, where the user has one, a second factor',
+    summary: 'Check a password and, where the user has one, a second factor; or ask for a code by mail',
     description:
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
       'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
-      'organization. `sessionToken` identifies the session; it is not a bearer token.',
+      'organization. `sessionToken` identifies the session; it is not a bearer token. Without a password, ' +
+      '`challenges.otpEmail` opens a session that waits for its code; `PATCH` checks that.',
     headers: z.object({
       'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
     }),
@@ -150,9 +214,10 @@ export const sessionOperations = operations({
             .literal(true)
             .optional()
             .meta({ description: 'The user must change the password.' }),
+          challenges: returned,
         }),
         example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
-        description: 'The password is correct.',
+        description: 'The password is correct, or the session waits for its code.',
       },
     },
     errors: [
@@ -167,6 +232,9 @@ export const sessionOperations = operations({
       'SESSION-FAILURES',
       'SESSION-ATTEMPTS',
       'PASSWORD-SOURCE-UNAVAILABLE',
+      'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'URL-TEMPLATE-NOT-ALLOWED',
+      'MAIL-LIMIT',
     ],
   },
   getSession: {
@@ -176,6 +244,44 @@ export const sessionOperations = operations({
     of: 'session',
     summary: 'Get a session',
     answers: { 200: { schema: z.object({ session }), example: { session: exampleSession } } },
+  },
+  updateSession: {
+    path: 'PATCH /v2beta/sessions/{sessionId}',
+    rpc: 'zitadel.session.v2.SessionService/SetSession',
+    who: ANY_ROLE,
+    of: 'session',
+    tries: 'by-body',
+    summary: 'Check a code by mail for a session, or ask for one',
+    description:
+      'Only for the program that opened the session. A right code that was mailed verifies the address, and makes an ' +
+      'INITIAL user ACTIVE; it changes no other state. The answer has a new `sessionToken`.',
+    body: {
+      schema: changedSession,
+      error: 'SESSION-INVALID',
+      examples: { 'the code': { checks: { otpEmail: { code: '48103572' } } } },
+    },
+    answers: {
+      200: {
+        schema: z.object({ details, sessionToken: z.string(), challenges: returned }),
+        example: { details: exampleDetails, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
+      },
+    },
+    errors: [
+      'SESSION-TOKEN',
+      'SESSION-OTP-EMAIL',
+      'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'SESSION-CREDENTIALS',
+      'SESSION-USER-LOCKED',
+      'SESSION-USER-INACTIVE',
+      'SESSION-USER-INITIAL',
+      'SESSION-TOTP-REQUIRED',
+      'SESSION-TOTP',
+      'SESSION-MFA-SETUP-REQUIRED',
+      'SESSION-FAILURES',
+      'SESSION-ATTEMPTS',
+      'URL-TEMPLATE-NOT-ALLOWED',
+      'MAIL-LIMIT',
+    ],
   },
   deleteSession: {
     path: 'DELETE /v2beta/sessions/{sessionId}',

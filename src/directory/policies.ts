@@ -5,7 +5,7 @@
  *
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
-import { COMPLEXITY, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
+import { COMPLEXITY, type Given, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
@@ -48,6 +48,15 @@ export const FORCES_MFA = `(
       where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1)
     or (${IS_OWNER} and (select q.force_mfa from login_policies q where q.org_id is null)))`;
 
+/**
+ * SQL: who of the organization of `users u` may sign in with a code by mail, as `mail_code_use`; for IAM_OWNERs the
+ * stricter of the policies of organization and instance.
+ */
+export const MAIL_CODE_USE = `least(
+    (select q.mail_code from login_policies q
+      where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1),
+    case when ${IS_OWNER} then (select q.mail_code from login_policies q where q.org_id is null) end)`;
+
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
   const { rows } = await db.query<P & PolicyRow>(
@@ -60,15 +69,17 @@ export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwne
 
 /**
  * Adds the organization's own policy.
+ * @param given fields that it omits are those of the instance
  * @throws ApiError 409 when it has one
  */
-export async function addPolicy<P>(
+export async function addPolicy<P extends object>(
   db: Db,
   kind: PolicyKind<P>,
   orgId: string,
-  policy: P,
+  given: Given<P>,
   editor: string,
 ): Promise<AppendedEvent> {
+  const policy = completed(kind, await policyOf(db, kind, null), given);
   const event = await policyEvent(db, kind, { owner: orgId, change: 'added', editor, policy });
   const { columns, values } = assigned(kind, policy);
   const { rowCount } = await db.query(
@@ -83,18 +94,30 @@ export async function addPolicy<P>(
 
 /**
  * Changes the organization's own policy, or the instance's.
- * @throws ApiError 404 when the organization has none of its own
+ * @param given fields that it omits keep their values
+ * @throws ApiError 404 when the organization has none of its own, unless this kind is then added
  */
-export async function updatePolicy<P>(
+export async function updatePolicy<P extends object>(
   db: Db,
   kind: PolicyKind<P>,
   owner: PolicyOwner,
-  policy: P,
+  given: Given<P>,
   editor: string,
 ): Promise<P & PolicyRow> {
   // Locked first, so that the last change has the last event.
-  const locked = await db.query(`select 1 from ${kind.table} where org_id is not distinct from $1 for update`, [owner]);
-  if (!locked.rowCount) throw noOwnPolicy(kind);
+  const lock = () => db.query(`select 1 from ${kind.table} where org_id is not distinct from $1 for update`, [owner]);
+  let isOwn = (await lock()).rowCount === 1;
+  if (!isOwn && (!kind.isAddedByPut || owner === null)) throw noOwnPolicy(kind);
+  if (!isOwn) {
+    // So that of two requests at the same time one adds the policy, and the other one changes it.
+    await db.query('select from organizations where id = $1 for no key update', [owner]);
+    isOwn = (await lock()).rowCount === 1;
+  }
+  if (!isOwn && owner !== null) {
+    await addPolicy(db, kind, owner, given, editor);
+    return policyOf(db, kind, owner);
+  }
+  const policy = completed(kind, await policyOf(db, kind, owner), given);
   const event = await policyEvent(db, kind, { owner, change: 'changed', editor, policy });
   const { columns, values } = assigned(kind, policy);
   const { rows } = await db.query<P & PolicyRow>(
@@ -114,6 +137,11 @@ export async function resetPolicy<P>(
 ): Promise<AppendedEvent> {
   await db.query(`delete from ${kind.table} where org_id = $1`, [orgId]);
   return policyEvent(db, kind, { owner: orgId, change: 'reset', editor });
+}
+
+function completed<P extends object>(kind: PolicyKind<P>, before: P, given: Given<P>): P {
+  const fields = fieldsOf(kind).map(([field]) => [field, given[field] ?? before[field]] as const);
+  return Object.fromEntries(fields) as unknown as P;
 }
 
 /** The `resourceOwner` of a policy. */

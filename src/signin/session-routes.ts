@@ -8,19 +8,29 @@
  */
 
 import { Router } from 'express';
-import { type Caller, namedOrg, requireReach } from '../contract/permissions.ts';
+import type { z } from 'zod';
+import { type Caller, namedOrg, permissionDenied, requireReach } from '../contract/permissions.ts';
 import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
-import { type Checks, loginOperations, sessionOperations } from '../contract/sessions.ts';
+import {
+  type Checks,
+  type changedSession,
+  loginOperations,
+  type newSession,
+  type OtpEmail,
+  sessionOperations,
+} from '../contract/sessions.ts';
 import { changeableUser } from '../directory/finders.ts';
 import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { accessForChange, type Reached, type User } from '../directory/users/store.ts';
+import { requireAllowedTemplate } from '../directory/users/routes.ts';
+import { accessForChange, findUser, type Reached, type User } from '../directory/users/store.ts';
+import { holderOf } from '../messages/mail/sign-in-codes.ts';
 import type { Config } from '../platform/config.ts';
-import { appendEvent, changedAnswer } from '../platform/db/events.ts';
+import { type AppendedEvent, appendEvent, changedAnswer } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
-import { pathId } from '../platform/http/parse.ts';
-import { randomToken } from '../platform/ids.ts';
+import { badFields, pathId } from '../platform/http/parse.ts';
+import { newId, randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
 import type { Attempt } from './login/attempts.ts';
 import {
@@ -32,21 +42,29 @@ import {
 } from './login/check.ts';
 import { type LoginDeps, originOfCall, originOfProgram } from './login/origin.ts';
 import { requireOwnerProof } from './login/owner-proof.ts';
+import { findLogin } from './login/store.ts';
+import { askByProgram } from './mail-code/ask.ts';
+import { checkMailCode, wrongMailCode } from './mail-code/check.ts';
 import {
   addSession,
+  addWaitingSession,
   endLogin,
   endOtherLogins,
   findSession,
   isCurrent,
+  isTokenOf,
   type Login,
   type LoginType,
   listLogins,
+  openWithCode,
   removeSession,
+  renewToken,
   type Session,
+  sessionNotFound,
 } from './sessions.ts';
 
 /** What the routes of sessions and logins need. */
-export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
+export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS' | 'baseUrl'> };
 
 /** Routes that open, show and end a session. */
 export function sessionRoutes(deps: SessionDeps): Router {
@@ -55,6 +73,7 @@ export function sessionRoutes(deps: SessionDeps): Router {
   const session = reachableSession(deps);
   serve(router, sessionOperations.createSession, orgsOfBody, (asked) => create(deps, asked));
   serve(router, sessionOperations.getSession, session, ({ target }) => ({ session: sessionView(target) }));
+  serve(router, sessionOperations.updateSession, session, (asked) => update(deps, asked));
   serve(router, sessionOperations.deleteSession, session, async ({ caller, target }) => {
     const event = await transaction(pool, (db) => removeSession(db, target, caller.userId));
     if (!event) throw sessionNotFound();
@@ -63,12 +82,137 @@ export function sessionRoutes(deps: SessionDeps): Router {
   return router;
 }
 
+/** With a password, the session is open before a code is asked for; without one, it waits for the code. */
+async function create(deps: SessionDeps, asked: NewSession) {
+  const { checks, challenges } = asked.body;
+  const { password } = checks;
+  if (password === undefined) return createWaiting(deps, asked);
+  const opened = await createOpen(deps, asked, { ...checks, password });
+  if (challenges?.otpEmail === undefined) return opened;
+  const session = await findSession(deps.pool, opened.sessionId, deps.config.SESSION_TTL_DAYS);
+  if (!session) throw sessionNotFound();
+  try {
+    const { code } = await ask(deps, asked, session, challenges.otpEmail);
+    return { ...opened, ...challengesOf(code) };
+  } catch (error) {
+    await transaction(deps.pool, (db) => removeSession(db, session, asked.caller.userId));
+    throw error;
+  }
+}
+
+async function createWaiting(deps: SessionDeps, asked: NewSession) {
+  const { caller, target, req, body } = asked;
+  const { user, totp } = body.checks;
+  const description = 'is checked with a password, or with the code that PATCH sends';
+  if (totp) throw badFields('SESSION-INVALID', [{ field: 'checks.totp', description }]);
+  const scope = { orgIds: target.orgIds, orgId: namedOrg(req), alsoUnverified: true };
+  const login = await findLogin(deps.pool, { ...user, ...scope });
+  if (!login) throw wrongCredentials();
+  const id = newId();
+  const token = randomToken();
+  const otpEmail = body.challenges?.otpEmail ?? {};
+  const { event, code } = await ask(
+    deps,
+    asked,
+    { id, userId: login.id, orgId: login.orgId },
+    otpEmail,
+    (db, sequence) =>
+      addWaitingSession(
+        db,
+        { id, userId: login.id, sequence, editor: caller.userId, address: body.userAgent?.ip },
+        token,
+      ),
+  );
+  return { ...changedAnswer(event, login.orgId), sessionId: id, sessionToken: token, ...challengesOf(code) };
+}
+
+function challengesOf(code: string | undefined) {
+  return code === undefined ? {} : { challenges: { otpEmail: code } };
+}
+
+/**
+ * Asks for a code. To be told it, or to say where the link of its mail leads, the caller must be a manager of the user,
+ * with at least their rights.
+ * @param also what is written with it, with the sequence of the event
+ * @throws ApiError 403; 400 SESSION-OTP-EMAIL-UNAVAILABLE, URL-TEMPLATE-NOT-ALLOWED; 429 MAIL-LIMIT
+ */
+async function ask(
+  { pool, secrets, config }: SessionDeps,
+  { caller }: Pick<Asked, 'caller'>,
+  session: Pick<Session, 'id' | 'userId' | 'orgId'>,
+  { sendCode, returnCode }: OtpEmail,
+  also?: (db: Db, sequence: string) => Promise<void>,
+) {
+  const urlTemplate = sendCode?.urlTemplate;
+  const field = 'challenges.otpEmail.sendCode.urlTemplate';
+  await requireAllowedTemplate({ pool, config }, session.orgId, field, urlTemplate);
+  return transaction(pool, async (db) => {
+    const user = await findUser(db, session.userId, 'for update');
+    if (!user) throw wrongCredentials();
+    if (returnCode || urlTemplate !== undefined) {
+      const { relation } = await accessForChange(db, caller, 'resetPassword', user.id);
+      if (relation !== 'manager') throw permissionDenied();
+    }
+    const holder = holderOf('session', session.id);
+    const asked = { holder, editor: caller.userId, returnsCode: returnCode !== undefined, urlTemplate };
+    const made = await askByProgram({ db, secrets }, user, asked);
+    await also?.(db, made.event.sequence);
+    return made;
+  });
+}
+
+interface ChangedSession extends Asked {
+  target: Session;
+  body: z.output<typeof changedSession>;
+  countTry(): Promise<void>;
+}
+
+/** Only the program that opened the session has its code: others of the organization do not try it. */
+async function update(deps: SessionDeps, asked: ChangedSession) {
+  const { caller, target: session, body } = asked;
+  if (body.checks) await asked.countTry();
+  if (session.openedBy !== caller.userId) throw body.checks ? wrongMailCode() : permissionDenied();
+  if (body.sessionToken !== undefined && !(await isTokenOf(deps.pool, session.id, body.sessionToken))) {
+    throw badFields('SESSION-TOKEN', [{ field: 'sessionToken', description: 'is not the token of the session' }]);
+  }
+  const token = randomToken();
+  let event = body.checks ? await checkCode(deps, asked, body.checks, token) : undefined;
+  const { otpEmail } = body.challenges ?? {};
+  const made = otpEmail && (await ask(deps, asked, session, otpEmail));
+  if (made && !event) await renewToken(deps.pool, session.id, made.event.sequence, token);
+  event = made?.event ?? event;
+  if (!event) throw sessionNotFound();
+  return { ...changedAnswer(event, session.orgId), sessionToken: token, ...challengesOf(made?.code) };
+}
+
+type CodeChecks = NonNullable<z.output<typeof changedSession>['checks']>;
+
+async function checkCode(
+  deps: SessionDeps,
+  { target: session, req, res }: ChangedSession,
+  { otpEmail, totp }: CodeChecks,
+  token: string,
+): Promise<AppendedEvent> {
+  const user = { userId: session.userId };
+  const attempt = { user, ...originOfProgram(req, res, session.address ?? undefined) };
+  const code = { code: otpEmail.code, totp: totp?.code, holder: holderOf('session', session.id), keepsCode: true };
+  const login = await checkMailCode(deps, attempt, code);
+  const event = await transaction(deps.pool, (db) => openWithCode(db, session, login, token));
+  if (!event) throw wrongCredentials();
+  publish('signIn', 'succeeded');
+  return event;
+}
+
 /**
  * A user of an organization on which the caller has no role is treated as unknown: the answer, its time and the counts
  * of failures do not tell such a caller whether the password was right. A user who must set a new password still gets a
  * session, and the response says so. With an expired password there is no session: it must be changed first.
  */
-async function create(deps: LoginDeps, { caller, target, body: { checks, userAgent }, req, res }: NewSession) {
+async function createOpen(
+  deps: LoginDeps,
+  { caller, target, body: { userAgent }, req, res }: NewSession,
+  checks: PasswordChecks,
+) {
   const attempt = {
     user: { ...checks.user, orgIds: target.orgIds, orgId: namedOrg(req) },
     ...originOfProgram(req, res, userAgent?.ip),
@@ -92,11 +236,17 @@ async function create(deps: LoginDeps, { caller, target, body: { checks, userAge
 
 interface NewSession extends Asked {
   target: OrgsOfBody;
-  body: { checks: Checks; userAgent?: { ip?: string | undefined } | undefined };
+  body: z.output<typeof newSession>;
 }
 
+type PasswordChecks = Checks & { password: NonNullable<Checks['password']> };
+
 /** The right password of a user who still has to set up a second factor is recorded: a program can only refuse them. */
-async function checked(deps: LoginDeps, attempt: Attempt, { user, password, totp }: Checks): Promise<CheckedLogin> {
+async function checked(
+  deps: LoginDeps,
+  attempt: Attempt,
+  { user, password, totp }: PasswordChecks,
+): Promise<CheckedLogin> {
   let right: PasswordProof | undefined;
   try {
     return await checkLogin(deps, attempt, { password: password.password, totp: totp?.code }, (proof) => {
@@ -120,10 +270,6 @@ function reachableSession({ pool, config }: SessionDeps): Finder<'session', Sess
   };
 }
 
-function sessionNotFound(): ApiError {
-  return new ApiError('NOT_FOUND', 'SESSION-NOT-FOUND', 'The session does not exist.');
-}
-
 function passwordExpired(): ApiError {
   return new ApiError('FAILED_PRECONDITION', 'SESSION-PASSWORD-EXPIRED', 'The password has expired. Set a new one.');
 }
@@ -131,6 +277,7 @@ function passwordExpired(): ApiError {
 function sessionView(session: Session) {
   const created = session.createdAt.toISOString();
   const totp = session.totpVerifiedAt?.toISOString();
+  const otpEmail = session.otpEmailVerifiedAt?.toISOString();
   return {
     id: session.id,
     creationDate: created,
@@ -145,7 +292,8 @@ function sessionView(session: Session) {
         displayName: session.displayName,
         organizationId: session.orgId,
       },
-      password: { verifiedAt: created },
+      ...(session.passwordVerified ? { password: { verifiedAt: created } } : {}),
+      ...(otpEmail ? { otpEmail: { verifiedAt: otpEmail } } : {}),
       ...(totp ? { totp: { verifiedAt: totp } } : {}),
     },
   };

@@ -3,7 +3,10 @@
  * hold tokens. Personal access tokens and keys of machine users are not logins. Only the SHA-256 of a session's token
  * is stored; the token is not a bearer token.
  *
- * Guarantee: only active users have sessions. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
+ * A session in which nothing was checked yet is not open: it waits for a code by mail, for little longer than that is
+ * valid, and is no login.
+ *
+ * Guarantee: only active users have sessions that are open. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
  * when the user stops being active. While their organization is not active, their sessions do not count.
  */
 import type { Caller } from '../contract/permissions.ts';
@@ -19,11 +22,13 @@ import {
   eventValues,
   eventWhere,
   type NewEvent,
+  recordAudit,
 } from '../platform/db/events.ts';
 import { type Db, prepared } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names } from '../platform/db/rows.ts';
 import { sweepRows } from '../platform/db/sweep.ts';
 import type { OauthModels, Sessions, Users } from '../platform/db/tables.ts';
+import { ApiError } from '../platform/errors.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
 
 const SESSION = {
@@ -31,6 +36,14 @@ const SESSION = {
   userId: 'user_id',
   /** When the one-time password was checked, if there was one. */
   totpVerifiedAt: 'totp_verified_at',
+  /** Whether the password was checked. */
+  passwordVerified: 'password_verified',
+  /** When the code by mail was checked, if there was one. */
+  otpEmailVerifiedAt: 'otp_email_verified_at',
+  /** Of the person, if the program named it. */
+  address: 'address',
+  /** The program that opened it. */
+  openedBy: 'opened_by',
   sequence: 'sequence',
   createdAt: 'created_at',
   changedAt: 'changed_at',
@@ -71,11 +84,16 @@ export async function addSession(
   const id = newId();
   const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
   const signIn = auditValues(signInEvent(user, user.amr));
-  const own = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('otp'), address ?? null, editor];
+  const own = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('mfa'), address ?? null, editor];
   const values = [...own, ...event, ...signIn];
   const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
   return rows[0] && { ...rows[0], id };
 }
+
+/** SQL over `sessions s`: something was checked. */
+const IS_OPEN = '(s.password_verified or s.otp_email_verified_at is not null)';
+/** SQL: how long a session waits for its first code; it may ask for further ones meanwhile. */
+const WAITS = `interval '1 hour'`;
 
 /** @param days the lifetime of sessions; undefined when the session does not exist or has ended */
 export async function findSession(db: Db, id: string, days: number): Promise<Session | undefined> {
@@ -83,10 +101,70 @@ export async function findSession(db: Db, id: string, days: number): Promise<Ses
     `select ${columnList(SESSION, 's')}, u.org_id as "orgId", ${LOGIN_NAME} as "loginName",
        coalesce(u.display_name, '') as "displayName", s.created_at + $2 * interval '1 day' as "expiresAt"
      from sessions s join users u on u.id = s.user_id join organizations o on o.id = u.org_id
-     where s.id = $1 and s.created_at > now() - $2 * interval '1 day' and ${ORG_IS_ACTIVE}`,
+     where s.id = $1 and s.created_at > now() - $2 * interval '1 day' and ${ORG_IS_ACTIVE}
+       and (${IS_OPEN} or s.created_at > now() - ${WAITS})`,
     [id, days],
   );
   return rows[0];
+}
+
+/** Adds a session that waits for a code. The user's row is locked. @param sequence of the event that asked for the code */
+export async function addWaitingSession(
+  db: Db,
+  session: { id: string; userId: string; sequence: string; editor: string; address: string | undefined },
+  token: string,
+): Promise<void> {
+  const { id, userId, sequence, editor, address } = session;
+  await db.query(
+    `insert into sessions (id, user_id, token_hash, sequence, address, opened_by, password_verified)
+     values ($1, $2, $3, $4, $5, $6, false)`,
+    [id, userId, tokenHash(token), sequence, address ?? null, editor],
+  );
+}
+
+/**
+ * Records that a code by mail was checked in a session, in the caller's transaction, as `addSession` records a sign-in.
+ * @returns undefined if the session was deleted, or the user is no longer active or has changed the password since
+ */
+export async function openWithCode(
+  db: Db,
+  session: Session,
+  user: { id: string; orgId: string; amr: readonly string[]; passwordSetAt: string | null },
+  token: string,
+): Promise<AppendedEvent | undefined> {
+  const { rowCount } = await db.query(
+    `select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
+       and org_is_active(org_id) for share`,
+    [user.id, user.passwordSetAt],
+  );
+  if (!rowCount) return undefined;
+  const event = await appendEvent(db, sessionEvent(session, 'added', session.openedBy ?? user.id));
+  const changed = await db.query(
+    `update sessions set otp_email_verified_at = $3, totp_verified_at = case when $4 then $3 else totp_verified_at end,
+       token_hash = $5, sequence = $6, changed_at = $3 where id = $1 and user_id = $2`,
+    [session.id, user.id, event.createdAt, user.amr.includes('mfa'), tokenHash(token), event.sequence],
+  );
+  if (!changed.rowCount) throw sessionNotFound();
+  await recordAudit(db, signInEvent(user, user.amr));
+  return event;
+}
+
+/** Gives a session another token. */
+export async function renewToken(db: Db, id: string, sequence: string, token: string): Promise<void> {
+  const text = 'update sessions set token_hash = $2, sequence = $3, changed_at = now() where id = $1';
+  await db.query(text, [id, tokenHash(token), sequence]);
+}
+
+/** Whether this is the token of the session. */
+export async function isTokenOf(db: Db, id: string, token: string): Promise<boolean> {
+  return (
+    (await db.query('select from sessions where id = $1 and token_hash = $2', [id, tokenHash(token)])).rowCount === 1
+  );
+}
+
+/** The error for a session that does not exist or has ended. */
+export function sessionNotFound(): ApiError {
+  return new ApiError('NOT_FOUND', 'SESSION-NOT-FOUND', 'The session does not exist.');
 }
 
 /** Deletes a session; undefined if it is already deleted. */
@@ -99,6 +177,12 @@ export async function removeSession(db: Db, session: Session, editor: string): P
 export function sweepSessions(db: Db, days: number): Promise<number> {
   const expired = { table: 'sessions', where: `created_at < now() - $1 * interval '1 day'`, order: 'created_at' };
   return sweepRows(db, expired, [days]);
+}
+
+/** Removes one batch of sessions whose code nobody entered; returns how many. */
+export function sweepWaitingSessions(db: Db): Promise<number> {
+  const where = `not password_verified and otp_email_verified_at is null and created_at < now() - ${WAITS}`;
+  return sweepRows(db, { table: 'sessions', where, order: 'created_at' });
 }
 
 function sessionEvent(
@@ -146,7 +230,7 @@ const LOGINS = `
     s.address, null as "userAgent", s.created_at as "createdAt", null::timestamptz as "lastUsedAt",
     s.created_at + $2 * interval '1 day' as "expiresAt", null as browser
   from sessions s left join users p on p.id = s.opened_by
-  where s.user_id = $1 and s.created_at > now() - $2 * interval '1 day'
+  where s.user_id = $1 and s.created_at > now() - $2 * interval '1 day' and ${IS_OPEN}
   union all
   select case m.kind when 'Session' then 'browser' else 'application' end, encode(m.id_hash, 'hex'),
     case m.kind when 'Grant' then m.client_id end, case m.kind when 'Grant' then c.name end, m.address, m.user_agent,

@@ -27,6 +27,8 @@ import {
   expiringPage,
   factorForm,
   loginForm,
+  mailCodeForm,
+  nameForm,
   pausedPage,
   stopPage,
 } from '../../src/signin/pages/forms.ts';
@@ -43,7 +45,14 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';
-const frame = { uid: 'x', token: 't', clientName: LONG, nameLabel: 'Login name or email' };
+const frame = {
+  uid: 'x',
+  token: 't',
+  clientName: LONG,
+  nameLabel: 'Login name or email',
+  offersCodes: true,
+  sealName: () => 's',
+};
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const key = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', address: 'otpauth://totp/Acme:ann?secret=JBSWY3DPEHPK3PXP' };
 const link = { userId: 'u', code: 'c' };
@@ -53,7 +62,11 @@ const problem = { message: 'The passwords do not match. Please enter the same on
 const form = '<form id="op.logoutForm" method="post" action="x"><input type="hidden" name="xsrf" value="s"/></form>';
 
 const pages: Record<string, HtmlPage | undefined> = {
-  'log-in': loginForm({ ...frame, clientName: 'Acme' }, ''),
+  'log-in': nameForm({ ...frame, clientName: 'Acme' }),
+  'log-in-password': loginForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
+  'log-in-without-codes': loginForm({ ...frame, offersCodes: false }, proven.loginName),
+  'mail-code': mailCodeForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
+  'mail-code-problem': mailCodeForm(frame, proven.loginName, { ...problem, fields: ['code'] }),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
   continue: continuePage(frame, proven.loginName),
   code: codeForm(frame, proven),

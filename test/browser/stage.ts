@@ -56,9 +56,17 @@ async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Prom
   return String(link);
 }
 
-/** Fills in the login form and submits it. */
-export async function logIn(page: Page, loginName: string, password: string): Promise<void> {
+/** Fills in the name and goes on, if the page asks only for that. */
+export async function nameThem(page: Page, loginName: string): Promise<void> {
   await page.getByLabel('Login name').fill(loginName);
+  if ((await page.getByLabel('Password').count()) > 0) return;
+  await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  await page.getByLabel('Password').waitFor();
+}
+
+/** Fills in the forms of the login and submits them. */
+export async function logIn(page: Page, loginName: string, password: string): Promise<void> {
+  await nameThem(page, loginName);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }

@@ -65,6 +65,10 @@ export const NEEDS: Readonly<Record<string, Need>> = {
     },
   },
 
+  updateSession: { before: askForCode, body: ({ otp }) => ({ checks: { otpEmail: { code: otp } } }) },
+  // Later tests call operations on a session.
+  endLogins: { after: ({ make }) => make('createSession') },
+
   importUsers: { after: ({ make }) => make('importUsers', { headers: WAIT }) },
   getImportItem: { before: toFailed },
   // An import whose counts are its own again.
@@ -93,6 +97,20 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   removePasswordSource: { after: ({ make }) => make('addPasswordSource', { example: 'ldap' }) },
   listWorkers: { before: aWorker },
 };
+
+/** A session of a user without a password that waits for its code. */
+async function askForCode({ world: { api }, known }: Context): Promise<void> {
+  const human = {
+    userId: 'dora',
+    organization: { orgId: 'acme' },
+    profile: { givenName: 'Dora', familyName: 'Dale' },
+    email: { email: 'dora@acme.example', isVerified: true },
+  };
+  await api.call('POST', '/v2beta/users/human', human);
+  const challenges = { otpEmail: { returnCode: {} } };
+  const { body } = await api.call('POST', '/v2beta/sessions', { checks: { user: { userId: 'dora' } }, challenges });
+  Object.assign(known, { sessionId: body.sessionId, otp: body.challenges.otpEmail });
+}
 
 /** A password source at a private address is not asked. */
 async function toRefuse({ world, known }: Context): Promise<void> {

@@ -1,4 +1,4 @@
-/** The login policy of an organization and of the instance: whether users must have a second factor. */
+/** The login policy of an organization and of the instance: second factors, codes by mail, and mails of imports. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { type Answer, badFieldsOf, errorId, startApi, type TestApi } from '../support/api.ts';
@@ -9,6 +9,7 @@ const OF_ORG = '/management/v1/policies/login';
 const DEFAULT = '/management/v1/policies/default/login';
 const OF_INSTANCE = '/admin/v1/policies/login';
 const PASSWORD = 'correct horse';
+const DEFAULTS = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always' };
 
 describe('the login policy', () => {
   let api: TestApi;
@@ -21,7 +22,7 @@ describe('the login policy', () => {
     ({ orgId } = await api.setupOrg());
     owner = (await api.machine(orgId, ['ORG_OWNER'])).token;
   });
-  afterEach(() => api.call('PUT', OF_INSTANCE, { forceMfa: false }));
+  afterEach(() => api.call('PUT', OF_INSTANCE, DEFAULTS));
   after(() => api.stop());
 
   const call = (method: string, path: string, body?: unknown, token = owner) => api.call(method, path, body, { token });
@@ -38,10 +39,9 @@ describe('the login policy', () => {
 
   it('is off by default, is added, changed and reset, each with its event', async () => {
     const { details, ...rest } = await policy();
-    assert.deepEqual([rest, details.resourceOwner], [{ forceMfa: false, isDefault: true }, 'instance']);
-    assert.equal(errorId(await call('PUT', OF_ORG, { forceMfa: true })), 'POLICY-LOGIN-NOT-FOUND');
+    assert.deepEqual([rest, details.resourceOwner], [{ ...DEFAULTS, isDefault: true }, 'instance']);
     const added = await call('POST', OF_ORG, { forceMfa: true });
-    assert.deepEqual(await policy(), { details: added.body.details, forceMfa: true, isDefault: false });
+    assert.deepEqual(await policy(), { details: added.body.details, ...DEFAULTS, forceMfa: true, isDefault: false });
     const again = await call('POST', OF_ORG, { forceMfa: true });
     assert.deepEqual([again.status, errorId(again)], [409, 'POLICY-LOGIN-EXISTS']);
     assert.equal(again.body.message, 'The organization already has a login policy.');
@@ -51,8 +51,8 @@ describe('the login policy', () => {
     assert.equal((await policy()).isDefault, true);
     const of = (change: string) => `organization.policy.login.${change}`;
     assert.deepEqual(await events(orgId), [
-      { type: of('added'), payload: { forceMfa: true } },
-      { type: of('changed'), payload: { forceMfa: false } },
+      { type: of('added'), payload: { ...DEFAULTS, forceMfa: true } },
+      { type: of('changed'), payload: DEFAULTS },
       { type: of('reset'), payload: null },
     ]);
   });
@@ -61,7 +61,7 @@ describe('the login policy', () => {
     assert.equal((await api.call('PUT', OF_INSTANCE, { forceMfa: true })).status, 200);
     assert.deepEqual((await events('instance')).at(-1), {
       type: 'instance.policy.login.changed',
-      payload: { forceMfa: true },
+      payload: { ...DEFAULTS, forceMfa: true },
     });
     assert.equal((await policy()).forceMfa, true);
     assert.equal((await call('GET', DEFAULT)).body.policy.forceMfa, true);
@@ -73,9 +73,49 @@ describe('the login policy', () => {
     assert.equal(result(await signIn(userId)), 'SESSION-MFA-SETUP-REQUIRED');
   });
 
-  it('must say whether it is on', async () => {
-    const bad = 'must be true or false';
-    for (const body of [{}, { forceMfa: 'true' }, { forceMfa: null }, { forceMfaLocalOnly: true }]) {
+  it('is added by PUT too, and keeps what a body omits', async () => {
+    const both = await Promise.all([1, 2].map(() => call('PUT', OF_ORG, { mailCode: 'all' })));
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      [200, 200],
+    );
+    const of = async () => {
+      const { details: _, ...fields } = await policy();
+      return fields;
+    };
+    assert.deepEqual(await of(), { ...DEFAULTS, mailCode: 'all', isDefault: false });
+    assert.equal((await call('PUT', OF_ORG, { forceMfa: true })).status, 200);
+    assert.equal((await call('PUT', OF_ORG, { initMail: 'unlessWayIn' })).status, 200);
+    const changed = { forceMfa: true, mailCode: 'all', initMail: 'unlessWayIn', isDefault: false };
+    assert.deepEqual(await of(), changed);
+    await call('DELETE', OF_ORG);
+    await api.call('PUT', OF_INSTANCE, { forceMfa: true, mailCode: 'off' });
+    await call('PUT', OF_ORG, { initMail: 'unlessWayIn' });
+    assert.deepEqual(await of(), { ...changed, mailCode: 'off' }, 'the rest is what applied before');
+  });
+
+  it('refuses values that it does not know', async () => {
+    for (const [field, values, description] of [
+      ['mailCode', ['on', true, 'ALL', 0], 'must be off, withoutPassword, or all'],
+      ['initMail', ['never', false], 'must be always or unlessWayIn'],
+    ] as const) {
+      for (const value of values) {
+        const answer = await call('PUT', OF_ORG, { forceMfa: false, [field]: value });
+        assert.deepEqual([answer.status, errorId(answer)], [400, 'POLICY-LOGIN-INVALID'], String(value));
+        assert.deepEqual(answer.body.details[1].fieldViolations, [{ field, description }]);
+      }
+    }
+    assert.equal((await policy()).isDefault, true);
+  });
+
+  it('must say something, and whether a second factor is required as a boolean', async () => {
+    const missing = 'must be true or false, unless the body has mailCode or initMail';
+    for (const [body, bad] of [
+      [{}, missing],
+      [{ forceMfa: 'true' }, 'must be true or false'],
+      [{ forceMfa: null }, missing],
+      [{ forceMfaLocalOnly: true }, missing],
+    ] as const) {
       const answer = await call('POST', OF_ORG, body);
       assert.deepEqual([answer.status, errorId(answer)], [400, 'POLICY-LOGIN-INVALID']);
       assert.deepEqual(answer.body.details[1].fieldViolations, [{ field: 'forceMfa', description: bad }]);

@@ -129,6 +129,7 @@ async function member({ world, place }: At, role: string) {
 
 /** Bodies by operation, or by row. */
 const BODIES: Readonly<Record<string, (at: At) => unknown>> = {
+  updateSession: () => ({ checks: { otpEmail: { code: '12345678' } } }),
   setUpOrg: () => ({ org: { name: unique('Acme') }, human: { ...entry(), password: PASSWORD } }),
   createOrg: () => ({ name: unique('Acme') }),
   setOrgLimits: () => ({ users: 1_000_000_000 }),

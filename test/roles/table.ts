@@ -64,6 +64,7 @@ POST   /v2beta/users/:userId/erase                        200  ..3333331 .333.33
 
 POST   /v2beta/sessions                                   201  ....00031 .000...31 000000031 3
 GET    /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
+PATCH  /v2beta/sessions/:sessionId                        400  ....33331 .333...31 433333331 3
 DELETE /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
 GET    /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .
 DELETE /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .

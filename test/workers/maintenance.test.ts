@@ -53,6 +53,12 @@ const CASES: Case[] = [
     ages: ['23 hours', '25 hours'],
   },
   {
+    sweep: 'code holders',
+    table: 'code_holders',
+    plant: `insert into code_holders select n, sha256(($1 || n)::bytea), 0, ${TIME} from ${NUMBERS}`,
+    ages: ['59 minutes', '61 minutes'],
+  },
+  {
     sweep: 'attempts',
     table: 'attempt_counts',
     plant: `insert into attempt_counts select hashtext($1 || n), 1, ${TIME} from ${NUMBERS}`,
@@ -71,6 +77,13 @@ const CASES: Case[] = [
     plant: `insert into idempotency_keys (caller, path, key, request_hash, import_id, created_at)
       select 'c', 'p', $1 || n, 'x', n, ${TIME} from ${NUMBERS}`,
     ages: ['23 hours', '25 hours'],
+  },
+  {
+    sweep: 'waiting sessions',
+    table: 'sessions',
+    plant: `${USERS} insert into sessions (id, user_id, token_hash, sequence, created_at, password_verified)
+      select id, id, id::bytea, 1, ${TIME}, false from u`,
+    ages: ['59 minutes', '61 minutes'],
   },
   {
     sweep: 'sessions',

@@ -188,6 +188,22 @@ export const USER_ERRORS = {
     meaning: 'The password is right, and the one-time code is wrong.',
     remedy: 'Send the code that the authenticator app shows now, and check the clock of the device.',
   },
+  'SESSION-TOKEN': {
+    status: 'INVALID_ARGUMENT',
+    meaning: 'The session token is not the one of the session.',
+    remedy: 'Send the token of the last answer for this session, or none.',
+  },
+  'SESSION-OTP-EMAIL': {
+    status: 'INVALID_ARGUMENT',
+    meaning: 'The code by mail is wrong, used, expired or replaced by a newer one, or another session asked for it.',
+    remedy:
+      'Send the newest code in the session that asked for it, or ask for another one: five wrong ones end a code.',
+  },
+  'SESSION-OTP-EMAIL-UNAVAILABLE': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The user cannot sign in with a code by mail, by their address, their state or the login policy.',
+    remedy: 'Let the user sign in in another way, or let an ORG_OWNER allow codes with `mailCode` of the login policy.',
+  },
   'SESSION-MFA-SETUP-REQUIRED': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The password is right, the login policy requires a second factor, and the user has none.',

@@ -273,6 +273,32 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
   return `u.id = coalesce(${[...named, ...full, first].join(', ')})`;
 }
 
+/** Users with the same address who are compared, the oldest ones. */
+const MOST_WITH_ADDRESS = 1000;
+
+/**
+ * The id of the human whose address this is, verified or not, if no other user of their organization has it; of several
+ * organizations, the one who has been there longest. Only for what is then mailed to the address.
+ */
+export async function unverifiedHolder(
+  db: Db,
+  text: string,
+  { orgIds, orgId }: LoginScope,
+): Promise<string | undefined> {
+  const key = nameKey(text);
+  if (!key.includes('@')) return undefined;
+  const { rows } = await db.query<{ id: string }>(
+    `select min(id) as id from (
+       select h.id, h.org_id, h.created_at from users h
+       where h.email_key = $1 and h.kind = 'human' and ($2::text is null or h.org_id = $2)
+         and ($3::text[] is null or h.org_id = any($3)) and ${allows('h', 'email')}
+       order by h.created_at, h.id limit ${MOST_WITH_ADDRESS}) h
+     group by org_id having count(*) = 1 order by min(created_at), org_id limit 1`,
+    [key, orgId ?? null, orgIds ?? null],
+  );
+  return rows[0]?.id;
+}
+
 /**
  * Organizations in which the same address may be verified; with more, it signs in where the organization is named. One
  * organization counts once, however many of its users have the address.

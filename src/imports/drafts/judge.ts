@@ -24,7 +24,7 @@ import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../e
 import { activate, createReceiving } from '../intake/accept.ts';
 import { copyAuthors, requireAuthors } from '../intake/authority.ts';
 import { checkEntriesOf } from '../intake/checks.ts';
-import { addFound, type Judged, judge, mailsOf } from '../run/dry-run.ts';
+import { addFound, type Judged, judge, mailCountOf } from '../run/dry-run.ts';
 import { loadEntries } from '../run/existing-users.ts';
 import { BROKEN, faultOf } from '../run/stores.ts';
 import { type Settled, settledOf } from '../run/update-users.ts';
@@ -271,5 +271,5 @@ function toldOf(outcomes: Outcomes): { told: Settled[]; created: number[]; mails
   }
   const { verdicts, found } = outcomes;
   const created = verdicts.filter((v) => v.state === 'create').map(({ item }) => item.org_index);
-  return { told: settledOf(verdicts), created, mails: mailsOf(found) };
+  return { told: settledOf(verdicts), created, mails: mailCountOf(found) };
 }

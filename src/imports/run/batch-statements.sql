@@ -66,6 +66,9 @@ codes_added as (
     now() + $5 * interval '1 millisecond'
   from imported
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+    -- Asked once for the batch, and for each user only where a policy can say no.
+    and (not (select exists (select from login_policies where init_mail <> 'always'))
+      or import_mails(org_id, password_hash is not null))
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -189,6 +192,9 @@ codes_added as (
     now() + $5 * interval '1 millisecond'
   from imported
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+    -- Asked once for the batch, and for each user only where a policy can say no.
+    and (not (select exists (select from login_policies where init_mail <> 'always'))
+      or import_mails(org_id, password_hash is not null))
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -336,6 +342,9 @@ codes_added as (
     now() + $5 * interval '1 millisecond'
   from imported
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+    -- Asked once for the batch, and for each user only where a policy can say no.
+    and (not (select exists (select from login_policies where init_mail <> 'always'))
+      or import_mails(org_id, password_hash is not null))
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -493,6 +502,9 @@ codes_added as (
     now() + $5 * interval '1 millisecond'
   from imported
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+    -- Asked once for the batch, and for each user only where a policy can say no.
+    and (not (select exists (select from login_policies where init_mail <> 'always'))
+      or import_mails(org_id, password_hash is not null))
   returning id, user_id, purpose
 ),
 mails_added as (

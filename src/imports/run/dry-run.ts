@@ -13,6 +13,7 @@ import {
   knownOrgs,
   loadAccess,
   loadCandidates,
+  mailsOf,
   type Verdict,
 } from './existing-users.ts';
 import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './update-users.ts';
@@ -48,7 +49,7 @@ export async function dryBatch(pool: Pool, importId: string, ordinals: number[])
         return { ordinal: item.ordinal, state: 'succeeded' };
       });
     const outcomes = [...created, ...settledOf(verdicts)];
-    const batch = await settleItems(db, importId, outcomes, { mails: mailsOf(found), erase: true });
+    const batch = await settleItems(db, importId, outcomes, { mails: mailCountOf(found), erase: true });
     return { open, batch };
   });
   if (batch) publishBatch(batch);
@@ -71,7 +72,7 @@ export async function judge(db: Db, importId: string, entriesOf: string, loaded:
 }
 
 /** How many mails would be sent. */
-export function mailsOf({ verifications, initialisations }: Found): number {
+export function mailCountOf({ verifications, initialisations }: Found): number {
   return verifications + initialisations;
 }
 
@@ -81,8 +82,9 @@ async function addBelongings(db: Db, entriesOf: string, judged: Verdict[]): Prom
   for (const { item, difference } of updates) difference.changed.push(...(found.get(item.ordinal) ?? []));
 }
 
-function foundOf({ known }: Candidates, judged: Verdict[]): Found {
-  const mails = judged.map(mailOf);
+function foundOf(candidates: Candidates, judged: Verdict[]): Found {
+  const { known } = candidates;
+  const mails = judged.map((verdict) => mailOf(candidates, verdict));
   // Whether or not another organization has the id.
   const isUnchecked = ({ item, state }: Verdict) => state === 'create' && !item.omitted.includes('userId');
   return {
@@ -93,11 +95,13 @@ function foundOf({ known }: Candidates, judged: Verdict[]): Found {
 }
 
 /** The mail that would be sent; for new users, by the rule of write-batch.ts. */
-function mailOf(verdict: Verdict): 'verify_email' | 'initialise' | undefined {
+function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'initialise' | undefined {
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;
   if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
-  if (item.password_hash === null && !item.is_sealed) return 'initialise';
+  const hasPassword = item.password_hash !== null || item.is_sealed;
+  if (!mailsOf(candidates, item.org_id)(hasPassword)) return undefined;
+  if (!hasPassword) return 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }
 

@@ -11,7 +11,7 @@ import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
-import { PASSWORD_CODES } from '../../messages/mail/codes.ts';
+import { ADDRESS_CODES, PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -59,6 +59,8 @@ export interface Candidates extends ImportRules {
   names: Map<string, NameHolder>;
   /** The items' ids that deleted users had, with the organization that may use each again. */
   removed: Map<string, string>;
+  /** The organizations that mail a user only in need (`import_mails`), and whether that includes users without a password. */
+  quiet: ReadonlyMap<string, { withoutPassword: boolean }>;
   /** The organizations whose ids may be named; absent: all. Only a dry run leaves ids out. */
   known?: ReadonlySet<string> | undefined;
 }
@@ -142,10 +144,16 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
     const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
     if (error) return { item, state: 'failed', error };
     updated.add(user.id);
-    const found = difference(item, user);
+    const found = difference(item, user, mailsOf(candidates, item.org_id));
     const problem = changeProblem(candidates, item, found, access);
     return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
   });
+}
+
+/** Whether a user of the organization for whom a mail is due gets it; see `import_mails`. */
+export function mailsOf({ quiet }: Pick<Candidates, 'quiet'>, orgId: string): (hasPassword: boolean) => boolean {
+  const rule = quiet.get(orgId);
+  return (hasPassword) => rule === undefined || (!hasPassword && rule.withoutPassword);
 }
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
@@ -249,7 +257,8 @@ async function candidatesOf(db: Db, importId: string, items: CandidateItem[], lo
   const names = await holdersOf(db, items);
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);
   const removed = await removedIds(db, items);
-  return { ...rules, items, names, removed, users: await loadUsers(db, ids, locksUsers) };
+  const quiet = await quietOrgs(db, items);
+  return { ...rules, items, names, removed, quiet, users: await loadUsers(db, ids, locksUsers) };
 }
 
 /**
@@ -305,6 +314,15 @@ async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, s
   return new Map(rows.map(({ id, org_id }) => [id, org_id]));
 }
 
+async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['quiet']> {
+  const { rows } = await db.query<{ id: string; withoutPassword: boolean }>(
+    `select o.id, import_mails(o.id, false) as "withoutPassword" from unnest($1::text[]) as o (id)
+     where exists (select from login_policies where init_mail <> 'always') and not import_mails(o.id, true)`,
+    [[...new Set(items.map(({ org_id }) => org_id))]],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
   const { rows } = await db.query<CandidateUser>(
     `select id, org_id, kind, state, ${COMMON}, rehashed_from from users
@@ -330,13 +348,13 @@ export async function loadAccess(db: Db, { items, users, whole }: Candidates): P
   return { above, iamOwners };
 }
 
-function difference(item: CandidateItem, user: CandidateUser): Difference {
+function difference(item: CandidateItem, user: CandidateUser, mails: (hasPassword: boolean) => boolean): Difference {
   const columns = nextColumns(item, user);
   const setsPassword = columns.password_hash !== user.password_hash;
   const next = { ...columns, state: nextState(item, user, columns.password_hash) };
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
-  return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword) };
+  return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword, mails) };
 }
 
 function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
@@ -399,18 +417,24 @@ function nextState(item: CandidateItem, user: CandidateUser, hash: string | null
 
 type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'reactivates' | 'mail'>;
 
-function consequences(user: CandidateUser, next: Difference['next'], setsPassword: boolean): Consequences {
+function consequences(
+  user: CandidateUser,
+  next: Difference['next'],
+  setsPassword: boolean,
+  mails: (hasPassword: boolean) => boolean,
+): Consequences {
   const movesEmail = next.email !== user.email;
   const movesPhone = next.phone !== user.phone || next.phone_verified !== user.phone_verified;
   const isStopped = next.state !== user.state && STOPPED.includes(next.state);
   const isLetIn = STOPPED.includes(user.state) && !STOPPED.includes(next.state);
   const losesProof = user.email_verified && !next.email_verified && next.state !== 'initial';
   const losesLink = user.state === 'initial' && setsPassword;
-  const mail = movesEmail || losesProof || losesLink || isLetIn ? mailFor(next) : undefined;
+  const isDue = movesEmail || losesProof || losesLink || isLetIn;
+  const mail = isDue && mails(next.password_hash !== null) ? mailFor(next) : undefined;
   const ended = new Set<MailKind>([
-    ...(movesEmail ? (['verify_email', 'initialise', 'reset_password'] as const) : []),
+    ...(movesEmail ? ADDRESS_CODES : []),
     ...(next.email_verified !== user.email_verified ? (['verify_email'] as const) : []),
-    ...(setsPassword ? PASSWORD_CODES : []),
+    ...(setsPassword ? ([...PASSWORD_CODES, 'sign_in'] as const) : []),
     ...(movesPhone ? (['verify_phone'] as const) : []),
     ...(mail ? [mail] : []),
   ]);

@@ -4,7 +4,7 @@
  * flood the addresses of others, and nobody can flood the user.
  *
  * Guarantee: a code is used at most once, before it expires. It has 60 bits, so nobody guesses it, and wrong codes do not
- * end it. A user has one open code per purpose, the newest; a mail whose code has ended is not sent. All processes count
+ * end it; codes for a sign-in are shorter (sign-in-codes.ts). A user has one open code per purpose, the newest; a mail whose code has ended is not sent. All processes count
  * mails together, with the user's row locked; a request that fails counts nothing.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -16,10 +16,12 @@ import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Codes, MailCounts } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { dropUnsentMails, ENDED_KEPT, enqueueMail, type NewMail } from './outbox.ts';
+import { dropUnsentMails, ENDED_KEPT, enqueueMail, IS_UNSENT, type NewMail } from './outbox.ts';
 
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
+/** Purposes of the codes that end with the address that they were sent to. */
+export const ADDRESS_CODES = ['verify_email', ...PASSWORD_CODES, 'sign_in'] as const;
 
 /** `address` is the new address or number that it confirms; null if it confirms the one that the user has. */
 export interface Code extends Pick<Codes, 'id' | 'purpose' | 'address'> {
@@ -105,7 +107,7 @@ function same(right: string, typed: string): boolean {
 }
 
 /** Consumes a code; false when another request was faster or the code has expired. */
-export async function useCode(db: Db, code: Code): Promise<boolean> {
+export async function useCode(db: Db, code: Pick<Code, 'id'>): Promise<boolean> {
   const { rowCount } = await db.query(
     'update codes set used_at = now() where id = $1 and used_at is null and expires_at > clock_timestamp()',
     [code.id],
@@ -122,6 +124,13 @@ export async function isOpen(db: Db, code: Code): Promise<boolean> {
 /** Revokes the open codes of these purposes and drops their unsent mails, for one or many users with locked rows. */
 export async function revokeCodes(db: Db, userId: string | string[], purposes: readonly MailKind[]): Promise<void> {
   await endCodes(db, userId, 'purpose = any($2::mail_kind[])', [purposes]);
+}
+
+/** Revokes those of the open codes whose mails have not been sent, for a user with a locked row. */
+export async function revokeUnsent(db: Db, userId: string, purposes: readonly MailKind[]): Promise<void> {
+  const unsent = `purpose = any($2::mail_kind[]) and exists (
+    select from mail_outbox m where m.user_id = codes.user_id and m.code_id = codes.id and ${IS_UNSENT})`;
+  await endCodes(db, userId, unsent, [purposes]);
 }
 
 /** Gives up the new address and the new number that the user has not confirmed yet. The user's row is locked. */

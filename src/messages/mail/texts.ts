@@ -1,8 +1,8 @@
 /**
  * The content of emails (subject, text and HTML) and of text messages.
  *
- * Guarantee: the same facts give the same message. The text of an email holds exactly one URL, the link; a notice and a
- * text message hold none. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
+ * Guarantee: the same facts give the same message. The text of an email holds exactly one URL, the link; a notice, a
+ * text message and a code for a sign-in hold none, unless a program gave the code a link of its own. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
  * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
 import type { LinkKind } from '../../contract/link-templates.ts';
@@ -60,6 +60,30 @@ export function renderNotice({ orgName }: Pick<MailFacts, 'orgName'>): MailConte
   return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };
 }
 
+/** The facts of a mail with a code for a sign-in. */
+export type SignInFacts = Pick<MailFacts, 'displayName' | 'orgName' | 'expiresAt'> & {
+  code: string;
+  link: string | undefined;
+};
+
+/** Renders the mail with the code that somebody typed their name for. */
+export function renderSignInCode({ displayName, orgName, code, link, expiresAt }: SignInFacts): MailContent {
+  const [name, org] = [harmless(displayName), harmless(orgName)];
+  const subject = `${org === '' ? '' : `${org}: `}Your code to sign in`;
+  const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
+  const intro = `Someone asked to sign in to your account${org === '' ? '' : ` at ${org}`}. Enter this code on the page where you asked for it:`;
+  const until = `The code works once, in the browser that asked for it, and expires on ${utc(expiresAt)}.`;
+  const ignore = 'Tell the code to nobody, not even to us. If you did not ask for it, you can ignore this email.';
+  const text = [greeting, intro, code, ...(link === undefined ? [] : [link]), until, ignore];
+  const body = html`<p style="margin:0 0 16px">${greeting}</p>
+<p style="margin:0 0 24px">${intro}</p>
+<p style="${DIGITS}">${code}</p>
+${link === undefined ? undefined : html`<p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">Open the page</a></p>\n`}<p style="${SMALL}">${until}</p>
+<p style="${SMALL}">${ignore}</p>
+`;
+  return { subject, text: text.join('\n\n').concat('\n'), html: page(subject, body).markup };
+}
+
 function wordsOf(kind: LinkKind, org: string, userName: string): Words {
   const prefix = org === '' ? '' : `${org}: `;
   const at = org === '' ? '' : ` at ${org}`;
@@ -107,6 +131,7 @@ function utc(at: Date): string {
 
 const BUTTON =
   'display:inline-block;padding:12px 22px;border-radius:8px;background:#1f4fd8;color:#ffffff;font-weight:600;text-decoration:none';
+const DIGITS = 'margin:0 0 24px;font-size:30px;font-weight:700;letter-spacing:4px';
 const SMALL = 'margin:24px 0 0;font-size:13px;line-height:1.5;color:#5b6270';
 const CARD = 'max-width:520px;margin:32px auto;padding:32px;background:#ffffff;border-radius:12px';
 const FONT = 'font-family:-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5';

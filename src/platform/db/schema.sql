@@ -12,11 +12,15 @@ create type import_mails as enum ('auto', 'held', 'released');
 
 create type import_state as enum ('receiving', 'running', 'paused', 'undoing', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone');
 
+create type init_mail_rule as enum ('always', 'unlessWayIn');
+
 create type item_state as enum ('pending', 'succeeded', 'skipped', 'failed', 'undone');
 
 create type kept_reason as enum ('signed_in', 'changed', 'member', 'deleted', 'not_created');
 
-create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed');
+create type mail_code_use as enum ('off', 'withoutPassword', 'all');
+
+create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
@@ -50,6 +54,14 @@ create table audit_events (
   count integer not null default 1,
   last_at timestamp(3) with time zone,
   PRIMARY KEY (sequence)
+);
+
+create table code_holders (
+  code_id bigint not null,
+  holder bytea not null,
+  tries integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  PRIMARY KEY (code_id, holder)
 );
 
 create table codes (
@@ -345,6 +357,8 @@ create table login_policies (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
+  mail_code mail_code_use not null default 'withoutPassword'::mail_code_use,
+  init_mail init_mail_rule not null default 'always'::init_mail_rule,
   FOREIGN KEY (org_id) REFERENCES organizations(id),
   UNIQUE NULLS NOT DISTINCT (org_id)
 );
@@ -589,6 +603,8 @@ create table sessions (
   totp_verified_at timestamp with time zone,
   address text,
   opened_by text collate "C",
+  password_verified boolean not null default true,
+  otp_email_verified_at timestamp with time zone,
   PRIMARY KEY (id),
   UNIQUE (token_hash)
 );
@@ -725,6 +741,8 @@ CREATE INDEX audit_events_type ON public.audit_events USING btree (type, created
 
 CREATE INDEX audit_events_user ON public.audit_events USING btree (user_id, created_at, sequence) WHERE (user_id IS NOT NULL);
 
+CREATE INDEX code_holders_age ON public.code_holders USING btree (created_at);
+
 CREATE INDEX codes_unused ON public.codes USING btree (expires_at) WHERE ((used_at IS NULL) AND (purpose <> ALL (ARRAY['verify_email'::mail_kind, 'initialise'::mail_kind])));
 
 CREATE INDEX codes_used ON public.codes USING btree (used_at) WHERE (used_at IS NOT NULL);
@@ -808,6 +826,8 @@ CREATE INDEX personal_access_tokens_user ON public.personal_access_tokens USING 
 CREATE INDEX sessions_age ON public.sessions USING btree (created_at);
 
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
+
+CREATE INDEX sessions_waiting ON public.sessions USING btree (created_at) WHERE ((NOT password_verified) AND (otp_email_verified_at IS NULL));
 
 CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHERE (password_hash ~~ '$source$%'::text);
 
@@ -895,6 +915,16 @@ begin
   end if;
   return new;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.import_mails(org text, has_password boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select p.init_mail = 'always' or not (has_password or p.mail_code <> 'off') from login_policies p
+  where p.org_id = org or p.org_id is null order by p.org_id nulls last limit 1
 $function$
 ;
 

@@ -17,11 +17,15 @@ export type ImportMails = 'auto' | 'held' | 'released';
 
 export type ImportState = 'receiving' | 'running' | 'paused' | 'undoing' | 'succeeded' | 'completed_with_errors' | 'timed_out' | 'cancelled' | 'undone';
 
+export type InitMailRule = 'always' | 'unlessWayIn';
+
 export type ItemState = 'pending' | 'succeeded' | 'skipped' | 'failed' | 'undone';
 
 export type KeptReason = 'signed_in' | 'changed' | 'member' | 'deleted' | 'not_created';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed';
+export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
+
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -38,6 +42,10 @@ export interface AuditEvents {
   org_id: string | null; client_id: string | null; object_type: string | null; object_id: string | null;
   address: string | null; user_agent: string | null; request_id: string | null; payload: unknown | null;
   repeat_key: Buffer | null; count: number; last_at: Date | null;
+}
+
+export interface CodeHolders {
+  code_id: string; holder: Buffer; tries: number; created_at: Date;
 }
 
 export interface Codes {
@@ -154,6 +162,7 @@ export interface LoginNetworks {
 
 export interface LoginPolicies {
   org_id: string | null; force_mfa: boolean; sequence: string; created_at: Date; changed_at: Date;
+  mail_code: MailCodeUse; init_mail: InitMailRule;
 }
 
 export interface MachineKeys {
@@ -250,7 +259,8 @@ export interface RetentionCursors {
 
 export interface Sessions {
   id: string; user_id: string; token_hash: Buffer; sequence: string; created_at: Date; changed_at: Date;
-  totp_verified_at: Date | null; address: string | null; opened_by: string | null;
+  totp_verified_at: Date | null; address: string | null; opened_by: string | null; password_verified: boolean;
+  otp_email_verified_at: Date | null;
 }
 
 export interface SigningKeys {

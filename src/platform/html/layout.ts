@@ -174,6 +174,8 @@ button.quiet { background: transparent; border-color: var(--line); color: var(--
 button.quiet:hover, button.plain:hover { background: var(--tint) }
 button.plain { background: transparent; color: var(--accent) }
 .buttons { display: grid; gap: 12px }
+.or { margin: 12px 0; text-align: center }
+form + .buttons { margin: 12px 0 0 }
 a { color: var(--accent); font-weight: 600; text-underline-offset: 3px }
 a:hover { color: var(--accent-strong) }
 .links { margin: 20px 0 0; text-align: center }

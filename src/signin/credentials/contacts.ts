@@ -15,7 +15,7 @@ import {
   verifiedBy,
 } from '../../directory/users/create.ts';
 import type { User } from '../../directory/users/store.ts';
-import { PASSWORD_CODES, pendingAddress, revokeCodes } from '../../messages/mail/codes.ts';
+import { ADDRESS_CODES, pendingAddress, revokeCodes } from '../../messages/mail/codes.ts';
 import { enqueueNotice } from '../../messages/mail/outbox.ts';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -47,7 +47,7 @@ export async function replaceEmail(
   { email, isVerified }: { email: string; isVerified: boolean },
   editor: string,
 ): Promise<AppendedEvent> {
-  await revokeCodes(db, user.id, email === user.email ? ['verify_email'] : ['verify_email', ...PASSWORD_CODES]);
+  await revokeCodes(db, user.id, email === user.email ? ['verify_email'] : ADDRESS_CODES);
   const event = { type: 'user.human.email.changed', editor };
   const assignments = 'email = $4, email_key = $5, email_verified = $6';
   return changeUser(db, user, event, assignments, [email, nameKey(email), isVerified]);

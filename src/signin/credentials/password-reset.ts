@@ -202,10 +202,11 @@ export async function requestPasswordReset(
   deps: ForgottenDeps,
   { loginName, orgId }: { loginName: string; orgId?: string | undefined },
 ): Promise<void> {
-  await answerInTime(deps, async () => {
-    const login = textProblem(loginName, 500) ? undefined : await findLogin(deps.pool, { loginName, orgId });
-    return login && { userId: login.id };
-  });
+  const find = async () => {
+    const user = { loginName, orgId, alsoUnverified: true };
+    return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, user))?.id;
+  };
+  await answerInTime(deps, find, (userId) => sendLink(deps, { userId }));
 }
 
 /**
@@ -218,7 +219,8 @@ export async function requestNewLink(
   deps: ForgottenDeps,
   ask: { userId: string; code: string; isToVerify: boolean },
 ): Promise<void> {
-  await answerInTime(deps, async () => (idProblem(ask.userId) ? undefined : ask));
+  const find = async () => (idProblem(ask.userId) ? undefined : ask.userId);
+  await answerInTime(deps, find, () => sendLink(deps, ask));
 }
 
 /** A user who may get a link, and why. */
@@ -228,14 +230,22 @@ interface LinkRequest {
   isToVerify?: boolean;
 }
 
-async function answerInTime(deps: ForgottenDeps, find: () => Promise<LinkRequest | undefined>): Promise<void> {
+/**
+ * Finds a user and sends them something, and returns after a time that does not tell whether there is one.
+ * @param send goes on in the background
+ */
+export async function answerInTime(
+  { logger }: Pick<ForgottenDeps, 'logger'>,
+  find: () => Promise<string | undefined>,
+  send: (userId: string) => Promise<void>,
+): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
-  const ask = await find();
-  if (ask !== undefined) {
-    void sendOnce(deps, ask).catch((error: unknown) => {
+  const userId = await find();
+  if (userId !== undefined) {
+    void send(userId).catch((error: unknown) => {
       // The answer must not tell that the user exists and got many mails.
       if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
-      deps.logger.error({ userId: ask.userId, err: loggable(error) }, 'reset of a forgotten password failed');
+      logger.error({ userId, err: loggable(error) }, 'a mail that somebody asked for could not be queued');
     });
   }
   await time;
@@ -243,23 +253,30 @@ async function answerInTime(deps: ForgottenDeps, find: () => Promise<LinkRequest
 
 const LINK_CODES = ['verify_email', ...PASSWORD_CODES] as const;
 
-function sendOnce(deps: ForgottenDeps, { userId, code = '', isToVerify = false }: LinkRequest): Promise<void> {
+function sendLink(deps: ForgottenDeps, { userId, code = '', isToVerify = false }: LinkRequest): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
-    if (
-      user?.kind !== 'human' ||
-      user.email === null ||
-      stateNow(user) === 'inactive' ||
-      (isToVerify && user.emailVerified)
-    )
-      return;
-    if (await wasMailed(db, userId, mailFor(user))) return;
-    const { secrets, config } = deps;
-    const isHolder =
-      code !== '' && (await renewsLink({ db, secrets }, { userId, entered: code, purposes: LINK_CODES }));
-    const limits = isHolder ? { ...config, RATE_LIMIT_MAILS: 0 } : config;
-    await resetPassword({ db, secrets, config: limits }, user, {}, ANYBODY);
+    if (user && !(isToVerify && user.emailVerified)) await sendLinkOnce({ ...deps, db }, user, code);
   });
+}
+
+/**
+ * Emails a human who is not deactivated the link for their next step, unless that was done in the last minute. The
+ * user's row is locked.
+ * @param code see `requestNewLink`
+ * @throws ApiError 429 MAIL-LIMIT
+ */
+export async function sendLinkOnce(
+  { db, secrets, config }: Pick<ForgottenDeps, 'secrets' | 'config'> & { db: Db },
+  user: User,
+  code = '',
+): Promise<void> {
+  if (user.kind !== 'human' || user.email === null || stateNow(user) === 'inactive') return;
+  if (await wasMailed(db, user.id, mailFor(user))) return;
+  const holds = { userId: user.id, entered: code, purposes: LINK_CODES };
+  const isHolder = code !== '' && (await renewsLink({ db, secrets }, holds));
+  const limits = isHolder ? { ...config, RATE_LIMIT_MAILS: 0 } : config;
+  await resetPassword({ db, secrets, config: limits }, user, {}, ANYBODY);
 }
 
 /** Whether an email with a code that is still open was queued in the last minute. */

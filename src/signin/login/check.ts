@@ -36,8 +36,8 @@ import { type Attempt, type Counted, countedAttempt } from './attempts.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { type Login, mayMeanAnother, replaceHash } from './store.ts';
 
-/** Proof that exactly this password of the user was right. */
-export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'>;
+/** Proof that exactly this password of the user was right, or a code by mail while the user had this password. */
+export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & { byMail?: true };
 
 export interface CheckedLogin {
   id: string;
@@ -50,7 +50,7 @@ export interface CheckedLogin {
   expiresInDays: number | undefined;
   /** Identifies the password; see `PasswordProof`. */
   passwordSetAt: string | null;
-  /** Authentication methods (RFC 8176): `pwd`, and `otp` and `mfa` if a one-time password was checked. */
+  /** Authentication methods (RFC 8176): `pwd`, or `otp` for a code by mail; with a second factor also `otp` and `mfa`. */
   amr: string[];
 }
 
@@ -103,7 +103,7 @@ export async function checkAfterPassword(
     const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return finishCheck(deps, login, totp, counted);
+    return finishCheck(deps, login, totp, counted, by.byMail);
   });
 }
 
@@ -122,7 +122,7 @@ export async function checkWithNewFactor(
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
     await enrol();
-    return conclude(login, true, passed);
+    return by.byMail ? concludeByMail(login, true, passed) : conclude(login, true, passed);
   });
 }
 
@@ -131,10 +131,17 @@ async function finishCheck(
   login: Login,
   totp: string | undefined,
   { failed, passed }: Counted,
+  byMail?: true,
 ): Promise<CheckedLogin> {
   const hasCode = totp !== undefined && totp !== '';
-  if (hasCode) await checkSecondFactor(deps, login, totp, failed);
-  return conclude(login, hasCode, passed);
+  if (hasCode) await checkSecondFactor(deps, login, totp, () => failed('code'));
+  return byMail ? concludeByMail(login, hasCode, passed) : conclude(login, hasCode, passed);
+}
+
+/** A login with a code by mail: how old the password is makes no difference to it. */
+export async function concludeByMail(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
+  const checked = await conclude(login, hasCode, passed);
+  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: hasCode ? ['otp', 'mfa'] : ['otp'] };
 }
 
 async function conclude(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
@@ -165,18 +172,20 @@ export async function verifyOwnPassword(
   });
 }
 
-async function checkSecondFactor(
+/** @param failed counts the failure @throws ApiError 400 SESSION-TOTP */
+export async function checkSecondFactor(
   deps: LoginDeps,
   login: Login,
   code: string,
-  failed: Counted['failed'],
+  failed: () => Promise<void>,
 ): Promise<void> {
   if (await checkTotp(deps, login.id, code)) return;
-  await failed('code');
+  await failed();
   throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
 }
 
-function codeRequired(): ApiError {
+/** The error for a right first factor of a user who has a second one. */
+export function codeRequired(): ApiError {
   const message = 'The code of the second factor is required too.';
   return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
 }
@@ -203,7 +212,8 @@ const STOPPED = {
   initial: ['SESSION-USER-INITIAL', 'has not set a password yet'],
 } as const;
 
-function requireActive(state: UserState | undefined): void {
+/** @throws ApiError 400 SESSION-USER-LOCKED, -INACTIVE, -INITIAL, SESSION-CREDENTIALS without a state */
+export function requireActive(state: UserState | undefined): void {
   if (state === undefined) throw wrongCredentials();
   if (state === 'active') return;
   const [id, why] = STOPPED[state];

@@ -3,7 +3,7 @@ import type { LoginUser } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { ORG_IS_ACTIVE } from '../../directory/organizations.ts';
 import { FORCES_MFA, JOIN_AGE_POLICY } from '../../directory/policies.ts';
-import { LOGIN_NAME, signsInWith } from '../../directory/users/store.ts';
+import { LOGIN_NAME, signsInWith, unverifiedHolder } from '../../directory/users/store.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
@@ -32,6 +32,13 @@ export interface Login extends Named<Users, typeof LOGIN> {
 
 /** The user with an id or a login name; undefined also for a user of another organization than the allowed ones. */
 export async function findLogin(db: Db, user: LoginUser): Promise<Login | undefined> {
+  const found = await findKnown(db, user);
+  if (found || 'userId' in user || !user.alsoUnverified) return found;
+  const userId = await unverifiedHolder(db, user.loginName, user);
+  return userId === undefined ? undefined : findKnown(db, { userId });
+}
+
+async function findKnown(db: Db, user: LoginUser): Promise<Login | undefined> {
   const values: unknown[] = [];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const is = 'userId' in user ? `u.id = ${parameter(user.userId)}` : signsInWith(user.loginName, parameter, user);

@@ -1,5 +1,5 @@
 /**
- * The pages of a login: its forms, the form to set up a second factor that the organization requires, and the page for a
+ * The pages of a login: its forms (first the name, then a password or a code by mail), the form to set up a second factor that the organization requires, and the page for a
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
 
@@ -21,8 +21,27 @@ export interface LoginFrame {
   orgId?: string | undefined;
   /** What people type to say who they are; see `nameLabel`. */
   nameLabel: string;
+  /** Whether the organization, or without one any, lets people sign in with a code by mail. */
+  offersCodes: boolean;
+  /** Seals a name for an address, where it must not be read (`sealedName`). */
+  sealName(loginName: string): string;
 }
 
+/** The first step. Its form is that of the second one without the password, which is asked for then. */
+export function nameForm(frame: LoginFrame, problem?: Problem): HtmlPage {
+  const body = html`<h1>Sign in</h1>
+<p>to continue to <strong>${frame.clientName}</strong></p>
+${alert(problem)}
+${step(frame, 'password')}
+${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', problem, autofocus: true })}
+<button type="submit">Continue</button>
+</form>
+<p class="links">${forgot(frame)}</p>
+${back(frame)}`;
+  return { title: titled('Sign in', problem), body };
+}
+
+/** The second step, the same for everybody: it does not tell who has a password, nor who exists. */
 export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
   const title = titled('Sign in', problem);
   const body = html`<h1>Sign in</h1>
@@ -32,10 +51,47 @@ ${step(frame, 'password')}
 ${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
+${
+  frame.offersCodes
+    ? html`<p class="or">or</p>
+${codeButton('Email me a code')}`
+    : undefined
+}
+<p class="hint" id="no-password">${frame.offersCodes ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
 </form>
-<p class="links">${forgot(frame)}</p>
+<p class="links">${forgot(frame, loginName)}</p>
 ${back(frame)}`;
   return { title, body };
+}
+
+const NO_PASSWORD = 'No password yet? Sign in with a code instead, or select “Forgot password?” to choose a password.';
+const NO_PASSWORD_NO_CODE = 'No password yet? Select “Forgot password?” to choose one.';
+
+/** Sends the form of the password without one, to ask for a code. */
+function codeButton(label: string): Html {
+  return html`<button type="submit" name="way" value="code" class="quiet" formnovalidate aria-describedby="no-password">${label}</button>`;
+}
+
+/** The form for the code from the mail, the same for everybody, whether or not a mail was sent. */
+export function mailCodeForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
+  const body = html`<h1>Check your email</h1>
+<p>If <strong>${loginName}</strong> can sign in with a code, we have emailed one. It has 8 digits and works for 10 minutes, only in this browser.</p>
+${alert(problem)}
+${step(frame, 'mail-code')}
+${hidden({ loginName })}${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">Sign in</button>
+</form>
+<div class="buttons">
+${step(frame, 'password')}
+${hidden({ loginName, way: 'code' })}<button type="submit" class="quiet">Email me a new code</button>
+</form>
+${step(frame, 'password')}
+${hidden({ loginName })}<button type="submit" class="quiet">Use your password</button>
+</form>
+</div>
+<p class="hint">No email after a few minutes? Check your spam folder and the spelling of your login name. There are only a few codes a day. If you have a password, use it; otherwise ask your administrator.</p>
+${back(frame)}`;
+  return { title: titled('Check your email', problem), body };
 }
 
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */
@@ -224,8 +280,16 @@ function differentUser(frame: LoginFrame): Html {
   return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
 }
 
-function forgot({ uid, orgId }: LoginFrame): Html {
-  const query = new URLSearchParams({ login: uid, ...(orgId === undefined ? {} : { organization: orgId }) });
+/** The parameter of `/ui/forgot` with the sealed name. */
+export const TYPED_NAME = 'typed-login';
+
+/** @param loginName what was typed, which the page for forgotten passwords takes over */
+function forgot({ uid, orgId, sealName }: LoginFrame, loginName?: string): Html {
+  const query = new URLSearchParams({
+    login: uid,
+    ...(orgId === undefined ? {} : { organization: orgId }),
+    ...(loginName === undefined ? {} : { [TYPED_NAME]: sealName(loginName) }),
+  });
   return html`<a href="../forgot?${String(query)}">Forgot password?</a>`;
 }
 

@@ -13,15 +13,18 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
+import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
+import { offersCodes } from '../mail-code/ask.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { type LoginFrame, loginForm, nameLabel, type ProofStep, pausedPage, stopPage } from './forms.ts';
+import { type LoginFrame, loginForm, nameForm, nameLabel, type ProofStep, pausedPage, stopPage } from './forms.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
+  config: LoginDeps['config'] & ForgottenDeps['config'];
 }
 
 export interface LoginInteraction {
@@ -68,6 +71,8 @@ export async function findInteraction(
       clientName: client.clientName ?? client.clientId,
       orgId,
       nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId)),
+      offersCodes: await offersCodes(deps.pool, orgId),
+      sealName: (name) => sealName(deps.secrets, name),
     },
     loginName: await probableName(
       deps,
@@ -157,9 +162,15 @@ export function wrong(loginRequest: LoginRequest, loginName: string): void {
   show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginName, WRONG));
 }
 
+/** Where a login begins: with the name, unless it is known. */
+export function firstForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
+  return loginName === '' ? nameForm(frame, problem) : loginForm(frame, loginName, problem);
+}
+
 /** The page for a form that is too old, or whose user has changed since. */
 export function startAgain(loginRequest: LoginRequest): void {
-  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginRequest.interaction.loginName, AGAIN));
+  const { frame, loginName } = loginRequest.interaction;
+  show(loginRequest, 400, firstForm(frame, loginName, AGAIN));
 }
 
 /** Whether an error of a check has this id. */
@@ -209,6 +220,17 @@ export function isFormToken(secrets: Secrets, uid: string, token: string): boole
 }
 
 const TOKEN = 'login form';
+const NAME = 'login name';
+
+/** A name for an address, which browsers and proxies keep: nobody reads it there. */
+export function sealName(secrets: Secrets, loginName: string): string {
+  return Buffer.from(secrets.seal(loginName, NAME), 'base64').toString('base64url');
+}
+
+/** The name that `sealName` sealed; empty if there is none. */
+export function sealedName(secrets: Secrets, sealed: string): string {
+  return unsealed(secrets, Buffer.from(sealed, 'base64url').toString('base64'), NAME) ?? '';
+}
 
 function purpose(uid: string): string {
   return `login proof ${uid}`;

@@ -1,6 +1,6 @@
 /**
- * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: check the password and
- * the code of the second factor, set one up, set a new password, continue.
+ * The login page that the authorization server sends users to, `/ui/login/:uid`, and its steps: ask for the name, check
+ * the password or a code by mail, and the code of the second factor, set one up, set a new password, continue.
  *
  * Guarantee: a login belongs to one browser, by the authorization server's own cookie for this very address; each form
  * belongs to the login, by a token. An unknown user and a wrong password get the same page. No step succeeds without
@@ -11,6 +11,7 @@
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
 import { recordSignIn } from '../../directory/sign-in-events.ts';
+import { holderOf } from '../../messages/mail/sign-in-codes.ts';
 import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
@@ -27,6 +28,8 @@ import {
   type PasswordProof,
 } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
+import { askForCode } from '../mail-code/ask.ts';
+import { checkMailCode } from '../mail-code/check.ts';
 import { loginGonePage } from '../oauth/pages.ts';
 import {
   type ChangeReason,
@@ -36,12 +39,15 @@ import {
   expiringPage,
   factorForm,
   loginForm,
+  mailCodeForm,
+  nameForm,
   type ProofStep,
   repetitionProblem,
 } from './forms.ts';
 import {
   AGAIN,
   findInteraction,
+  firstForm,
   isFormToken,
   isRefusal,
   type LoginPageDeps,
@@ -80,7 +86,7 @@ async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promi
   show(
     { deps, interaction, req, res },
     200,
-    signedInAs ? continuePage(frame, signedInAs) : loginForm(frame, loginName),
+    signedInAs ? continuePage(frame, signedInAs) : firstForm(frame, loginName),
   );
 }
 
@@ -104,6 +110,7 @@ async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Prom
 /** The steps of a login, by the name that their forms send. */
 export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Promise<void>> = new Map([
   ['password', checkPassword],
+  ['mail-code', checkCodeOfMail],
   ['code', checkCode],
   ['setup', checkSetUp],
   ['choose', choosePassword],
@@ -114,32 +121,82 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['cancel', cancel],
 ]);
 
+/** The name, with a password, with the wish for a code, or alone: then the next page asks for either. */
 async function checkPassword(loginRequest: LoginRequest): Promise<void> {
-  const loginName = text(loginRequest.req.body, 'loginName').trim();
-  const password = text(loginRequest.req.body, 'password');
+  const { body } = loginRequest.req;
+  const loginName = text(body, 'loginName').trim();
+  const isCode = text(body, 'way') === 'code';
+  if (!isCode && Object.hasOwn(body, 'password')) return checkTyped(loginRequest, loginName, text(body, 'password'));
+  const { frame } = loginRequest.interaction;
+  if (loginName === '') {
+    const message = `Please enter your ${frame.nameLabel.toLowerCase()}.`;
+    return show(loginRequest, 400, nameForm(frame, { message }));
+  }
+  if (isCode) return mailCode(loginRequest, loginName);
+  show(loginRequest, 200, loginForm(frame, loginName));
+}
+
+/** Mails a code to this name, if it can be; the page does not tell. */
+async function mailCode(loginRequest: LoginRequest, loginName: string): Promise<void> {
+  const { deps, interaction, req, res } = loginRequest;
+  const { frame } = interaction;
+  const origin = originOfForm(req, res);
+  await askForCode(deps, { loginName, orgId: frame.orgId, holder: holderOf('login', frame.uid), origin });
+  show(loginRequest, 200, mailCodeForm(frame, loginName));
+}
+
+const NOT_THIS_MAIL: Problem = {
+  message:
+    'The code is wrong, has expired, or a newer one has been sent. After five wrong ones it no longer works. Enter the ' +
+    'newest one, or ask for a new code.',
+  fields: ['code'],
+};
+
+async function checkCodeOfMail(loginRequest: LoginRequest): Promise<void> {
+  const { deps, interaction, req, res } = loginRequest;
+  const { frame } = interaction;
+  const loginName = text(req.body, 'loginName').trim();
+  const again = () => show(loginRequest, 400, mailCodeForm(frame, loginName, NOT_THIS_MAIL));
+  if (textProblem(loginName, 500) || loginName === '') return startAgain(loginRequest);
+  const attempt = { user: { loginName, orgId: frame.orgId, alsoUnverified: true }, ...originOfForm(req, res) };
+  const code = { code: text(req.body, 'code'), holder: holderOf('login', frame.uid) };
+  await checkFirst(loginRequest, loginName, (proven) => checkMailCode(deps, attempt, code, proven), again);
+}
+
+async function checkTyped(loginRequest: LoginRequest, loginName: string, password: string): Promise<void> {
+  if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(loginRequest, loginName);
+  const user = { loginName, orgId: loginRequest.interaction.frame.orgId };
+  const attempt = { user, ...originOfForm(loginRequest.req, loginRequest.res) };
+  await checkFirst(loginRequest, loginName, (proven) => checkLogin(loginRequest.deps, attempt, { password }, proven));
+}
+
+/**
+ * The first factor, and where it leads.
+ * @param wrongCode shows the page again for a wrong code by mail
+ */
+async function checkFirst(
+  loginRequest: LoginRequest,
+  loginName: string,
+  check: (proven: (by: PasswordProof) => void) => Promise<CheckedLogin>,
+  wrongCode?: () => void,
+): Promise<void> {
   const seen: { user?: PasswordProof } = {};
   try {
-    if (textProblem(loginName, 500) || textProblem(password, 200)) return wrong(loginRequest, loginName);
-    const user = { loginName, orgId: loginRequest.interaction.frame.orgId };
-    const login = await checkLogin(
-      loginRequest.deps,
-      { user, ...originOfForm(loginRequest.req, loginRequest.res) },
-      { password },
-      (right) => {
-        seen.user = right;
-      },
-    );
+    const login = await check((right) => {
+      seen.user = right;
+    });
     await proceed(loginRequest, login, seen.user as PasswordProof);
   } catch (error) {
+    if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
     if (!seen.user) return refuse(loginRequest, error, loginName);
     const proof = { ...pick(seen.user), amr: [], loginName };
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForCode(loginRequest, proof);
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForTotp(loginRequest, proof);
     if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
     refuse(loginRequest, error, loginName);
   }
 }
 
-function askForCode(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
+function askForTotp(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
   show(loginRequest, 200, codeForm(loginRequest.interaction.frame, prove(loginRequest, { ...proof, step: 'code' })));
 }
 
@@ -169,7 +226,7 @@ async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
   } catch (error) {
     if (isRefusal(error, 'TOTP-CODE')) return showSetUp(loginRequest, proof, NOT_THIS_CODE);
     // Another tab was faster.
-    if (isRefusal(error, 'TOTP-ACTIVE')) return askForCode(loginRequest, rest);
+    if (isRefusal(error, 'TOTP-ACTIVE')) return askForTotp(loginRequest, rest);
     refuse(loginRequest, error, proof.loginName, AGAIN);
   }
 }
@@ -261,7 +318,7 @@ async function continueSignedIn(loginRequest: LoginRequest): Promise<void> {
 }
 
 async function signInAsAnother(loginRequest: LoginRequest): Promise<void> {
-  show(loginRequest, 200, loginForm(loginRequest.interaction.frame, ''));
+  show(loginRequest, 200, nameForm(loginRequest.interaction.frame));
 }
 
 async function cancel({ deps, req, res }: LoginRequest): Promise<void> {
@@ -277,6 +334,6 @@ async function finish({ deps, req, res }: LoginRequest, accountId: string, amr: 
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
 }
 
-function pick({ id, passwordSetAt }: PasswordProof): PasswordProof {
-  return { id, passwordSetAt };
+function pick({ id, passwordSetAt, byMail }: PasswordProof): PasswordProof {
+  return { id, passwordSetAt, ...(byMail ? { byMail } : {}) };
 }

@@ -61,6 +61,28 @@ describe('the mail rule', () => {
     await db.drop();
   });
 
+  it('is stricter where the login policy says so: who has a way in gets no mail', async () => {
+    const kinds = async (policy: string) => {
+      await wipe(db.pool);
+      await db.pool.query(`update login_policies set ${policy}`);
+      const importId = await acceptImport(db.pool, people);
+      await writeBatch(writer, importId, [...MATRIX.keys()], { codeTtlMs: HOUR });
+      const { rows } = await db.pool.query(
+        'select kind, count(*)::int as n from mail_outbox group by kind order by kind',
+      );
+      const states = await db.pool.query(`select count(*)::int as n from users where state = 'initial'`);
+      assert.equal(states.rows[0].n, 3, 'they stay INITIAL');
+      return Object.fromEntries(rows.map(({ kind, n }) => [kind, n]));
+    };
+    try {
+      assert.deepEqual(await kinds(`init_mail = 'unlessWayIn', mail_code = 'withoutPassword'`), {});
+      assert.deepEqual(await kinds(`init_mail = 'unlessWayIn', mail_code = 'off'`), { initialise: 3 });
+      assert.deepEqual(await kinds(`init_mail = 'always', mail_code = 'off'`), { initialise: 3, verify_email: 2 });
+    } finally {
+      await db.pool.query(`update login_policies set init_mail = default, mail_code = default`);
+    }
+  });
+
   it('holds for every kind of user, in one batch', async () => {
     const importId = await acceptImport(db.pool, people);
     await writeBatch(writer, importId, [...MATRIX.keys()], { codeTtlMs: HOUR });
