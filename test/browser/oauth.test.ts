@@ -15,6 +15,7 @@ import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.
 import { API_SCOPE, addClient } from '../support/oauth.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
+import { logIn as logInAs } from './stage.ts';
 
 describe('a relying party and a browser', () => {
   let api: TestApi;
@@ -70,11 +71,7 @@ describe('a relying party and a browser', () => {
     };
   }
 
-  async function logIn(page: Page): Promise<void> {
-    await page.getByLabel('Login name').fill(org.userName);
-    await page.getByLabel('Password').fill(org.password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  }
+  const logIn = (page: Page) => logInAs(page, org.userName, org.password);
 
   async function open(t: TestContext): Promise<Page | undefined> {
     return requireOrSkip(t, 'chromium') ? browser?.openPage(t) : undefined;

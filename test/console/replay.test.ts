@@ -41,7 +41,7 @@ type Typed = Readonly<Record<string, string>>;
 /** Forms that a person may mean twice, when they fill them in in two tabs. */
 const TWICE = [
   /\/(?:clients|organizations|machines)\/new$/,
-  /\/(?:tokens|keys|limits)$/,
+  /\/(?:tokens|keys|limits|claims)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
   // What changed since is read, checked or corrected again.
@@ -166,6 +166,7 @@ describe('a form that is sent again', () => {
     await replay('/console/clients/new', { name: 'Shop', redirectUris: 'https://shop.example/callback' });
     const { result } = (await api.call('GET', '/admin/v1/clients')).body;
     const shop = result.find(({ name }: { name: string }) => name === 'Shop');
+    await replay(`/console/clients/${shop.clientId}/claims`, { claims: 'keycloak' });
     await replay(`/console/clients/${shop.clientId}/remove`);
     await replay('/console/organizations/new', { name: 'Form Ltd' });
     const org = `/console/organizations/${own.orgId}`;
