@@ -23,8 +23,11 @@ export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
 /** Purposes of the codes that end with the address that they were sent to. */
 export const ADDRESS_CODES = ['verify_email', ...PASSWORD_CODES, 'sign_in'] as const;
 
-/** `address` is the new address or number that it confirms; null if it confirms the one that the user has. */
-export interface Code extends Pick<Codes, 'id' | 'purpose' | 'address'> {
+/**
+ * `address` is the new address or number that it confirms; null if it confirms the one that the user has. `login` is the
+ * sign-in from whose page it was asked for, if it was.
+ */
+export interface Code extends Pick<Codes, 'id' | 'purpose' | 'address' | 'login'> {
   /** Sent to the user, so entering it proves access to their mailbox or phone. False if returned to the caller. */
   mailed: boolean;
 }
@@ -55,13 +58,13 @@ export async function findOpenCode(
   { userId, entered, purposes }: Entered,
 ): Promise<Code | undefined> {
   const { rows } = await db.query<CodeRow>(
-    `select id, purpose, generation, address, ${IS_MAILED} as mailed from codes c where ${IS_OPEN}`,
+    `select id, purpose, generation, address, login, ${IS_MAILED} as mailed from codes c where ${IS_OPEN}`,
     [userId, purposes],
   );
   const found = equalTo(entered, rows, secrets);
   if (!found) return undefined;
-  const { id, purpose, mailed, address } = found;
-  return { id, purpose, mailed, address };
+  const { id, purpose, mailed, address, login } = found;
+  return { id, purpose, mailed, address, login };
 }
 
 /** How often one link leads to another. */
@@ -119,6 +122,12 @@ export async function useCode(db: Db, code: Pick<Code, 'id'>): Promise<boolean> 
 export async function isOpen(db: Db, code: Code): Promise<boolean> {
   const { rowCount } = await db.query('select 1 from codes where id = $1 and used_at is null', [code.id]);
   return rowCount === 1;
+}
+
+/** Remembers the sign-in that the pages of the user's open links lead back to. The user's row is locked. */
+export async function rememberLogin(db: Db, userId: string, login: string): Promise<void> {
+  const text = 'update codes set login = $2 where user_id = $1 and used_at is null and purpose = any($3::mail_kind[])';
+  await db.query(text, [userId, login, ['verify_email', ...PASSWORD_CODES]]);
 }
 
 /** Revokes the open codes of these purposes and drops their unsent mails, for one or many users with locked rows. */

@@ -73,6 +73,7 @@ create table codes (
   tries integer not null default 0,
   used_at timestamp with time zone,
   address text,
+  login text,
   PRIMARY KEY (id)
 );
 

@@ -50,7 +50,7 @@ export interface CodeHolders {
 
 export interface Codes {
   id: string; user_id: string; purpose: MailKind; generation: number; expires_at: Date; tries: number;
-  used_at: Date | null; address: string | null;
+  used_at: Date | null; address: string | null; login: string | null;
 }
 
 export interface ConsoleSessions {

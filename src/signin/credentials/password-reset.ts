@@ -32,6 +32,7 @@ import {
   MAIL_LIMIT,
   mailRequested,
   PASSWORD_CODES,
+  rememberLogin,
   renewsLink,
 } from '../../messages/mail/codes.ts';
 import type { Config } from '../../platform/config.ts';
@@ -197,16 +198,17 @@ export interface ForgottenDeps {
  * For the page of forgotten passwords: emails a link to the human with this login name, if there is one who is not
  * deactivated. Does not tell the caller what happened.
  * @param ask.orgId the organization that the application named
+ * @param ask.login the sign-in that led to the page
  */
 export async function requestPasswordReset(
   deps: ForgottenDeps,
-  { loginName, orgId }: { loginName: string; orgId?: string | undefined },
+  { loginName, orgId, login }: { loginName: string; orgId?: string | undefined; login?: string | undefined },
 ): Promise<void> {
   const find = async () => {
     const user = { loginName, orgId, alsoUnverified: true };
     return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, user))?.id;
   };
-  await answerInTime(deps, find, (userId) => sendLink(deps, { userId }));
+  await answerInTime(deps, find, (userId) => sendLink(deps, { userId, login }));
 }
 
 /**
@@ -228,6 +230,7 @@ interface LinkRequest {
   userId: string;
   code?: string;
   isToVerify?: boolean;
+  login?: string | undefined;
 }
 
 /**
@@ -253,23 +256,23 @@ export async function answerInTime(
 
 const LINK_CODES = ['verify_email', ...PASSWORD_CODES] as const;
 
-function sendLink(deps: ForgottenDeps, { userId, code = '', isToVerify = false }: LinkRequest): Promise<void> {
+function sendLink(deps: ForgottenDeps, { userId, code, login, isToVerify = false }: LinkRequest): Promise<void> {
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
-    if (user && !(isToVerify && user.emailVerified)) await sendLinkOnce({ ...deps, db }, user, code);
+    if (user && !(isToVerify && user.emailVerified)) await sendLinkOnce({ ...deps, db }, user, { code, login });
   });
 }
 
 /**
  * Emails a human who is not deactivated the link for their next step, unless that was done in the last minute. The
  * user's row is locked.
- * @param code see `requestNewLink`
+ * @param by.code see `requestNewLink` @param by.login the sign-in where somebody asked for it
  * @throws ApiError 429 MAIL-LIMIT
  */
 export async function sendLinkOnce(
   { db, secrets, config }: Pick<ForgottenDeps, 'secrets' | 'config'> & { db: Db },
   user: User,
-  code = '',
+  { code = '', login = '' }: { code?: string | undefined; login?: string | undefined } = {},
 ): Promise<void> {
   if (user.kind !== 'human' || user.email === null || stateNow(user) === 'inactive') return;
   if (await wasMailed(db, user.id, mailFor(user))) return;
@@ -277,6 +280,7 @@ export async function sendLinkOnce(
   const isHolder = code !== '' && (await renewsLink({ db, secrets }, holds));
   const limits = isHolder ? { ...config, RATE_LIMIT_MAILS: 0 } : config;
   await resetPassword({ db, secrets, config: limits }, user, {}, ANYBODY);
+  if (login !== '') await rememberLogin(db, user.id, login);
 }
 
 /** Whether an email with a code that is still open was queued in the last minute. */

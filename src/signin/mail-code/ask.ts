@@ -10,7 +10,7 @@
 import { MAIL_CODE_USE } from '../../directory/policies.ts';
 import { findUser, stateNow, type User } from '../../directory/users/store.ts';
 import { ANYBODY, MAIL_LIMIT } from '../../messages/mail/codes.ts';
-import { mailSignInCode, returnSignInCode, shareSignInCode } from '../../messages/mail/sign-in-codes.ts';
+import { holderOf, mailSignInCode, returnSignInCode, shareSignInCode } from '../../messages/mail/sign-in-codes.ts';
 import { countWithin, ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import { type Db, prepared, transaction } from '../../platform/db/pool.ts';
@@ -27,8 +27,8 @@ export interface Asked {
   loginName: string;
   /** The organization that the application named. */
   orgId: string | undefined;
-  /** The sign-in of the browser; see `holderOf`. */
-  holder: Buffer;
+  /** The sign-in of the browser. */
+  login: string;
   origin: Origin;
 }
 
@@ -36,7 +36,7 @@ export interface Asked {
  * For the sign-in page: mails a code to the human with this login name or address, if they may use one.
  * @throws ApiError 429 RATE-LIMIT, whoever the user is
  */
-export async function askForCode(deps: ForgottenDeps, { loginName, orgId, holder, origin }: Asked): Promise<void> {
+export async function askForCode(deps: ForgottenDeps, { loginName, orgId, login, origin }: Asked): Promise<void> {
   await countWithin(deps.pool, `mail codes asked in ${origin.network}`, NETWORK_ASKS);
   await answerInTime(
     deps,
@@ -44,15 +44,16 @@ export async function askForCode(deps: ForgottenDeps, { loginName, orgId, holder
       const user = { loginName, orgId, alsoUnverified: true };
       return textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, user))?.id;
     },
-    (userId) => sendCode(deps, userId, holder, origin),
+    (userId) => sendCode(deps, userId, login, origin),
   );
 }
 
-function sendCode(deps: ForgottenDeps, userId: string, holder: Buffer, origin: Origin): Promise<void> {
+function sendCode(deps: ForgottenDeps, userId: string, login: string, origin: Origin): Promise<void> {
+  const holder = holderOf('login', login);
   return transaction(deps.pool, async (db) => {
     const user = await findUser(db, userId, 'for update');
     if (!user || !(await mayUseCode(db, user))) return;
-    if (!isProven(user)) return sendLinkOnce({ ...deps, db }, user);
+    if (!isProven(user)) return sendLinkOnce({ ...deps, db }, user, { login });
     const network = { ofUser: userKeys(deps.secrets, userId, origin).network, any: origin.network };
     if (!(await allowsCode(db, deps.config, user, network))) return shareSignInCode(db, { userId, holder });
     await recordRequest(db, user, { type: 'user.human.signin.code.added', editor: ANYBODY });

@@ -8,8 +8,11 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 import { ownValue } from '../../platform/text/names.ts';
 
-/** The step that is still required: the code of the second factor, to set one up, or a new password and the reason for it. */
-export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring';
+/**
+ * The step that is still required: the code of the second factor, to set one up, a new password and the reason for it,
+ * or only to go on (way-back.ts).
+ */
+export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring' | 'resume';
 
 /** What all pages of one login share. */
 export interface LoginFrame {
@@ -113,7 +116,7 @@ ${back(frame)}`;
 }
 
 /** Why a new password is required or offered. */
-export type ChangeReason = Exclude<ProofStep, 'code' | 'setup'>;
+export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'resume'>;
 
 const REASONS: Record<ChangeReason, { title: string; why: string }> = {
   required: {

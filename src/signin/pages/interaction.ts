@@ -6,7 +6,7 @@
  * it, and 15 minutes; void once the password changes. It never holds the password.
  */
 import type { Request, Response } from 'express';
-import { errors, type Provider } from 'oidc-provider';
+import { type Client, errors, type Provider } from 'oidc-provider';
 import { signInNamesOf } from '../../directory/organizations.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -62,8 +62,6 @@ export async function findInteraction(
   nameCaller({ clientId: client.clientId });
   const token = formToken(deps.secrets, uid);
   const orgId = namedOrganization(params);
-  const { redirectUris = [], postLogoutRedirectUris = [] } = client;
-  const targets = [String(params.redirect_uri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
   return {
     frame: {
       uid,
@@ -80,12 +78,21 @@ export async function findInteraction(
       prompt.name === 'select_account' ? undefined : session?.accountId,
     ),
     signedInAs: prompt.name === 'consent' ? await loginNameOf(deps, session?.accountId) : undefined,
-    formTargets: [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS),
+    formTargets: targetsOf(client, params.redirect_uri),
   };
 }
 
 /** Addresses that a form may lead to; few, to keep the header short. */
 const MOST_TARGETS = 20;
+
+/** Where the forms of a login may finally lead. @param redirectUri what the application asked for */
+export function targetsOf(
+  { redirectUris = [], postLogoutRedirectUris = [] }: Pick<Client, 'redirectUris' | 'postLogoutRedirectUris'>,
+  redirectUri: unknown,
+): string[] {
+  const targets = [String(redirectUri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
+  return [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS);
+}
 
 /** Sends a page of the login. */
 export function show({ res, interaction }: LoginRequest, status: number, page: HtmlPage): void {

@@ -68,6 +68,7 @@ import {
   replaceOwnPassword,
   setUpFactor,
 } from './own-credentials.ts';
+import { homeOf } from './way-back.ts';
 
 const PATH = '/ui/login/:uid';
 
@@ -92,6 +93,8 @@ async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promi
 
 async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
   const interaction = await findInteraction(deps, req, res);
+  const home = interaction ? undefined : homeOf(deps.secrets, text(req.body, 'home'));
+  if (home !== undefined) return res.redirect(303, home);
   if (!interaction) return sendPage(res, 410, loginGonePage());
   if (!isFormToken(deps.secrets, interaction.frame.uid, text(req.body, 'token'))) {
     throw new ApiError('PERMISSION_DENIED', 'PAGE-TOKEN', 'The form does not belong to this login.');
@@ -116,6 +119,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['choose', choosePassword],
   ['change', changePassword],
   ['later', continueUnchanged],
+  ['resume', resume],
   ['continue', continueSignedIn],
   ['different', signInAsAnother],
   ['cancel', cancel],
@@ -136,12 +140,23 @@ async function checkPassword(loginRequest: LoginRequest): Promise<void> {
   show(loginRequest, 200, loginForm(frame, loginName));
 }
 
+/** Goes on after a new password was set by a link in this browser. */
+async function resume(loginRequest: LoginRequest): Promise<void> {
+  const { deps, req, res } = loginRequest;
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['resume']);
+  if (!proof) return startAgain(loginRequest);
+  await checkFirst(loginRequest, proof.loginName, (proven) => {
+    proven(proof);
+    return checkAfterPassword(deps, proof, originOfForm(req, res));
+  });
+}
+
 /** Mails a code to this name, if it can be; the page does not tell. */
 async function mailCode(loginRequest: LoginRequest, loginName: string): Promise<void> {
   const { deps, interaction, req, res } = loginRequest;
   const { frame } = interaction;
   const origin = originOfForm(req, res);
-  await askForCode(deps, { loginName, orgId: frame.orgId, holder: holderOf('login', frame.uid), origin });
+  await askForCode(deps, { loginName, orgId: frame.orgId, login: frame.uid, origin });
   show(loginRequest, 200, mailCodeForm(frame, loginName));
 }
 

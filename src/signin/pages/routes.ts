@@ -13,6 +13,8 @@ export type PageDeps = LoginPageDeps & ForgottenDeps & { config: Pick<Config, 'b
 export function pageRoutes(deps: PageDeps): Router {
   const router = Router();
   router.use('/ui', sameOrigin(deps.config.baseUrl));
+  // https://w3c.github.io/webappsec-change-password-url: password managers lead people there.
+  router.get('/.well-known/change-password', (_req, res) => res.redirect(302, `${deps.config.baseUrl}/ui/forgot`));
   router.use(verifyPages(deps));
   router.use(forgotPages(deps));
   router.use(loginPages(deps));

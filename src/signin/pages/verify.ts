@@ -11,11 +11,12 @@ import { PAGE_PATHS } from '../../contract/link-templates.ts';
 import { signInNamesOf } from '../../directory/organizations.ts';
 import { PASSWORD_POLICY, passwordRulesOf } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
+import { findOpenCode, PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
-import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
+import { messagePage, sendPage } from '../../platform/html/layout.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import {
   CODE_INVALID,
@@ -26,7 +27,9 @@ import {
 } from '../credentials/verification.ts';
 import { originOfForm } from '../login/origin.ts';
 import { namedOrganization } from '../oauth/account.ts';
-import { nameLabel, repetitionProblem } from './forms.ts';
+import type { LiveProvider } from '../oauth/provider.ts';
+import { nameLabel, repetitionProblem, TYPED_NAME } from './forms.ts';
+import { sealedName } from './interaction.ts';
 import {
   expiredPage,
   type ForgotOrigin,
@@ -38,14 +41,17 @@ import {
   passwordForm,
   verifyForm,
 } from './link-forms.ts';
+import { wayBack } from './way-back.ts';
+
 export interface VerifyPageDeps extends ForgottenDeps {
   hasher: Hasher;
+  oauth: LiveProvider;
 }
 
-/** The pages after success. */
-const DONE: Record<PasswordForm, HtmlPage> = {
-  init: messagePage('Your password is set', 'Your account is ready. You can now sign in.'),
-  reset: messagePage('Your password is set', 'You can now sign in with it: go back to the application.'),
+/** The messages after success. */
+const DONE: Record<PasswordForm, string> = {
+  init: 'Your account is ready. You can now sign in.',
+  reset: 'You can now sign in with it: go back to the application.',
 };
 
 /** Serves `/ui/verify`, `/ui/init`, `/ui/reset` and `/ui/new-link`; mount it at `/`. */
@@ -64,9 +70,12 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
+  const login = await loginOfLink(deps, link);
   const good = await accepted(req, res, (holder) => verifyEmail(deps, holder));
   if (!good) return sendPage(res, 400, expiredPage('verify', link));
-  sendPage(res, 200, messagePage('Email address confirmed', 'Thank you. You can close this page.'));
+  const back = await wayBack(deps, { login, userId: link.userId, hasNewPassword: false });
+  const message = back ? 'Thank you.' : 'Thank you. You can close this page.';
+  sendPage(res, 200, messagePage('Email address confirmed', message, back?.form), back);
 }
 
 async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
@@ -75,13 +84,27 @@ async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Reque
   const problem = repetitionProblem(password, text(req.body, 'repeated'));
   if (problem) return showForm(deps, form, link, res, problem);
   try {
+    const login = await loginOfLink(deps, link);
     const choice = { password, changeRequired: false };
     const good = await accepted(req, res, (holder) => setPasswordByCode(deps, holder, choice));
-    sendPage(res, good ? 200 : 400, good ? DONE[form] : expiredPage(form, link));
+    if (!good) return sendPage(res, 400, expiredPage(form, link));
+    const back = await wayBack(deps, { login, userId: link.userId, hasNewPassword: true });
+    const message = back ? 'Continue to the application.' : DONE[form];
+    sendPage(res, 200, messagePage('Your password is set', message, back?.form), back);
   } catch (error) {
     if (!(error instanceof ApiError && error.id === PASSWORD_POLICY)) throw error;
     await showForm(deps, form, link, res, { message: error.message });
   }
+}
+
+/** The sign-in that the link was asked for in. */
+async function loginOfLink(
+  { pool: db, secrets }: VerifyPageDeps,
+  { userId, code: entered }: Link,
+): Promise<string | null> {
+  const purposes = ['verify_email', ...PASSWORD_CODES] as const;
+  if (idProblem(userId)) return null;
+  return (await findOpenCode({ db, secrets }, { userId, entered, purposes }))?.login ?? null;
 }
 
 /** Answers the same for every user, as does the page for forgotten passwords. */
@@ -122,7 +145,8 @@ export function forgotPages(deps: ForgottenDeps): Router {
   const router = Router();
   router.get(FORGOT, async (req, res) => {
     const origin = originOf(req.query);
-    sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName: '' }));
+    const loginName = sealedName(deps.secrets, text(req.query, TYPED_NAME));
+    sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName }));
   });
   router.post(FORGOT, readForm, (req, res) => postForgot(deps, req, res));
   return router;
@@ -136,7 +160,7 @@ async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Pro
     const message = `Please enter your ${label.toLowerCase()}.`;
     return sendPage(res, 400, forgotForm(origin, { label, loginName: '' }, { message }));
   }
-  await requestPasswordReset(deps, { loginName, orgId: namedOrganization({ ...origin }) });
+  await requestPasswordReset(deps, { loginName, orgId: namedOrganization({ ...origin }), login: origin.login });
   sendPage(res, 200, forgotDonePage(origin.login));
 }
 

@@ -4,3 +4,6 @@ create function import_mails(org text, has_password boolean) returns boolean lan
   select p.init_mail = 'always' or not (has_password or p.mail_code <> 'off') from login_policies p
   where p.org_id = org or p.org_id is null order by p.org_id nulls last limit 1
 $$;
+
+-- The sign-in on whose page a code was asked for, where the page of its link leads back to.
+alter table codes add column login text;
