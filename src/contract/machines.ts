@@ -110,7 +110,7 @@ export const machineOperations = operations({
     summary: 'Remove a personal access token',
     description: 'The token stops working immediately.',
     answers: { 200: changed },
-    errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'PAT-NOT-FOUND'],
+    errors: ['MEMBER-LAST-OWNER', 'MEMBER-LAST-ORG-OWNER', 'PAT-NOT-FOUND', 'PAT-NOT-A-MACHINE'],
   },
   addKey: {
     path: 'POST /management/v1/users/{userId}/keys',

@@ -184,7 +184,7 @@ export const orgOperations = operations({
         example: { id: 'globex', details: { ...exampleCreated, resourceOwner: 'globex' } },
       },
     },
-    errors: ['ORG-ID-TAKEN'],
+    errors: ['ORG-ID-TAKEN', 'ORG-DOMAIN-TAKEN'],
   },
   getMyOrg: {
     path: 'GET /management/v1/orgs/me',

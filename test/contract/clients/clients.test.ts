@@ -26,7 +26,7 @@ test('generated clients', async (t) => {
 
   await t.test('the document has no problem for Redocly', async (t) => {
     const folder = await folderOf(t, service);
-    const redocly = join(await npmTools(), 'node_modules/.bin/redocly');
+    const redocly = join(await npmTools('npm'), 'node_modules/.bin/redocly');
     const options = ['--config', join(HERE, 'redocly.yaml'), '--format', 'stylish', '--max-problems', '1000'];
     const said = await run(redocly, ['lint', 'openapi.json', ...options], folder, { REDOCLY_TELEMETRY: 'off' });
     assert.doesNotMatch(said, /\b(?:error|warning) /);
@@ -34,7 +34,7 @@ test('generated clients', async (t) => {
 
   await t.test('openapi-typescript', async (t) => {
     const folder = await folderOf(t, service, 'typescript');
-    const modules = join(await npmTools(), 'node_modules');
+    const modules = join(await npmTools('npm'), 'node_modules');
     await symlink(modules, join(folder, 'node_modules'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     await run(join(modules, '.bin/openapi-typescript'), ['openapi.json', '-o', 'api.ts'], folder);

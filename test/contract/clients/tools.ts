@@ -8,9 +8,12 @@ import { findProgram } from '../../support/runner/programs.ts';
 const PINS = resolve('test/contract/clients/tools');
 const pinsOf = (file: string) => readFileSync(join(PINS, file));
 
-/** The folder of the npm packages; their programs are in `node_modules/.bin`. */
-export function npmTools(): Promise<string> {
-  return installed('clients/npm', pinsOf('package-lock.json'), async (folder) => {
+/**
+ * The folder of the npm packages; their programs are in `node_modules/.bin`.
+ * @param name of the folder: files that run at the same time have one each
+ */
+export function npmTools(name: 'npm' | 'zitadel'): Promise<string> {
+  return installed(`clients/${name}`, pinsOf('package-lock.json'), async (folder) => {
     for (const file of ['package.json', 'package-lock.json']) await copyFile(join(PINS, file), join(folder, file));
     await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], folder);
   });

@@ -89,7 +89,8 @@ func main() {
 	}
 	user := muster.NewCreateSessionRequestChecksUser()
 	user.SetLoginName("go-ann")
-	checks := muster.NewCreateSessionRequestChecks(*user, *muster.NewCreateSessionRequestChecksPassword("password"))
+	checks := muster.NewCreateSessionRequestChecks(*user)
+	checks.SetPassword(*muster.NewCreateSessionRequestChecksPassword("password"))
 	session := must(client.SessionsAPI.CreateSession(ctx).CreateSessionRequest(*muster.NewCreateSessionRequest(*checks)).Execute())
 	seen := map[string]any{
 		"state": result.State, "counts": result.Counts, "eta": result.Eta, "errors": errors, "items": items,

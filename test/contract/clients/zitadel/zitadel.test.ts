@@ -38,7 +38,7 @@ test("ZITADEL's published clients", async (t) => {
   // It changes the policies of the instance.
   await t.test('for Node.js: every operation with a name of ZITADEL is called by it', async (t) => {
     const folder = await folderOf(t, 'node');
-    await symlink(join(await npmTools(), 'node_modules'), join(folder, 'node_modules'));
+    await symlink(join(await npmTools('zitadel'), 'node_modules'), join(folder, 'node_modules'));
     const printed = await run(process.execPath, ['main.js', service.url, service.token], folder);
     const { failed, published, called } = JSON.parse(printed) as Printed;
     assert.deepEqual(failed, {});

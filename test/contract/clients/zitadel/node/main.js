@@ -212,6 +212,30 @@ async function callV2(transport, how) {
   );
   await on('DeleteSession', () => sessions.deleteSession({ sessionId, sessionToken }));
 
+  // Who has no password signs in with a code by email.
+  const { userId: coded } = await on('AddHumanUser without a password', () =>
+    users.addHumanUser({
+      username: `coded-${how}`,
+      organization: { org: { case: 'orgId', value: orgId } },
+      profile: { givenName: 'Cora', familyName: 'Dent' },
+      email: { email: `coded-${how}@names.example`, verification: { case: 'isVerified', value: true } },
+    }),
+  );
+  const waiting = await on('CreateSession for a code', () =>
+    sessions.createSession({
+      checks: { user: { search: { case: 'userId', value: coded } } },
+      challenges: { otpEmail: { deliveryType: { case: 'returnCode', value: {} } } },
+    }),
+  );
+  const signedIn = await on('SetSession', () =>
+    sessions.setSession({
+      sessionId: waiting.sessionId,
+      sessionToken: waiting.sessionToken,
+      checks: { otpEmail: { code: waiting.challenges?.otpEmail } },
+    }),
+  );
+  expect(`${how} code`, signedIn.sessionToken);
+
   const totp = await on('RegisterTOTP', () => users.registerTOTP({ userId }));
   expect(`${how} totp`, totp.secret && totp.uri?.startsWith('otpauth://'));
   await refused(`${how} VerifyTOTPRegistration`, Code.InvalidArgument, () =>
