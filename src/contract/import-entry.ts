@@ -15,6 +15,7 @@ import {
   userName,
 } from '../platform/fields.ts';
 import { phoneIfAny } from '../platform/phone.ts';
+import { LOST, OLD_WAYS } from '../sources/entry.ts';
 import { importedTotpSecret } from './credentials.ts';
 import { hashText, metadataValue } from './humans.ts';
 import { IMPORTED_STATES, stateName } from './users.ts';
@@ -94,11 +95,27 @@ export const importUser = z.object(userFields, required('an object'));
 
 const STATES = IMPORTED_STATES.map((state) => stateName(state));
 
+const oldSignIn = z
+  .object(
+    {
+      ways: z.array(z.enum(OLD_WAYS), 'must be an array').max(20).optional(),
+      password: z.enum(['unknown', 'perhaps']).optional(),
+      lost: z.array(z.enum(LOST), 'must be an array').max(20).optional(),
+    },
+    'must be an object',
+  )
+  .meta({
+    description:
+      'How the user signed in to the other system, what they lose, and whether they know the password of the hash. ' +
+      'For the prediction `signIn` alone.',
+  });
+
 /** One entry of `humanUsers`. */
 export const importEntry = z.object(
   {
     userId: newUserId().optional(),
     state: z.enum(STATES, `must be one of ${STATES.join(', ')}`).optional(),
+    oldSignIn: oldSignIn.optional(),
     user: importUser,
   },
   'must be an object',

@@ -19,6 +19,23 @@ export interface ProviderLink {
   displayName?: string | undefined;
 }
 
+/** The ways in which people signed in to the other system. */
+export const OLD_WAYS = ['password', 'mailCode', 'sms', 'provider', 'enterprise', 'passkey'] as const;
+/** What users had in the other system, and an import cannot bring. */
+export const LOST = ['secondFactor', 'passkey', 'recoveryCodes'] as const;
+
+/** How a user signed in to the other system, for the prediction of how they sign in here. Decides nothing else. */
+export interface OldSignIn {
+  /** Absent: the export does not say. */
+  ways?: readonly (typeof OLD_WAYS)[number][];
+  /**
+   * Whether the user knows the password of the hash. `unknown`: a program made it up; the hash is not taken. `perhaps`:
+   * the export does not say, and the system gives such passwords to users who sign in by other ways. Absent: they do.
+   */
+  password?: 'unknown' | 'perhaps';
+  lost?: readonly (typeof LOST)[number][];
+}
+
 /** Something that was changed or dropped. */
 export interface Note {
   /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by id. */
@@ -63,6 +80,8 @@ export interface Person {
   /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
   metadata?: Record<string, unknown>;
   links?: ProviderLink[];
+  /** `lost` need not be set: `toEntry` takes it from the notes. */
+  oldSignIn?: OldSignIn | undefined;
   /** What the person who converts should know about this user, in addition to the notes of `toEntry`. */
   notes?: Note[] | undefined;
 }
@@ -98,6 +117,7 @@ export interface Entry {
   orgId: string;
   userId?: string;
   state?: 'USER_STATE_INACTIVE' | 'USER_STATE_LOCKED';
+  oldSignIn?: OldSignIn;
   user: EntryUser;
 }
 
@@ -157,6 +177,10 @@ export const NOTES = {
     message:
       'The hash takes too long to try other forms of a password, such as a digest; it verifies if it is of the password as typed. If it is not, say how it was made (--hash-format).',
   },
+  unknownPassword: {
+    id: 'PASSWORD-UNKNOWN',
+    message: 'The hash is of a password that a program made up for a user who signs in another way; it is dropped.',
+  },
   language: {
     id: 'LANGUAGE-DROPPED',
     message: 'The language is not a language tag of at most 10 characters; it is dropped.',
@@ -192,9 +216,29 @@ export function toEntry(
     orgId: orgId ?? person.orgId ?? '',
     ...(person.userId === undefined ? {} : { userId: person.userId }),
     ...stateOf(person.state),
+    ...oldSignInOf(person, notes),
     user,
   };
   return { entry, notes };
+}
+
+/** What a user loses, by the ids of notes. */
+const LOST_BY_NOTE: Readonly<Record<string, (typeof LOST)[number]>> = {
+  'SECOND-FACTOR-LOST': 'secondFactor',
+  'PASSKEY-LOST': 'passkey',
+  'RECOVERY-CODES-LOST': 'recoveryCodes',
+};
+
+function oldSignInOf({ oldSignIn = {} }: Person, notes: readonly Note[]): Pick<Entry, 'oldSignIn'> {
+  const noted = notes.flatMap(({ id }) => LOST_BY_NOTE[id] ?? []);
+  const lost = [...new Set([...(oldSignIn.lost ?? []), ...noted])];
+  const { ways = [], password } = oldSignIn;
+  const said: OldSignIn = {
+    ...(ways.length > 0 ? { ways } : {}),
+    ...(password === undefined ? {} : { password }),
+    ...(lost.length > 0 ? { lost } : {}),
+  };
+  return Object.keys(said).length > 0 ? { oldSignIn: said } : {};
 }
 
 /** The person without invisible characters in what they sign in with. An address has no spaces, so none is replaced. */
@@ -308,7 +352,9 @@ function secretsOf(
   const isMasked = plain !== undefined && isMask(plain);
   if (isMasked) notes.push(NOTES.masked);
   const password = initialPassword ?? (isMasked ? undefined : plain);
-  const hash = person.password === plain ? hashOf(person, notes) : undefined;
+  const isUnknown = person.oldSignIn?.password === 'unknown';
+  if (isUnknown && person.hash !== undefined) notes.push(NOTES.unknownPassword);
+  const hash = person.password === plain && !isUnknown ? hashOf(person, notes) : undefined;
   if (hash !== undefined && /\$argon2[^$]*\$[^$]*\$[^$]*\bkeyid=/.test(hash)) notes.push(NOTES.keyNamed);
   return {
     ...(password === undefined ? {} : { password }),

@@ -61,6 +61,19 @@ export interface KnownFields {
   isRead(name: string): boolean;
 }
 
+/** Something that users of the system have, and files like these cannot contain. Said once for an import. */
+export interface Missing {
+  /** Stable, in capitals: `SUPABASE-FACTORS`. */
+  id: string;
+  what: 'secondFactor' | 'passkey' | 'recoveryCodes' | 'links' | 'ways' | 'password' | 'roles';
+  /** One sentence: what these files do not contain. */
+  message: string;
+  /** The query or call that gets it, and how to add its result so that the converter reads it. */
+  remedy: string;
+  /** Whether a record shows that the files contain it after all. */
+  isIn(record: Fields): boolean;
+}
+
 export interface ExportFormat {
   /** The value for `--from`: lower case. */
   readonly name: string;
@@ -76,6 +89,8 @@ export interface ExportFormat {
    */
   recognizes(record: Fields, format: Format): number;
   readonly hashFile?: HashFile;
+  /** What these files cannot contain, or contain only if something is joined to them. */
+  readonly missing?: readonly Missing[];
   /** Sentences: when `--hash-config` is needed, and what the file must contain. Shown when the option is missing. */
   readonly hashConfig?: string;
   /** Lines that explain how fields of a file like this one are mapped, shown before the conversion. */
