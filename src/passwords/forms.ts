@@ -12,6 +12,14 @@ import { defineScheme, type Scheme, type Secret } from './scheme.ts';
 export const PASSWORD_FORMS = ['trim', 'html', 'nfkc', 'latin1', 'utf16', 'digest'] as const;
 export type PasswordForm = (typeof PASSWORD_FORMS)[number];
 
+/**
+ * Not what was made of the password: it may be one that a program made up, and that its user never saw. The user counts
+ * as one without a password until somebody signs in with it, which replaces the hash.
+ */
+const PERHAPS = 'perhaps';
+const MARKS = [PERHAPS, ...PASSWORD_FORMS] as const;
+type Mark = (typeof MARKS)[number];
+
 const PREFIX = '$form$';
 const MARK = /^\$form\$([a-z0-9,]{1,40})\$/;
 
@@ -42,6 +50,15 @@ export function withForms(hash: string, forms: readonly PasswordForm[]): string 
   const named = PASSWORD_FORMS.filter((form) => forms.includes(form));
   return named.length === 0 || hash.startsWith(PREFIX) ? hash : `${PREFIX}${named.join(',')}$${hash}`;
 }
+
+/** The hash of a password that its user may not know. Other text than a hash is returned as it is. */
+export function perhapsKnown(hash: string): string {
+  const { forms, hash: bare } = split(hash) ?? { forms: [], hash };
+  return `${PREFIX}${[PERHAPS, ...forms.filter((form) => form !== PERHAPS)].join(',')}$${bare}`;
+}
+
+/** SQL over `users u`: the user has a password that they know, as far as the import said. */
+export const KNOWS_PASSWORD = `(u.password_hash is not null and u.password_hash not like '%${PREFIX}${PERHAPS}%')`;
 
 const LASTING = `${PREFIX}trim$`;
 
@@ -78,9 +95,10 @@ export function formScheme(encoded: string, find: (hash: string) => Scheme | und
   const { forms, hash } = split(encoded) ?? {};
   const scheme = hash === undefined ? undefined : find(hash);
   if (forms === undefined || hash === undefined || scheme === undefined) return broken(forms === undefined);
-  const most = forms.reduce((product, form) => product * MOST[form], 1);
+  const named = formsIn(forms);
+  const most = named.reduce((product, form) => product * MOST[form], 1);
   return defineScheme({
-    name: `${scheme.name} (${forms.join(', ')})`,
+    name: named.length === 0 ? scheme.name : `${scheme.name} (${named.join(', ')})`,
     matches: () => true,
     parse: () => scheme.check(hash) ?? { hash },
     work: () => most * scheme.work(hash),
@@ -102,7 +120,7 @@ export function formScheme(encoded: string, find: (hash: string) => Scheme | und
 }
 
 /** Whether blanks at the ends of a password may be ignored. */
-function isTrimming(form: PasswordForm): boolean {
+function isTrimming(form: Mark): boolean {
   return form === 'trim' || form === 'html';
 }
 
@@ -122,17 +140,21 @@ function broken(isForm: boolean): Scheme {
   });
 }
 
-function split(encoded: string): { forms: PasswordForm[]; hash: string } | undefined {
+function split(encoded: string): { forms: Mark[]; hash: string } | undefined {
   const [mark, list] = MARK.exec(encoded) ?? [];
   if (mark === undefined || list === undefined) return undefined;
   const names = list.split(',');
-  const forms = PASSWORD_FORMS.filter((form) => names.includes(form));
+  const forms = MARKS.filter((form) => names.includes(form));
   return forms.length === names.length ? { forms, hash: encoded.slice(mark.length) } : undefined;
 }
 
-function readingsIn(forms: readonly PasswordForm[], password: string): Secret[] {
+function formsIn(marks: readonly Mark[]): PasswordForm[] {
+  return marks.filter((mark) => mark !== PERHAPS);
+}
+
+function readingsIn(marks: readonly Mark[], password: string): Secret[] {
   let readings: Secret[] = [password];
-  for (const form of forms) {
+  for (const form of formsIn(marks)) {
     if (form === 'digest') readings = readings.flatMap(withDigests);
     else {
       readings = readings.flatMap((reading) =>

@@ -24,6 +24,8 @@ create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', '
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
+create type sign_in_way as enum ('password', 'password_source', 'provider', 'passkey', 'mail_code', 'sms_code');
+
 create type user_kind as enum ('human', 'machine');
 
 create type user_state as enum ('active', 'inactive', 'locked', 'initial');
@@ -111,6 +113,14 @@ create table events (
   editor text collate "C" not null,
   payload jsonb,
   PRIMARY KEY (sequence)
+);
+
+create table first_sign_ins (
+  user_id text collate "C" not null,
+  import_id bigint not null,
+  way sign_in_way not null,
+  at timestamp with time zone not null default now(),
+  PRIMARY KEY (user_id)
 );
 
 create table idempotency_keys (
@@ -752,6 +762,8 @@ CREATE INDEX codes_user ON public.codes USING btree (user_id);
 
 CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 
+CREATE INDEX first_sign_ins_import ON public.first_sign_ins USING btree (import_id, at);
+
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
@@ -869,6 +881,7 @@ declare
   ids text[] := array(select id from removed order by id);
 begin
   delete from codes where user_id = any (ids);
+  delete from first_sign_ins where user_id = any (ids);
   delete from instance_members where user_id = any (ids);
   delete from login_networks where user_id = any (ids);
   delete from machine_keys where user_id = any (ids);
@@ -1290,6 +1303,10 @@ $function$
 CREATE TRIGGER codes_need_user AFTER UPDATE OF user_id ON public.codes FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER codes_need_users AFTER INSERT ON public.codes REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER first_sign_ins_need_user AFTER UPDATE OF user_id ON public.first_sign_ins FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER first_sign_ins_need_users AFTER INSERT ON public.first_sign_ins REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
 
 CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
 

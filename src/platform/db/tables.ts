@@ -29,6 +29,8 @@ export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verif
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
+export type SignInWay = 'password' | 'password_source' | 'provider' | 'passkey' | 'mail_code' | 'sms_code';
+
 export type UserKind = 'human' | 'machine';
 
 export type UserState = 'active' | 'inactive' | 'locked' | 'initial';
@@ -68,6 +70,10 @@ export interface Erasures {
 export interface Events {
   sequence: string; created_at: Date; aggregate_type: string; aggregate_id: string; resource_owner: string;
   type: string; editor: string; payload: unknown | null;
+}
+
+export interface FirstSignIns {
+  user_id: string; import_id: string; way: SignInWay; at: Date;
 }
 
 export interface IdempotencyKeys {
