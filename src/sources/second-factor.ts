@@ -8,6 +8,16 @@ import { SECOND_FACTOR_LOST } from './hashes.ts';
 import type { Fields } from './source.ts';
 import { CONTEXT, fieldNames, flagOf, folded, isFields, plainName, textAt } from './values.ts';
 
+export { SECOND_FACTOR_LOST } from './hashes.ts';
+export const PASSKEY_LOST: Note = {
+  id: 'PASSKEY-LOST',
+  message: 'The user has a passkey, which cannot be imported; it is dropped.',
+};
+export const RECOVERY_CODES_LOST: Note = {
+  id: 'RECOVERY-CODES-LOST',
+  message: 'The user has recovery codes, which cannot be imported; they are dropped.',
+};
+
 /** Columns of secrets, in lower case and without punctuation. */
 export const FACTOR_SECRETS = fieldNames(`totp totpsecret otpsecret mfasecret mfatotpsecret tfasecret twofactorsecret
   twofasecret 2fasecret google2fasecret googleauthsecret googleauthenticatorsecret gasecret authenticatorsecret
