@@ -18,7 +18,6 @@ import { isTriedAsDigest, lastingForm, readingsOf } from '../../passwords/forms.
 import { sourceOf } from '../../passwords/marks.ts';
 import {
   bareHash,
-  originalHash,
   type Pepper,
   pepperedOf,
   pepperedReadings,
@@ -278,10 +277,10 @@ export async function checkPassword(
   }
   const peppered = pepperedOf(login.passwordHash);
   const { hash } = peppered ?? { hash: login.passwordHash };
-  const { times = 1, ...checked } = await (peppered
+  const { times, ...checked } = await (peppered
     ? checkPeppered(deps, peppered, password, threads)
     : checkBare(hash, password, threads));
-  if (!checked.ok) await rememberSlowHash(pool, times > 1 ? originalHash(hash) : hash, times);
+  if (!checked.ok) await rememberSlowHash(pool, hash, times);
   return { ...checked, waitedMs };
 }
 
@@ -313,7 +312,7 @@ interface Verified {
   ok: boolean;
   /** Replace the hash by one of the password itself; not if the scheme ignored a part of the password. */
   rehash: boolean;
-  /** How often the hash was computed. */
+  /** With a pepper: how often the hash is computed for each reading of the password. */
   times?: number;
 }
 
@@ -330,8 +329,8 @@ async function checkPeppered(
     await threads.verifyNothing();
     return { ok: false, rehash: false };
   }
-  const made = pepperedReadings(hash, pepper, password);
-  return matches(made, threads, () => seesAllPeppered(hash, pepper, password));
+  const { times, ...made } = pepperedReadings(hash, pepper, password);
+  return { ...(await matches(made, threads, () => seesAllPeppered(hash, pepper, password))), times };
 }
 
 /**
@@ -353,7 +352,7 @@ async function matches(
     const { ok } = await threads.verify(hash, reading);
     if (ok) return { ok, rehash: seesAll() };
   }
-  return { ok: false, rehash: false, times: readings.length };
+  return { ok: false, rehash: false };
 }
 
 async function findPepper({ pool, secrets }: PepperDeps, importId: string): Promise<Pepper | undefined> {

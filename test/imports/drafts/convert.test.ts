@@ -73,7 +73,7 @@ test('a CSV with German headings is recognized, mapped by hand, converted again,
   assert.deepEqual([first.state, first.counts.total, first.draft.summary.numericIds], ['IMPORT_STATE_DRAFT', 4, 0]);
   const second = await converted(id, { source: 'csv', mapping: MAPPING });
   assert.deepEqual([second.counts.total, second.counts.failed], [4, 1]);
-  assert.equal(second.draft.summary.hashes[0].scheme, 'bcrypt (digest)');
+  assert.equal(second.draft.summary.hashes[0].scheme, 'bcrypt (latin1, digest)');
 
   assert.equal((await call('POST', id, '/_check', { onExisting: 'skip' })).body.state, 'IMPORT_STATE_CHECKING');
   assert.equal(await convertRound(api.deps, 'test', go), true);
@@ -148,7 +148,7 @@ test('a password source verifies the users whose password the files do not conta
   );
   assert.deepEqual(rows, [
     { hash: markOf(sourceId), state: 'active' },
-    { hash: `$form$digest$${BCRYPT}`, state: 'active' },
+    { hash: `$form$latin1,digest$${BCRYPT}`, state: 'active' },
   ]);
 });
 
