@@ -7,7 +7,7 @@ import { events } from './commands/events.ts';
 import { importCommand } from './commands/import.ts';
 import { importActions } from './commands/import-actions.ts';
 import { causes, fix } from './commands/import-fixes.ts';
-import { items, report, status } from './commands/import-status.ts';
+import { items, report, signIns, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
 import { login, logout } from './commands/login.ts';
 import { members } from './commands/members.ts';
@@ -24,6 +24,7 @@ export const COMMANDS: readonly CommandModule[] = [
   pull,
   convertCommand,
   status,
+  signIns,
   items,
   causes,
   fix,

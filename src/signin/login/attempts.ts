@@ -22,6 +22,7 @@ import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { openFairQueue } from '../../platform/fair-queue.ts';
+import { type FirstWay, publish } from '../../platform/telemetry.ts';
 import {
   type AttemptCount,
   type AttemptKeys,
@@ -204,9 +205,6 @@ export interface CountedAttempt {
   user: UserKeys;
 }
 
-/** A way in that exists, as stored. */
-export type FirstWay = 'password' | 'password_source' | 'mail_code';
-
 export type SettledState = UserState | 'code_missing' | 'factor_missing';
 
 /** How somebody proved who they are. */
@@ -239,10 +237,10 @@ function loginRecord(of: { id: number; setAt: number; hasCode: number; way: numb
       where u.id = now.id and now.state = 'active' and u.last_login_at is null and u.import_id is not null
         and $${way}::text is not null
         and exists (select from imports i where i.id = u.import_id and i.kind = 'bulk')
-      on conflict do nothing)`;
+      on conflict do nothing returning way)`;
 }
 
-const RESULT = 'select state from now';
+const RESULT = 'select state, (select way from first) as first from now';
 const RECORD_LOGIN = `with ${loginRecord({ id: 1, setAt: 2, hasCode: 3, way: 4 })} ${RESULT}`;
 // One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
 const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9, way: 10 })},
@@ -275,7 +273,8 @@ export async function recordLogin(
         way ?? null,
       ])
     : prepared(RECORD_LOGIN, [id, passwordSetAt, hasCode, way ?? null]);
-  const { rows } = await db.query<{ state: SettledState }>(query);
+  const { rows } = await db.query<{ state: SettledState; first: FirstWay | null }>(query);
+  if (rows[0]?.first) publish('firstSignIn', rows[0].first);
   return rows[0]?.state;
 }
 
