@@ -42,6 +42,8 @@ export interface Outcome {
   skip?: string;
   /** Why the record cannot be read. */
   problem?: string;
+  /** Ids of what files of this system mostly lack, and this record has. */
+  contains?: readonly string[];
 }
 
 export interface Conversion {
@@ -197,17 +199,24 @@ function converted(
   try {
     if (isOfOtherTable(value, source)) return { notes: NO_NOTES, skip: 'A row of another table.' };
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
+    const contains = containedIn(record, source);
     const person = convert(record);
-    if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
+    if ('skip' in person) return { notes: NO_NOTES, skip: person.skip, ...contains };
     const { passwordForms = person.passwordForms } = options;
     const { entry, notes } = toEntry({ ...person, passwordForms }, orgId, { quoteAddresses });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
-    return { entry, notes: [...notes, ...unusedHashes(record, person)] };
+    return { entry, notes: [...notes, ...unusedHashes(record, person)], ...contains };
   } catch (error) {
     // The record is nested deeper than the stack.
     if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };
     throw error;
   }
+}
+
+/** What the record has of that which files of its system mostly lack. */
+function containedIn(record: Fields, { missing = [] }: ExportFormat): Pick<Outcome, 'contains'> {
+  const found = missing.filter(({ isIn }) => isIn(record)).map(({ id }) => id);
+  return found.length > 0 ? { contains: found } : {};
 }
 
 function joined(hashFile: HashFile, hashes: HashIndex, user: Fields): Fields {

@@ -56,7 +56,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
     countBytes(run),
   );
   const { passwordSource } = options;
-  const counter = openCounter({ atSource: passwordSource !== undefined });
+  const counter = openCounter({ atSource: passwordSource !== undefined, source });
   const rules = { strict: options.strict === true, withoutEmail: options.withoutEmail === true };
   const sink = new ItemSink(deps, {
     rules,

@@ -83,7 +83,7 @@ export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'ex
 
 export function tableSource(table: Table): ExportFormat {
   const { recognizes } = table;
-  const { name, title, formats = ALL, jsonPaths, csvColumns, hashFile, hashConfig } = table;
+  const { name, title, formats = ALL, jsonPaths, csvColumns, hashFile, hashConfig, missing } = table;
   return {
     name,
     title,
@@ -91,6 +91,7 @@ export function tableSource(table: Table): ExportFormat {
     ...(jsonPaths && { jsonPaths }),
     ...(csvColumns && { csvColumns }),
     ...(hashFile && { hashFile }),
+    ...(missing && { missing }),
     ...(hashConfig !== undefined && { hashConfig }),
     recognizes: (record, format) =>
       Number(

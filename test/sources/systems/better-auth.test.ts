@@ -30,5 +30,5 @@ test('a banned user is inactive, and a second factor is noted', () => {
   const person = convert({ ...ANN, accounts: [credential], banned: true, twoFactorEnabled: true, username: 'ann' });
   assert.equal(person.state, 'inactive');
   assert.equal(person.userName, 'ann');
-  assert.deepEqual(noteIds(person), ['SECOND-FACTOR-LOST']);
+  assert.deepEqual(noteIds(person), ['SECOND-FACTOR-LOST', 'RECOVERY-CODES-LOST']);
 });
