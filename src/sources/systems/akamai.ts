@@ -47,7 +47,7 @@ export const akamai = tableSource({
     }),
   ],
   links: { list: 'profiles', provider: ['domain'], id: ['identifier'] },
-  dropped: `id created lastUpdated lastLogin emailVerified mobileNumberVerified middleName gender password photos
+  dropped: `id created lastUpdated lastLogin emailVerified mobileNumberVerified gender password
     deactivateAccount currentLocation statuses clients`,
   metadata(record, rest) {
     const address = objectAt(record, 'primaryAddress');

@@ -36,7 +36,7 @@ export const authjs = tableSource({
   ],
   parts: [waysOf],
   links: (record) => listAt(record, 'accounts').flatMap(linkOf),
-  dropped: 'emailVerified email_verified image accounts authenticators',
+  dropped: 'emailVerified email_verified accounts authenticators',
 });
 
 /** The account of a passkey has the id of the credential, so it is no account elsewhere. */

@@ -48,8 +48,7 @@ export const betterAuth = tableSource({
   ],
   parts: [waysOf],
   links: { list: 'accounts', provider: PROVIDER, id: ACCOUNT, own: CREDENTIAL },
-  dropped:
-    'image createdAt created_at updatedAt updated_at banned twoFactorEnabled two_factor_enabled password passkeys',
+  dropped: 'createdAt created_at updatedAt updated_at banned twoFactorEnabled two_factor_enabled password passkeys',
 });
 
 function isAccount(account: Fields): boolean {

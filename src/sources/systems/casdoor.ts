@@ -24,7 +24,9 @@ const PROVIDERS = [
 ];
 /** Columns worth keeping; the others belong to a shop and a forum. */
 const METADATA = [
-  ...fieldNames('externalId external_id title affiliation location region tag bio homepage groups roles properties'),
+  ...fieldNames(
+    'externalId external_id avatar gender birthday title affiliation location region tag bio homepage groups roles properties',
+  ),
 ];
 const FACTORS = ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa_type'];
 const FACTOR_FLAGS = [

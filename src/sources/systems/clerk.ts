@@ -62,12 +62,7 @@ const PRIMARY_UNLISTED: Note = {
     'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
 };
 
-const STATES = {
-  inactive: ['banned'],
-  locked: ['locked'],
-  // What users may do: delete their account, create organizations.
-  ignored: ['delete_self_enabled', 'create_organization_enabled'],
-};
+const STATES = { inactive: ['banned'], locked: ['locked'] };
 
 function convert(record: Fields): Person | Skipped {
   const emails = contactsOf(record, 'email_address', 'email_addresses');

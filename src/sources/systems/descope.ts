@@ -51,7 +51,7 @@ export const descope = tableSource({
     },
   ],
   parts: [waysOf],
-  dropped: `loginIds middleName status picture test createdTime modifiedTime TOTP SAML SCIM OAuth webauthn password push
+  dropped: `loginIds status test createdTime modifiedTime TOTP SAML SCIM OAuth webauthn password push
     editable externalIds consentExpiration recoveryEmail recoveryPhone lastAuth`,
 });
 

@@ -5,7 +5,7 @@
  * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
  */
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Person } from '../entry.ts';
+import type { Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
 import { lostNotes } from '../second-factor.ts';
@@ -42,7 +42,7 @@ export const discourse = tableSource({
       what: 'links',
       message: 'The tables of users and passwords contain no accounts at providers.',
       remedy:
-        'Join the rows of user_associated_accounts as JSON in the column associated_accounts, as docs/sources/discourse.md shows.',
+        'Join the rows of user_associated_accounts as JSON in the column associated_accounts, and external_id of single_sign_on_records as sso_external_id, as docs/sources/discourse.md shows.',
       isIn: (record) => Object.hasOwn(record, 'associated_accounts'),
     },
     {
@@ -68,8 +68,8 @@ export const discourse = tableSource({
     },
   ],
   parts: [hashOf, factorsOf],
-  links: { list: 'associated_accounts', provider: ['provider_name'], id: ['provider_uid'] },
-  dropped: `second_factors security_keys username_lower password_hash password_salt salt password_algorithm password_expired_at approved approved_at
+  links: (row) => [...listAt(row, 'associated_accounts').flatMap(accountOf), ...ssoOf(row)],
+  dropped: `associated_accounts sso_external_id second_factors security_keys username_lower password_hash password_salt salt password_algorithm password_expired_at approved approved_at
     suspended_at suspended_till staged seen_notification_id last_posted_at previous_visit_at first_seen_at
     last_emailed_at views flag_level ip_address registration_ip_address primary normalized_email date_of_birth
     uploaded_avatar_id silenced_till`,
@@ -82,6 +82,17 @@ function hashOf(row: Fields): HashText {
   const [salt, digest] = [firstText(row, ['password_salt', 'salt']), bytesOf(text, 'hex')];
   if (rounds === undefined || salt === undefined || !digest) return unsupported('discourse-no-algorithm');
   return { hash: pbkdf2Text('sha256', Number(rounds), Buffer.from(salt), digest) };
+}
+
+function accountOf(account: Fields): ProviderLink[] {
+  const [provider, externalUserId] = [textAt(account, 'provider_name'), textAt(account, 'provider_uid')];
+  return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+}
+
+/** The user's id at the site that signs them in by DiscourseConnect. */
+function ssoOf(row: Fields): ProviderLink[] {
+  const externalUserId = textAt(row, 'sso_external_id');
+  return externalUserId === undefined ? [] : [{ provider: 'discourse_connect', externalUserId }];
 }
 
 /** Numbers of UserSecondFactor.methods and of UserSecurityKey.factor_types. */
@@ -97,7 +108,7 @@ function factorsOf(row: Fields): Partial<Person> {
   const passkey = keys.some((key) => numberAt(key, 'factor_type') === FIRST_FACTOR);
   const isKeyAsked = keys.some((key) => numberAt(key, 'factor_type') !== FIRST_FACTOR);
   const [totp] = secrets;
-  const accounts = listAt(row, 'associated_accounts').flatMap((one) => textAt(one, 'provider_name') ?? []);
+  const accounts = listAt(row, 'associated_accounts').flatMap(accountOf);
   return {
     ...(totp === undefined ? {} : { totp }),
     notes: lostNotes({
@@ -107,8 +118,8 @@ function factorsOf(row: Fields): Partial<Person> {
     }),
     oldSignIn: signedInBy({
       password: textAt(row, 'password_hash') !== undefined,
-      provider: accounts.some((name) => !isOfCompany(name)),
-      enterprise: accounts.some(isOfCompany),
+      provider: accounts.some(({ provider }) => !isOfCompany(provider)),
+      enterprise: accounts.some(({ provider }) => isOfCompany(provider)) || ssoOf(row).length > 0,
       passkey,
     }),
   };

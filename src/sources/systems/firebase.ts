@@ -49,7 +49,8 @@ const MISSING: readonly Missing[] = [
     what: 'secondFactor',
     message: 'The files of `firebase auth:export` never contain second factors (mfaInfo).',
     remedy: 'Read the users with `muster pull firebase`, or list them with listUsers of the Admin SDK.',
-    isIn: (record) => Object.hasOwn(record, 'mfaInfo') || Object.hasOwn(record, 'multiFactor'),
+    // The API and the Admin SDK give users these fields; only who has a factor has mfaInfo.
+    isIn: (record) => ['mfaInfo', 'multiFactor', 'lastLoginAt', 'metadata'].some((name) => Object.hasOwn(record, name)),
   },
 ];
 

@@ -47,7 +47,7 @@ export const frontegg = tableSource({
   ],
   parts: [waysOf],
   spread: ['metadata'],
-  dropped: `sub profilePictureUrl mfaEnrolled mfaBypass vendorMetadata provider createdAt lastLogin isLocked
+  dropped: `sub mfaEnrolled mfaBypass vendorMetadata provider createdAt lastLogin isLocked
     activatedForTenant permissions`,
 });
 

@@ -15,7 +15,7 @@ test('the password is that of the credential account, and the other accounts bec
   const person = convert({ ...ANN, accounts, role: 'admin', image: 'x', apiToken: 'x' });
   assert.equal(person.hash, 'salt:key');
   assert.deepEqual(person.links, [{ provider: 'google', externalUserId: '7' }]);
-  assert.deepEqual(person.metadata, { role: 'admin' });
+  assert.deepEqual(person.metadata, { role: 'admin', image: 'x' });
 });
 
 test('columns may be in snake case, and accounts JSON text', () => {
