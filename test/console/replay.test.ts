@@ -103,7 +103,7 @@ describe('a form that is sent again', () => {
     if (workers.length === 0) return true;
     const { rows } = await api.deps.pool.query(
       `select (select count(*) from imports where state in ('running', 'undoing'))
-         + (select count(*) from import_drafts where state = 'converting' or (state = 'checking' and check_id is null)) as n`,
+         + (select count(*) from import_preparations where requested_at is not null and check_id is null) as n`,
     );
     return Number(rows[0]?.n) === 0;
   }

@@ -41,7 +41,7 @@ export function draftRoutes(deps: ImportDeps): Router {
     return current(importId);
   });
   serve(router, operations.discardImport, target, async ({ caller, target }) => {
-    const { importId } = target.draft('discarded');
+    const { importId } = target.draft(ACTIONS.discard.done);
     await discardDraft(pool, caller, importId);
     return current(importId);
   });

@@ -6,11 +6,11 @@ create type draft_state as enum ('uploading', 'converting', 'unreadable', 'draft
 
 create type existing_rule as enum ('fail', 'skip', 'update');
 
-create type import_kind as enum ('bulk', 'single');
+create type import_kind as enum ('bulk', 'single', 'draft');
 
 create type import_mails as enum ('auto', 'held', 'released');
 
-create type import_state as enum ('receiving', 'running', 'paused', 'undoing', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone');
+create type import_state as enum ('receiving', 'uploading', 'converting', 'unreadable', 'draft', 'checking', 'discarded', 'running', 'paused', 'undoing', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone');
 
 create type init_mail_rule as enum ('always', 'unlessWayIn');
 
@@ -163,29 +163,6 @@ create table import_dispatch (
   PRIMARY KEY (import_id)
 );
 
-create table import_drafts (
-  import_id bigint not null,
-  state draft_state not null default 'uploading'::draft_state,
-  org_id text collate "C",
-  orgs text[] not null default '{}'::text[],
-  conversion jsonb,
-  settings jsonb,
-  run integer not null default 0,
-  requested_at timestamp with time zone,
-  attempts integer not null default 0,
-  holder text,
-  held_until timestamp with time zone,
-  progress jsonb,
-  result jsonb,
-  error jsonb,
-  check_id bigint,
-  sequence bigint not null default 0,
-  changed_at timestamp with time zone not null default now(),
-  expires_at timestamp with time zone not null,
-  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
-  PRIMARY KEY (import_id)
-);
-
 create table import_dry_runs (
   import_id bigint not null,
   hashes jsonb not null,
@@ -214,7 +191,7 @@ create table import_files (
   received bigint not null default 0,
   key_sealed text not null,
   created_at timestamp with time zone not null default now(),
-  FOREIGN KEY (import_id) REFERENCES import_drafts(import_id) ON DELETE CASCADE,
+  FOREIGN KEY (import_id) REFERENCES import_preparations(import_id) ON DELETE CASCADE,
   PRIMARY KEY (import_id, file_id)
 );
 
@@ -270,6 +247,26 @@ create table import_peppers (
   mode text not null,
   sealed text not null,
   CHECK ((mode = ANY (ARRAY['suffix'::text, 'prefix'::text, 'hmac-sha256-hex'::text, 'hmac-sha256-base64'::text]))),
+  PRIMARY KEY (import_id)
+);
+
+create table import_preparations (
+  import_id bigint not null,
+  org_id text collate "C",
+  orgs text[] not null default '{}'::text[],
+  conversion jsonb,
+  settings jsonb,
+  run integer not null default 0,
+  requested_at timestamp with time zone,
+  attempts integer not null default 0,
+  holder text,
+  held_until timestamp with time zone,
+  progress jsonb,
+  result jsonb,
+  error jsonb,
+  check_id bigint,
+  expires_at timestamp with time zone not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
 );
 
@@ -768,10 +765,6 @@ CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (create
 
 CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
 
-CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE (state = ANY (ARRAY['converting'::draft_state, 'checking'::draft_state]));
-
-CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
-
 CREATE INDEX import_dry_runs_entries ON public.import_dry_runs USING btree (entries_of) WHERE (entries_of IS NOT NULL);
 
 CREATE INDEX import_failures_import ON public.import_failures USING btree (import_id);
@@ -779,6 +772,10 @@ CREATE INDEX import_failures_import ON public.import_failures USING btree (impor
 CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 
 CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_id);
+
+CREATE INDEX import_preparations_due ON public.import_preparations USING btree (requested_at) WHERE (requested_at IS NOT NULL);
+
+CREATE INDEX import_preparations_expires ON public.import_preparations USING btree (expires_at);
 
 CREATE INDEX imports_bulk ON public.imports USING btree (id) WHERE (kind = 'bulk'::import_kind);
 

@@ -11,11 +11,11 @@ export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | '
 
 export type ExistingRule = 'fail' | 'skip' | 'update';
 
-export type ImportKind = 'bulk' | 'single';
+export type ImportKind = 'bulk' | 'single' | 'draft';
 
 export type ImportMails = 'auto' | 'held' | 'released';
 
-export type ImportState = 'receiving' | 'running' | 'paused' | 'undoing' | 'succeeded' | 'completed_with_errors' | 'timed_out' | 'cancelled' | 'undone';
+export type ImportState = 'receiving' | 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'discarded' | 'running' | 'paused' | 'undoing' | 'succeeded' | 'completed_with_errors' | 'timed_out' | 'cancelled' | 'undone';
 
 export type InitMailRule = 'always' | 'unlessWayIn';
 
@@ -94,13 +94,6 @@ export interface ImportDispatch {
   moved_at: Date; mails_free_at: Date | null;
 }
 
-export interface ImportDrafts {
-  import_id: string; state: DraftState; org_id: string | null; orgs: string[]; conversion: unknown | null;
-  settings: unknown | null; run: number; requested_at: Date | null; attempts: number; holder: string | null;
-  held_until: Date | null; progress: unknown | null; result: unknown | null; error: unknown | null;
-  check_id: string | null; sequence: string; changed_at: Date; expires_at: Date;
-}
-
 export interface ImportDryRuns {
   import_id: string; hashes: unknown; verifications: number; initialisations: number; unchecked_ids: number;
   entries_of: string | null; judged_to: number;
@@ -133,6 +126,12 @@ export interface ImportOrgs {
 
 export interface ImportPeppers {
   import_id: string; mode: string; sealed: string;
+}
+
+export interface ImportPreparations {
+  import_id: string; org_id: string | null; orgs: string[]; conversion: unknown | null; settings: unknown | null;
+  run: number; requested_at: Date | null; attempts: number; holder: string | null; held_until: Date | null;
+  progress: unknown | null; result: unknown | null; error: unknown | null; check_id: string | null; expires_at: Date;
 }
 
 export interface ImportRates {

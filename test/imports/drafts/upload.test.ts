@@ -229,7 +229,7 @@ test('discarded and expired drafts are erased; others are kept', async () => {
   const [kept, gone, late] = [await newDraft(api), await newDraft(api), await newDraft(api)];
   for (const id of [kept, gone, late]) await uploadFile(api, id, 'id,email\n1,a@example.com\n');
   await api.call('POST', `/admin/v1/imports/${gone}/_discard`, {});
-  await pool.query('update import_drafts set expires_at = now() where import_id = $1', [late]);
+  await pool.query('update import_preparations set expires_at = now() where import_id = $1', [late]);
   while (await eraseDrafts(pool));
   const { rows } = await pool.query('select import_id as id from import_files where import_id = any($1)', [
     [kept, gone, late],
