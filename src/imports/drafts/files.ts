@@ -20,7 +20,7 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { FILE_KEY_PURPOSE } from '../entries/item.ts';
 import { requireState } from '../entries/states.ts';
 import { endChecks } from '../intake/checks.ts';
-import { changeDraft, lockDraft } from './draft.ts';
+import { changeDraft, lockDraft, readDraft } from './draft.ts';
 
 /** The most files of one draft. */
 const MOST_FILES = 20;
@@ -127,7 +127,7 @@ export async function openFile(
 
 /**
  * Stores the next piece, which must not change before this settles.
- * @throws ApiError 409 when the file ends elsewhere or the draft takes no bytes any more
+ * @throws ApiError 400 IMPORT-STATE when the draft takes no bytes any more; 409 UPLOAD-OFFSET when the file ends elsewhere
  */
 export async function addPiece(pool: Pool, file: OpenFile, piece: Sealer): Promise<void> {
   const written = await queryBytes(pool, {
@@ -140,7 +140,10 @@ export async function addPiece(pool: Pool, file: OpenFile, piece: Sealer): Promi
     values: [file.importId, file.fileId, piece.position, piece.length],
     bytes: piece.end(),
   });
-  if (written !== 1) throw otherOffset();
+  if (written === 1) return;
+  const draft = await readDraft(pool, file.importId);
+  if (draft) requireState(draft, 'addPiece');
+  throw otherOffset();
 }
 
 /** Removes a file and what has arrived of it. @throws ApiError 400, 404 */

@@ -26,6 +26,7 @@ interface Allowed {
 export const ACTIONS = {
   // On a draft:
   addFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], to: 'uploading', done: 'given another file' },
+  addPiece: { states: ['uploading'], done: 'sent more of a file' },
   removeFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], to: 'uploading', done: 'changed' },
   convert: {
     states: ['uploading', 'converting', 'unreadable', 'draft', 'checked'],
