@@ -6,7 +6,7 @@
  * broken record is reported with its position and never ends the run; a file that is broken as a whole does
  * (FileError).
  */
-import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
+import { type Entry, NOTES, type Note, type Person, toEntry } from './entry.ts';
 import { withHashFormat } from './hash-format.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
@@ -203,7 +203,8 @@ function converted(
     const person = convert(record);
     if ('skip' in person) return { notes: NO_NOTES, skip: person.skip, ...contains };
     const { passwordForms = person.passwordForms } = options;
-    const { entry, notes } = toEntry({ ...person, passwordForms }, orgId, { quoteAddresses });
+    const decided = withDecision(person, options.unknownPasswords);
+    const { entry, notes } = toEntry({ ...decided, passwordForms }, orgId, { quoteAddresses });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
     return { entry, notes: [...notes, ...unusedHashes(record, person)], ...contains };
   } catch (error) {
@@ -211,6 +212,22 @@ function converted(
     if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };
     throw error;
   }
+}
+
+const PERHAPS_UNKNOWN: Note = {
+  id: 'PASSWORD-PERHAPS-UNKNOWN',
+  message:
+    'The old system may have made up the password of the hash, so the user may not know it. The hash is imported, and the user also counts as one without a password; --unknown-passwords keep or drop decides for all.',
+};
+
+/** The person after the decision about passwords that users perhaps do not know; without one, a note asks for it. */
+function withDecision(person: Person, decision: ConvertOptions['unknownPasswords']): Person {
+  const { oldSignIn } = person;
+  if (oldSignIn?.password !== 'perhaps') return person;
+  if (decision === 'drop') return { ...person, oldSignIn: { ...oldSignIn, password: 'unknown' } };
+  if (decision === undefined) return { ...person, notes: [...(person.notes ?? []), PERHAPS_UNKNOWN] };
+  const { password: _, ...known } = oldSignIn;
+  return { ...person, oldSignIn: known };
 }
 
 /** What the record has of that which files of its system mostly lack. */

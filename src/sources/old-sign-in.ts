@@ -1,5 +1,6 @@
 /** How a user signed in to the other system, from what the export says of their accounts. */
-import { OLD_WAYS, type OldSignIn } from './entry.ts';
+import { OLD_WAYS, type OldSignIn, type ProviderLink } from './entry.ts';
+import type { Missing } from './source.ts';
 
 type OldWay = (typeof OLD_WAYS)[number];
 
@@ -19,4 +20,28 @@ const OF_COMPANIES =
 /** Whether a provider of this kind or name belongs to a company, not to everybody as Google does. */
 export function isOfCompany(provider: string): boolean {
   return OF_COMPANIES.test(provider);
+}
+
+interface Ways extends Partial<Record<OldWay, boolean>> {
+  /** Count as the ways `provider` and `enterprise`, by the names of the providers. */
+  links?: readonly ProviderLink[] | undefined;
+}
+
+/**
+ * As `signedInBy`, also by the user's links.
+ * @param password whether the user knows the password of the hash
+ */
+export function oldSignInOf({ links = [], ...ways }: Ways, password?: OldSignIn['password']): OldSignIn | undefined {
+  const ofCompanies = links.map(({ provider }) => isOfCompany(provider));
+  const said = signedInBy({
+    ...ways,
+    provider: ways.provider === true || ofCompanies.includes(false),
+    enterprise: ways.enterprise === true || ofCompanies.includes(true),
+  });
+  return password === undefined ? said : { ...said, password };
+}
+
+/** Whether a record has one of these fields, with or without a value: then its query or call was made. */
+export function hasField(...names: readonly string[]): Missing['isIn'] {
+  return (record) => names.some((name) => Object.hasOwn(record, name));
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordConverter } from '../../src/sources/convert.ts';
 import type { OldSignIn } from '../../src/sources/entry.ts';
-import { isOfCompany } from '../../src/sources/old-sign-in.ts';
+import { isOfCompany, oldSignInOf } from '../../src/sources/old-sign-in.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat, Fields } from '../../src/sources/source.ts';
 import { openCounter } from '../../src/sources/summary.ts';
@@ -115,4 +115,30 @@ test('every thing that is lacked has an id of its own, a sentence, and what to d
     assert.match(remedy, /^[A-Z`].*\.$/, id);
   }
   assert.equal(new Set(lacked.map(({ id }) => id)).size, lacked.length);
+});
+
+test('a password that the user knows, and nothing else, is not said', () => {
+  assert.equal(oldSignInOf({}), undefined);
+  assert.equal(oldSignInOf({ password: true, links: [] }), undefined);
+  assert.deepEqual(oldSignInOf({ password: true, mailCode: true }), { ways: ['password', 'mailCode'] });
+  assert.deepEqual(oldSignInOf({ password: true }, 'perhaps'), { password: 'perhaps' });
+});
+
+test('links count as providers, or as connections of companies if their names say so', () => {
+  const link = (provider: string) => ({ provider, externalUserId: '1' });
+  assert.deepEqual(oldSignInOf({ links: [link('google'), link('sso:7f')] }), { ways: ['provider', 'enterprise'] });
+});
+
+test('--unknown-passwords decides about passwords that users perhaps do not know', () => {
+  const record = { id: 'u1', ...ADDRESS, encrypted_password: '$2a$10$x', email_confirmed_at: '' };
+  const converted = (unknownPasswords?: 'keep' | 'drop') =>
+    recordConverter({ source: sourceOf('supabase'), orgId: 'acme', options: { unknownPasswords } })(record);
+  const of = ({ entry, notes }: ReturnType<typeof converted>) => ({
+    hash: entry?.user.hashedPassword?.value,
+    password: entry?.oldSignIn?.password,
+    notes: notes.map(({ id }) => id).filter((id) => id.startsWith('PASSWORD')),
+  });
+  assert.deepEqual(of(converted()), { hash: '$2a$10$x', password: 'perhaps', notes: ['PASSWORD-PERHAPS-UNKNOWN'] });
+  assert.deepEqual(of(converted('keep')), { hash: '$2a$10$x', password: undefined, notes: [] });
+  assert.deepEqual(of(converted('drop')), { hash: undefined, password: 'unknown', notes: ['PASSWORD-UNKNOWN'] });
 });

@@ -50,6 +50,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
       options: {
         map: options.mapping,
         hashFormat: options.hashFormat,
+        unknownPasswords: options.unknownPasswords,
         hashConfig: await hashParameters(of, draft),
       },
     },

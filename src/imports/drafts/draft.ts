@@ -66,6 +66,7 @@ export interface ConversionOptions {
   orgId?: string;
   idPrefix?: string;
   quoteAddresses?: boolean;
+  unknownPasswords?: 'keep' | 'drop';
   format?: string;
   encoding?: string;
   strict?: boolean;
