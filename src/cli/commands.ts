@@ -4,6 +4,7 @@ import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
+import { explain } from './commands/explain.ts';
 import { importCommand } from './commands/import.ts';
 import { importActions } from './commands/import-actions.ts';
 import { causes, fix } from './commands/import-fixes.ts';
@@ -37,6 +38,7 @@ export const COMMANDS: readonly CommandModule[] = [
   tokens,
   clients,
   events,
+  explain,
   doctor,
   workers,
   keys,

@@ -111,6 +111,12 @@ export const importOperations = operations({
       '504 IMPORT-TIMEOUT',
       'IMPORT-PASSWORD-SOURCE',
       'IMPORT-SINGLES',
+      // What a worker stores with the user.
+      'IMPORT-FAILED',
+      'IMPORT-USER-FAULT',
+      'IMPORT-USER-REFUSED',
+      'IMPORT-KEY-LOST',
+      'USER-ERASED',
     ],
   },
   importUsers: {

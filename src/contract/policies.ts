@@ -100,10 +100,8 @@ export interface PolicyKind<P, N extends PolicyName = PolicyName> {
   columns: { [field in keyof P & string]: string };
   /** A body may omit fields, which then keep their values, if it allows that. */
   body: z.ZodType<Given<P>>;
-  /** PUT adds the policy of an organization that has none of its own. */
-  isAddedByPut?: true;
-  /** The ids of its errors. */
-  errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound: IdOf<'NOT_FOUND'> };
+  /** The ids of its errors. Without `notFound`, PUT adds the policy of an organization that has none of its own. */
+  errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound?: IdOf<'NOT_FOUND'> };
 }
 
 export const AGE: PolicyKind<AgePolicy, 'PasswordAge'> = {
@@ -137,8 +135,7 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   table: 'login_policies',
   columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail' },
   body: loginPolicyBody,
-  isAddedByPut: true,
-  errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS', notFound: 'POLICY-LOGIN-NOT-FOUND' },
+  errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS' },
 };
 
 const CHANGED = { answers: { 200: created } } as const;
@@ -241,7 +238,7 @@ function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Do
 }
 
 function ofOrganization<P>(
-  { name, errors, path, title: policy, isAddedByPut }: PolicyKind<P>,
+  { name, errors, path, title: policy }: PolicyKind<P>,
   about: string,
   body: Body,
   answers: Operation['answers'],
@@ -272,7 +269,7 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: isAddedByPut ? [] : [errors.notFound],
+      errors: errors.notFound ? [errors.notFound] : [],
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,

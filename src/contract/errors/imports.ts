@@ -73,8 +73,9 @@ export const IMPORT_ERRORS = {
     remedy: 'Convert it to JSON or NDJSON, such as with `muster import --from`.',
   },
   'IMPORT-IAM-OWNER': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: an import cannot lock or deactivate an IAM_OWNER.',
+    meaning: 'An import cannot lock or deactivate an IAM_OWNER.',
     remedy: 'Remove the role of the user first, or leave the user out.',
   },
   'IMPORT-ITEM-CHANGED': {
@@ -98,8 +99,9 @@ export const IMPORT_ERRORS = {
     remedy: 'Send 1 to 255 printable ASCII characters, or leave the header out.',
   },
   'IMPORT-KEY-LOST': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the key that its secrets were encrypted with was lost before the user was written.',
+    meaning: 'The key that its secrets were encrypted with was lost before the user was written.',
     remedy: 'Send the user again.',
   },
   'IMPORT-KEY-REUSED': {
@@ -178,23 +180,27 @@ export const IMPORT_ERRORS = {
     remedy: WAIT,
   },
   'IMPORT-USER-FAULT': {
+    stored: 'user',
     status: 'INTERNAL',
-    meaning: 'Of a user: an internal error prevented the user from being written.',
+    meaning: 'An internal error prevented the user from being written.',
     remedy: 'Repair what the log of the workers names, then retry the import.',
   },
   'IMPORT-USER-FIXED': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the entry was corrected, and is not imported yet.',
+    meaning: 'The entry was corrected, and is not imported yet.',
     remedy: 'Retry the import, or check the draft again.',
   },
   'IMPORT-USER-INVALID': {
+    stored: 'user',
     status: 'INVALID_ARGUMENT',
     meaning: 'The user has invalid fields.',
     remedy: `${FIELDS} In an import, use \`_fix\` or PATCH the item.`,
   },
   'IMPORT-USER-REFUSED': {
+    stored: 'user',
     status: 'INTERNAL',
-    meaning: 'Of a user: the database refused the user.',
+    meaning: 'The database refused the user.',
     remedy: 'Search the log of the workers for the reason.',
   },
   'IMPORT-WAITS': {
@@ -208,8 +214,9 @@ export const IMPORT_ERRORS = {
     remedy: 'Create one with `PUT /management/v1/orgs/me/webhook_secret`.',
   },
   'USER-ERASED': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the person was erased on request.',
+    meaning: 'The person was erased on request.',
     remedy: 'Nothing is to be done.',
   },
   'DRAFT-BROKEN': {
@@ -218,8 +225,9 @@ export const IMPORT_ERRORS = {
     remedy: 'Correct the files, or start the import with `skipBroken`.',
   },
   'DRAFT-CHECK': {
+    stored: 'draft',
     status: ['INVALID_ARGUMENT', 'INTERNAL'],
-    meaning: [invalid('body').meaning, 'Of a draft: the check could not begin because of an internal error.'],
+    meaning: [invalid('body').meaning, 'The check could not begin because of an internal error.'],
     remedy: `${FIELDS} For an internal error, search the log of the workers for the reason.`,
   },
   'DRAFT-GUESSES': {
@@ -243,6 +251,7 @@ export const IMPORT_ERRORS = {
     remedy: 'Convert the draft again with an `orgId`.',
   },
   'DRAFT-UNREADABLE': {
+    stored: 'draft',
     status: ['FAILED_PRECONDITION', 'INVALID_ARGUMENT', 'INTERNAL'],
     meaning: 'A file is not an export of the source, takes too long to be recognized, or met an internal error (500).',
     remedy: 'Choose another source, or send another file.',

@@ -104,11 +104,6 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization already has its own login policy.',
     remedy: 'Update the policy with PUT.',
   },
-  'POLICY-LOGIN-NOT-FOUND': {
-    status: 'NOT_FOUND',
-    meaning: 'The organization does not have its own login policy.',
-    remedy: 'Add the policy with POST.',
-  },
   'CLIENT-INVALID': invalid('client'),
   'CLIENT-NOT-FOUND': {
     status: 'NOT_FOUND',

@@ -18,6 +18,7 @@ export const REQUEST_ERRORS = {
     remedy: 'Authorize again with `max_age=300`, or send `currentPassword`.',
   },
   'AUTH-PERMISSION': {
+    stored: 'user',
     status: 'PERMISSION_DENIED',
     meaning: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
     remedy: 'Call with the token of a user who has the role, or let an owner give the role to the caller.',
@@ -131,12 +132,14 @@ export const REQUEST_ERRORS = {
   },
   'NOT-READY': {
     status: 'UNAVAILABLE',
-    meaning: '`/readyz`: a required part of the service does not work.',
+    from: '`/readyz`',
+    meaning: 'A required part of the service does not work.',
     remedy: 'Repair the part that the message names.',
   },
   'METRICS-TOKEN': {
     status: 'UNAUTHENTICATED',
-    meaning: '`/metrics` needs a token.',
+    from: '`/metrics`',
+    meaning: 'The request has no valid METRICS_TOKEN.',
     remedy: 'Send the value of the setting METRICS_TOKEN as a bearer token.',
   },
   INTERNAL: {

@@ -15,11 +15,13 @@ export const USER_ERRORS = {
     remedy: 'Search the users for the id of the user.',
   },
   'USER-ID-TAKEN': {
+    stored: 'user',
     status: 'ALREADY_EXISTS',
     meaning: 'Another user has this id, or a user of another organization had it.',
     remedy: 'Choose another id, or leave it out.',
   },
   'USER-NAME-TAKEN': {
+    stored: 'user',
     status: 'ALREADY_EXISTS',
     meaning: 'Another user of the organization has this user name.',
     remedy: 'Choose another user name.',

@@ -23,6 +23,14 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
   ['only requests that are made at random see them', ['createOrg ORG-DOMAIN-TAKEN', 'removePat PAT-NOT-A-MACHINE']],
   ['a file that takes longer than the limit of the guess', ['guessImport DRAFT-UNREADABLE']],
   ['as a user name that is taken, which tests see', ['importHumanUser USER-ID-TAKEN']],
+  [
+    'what a worker stores with a user, which tests see in the items of imports',
+    [
+      ...['IMPORT-FAILED', 'IMPORT-USER-FAULT', 'IMPORT-USER-REFUSED', 'IMPORT-KEY-LOST', 'USER-ERASED'].map(
+        (id) => `importHumanUser ${id}`,
+      ),
+    ],
+  ],
   ['the places of searches and exports are the same ones', ['exportEvents EVENTS-SLOTS']],
   [
     '`removeCredential` decides, as for tokens',
