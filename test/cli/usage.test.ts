@@ -219,7 +219,7 @@ test('an error of the service shows what its remedy says, and how long to wait i
   const answers = [
     [429, 'UPLOAD-SPACE', 'Discard a draft that is not needed.'],
     [429, 'IMPORT-RUNNING', 'cancel one.'],
-    [429, 'IMPORT-DRAFTS', 'Start or discard one of them.'],
+    [429, 'IMPORT-DRAFTS', 'Start or discard a draft.'],
     [429, 'RATE-LIMIT', 'Wait for 1 second, then try again.'],
     [401, 'AUTH-SCOPE', 'Request the scope `urn:service:iam:org:project:id:service:aud`'],
     [401, 'AUTH-TOKEN', 'Run `muster login`'],

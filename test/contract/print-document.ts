@@ -67,12 +67,14 @@ this request, and \`id\` is stable: let programs match on it. Invalid fields fol
   {"field":"email.email","description":"must be an email address such as ann@example.com"}]}]}
 \`\`\`
 
-"Answered by" names operations as \`/docs\` of a running service does, or says which requests may get the error. "Stored
-with a user of an import" is no answer of a request: the error is the \`error\` of an item, and becomes an answer only where
-one user is imported (\`importHumanUser\`). A draft stores why its conversion or its check failed, which may also be an
-error that \`checkImport\` answers. \`muster explain ID\` prints a row of this page with every operation
-([cli.md](cli.md#explain)). "What to do" is meant for the caller, unless it begins with who acts. Errors with status 429
-and 503 have the header \`Retry-After\`.
+"Answered by" names operations as \`/docs\` of a running service does, or says which requests may get the error. An error
+that is stored with a user of an import is the \`error\` of an item; it becomes an answer only where a request imports one
+user (\`importHumanUser\`). An error that is stored with a draft says why its conversion or its check failed, which may
+also be an error that \`checkImport\` answers. \`muster explain ID\` prints a row of this page with every operation
+([cli.md](cli.md#explain)).
+
+"What to do" is meant for the caller; what a manager, an owner, an IAM_OWNER or the operator can do follows their name.
+Errors with status 429 and 503 have the header \`Retry-After\`.
 
 Two other kinds of errors are not in this list. The endpoints of OAuth and OpenID Connect answer with the codes of RFC
 6749, such as \`invalid_grant\` ([oauth.md](oauth.md)). The command line ends with an exit code
@@ -107,12 +109,12 @@ function cellsOf(id: ErrorId): string[] {
   return [`\`${id}\``, statuses.join(', '), cellOf(id, meaning), cellOf(id, remedy), answerersText(id)];
 }
 
-/** With the HTTP status in front of each text where there are several. */
+/** With the HTTP status in front of each text where there are several, or the name where they share the status. */
 function cellOf(id: ErrorId, text: string | readonly string[]): string {
   if (typeof text === 'string') return text;
-  return casesOf(id)
-    .map(({ http }, i) => `${http}: ${text[i]}`)
-    .join(' ');
+  const cases = casesOf(id);
+  const isShared = (http: number) => cases.filter((one) => one.http === http).length > 1;
+  return cases.map(({ http, status }, i) => `${isShared(http) ? status : http}: ${text[i]}`).join(' ');
 }
 
 /** More operations than this are shortened to FEW: `muster explain` lists them all. */
