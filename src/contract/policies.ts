@@ -85,8 +85,13 @@ export const loginPolicyBody: z.ZodType<Given<LoginPolicy>> = z
   })
   .meta({ minProperties: 1 });
 
+interface Policies {
+  PasswordAge: AgePolicy;
+  PasswordComplexity: LengthPolicy;
+  Login: LoginPolicy;
+}
 /** The name of a kind in the ids of its operations. */
-export type PolicyName = 'PasswordAge' | 'PasswordComplexity' | 'Login';
+export type PolicyName = keyof Policies;
 
 /** A kind of policy: where it is stored, how it is validated, and how its operations, errors and events are named. */
 export interface PolicyKind<P, N extends PolicyName = PolicyName> {
@@ -209,14 +214,30 @@ interface PolicyChange<Id extends string> extends Operation {
   id: Id;
   answers: typeof CHANGED.answers;
 }
-type PolicyOperations<N extends PolicyName> = { readonly [Id in Reads<N>]: PolicyRead<Id> } & {
-  readonly [Id in Changes<N>]: PolicyChange<Id>;
+type OfOrg<N extends PolicyName> = `get${N}Policy` | `getDefault${N}Policy` | `${'add' | 'update' | 'reset'}${N}Policy`;
+/** With the types that callers see (client.ts): of which organization, the fields, and the body. */
+type PolicyOperations<N extends PolicyName> = {
+  readonly [Id in Reads<N>]: Operation &
+    Target<N, Id> & { id: Id; answers: { 200: { schema: z.ZodType<Answered<N>> } } };
+} & {
+  readonly [Id in Changes<N>]: Operation & Target<N, Id> & Sends<N, Id> & { id: Id; answers: typeof CHANGED.answers };
 };
+type Target<N extends PolicyName, Id extends string> = { of: Id extends OfOrg<N> ? 'org' : 'instance' };
+type Sends<N extends PolicyName, Id extends string> = Id extends `reset${N}Policy`
+  ? { body?: never }
+  : { body: { schema: z.ZodType<Given<Policies[N]>, Given<Policies[N]>> } };
+interface Answered<N extends PolicyName> {
+  policy: Policies[N] & { details: z.output<typeof createdDetails>; isDefault: boolean };
+}
 
 /** The operations of a kind, by what they do. */
 export function operationsOf({ name }: { name: PolicyName }) {
-  const reads: { [Id in Reads<PolicyName>]: PolicyRead<Reads<PolicyName>> } = policyOperations;
-  const changes: { [Id in Changes<PolicyName>]: PolicyChange<Changes<PolicyName>> } = policyOperations;
+  // Of any kind, whose fields are not known here.
+  const all = policyOperations as unknown as { [Id in Reads<PolicyName>]: PolicyRead<Id> } & {
+    [Id in Changes<PolicyName>]: PolicyChange<Id>;
+  };
+  const reads: { [Id in Reads<PolicyName>]: PolicyRead<Reads<PolicyName>> } = all;
+  const changes: { [Id in Changes<PolicyName>]: PolicyChange<Changes<PolicyName>> } = all;
   const body = changes[`add${name}Policy`].body as Body;
   return {
     get: { ...reads[`get${name}Policy`], of: 'org' },

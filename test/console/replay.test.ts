@@ -41,7 +41,7 @@ type Typed = Readonly<Record<string, string>>;
 /** Forms that a person may mean twice, when they fill them in in two tabs. */
 const TWICE = [
   /\/(?:clients|organizations|machines)\/new$/,
-  /\/(?:tokens|keys|limits|claims)$/,
+  /\/(?:tokens|keys|limits|login|claims)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
   // What changed since is read, checked or corrected again.
@@ -174,6 +174,7 @@ describe('a form that is sent again', () => {
     await replay(`${org}/members/${member}/remove`);
     await replay(`${org}/machines/new`, { userName: 'reader', name: 'Reader' });
     await replay(`${org}/limits`, { users: '1000' });
+    await replay(`${org}/login`, { mailCode: 'all' });
     const other = await api.setupOrg();
     for (const change of ['deactivate', 'reactivate', 'delete', 'undelete']) {
       await replay(`/console/organizations/${other.orgId}/${change}`, { orgId: other.orgId });
