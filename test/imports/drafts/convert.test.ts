@@ -169,6 +169,23 @@ test('a formula says how the hashes were made, and one that cannot be read is re
   assert.equal(draft.draft.conversion.hashFormat, 'sha1(salt + password)');
 });
 
+test('passwords that the old system perhaps made up are kept and counted, or dropped as the request says', async () => {
+  const id = await newDraft(api, { orgId });
+  const row = `up-1,up1@acme.example,${BCRYPT},2024-01-15 10:30:00+00,`;
+  await uploadFile(api, id, `id,email,encrypted_password,email_confirmed_at,last_sign_in_at\n${row}\n`);
+  const outcome = async (body: object) => {
+    const { summary, conversion } = (await converted(id, { source: 'supabase', ...body })).draft;
+    const noted = summary.notes.map((note: { id: string }) => note.id).filter((one: string) => /^PASSWORD/.test(one));
+    return { noted, hashes: summary.hashes.length, decision: conversion.unknownPasswords };
+  };
+  assert.deepEqual(await outcome({}), { noted: ['PASSWORD-PERHAPS-UNKNOWN'], hashes: 1, decision: undefined });
+  assert.deepEqual(await outcome({ unknownPasswords: 'keep' }), { noted: [], hashes: 1, decision: 'keep' });
+  const dropped = { noted: ['PASSWORD-UNKNOWN'], hashes: 0, decision: 'drop' };
+  assert.deepEqual(await outcome({ unknownPasswords: 'drop' }), dropped);
+  const refused = await call('POST', id, '/_convert', { unknownPasswords: 'perhaps' });
+  assert.equal(refused.status, 400);
+});
+
 test('a pepper stays for later conversions, is never shown, and verifies after the start', async () => {
   const id = await newDraft(api, { orgId });
   await uploadFile(api, id, `userId,userName,email,hash\npp-1,pp1,pp1@acme.example,${PEPPERED}\n`);
