@@ -15,6 +15,8 @@ export interface Application {
   start(more?: Record<string, string>): string;
   /** The parameters of all callbacks, the latest last. */
   callbacks: URLSearchParams[];
+  /** The claims of all ID tokens, the latest last. */
+  claims: Record<string, unknown>[];
   stop(): Promise<void>;
 }
 
@@ -24,6 +26,7 @@ export interface Application {
  */
 export async function startApplication(api: TestApi, name: string, issuer: string = api.url): Promise<Application> {
   const callbacks: URLSearchParams[] = [];
+  const claims: Record<string, unknown>[] = [];
   const verifiers = new Map<string, string>();
   let app: Application | undefined;
   const server = createServer((req, res) => {
@@ -67,7 +70,8 @@ export async function startApplication(api: TestApi, name: string, issuer: strin
     const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
     const body = new URLSearchParams({ ...grant, client_id: app?.clientId ?? '' });
     const tokens = await fetch(`${issuer}/oauth/v2/token`, { method: 'POST', body });
-    const { access_token: token } = (await tokens.json()) as { access_token?: string };
+    const { access_token: token, id_token: id = '' } = (await tokens.json()) as Record<string, string | undefined>;
+    claims.push(JSON.parse(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString() || '{}'));
     const info = await fetch(`${issuer}/oidc/v1/userinfo`, { headers: { authorization: `Bearer ${token}` } });
     return ((await info.json()) as { name?: string }).name ?? `nobody: ${info.status}`;
   }
@@ -86,6 +90,7 @@ export async function startApplication(api: TestApi, name: string, issuer: strin
     redirectUri,
     start: (more = {}) => `${origin}/start?${new URLSearchParams(more)}`,
     callbacks,
+    claims,
     async stop() {
       server.closeAllConnections();
       server.close();

@@ -17,6 +17,8 @@ export interface Stage {
   browser: TestBrowser | undefined;
   /** Adds an active human with a verified address; returns their login name. */
   person(password: string): Promise<{ userId: string; loginName: string }>;
+  /** Sends the next mail by SMTP, and returns its text. */
+  mailedText(t: TestContext): Promise<string>;
   /** Sends the next mail, and returns the link in its text. */
   mailedLink(t: TestContext): Promise<string>;
   stop(): Promise<void>;
@@ -37,7 +39,8 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
       const userId = await addVerified(api, org.orgId, password);
       return { userId, loginName: userId };
     },
-    mailedLink: (t) => mailedLink(t, api, smtp),
+    mailedText: (t) => mailedText(t, api, smtp),
+    mailedLink: async (t) => String(urlsIn(await mailedText(t, api, smtp))[0]),
     async stop() {
       await browser?.close();
       await app.stop();
@@ -47,13 +50,12 @@ export async function openStage(env: Record<string, string> = {}): Promise<Stage
   };
 }
 
-async function mailedLink(t: TestContext, api: TestApi, smtp: SmtpCatcher): Promise<string> {
+async function mailedText(t: TestContext, api: TestApi, smtp: SmtpCatcher): Promise<string> {
   const before = smtp.mails.length;
   const mailer = startMailer(api.deps);
   t.after(() => mailer.stop());
   await waitFor(() => smtp.mails.length > before, { what: 'the mail' });
-  const [link] = urlsIn((await smtp.mails.at(-1)?.parsed())?.text ?? '');
-  return String(link);
+  return (await smtp.mails.at(-1)?.parsed())?.text ?? '';
 }
 
 /** Fills in the name and goes on, if the page asks only for that. */

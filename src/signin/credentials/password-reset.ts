@@ -234,8 +234,10 @@ interface LinkRequest {
 }
 
 /**
- * Finds a user and sends them something, and returns after a time that does not tell whether there is one.
- * @param send goes on in the background
+ * Finds a user, and sends them something after the answer of the page, which so does the same for everybody: it finds
+ * somebody or nobody with one statement, after a time that is longer than this usually takes.
+ *
+ * Duty: the caller answers as soon as this returns, without waiting for anything else.
  */
 export async function answerInTime(
   { logger }: Pick<ForgottenDeps, 'logger'>,
@@ -244,14 +246,15 @@ export async function answerInTime(
 ): Promise<void> {
   const time = sleep(ANSWER_AFTER_MS);
   const userId = await find();
-  if (userId !== undefined) {
-    void send(userId).catch((error: unknown) => {
-      // The answer must not tell that the user exists and got many mails.
+  await time;
+  if (userId === undefined) return;
+  setImmediate(() => {
+    send(userId).catch((error: unknown) => {
+      // The log of errors is no place for somebody who got many mails.
       if (error instanceof ApiError && error.id === MAIL_LIMIT) return;
       logger.error({ userId, err: loggable(error) }, 'a mail that somebody asked for could not be queued');
     });
-  }
-  await time;
+  });
 }
 
 const LINK_CODES = ['verify_email', ...PASSWORD_CODES] as const;

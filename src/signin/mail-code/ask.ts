@@ -1,10 +1,10 @@
 /**
  * Asks for a code by mail: on the sign-in page, where anybody may ask for anybody, or by a program.
  *
- * Guarantee: the answer to the page is the same, after the same time, whether or not the user exists, may use a code, or
- * has asked often enough. Nobody who is locked or deactivated gets a code. A user who has a password gets one only at a
- * verified address, as an address that somebody mistyped must not open an account; to another address goes the mail
- * that verifies it.
+ * Guarantee: the answer to the page is the same, after the same work, whether or not the user exists, may use a code, or
+ * has asked often enough: all that differs comes after the answer. Nobody who is locked or deactivated gets a code. A
+ * user who has a password gets one only at a verified address, as an address that somebody mistyped must not open an
+ * account; to another address goes the mail that verifies it.
  * On crash: after the answer and before the commit, nothing was sent, and the user can ask again.
  */
 import { MAIL_CODE_USE } from '../../directory/policies.ts';

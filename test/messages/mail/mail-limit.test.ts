@@ -1,6 +1,7 @@
 /** How many mails and text messages users get in a day at their own request, or at that of anybody. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { sweepMailCounts } from '../../../src/messages/mail/codes.ts';
 import { requestPasswordReset } from '../../../src/signin/credentials/password-reset.ts';
 import { addHuman, addVerified, lastMail, mailCode, tokenOf, unsentMails } from '../../directory/users/people.ts';
@@ -85,7 +86,9 @@ it('the holder of an earlier link gets a new one, however many strangers have as
     const body = new URLSearchParams({ userId, code, action: 'reset' });
     const answer = await fetch(`${api.url}/ui/new-link`, { method: 'POST', body });
     assert.equal(answer.status, 200);
-    await new Promise((done) => setTimeout(done, 100));
+    // What comes after the answer has begun then, and takes a connection.
+    await setImmediate();
+    await waitFor(() => pool.idleCount === pool.totalCount, { what: 'idle connections' });
     const age = `update mail_outbox set created_at = created_at - interval '2 minutes', state = 'sent' where user_id = $1`;
     await pool.query(age, [userId]);
     return mailsOf(userId);

@@ -1,24 +1,21 @@
 /** A code by mail on the sign-in pages: who gets one, what it opens, and what strangers cannot do with it. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { digitsOf } from '../../../src/messages/mail/sign-in-codes.ts';
 import { addHuman, addVerified, humanRow } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { codeAt } from '../../support/totp.ts';
-import { waitFor } from '../../support/wait.ts';
-import { addClient, comparable, hiddenOf, type Shown, type Visitor, visitor } from '../pages/visitor.ts';
+import { addClient, comparable, hiddenOf, visitor } from '../pages/visitor.ts';
+import { type Asks, openAsks, other } from './asks.ts';
 
 const PASSWORD = 'correct horse';
 
 let api: TestApi;
 let org: SetUp;
-let elsewhere: SetUp;
-let clientId: string;
+let asks: Asks;
 before(async () => {
   const env = { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0', TRUST_PROXY: '1' };
   api = await startApi({ env: { ...env, LOCK_AFTER_FAILURES: '0' } });
-  clientId = await addClient(api);
-  elsewhere = await api.setupOrg();
+  asks = openAsks(api, await addClient(api), (await api.setupOrg()).orgId);
 });
 beforeEach(async () => {
   await api.deps.pool.query('truncate attempt_counts');
@@ -30,56 +27,16 @@ const POLICY = '/management/v1/policies/login';
 const setPolicy = async (policy: object, orgId = org.orgId) =>
   assert.equal((await api.call('PUT', POLICY, policy, { orgId })).status, 200);
 
-interface Browser {
-  by: Visitor;
-  path: string;
-  /** Sends a form of the login. */
-  send(fields: Record<string, string>): Promise<Shown>;
-  ask(loginName: string): Promise<Shown>;
-  enter(loginName: string, code: string): Promise<Shown>;
-}
-
-async function browser(address = '192.0.2.1', more: Record<string, string> = {}): Promise<Browser> {
-  const by = visitor(api);
-  const path = await by.begin(clientId, more);
-  const { token = '' } = hiddenOf(await by.get(path), 'password');
-  const send = (fields: Record<string, string>) => by.post(path, { token, ...fields }, { 'x-forwarded-for': address });
-  return {
-    by,
-    path,
-    send,
-    ask: (loginName) => send({ step: 'password', loginName, password: '', way: 'code' }),
-    enter: (loginName, code) => send({ step: 'mail-code', loginName, code }),
-  };
-}
+const browser: Asks['browser'] = (...given) => asks.browser(...given);
+const codes: Asks['codes'] = (userId) => asks.codes(userId);
+const mailed: Asks['mailed'] = (...given) => asks.mailed(...given);
+const settled: Asks['settled'] = () => asks.settled();
 
 async function mails(userId: string, kind: string): Promise<number> {
   const text = 'select count(*)::int as n from mail_outbox where user_id = $1 and kind = $2';
   return (await api.deps.pool.query(text, [userId, kind])).rows[0].n;
 }
 
-/** How many codes were mailed; a newer one replaces a mail that is still to be sent. */
-async function codes(userId: string): Promise<number> {
-  const text = `select count(*)::int as n from events where aggregate_id = $1 and type = 'user.human.signin.code.added'`;
-  return (await api.deps.pool.query(text, [userId])).rows[0].n;
-}
-
-/** The newest code that was mailed to the user, once there are this many mails. */
-async function mailed(userId: string, count = 1): Promise<string> {
-  await waitFor(async () => (await codes(userId)) >= count, { what: 'the code' });
-  const text = `select code_id from mail_outbox where user_id = $1 and kind = 'sign_in' order by id desc limit 1`;
-  const { rows } = await api.deps.pool.query(text, [userId]);
-  return digitsOf(api.deps.secrets.code(rows[0].code_id, 0));
-}
-
-/** Once all mails that were asked for are queued: those of a later ask for somebody else are. */
-async function settled(): Promise<void> {
-  const other = await addHuman(api, elsewhere.orgId);
-  await (await browser('203.0.113.99')).ask(other);
-  await mailed(other);
-}
-
-const other = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
 const state = async (userId: string) => {
   const { state: now, email_verified } = await humanRow(api, userId);
   return [now, email_verified];
