@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { openApiDocument } from '../../src/contract/document.ts';
 import { answerersOf } from '../../src/contract/error-answers.ts';
 import { casesOf, ERROR_GROUPS, ERRORS, FIRST_VERSION, isErrorId, sinceOf } from '../../src/contract/errors.ts';
-import { OPERATIONS } from '../../src/contract/operations.ts';
-import type { Permission } from '../../src/contract/roles.ts';
+import type { Of, Operation } from '../../src/contract/operation.ts';
+import { FEATURES, OPERATIONS } from '../../src/contract/operations.ts';
+import { ORG_ROLES, type Permission } from '../../src/contract/roles.ts';
 import type { ErrorId, KnownError } from '../../src/platform/errors.ts';
 
 /** The document as the API serves it, but for the version and the address, in lines that show what has changed. */
@@ -73,7 +74,8 @@ user (\`importHumanUser\`). An error that is stored with a draft says why its co
 also be an error that \`checkImport\` answers. \`muster explain ID\` prints a row of this page with every operation
 ([cli.md](cli.md#explain)).
 
-"What to do" is meant for the caller; what a manager, an owner, an IAM_OWNER or the operator can do follows their name.
+"What to do" is meant for the caller; what a manager, an owner, an IAM_OWNER ([permissions.md](permissions.md)) or the
+operator can do follows their name.
 Errors with status 429 and 503 have the header \`Retry-After\`.
 
 Two other kinds of errors are not in this list. The endpoints of OAuth and OpenID Connect answer with the codes of RFC
@@ -132,6 +134,63 @@ function answerersText(id: ErrorId): string {
   return [...(names ? [names] : []), ...stores].join('; ');
 }
 
+/** What each `of` means, in a few words. */
+const TARGETS: Readonly<Record<Of, string>> = {
+  instance: 'in the instance: IAM_OWNER',
+  org: "on the organization of `x-service-orgid`, or else on the caller's own",
+  user: 'on the organization of the user in the path',
+  session: 'on the organization of the user of the session',
+  import: 'on every organization of the import',
+  source: 'on the organization of the password source',
+  orgs: 'on some organization; the answer is limited to those on which the caller has it',
+  body: 'on every organization that the body names',
+  caller: 'nowhere: every user may call it',
+};
+
+const ABOUT_PERMISSIONS = `# Permissions
+
+For people who decide which role somebody needs, and for those who call the API: who may call each operation. Written by
+\`npm run document\` from \`src/contract/\`, and compared with the service by \`test/roles/matrix.test.ts\`.
+
+| Role | Given | Meant for |
+|---|---|---|
+| IAM_OWNER | in the instance | administrators: may call every operation, on every organization |
+| ORG_OWNER, "owner" | on an organization | who runs the organization: its users, machine users, members, policies and imports |
+| ORG_USER_MANAGER, "manager" | on an organization | support: its users |
+| ORG_OWNER_VIEWER, "viewer" | on an organization | who reads the organization and its users |
+
+A user has a role on an organization only if somebody gave it, also on their own. Roles on a deactivated or deleted
+organization count for nothing. Whoever may call an operation may still not change a user who has more rights than
+themselves ([security.md](security.md#settings-that-decide-about-other-people)).
+
+"On" says what the role is checked against:
+
+| On | The role is needed |
+|---|---|
+${Object.entries(TARGETS)
+  .map(([of, text]) => rowOf([of, text]))
+  .join('')}
+In the tables, "yes" is a permission; an IAM_OWNER has all. "Themselves" is a user without a role who calls the operation
+for themselves, and "a code" is a caller without a token who sends a valid code of the user.
+`;
+
+/** docs/permissions.md */
+function printedPermissions(): string {
+  const columns = ['Operation', 'On', ...ORG_ROLES, 'Others'];
+  const head = `${rowOf(columns)}|${'---|'.repeat(columns.length)}\n`;
+  const groups = FEATURES.map(([title, , operations]) => {
+    const rows = Object.values<Operation>(operations).map(permissionRow);
+    return `\n## ${title}\n\n${head}${rows.join('')}`;
+  });
+  return ABOUT_PERMISSIONS + groups.join('');
+}
+
+function permissionRow({ id, path, of, who }: Operation): string {
+  const roles = ORG_ROLES.map((role) => (of === 'caller' || who.roles.includes(role) ? 'yes' : ''));
+  const others = [...(who.self || of === 'caller' ? ['themselves'] : []), ...(who.code ? ['a code'] : [])];
+  return rowOf([`\`${id}\`<br>\`${path}\``, of, ...roles, others.join(', ')]);
+}
+
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 
 /** What `npm run document` writes: each file with its text. */
@@ -140,6 +199,7 @@ export const WRITTEN: readonly (readonly [file: URL, text: () => string])[] = [
   [at('src/contract/outline.ts'), printedOutline],
   [at('src/contract/answered-by.ts'), printedAnswerers],
   [at('docs/errors.md'), printedErrors],
+  [at('docs/permissions.md'), printedPermissions],
 ];
 
 if (import.meta.main) for (const [file, text] of WRITTEN) writeFileSync(file, text());
