@@ -1,10 +1,12 @@
 /** `npm run document`: writes what follows from the operations and the errors (WRITTEN); tests compare each file. */
 import { writeFileSync } from 'node:fs';
+import type { ANSWERED_BY } from '../../src/contract/answered-by.ts';
 import { openApiDocument } from '../../src/contract/document.ts';
 import { answerersOf } from '../../src/contract/error-answers.ts';
 import { casesOf, ERROR_GROUPS, ERRORS, FIRST_VERSION, isErrorId, sinceOf } from '../../src/contract/errors.ts';
 import type { Of, Operation } from '../../src/contract/operation.ts';
-import { FEATURES, OPERATIONS } from '../../src/contract/operations.ts';
+import { FEATURES, OPERATIONS, type OperationId } from '../../src/contract/operations.ts';
+import type { OUTLINE } from '../../src/contract/outline.ts';
 import { ORG_ROLES, type Permission } from '../../src/contract/roles.ts';
 import type { ErrorId, KnownError } from '../../src/platform/errors.ts';
 
@@ -190,6 +192,12 @@ function permissionRow({ id, path, of, who }: Operation): string {
   const others = [...(who.self || of === 'caller' ? ['themselves'] : []), ...(who.code ? ['a code'] : [])];
   return rowOf([`\`${id}\`<br>\`${path}\``, of, ...roles, others.join(', ')]);
 }
+
+// tsc says so here when an operation or an error was added or removed, whatever else it says elsewhere.
+type Missing = Exclude<OperationId, keyof typeof OUTLINE> | Exclude<ErrorId, keyof typeof ANSWERED_BY>;
+type Stale = Exclude<keyof typeof OUTLINE, OperationId> | Exclude<keyof typeof ANSWERED_BY, ErrorId>;
+type Current<Others> = [Others] extends [never] ? true : ['what is written is stale: `npm run document`', Others];
+true satisfies Current<Missing | Stale>;
 
 const at = (path: string) => new URL(`../../${path}`, import.meta.url);
 

@@ -39,6 +39,20 @@ export function expectedCells(row: Row): Row['cells'] {
   );
 }
 
+/** A sentence for each target on which the row of the table and its operation differ. */
+export function differencesOf(row: Row): string[] {
+  const expected = expectedCells(row);
+  const targets = Object.keys({ ...row.cells, ...expected }) as Target[];
+  return targets.flatMap((target) => {
+    const [table = '_', contract = '_'] = [row.cells[target], expected[target]];
+    if (table === contract) return [];
+    const callers = target === 'self' ? 'u' : CALLERS;
+    const differing = [...callers].filter((_, i) => table[i] !== contract[i]).join('');
+    const whom = table.length === contract.length ? `; they differ for ${differing} of ${callers}` : '';
+    return [`${row.operation}, ${target}: table ${table}, contract ${contract}${whom}`];
+  });
+}
+
 /** @param isVariant a row of its own for another body; only its targets that differ are written */
 function targetsOf({ of, who, path, body }: Operation, isVariant: boolean): Target[] {
   if (isVariant && of === 'body') return ['own'];
