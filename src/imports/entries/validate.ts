@@ -18,6 +18,7 @@ import { errorBody, type FieldViolation } from '../../platform/errors.ts';
 import { displayNameOf, GENDERS, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
 import { camelCase, fieldPath } from '../../platform/text/names.ts';
+import type { OldSignIn } from '../../sources/entry.ts';
 import { fastPathItem } from './fast-path.ts';
 import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
@@ -67,7 +68,7 @@ export function validateEntry(entry: unknown, secrets: Secrets, warnings: Warnin
   return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
 }
 
-function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
+function pending({ userId, state, oldSignIn, user }: ImportEntry, secrets: Secrets): Item {
   const email = user.email?.email ?? null;
   // One of the two is there.
   const userName = (user.userName ?? email) as string;
@@ -90,13 +91,19 @@ function pending({ userId, state, user }: ImportEntry, secrets: Secrets): Item {
     emailVerified: user.email?.isEmailVerified ?? false,
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
-    passwordHash: user.hashedPassword?.value ?? sourceMark(user),
+    passwordHash: hashOf(user, oldSignIn) ?? sourceMark(user),
     passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_PURPOSE),
     totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
+    oldSignIn: (oldSignIn as OldSignIn | undefined) ?? null,
     error: null,
   };
+}
+
+/** A hash of a password that a program made up lets nobody in. */
+function hashOf({ hashedPassword }: ImportEntry['user'], oldSignIn: ImportEntry['oldSignIn']): string | undefined {
+  return oldSignIn?.password === 'unknown' ? undefined : hashedPassword?.value;
 }
 
 /** A password of their own counts before a source. */

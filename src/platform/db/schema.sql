@@ -239,6 +239,7 @@ create table import_items (
   entry_sealed text,
   changed text[],
   changed_by text[] collate "C",
+  sign_in integer,
   PRIMARY KEY (import_id, ordinal)
 );
 
@@ -272,6 +273,15 @@ create table import_rates (
   skipped integer not null,
   failed integer not null,
   PRIMARY KEY (import_id, tick)
+);
+
+create table import_sign_ins (
+  import_id bigint not null,
+  org_index integer not null,
+  facts integer not null,
+  users integer not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id, org_index, facts)
 );
 
 create table imports (
@@ -315,6 +325,7 @@ create table imports (
   source text collate "C",
   run_by text collate "C",
   end_uncounted boolean not null default false,
+  sign_ins_of text,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
