@@ -35,8 +35,8 @@ select exists (select from imports where state = 'running') as dispatch,
   exists (select from mail_outbox where state = 'pending' and import_id is null and next_attempt_at <= now())
     or exists (select from mail_outbox where state = 'pending' and import_id is not null) as mail,
   exists (
-    select from import_drafts d
-    where d.state in ('converting', 'checking') and ${IS_WORK} and d.expires_at > clock_timestamp()
+    select from import_preparations d
+    where ${IS_WORK} and d.expires_at > clock_timestamp()
       and ${isFree('d.held_until')}) as convert,
   exists (select from webhook_deliveries where state = 'pending' and next_attempt_at <= now()) as webhook`;
 

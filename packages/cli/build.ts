@@ -19,6 +19,7 @@ const OF_THE_SERVER = [
   'src/platform/config.ts',
   'src/operate/key-rotation.ts',
   'src/operate/known-keys.ts',
+  'src/operate/lost-keys.ts',
   'src/signin/recover.ts',
   'src/operate/local-diagnostics.ts',
   'src/cli/doctor/local.ts',

@@ -4,10 +4,11 @@ import { clients } from './commands/clients.ts';
 import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
+import { explain } from './commands/explain.ts';
 import { importCommand } from './commands/import.ts';
 import { importActions } from './commands/import-actions.ts';
 import { causes, fix } from './commands/import-fixes.ts';
-import { items, report, status } from './commands/import-status.ts';
+import { items, report, signIns, status } from './commands/import-status.ts';
 import { keys } from './commands/keys.ts';
 import { login, logout } from './commands/login.ts';
 import { members } from './commands/members.ts';
@@ -24,6 +25,7 @@ export const COMMANDS: readonly CommandModule[] = [
   pull,
   convertCommand,
   status,
+  signIns,
   items,
   causes,
   fix,
@@ -36,6 +38,7 @@ export const COMMANDS: readonly CommandModule[] = [
   tokens,
   clients,
   events,
+  explain,
   doctor,
   workers,
   keys,

@@ -36,6 +36,13 @@ export const YES = { ...flag('do not ask for confirmation'), alias: 'y' } as con
 export const WATCH = { ...flag('watch until the import ends'), alias: 'w' } as const;
 
 /** Of `import`, `convert` and `pull`. */
+/** What counts for passwords that an old system perhaps made up (`ConvertOptions.unknownPasswords`). */
+export const UNKNOWN_PASSWORDS = {
+  choices: ['keep', 'drop'],
+  describe:
+    'passwords that the old system perhaps made up: keep counts them as known, drop drops them (default: the users have them and a code by mail)',
+} as const;
+
 export const PASSWORD_FORM = {
   type: 'string',
   array: true,

@@ -1,5 +1,6 @@
 /**
- * The screens that change an organization as a whole, for an IAM_OWNER: deactivate, delete, take that back; set its limits.
+ * The screens that change an organization as a whole: for an IAM_OWNER deactivate, delete, take that back, set its limits;
+ * for its owners how users sign in.
  */
 import { type Request, type Response, Router } from 'express';
 import { ORG_LIMITS } from '../contract/organization-limits.ts';
@@ -8,11 +9,12 @@ import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
 import { limitFields, limitsPath, sendLimits } from './organization-limits.ts';
+import { loginFields, loginPath, loginReset, sendLogin } from './organization-login.ts';
 import { type OrgView, orgOf, orgPath } from './organizations.ts';
 import { sessionOf } from './session.ts';
 import { count, facts, formPage, list } from './shell/blocks.ts';
 import { type Refusal, refusalOf } from './shell/errors.ts';
-import { ORG_CHANGES, ORG_LIMIT_TEXTS } from './texts/organizations.ts';
+import { LOGIN_POLICY, ORG_CHANGES, ORG_LIMIT_TEXTS } from './texts/organizations.ts';
 
 /** The operation, and what the page of the organization says afterwards: a key of `ORGS.done`. */
 const CHANGES = {
@@ -23,6 +25,7 @@ const CHANGES = {
 } as const;
 type ChangeName = keyof typeof CHANGES;
 const LIMITS = '/console/organizations/:orgId/limits';
+const LOGIN = '/console/organizations/:orgId/login';
 
 export function organizationStateScreens(deps: ScreenDeps): Router {
   const router = Router();
@@ -33,6 +36,8 @@ export function organizationStateScreens(deps: ScreenDeps): Router {
   }
   router.get(LIMITS, (req, res) => showLimits(deps, req, res));
   router.post(LIMITS, (req, res) => limit(deps, req, res));
+  router.get(LOGIN, (req, res) => showLogin(deps, req, res));
+  router.post(LOGIN, (req, res) => changeLogin(deps, req, res));
   return router;
 }
 
@@ -113,5 +118,39 @@ async function limit(deps: ScreenDeps, req: Request, res: Response): Promise<voi
     res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=limited`));
   } catch (error) {
     await showLimits(deps, req, res, refusalOf(error, ORG_LIMITS));
+  }
+}
+
+async function showLogin(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const { id, name } = await orgOf(req, res);
+  requirePermission(sessionOf(res).caller, 'updateLoginPolicy', id);
+  const title = LOGIN_POLICY.changeOf(name);
+  const action = consoleUrl(loginPath(id));
+  const { policy } = await sessionOf(res).api.call('getLoginPolicy', { org: id });
+  const body = formPage({
+    title,
+    above: { href: consoleUrl(orgPath(id)), text: name },
+    problem: refusal?.message,
+    action,
+    content: loginFields(req, res, policy),
+    button: LOGIN_POLICY.set,
+  });
+  const reset = policy.isDefault ? undefined : loginReset(action);
+  show(req, res, { title, status: refusal?.status ?? 200, body: html`${body}${reset}` });
+}
+
+async function changeLogin(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { id } = await orgOf(req, res);
+  requirePermission(sessionOf(res).caller, 'updateLoginPolicy', id);
+  try {
+    const done = await sendLogin(req, res, id);
+    res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=${done}`));
+  } catch (error) {
+    await showLogin(deps, req, res, refusalOf(error));
   }
 }

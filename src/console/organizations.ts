@@ -12,6 +12,7 @@ import { parseBody } from '../platform/http/parse.ts';
 import { ownValue } from '../platform/text/names.ts';
 import type { ScreenDeps } from './deps.ts';
 import { limitsCard, limitsPath, readLimits } from './organization-limits.ts';
+import { type LoginPolicyView, loginCard, loginPath, readLogin } from './organization-login.ts';
 import { sessionOf } from './session.ts';
 import { userPath } from './shapes.ts';
 import {
@@ -131,6 +132,7 @@ async function showOne(
   const values = valuesOf(req, res, ['userId', 'role']);
   const total = Number(found.details.totalResult);
   const limits = may(caller, 'getOrgLimits', org.id) ? await readLimits(api, org.id) : undefined;
+  const login = may(caller, 'getLoginPolicy', org.id) ? await readLogin(api, org.id) : undefined;
   const body = oneBody(consoleUrl, {
     org,
     members: found.result,
@@ -141,6 +143,8 @@ async function showOne(
     mayChange: may(caller, 'deactivateOrg'),
     mayLimit: may(caller, 'setOrgLimits'),
     limits,
+    maySetLogin: may(caller, 'updateLoginPolicy', org.id),
+    login,
   });
   const done = ownValue(ORGS.done, saidOnce(res));
   show(req, res, { title: org.name, status: refusal?.status ?? 200, body: html`${notice(done)}${body}` });
@@ -312,10 +316,14 @@ interface OrgPage {
   refusal?: Refusal | undefined;
   /** Undefined for a person who may not see them. */
   limits: Answer<'getOrgLimits'> | undefined;
+  /** Undefined for a person who may not see it. */
+  login: LoginPolicyView | undefined;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
   /** Whether the person may set its limits. */
   mayLimit: boolean;
+  /** Whether the person may set how its users sign in. */
+  maySetLogin: boolean;
 }
 
 /** The changes of the organization as a whole that its state allows. */
@@ -347,6 +355,7 @@ ${
   ]);
   return html`${headline(org.name, { href: consoleUrl('/organizations'), text: ORGS.title }, buttons)}
 <section class="card">${about}<p class="soft small">${ORGS.domainMeaning(org.primaryDomain)}</p></section>
+${page.login && loginCard(consoleUrl(loginPath(org.id)), page.login, page.maySetLogin)}
 ${page.limits && limitsCard(consoleUrl(limitsPath(org.id)), page.limits, page.mayLimit)}
 <section class="card flush"><h2 class="inset">${MEMBERS.title}</h2>${membersOf(consoleUrl, page)}</section>
 ${addForm(consoleUrl, page)}`;

@@ -151,6 +151,7 @@ export const draftOperations = operations({
     },
     errors: [
       'UPLOAD-HEADERS',
+      'UPLOAD-VERSION',
       'UPLOAD-METADATA',
       'UPLOAD-FILES',
       'IMPORT-STATE',
@@ -171,7 +172,7 @@ export const draftOperations = operations({
         headers: z.object({ ...offset, 'Upload-Length': bytes('The size of the file.') }),
       },
     },
-    errors: ['UPLOAD-NOT-FOUND', 'IMPORT-STATE'],
+    errors: ['UPLOAD-NOT-FOUND', 'UPLOAD-VERSION', 'IMPORT-STATE'],
   },
   sendImportFile: {
     path: 'PATCH /admin/v1/imports/{importId}/files/{fileId}',
@@ -188,6 +189,7 @@ export const draftOperations = operations({
     answers: { 204: { description: 'The bytes are stored.', headers: z.object(offset) } },
     errors: [
       'UPLOAD-HEADERS',
+      'UPLOAD-VERSION',
       'IMPORT-STATE',
       'UPLOAD-NOT-FOUND',
       'UPLOAD-OFFSET',

@@ -5,17 +5,13 @@
  * them, and every operation may answer GENERAL.
  */
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
-import {
-  type ErrorId,
-  errorBody,
-  type FieldViolation,
-  type KnownError,
-  STATUS,
-  type StatusOf,
-} from '../platform/errors.ts';
+import { type ErrorId, errorBody, type FieldViolation, type KnownError, type StatusOf } from '../platform/errors.ts';
 import { LARGE_BODY, SMALL_BODY } from '../platform/http/parse.ts';
-import { ERRORS } from './errors.ts';
+import { PAGE_ERRORS } from './errors/pages.ts';
+import { REQUEST_ERRORS } from './errors/requests.ts';
+import { casesOf, ERRORS } from './errors.ts';
 import type { Of, Operation } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
 import { error } from './shapes.ts';
 
 /** An id with one of its HTTP statuses. */
@@ -78,14 +74,29 @@ function usual(id: ErrorId): ErrorAnswer {
 
 /** The HTTP statuses of an id, the usual one first. */
 export function statusesOf(id: ErrorId): number[] {
-  const { status, http }: KnownError = ERRORS[id];
-  return http === undefined ? [status].flat().map((name) => STATUS[name].http) : [http];
+  return casesOf(id).map(({ http }) => http);
 }
 
 /** What an id means with this HTTP status. */
 function meaningOf({ id, http }: ErrorAnswer): string {
-  const { meaning }: KnownError = ERRORS[id];
-  return typeof meaning === 'string' ? meaning : (meaning[statusesOf(id).indexOf(http)] as string);
+  return casesOf(id).find((one) => one.http === http)?.meaning as string;
+}
+
+/** What answers an id: operations by name, or a text for all requests of a kind. */
+export function answerersOf(id: ErrorId): readonly string[] | string {
+  if (GENERAL.includes(id)) return 'any operation';
+  const names = OPERATIONS.filter((operation: Operation) => errorsOf(operation).some((one) => one.id === id));
+  const { from, stored }: KnownError = ERRORS[id];
+  const kind = OF_PATH.includes(id)
+    ? 'any operation with an id'
+    : OF_BODY.includes(id)
+      ? 'any operation with a body'
+      : from;
+  if (kind !== undefined) return kind;
+  if (Object.hasOwn(REQUEST_ERRORS, id) && names.length === 0) return 'any request';
+  if (Object.hasOwn(PAGE_ERRORS, id)) return 'pages';
+  if (names.length === 0 && stored === undefined) throw new Error(`Nothing answers ${id}.`);
+  return names.map((operation) => operation.id);
 }
 
 /** The error responses of an operation: what its ids mean, where it has some with a status, or what all have in common. */

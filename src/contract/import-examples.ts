@@ -73,6 +73,12 @@ export const exampleCsv =
 export const exampleRates = {
   points: [{ at: '2026-01-31T12:00:01.000Z', seconds: 1, succeeded: 2, skipped: 0, failed: 0, usersPerSecond: 2 }],
 };
+export const exampleSignIns = {
+  signedIn: 1,
+  notYet: 1,
+  ways: { PASSWORD: 1 },
+  days: [{ day: '2026-02-01', ways: { PASSWORD: 1 } }],
+};
 export const exampleUndoPreview = { removed: 1, kept: 1, reasons: [{ reason: 'SIGNED_IN', users: 1 }] };
 
 const noUsers = { ...none, total: 0 };

@@ -82,6 +82,14 @@ export const convertBody = z.object({
     description:
       'Writes addresses with dots at an end of their local part, or two in a row, in quotes, as mail standards want.',
   }),
+  unknownPasswords: z
+    .enum(['keep', 'drop'], 'must be keep or drop')
+    .optional()
+    .meta({
+      description:
+        'Passwords that the old system perhaps made up, so that users may not know them: `keep` counts them as known, `drop` ' +
+        'drops them. Default: the users have them, and count as users without a password too.',
+    }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
   encoding: encodingName().optional().meta({ description: 'The encoding of all files. Default: as recognized.' }),
   strict: z.boolean('must be true or false').optional(),

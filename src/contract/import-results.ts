@@ -11,7 +11,7 @@ import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
 import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
-import { signIn, signInCounts } from './sign-in.ts';
+import { signIn, signInCounts, WAYS } from './sign-in.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -306,6 +306,18 @@ export const rates = z
     ),
   })
   .meta({ id: 'ImportRates' });
+
+const signInsByWay = z.partialRecord(z.enum(WAYS), count);
+export const signIns = z
+  .object({
+    signedIn: count.meta({ description: 'Users whom the import created and who have signed in since.' }),
+    notYet: count.meta({ description: 'The others of them; users that an undo removed do not count.' }),
+    ways: signInsByWay.meta({ description: 'The users by the way of their first sign-in.' }),
+    days: z
+      .array(z.object({ day: z.iso.date(), ways: signInsByWay }))
+      .meta({ description: 'By the day of the first sign-in (UTC), days without one left out, oldest first.' }),
+  })
+  .meta({ id: 'ImportSignIns' });
 
 export const undoPreview = z
   .object({

@@ -15,6 +15,7 @@ import {
   exampleProgress,
   exampleRates,
   exampleResult,
+  exampleSignIns,
   exampleUndoPreview,
   exampleUser,
 } from './import-examples.ts';
@@ -38,6 +39,7 @@ import {
   rates,
   result,
   shownUser,
+  signIns,
   stateCounts,
   undoPreview,
   warnings,
@@ -109,6 +111,12 @@ export const importOperations = operations({
       '504 IMPORT-TIMEOUT',
       'IMPORT-PASSWORD-SOURCE',
       'IMPORT-SINGLES',
+      // What a worker stores with the user.
+      'IMPORT-FAILED',
+      'IMPORT-USER-FAULT',
+      'IMPORT-USER-REFUSED',
+      'IMPORT-KEY-LOST',
+      'USER-ERASED',
     ],
   },
   importUsers: {
@@ -285,6 +293,17 @@ export const importOperations = operations({
       'Returns at most 600 points, oldest first. Each counts the users settled since the previous point; the last one ' +
       'ends now, or when the import ended. A user who is retried counts each time.',
     answers: { 200: { schema: rates, example: exampleRates } },
+    errors: ['IMPORT-STATE'],
+  },
+  getImportSignIns: {
+    path: 'GET /admin/v1/imports/{importId}/sign_ins',
+    who: OWNER,
+    of: 'import',
+    summary: 'Get who of an import has signed in since',
+    description:
+      'Counts the users that the import created by whether they have signed in since, by which way first, and on which day. ' +
+      'With `onExisting=update`, users who existed count as not signed in.',
+    answers: { 200: { schema: signIns, example: exampleSignIns } },
     errors: ['IMPORT-STATE'],
   },
   streamImportEvents: {

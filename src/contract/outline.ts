@@ -57,6 +57,7 @@ export const OUTLINE = {
   listImportCauses: { path: 'GET /admin/v1/imports/{importId}/causes', who: { roles: ['ORG_OWNER'] } },
   fixImport: { path: 'POST /admin/v1/imports/{importId}/_fix', who: { roles: ['ORG_OWNER'] } },
   getImportRates: { path: 'GET /admin/v1/imports/{importId}/rates', who: { roles: ['ORG_OWNER'] } },
+  getImportSignIns: { path: 'GET /admin/v1/imports/{importId}/sign_ins', who: { roles: ['ORG_OWNER'] } },
   streamImportEvents: { path: 'GET /admin/v1/imports/{importId}/events', who: { roles: ['ORG_OWNER'] } },
   getImportReport: { path: 'GET /admin/v1/imports/{importId}/report', who: { roles: ['ORG_OWNER'] } },
   cancelImport: { path: 'POST /admin/v1/imports/{importId}/_cancel', who: { roles: ['ORG_OWNER'] } },

@@ -85,8 +85,13 @@ export const loginPolicyBody: z.ZodType<Given<LoginPolicy>> = z
   })
   .meta({ minProperties: 1 });
 
+interface Policies {
+  PasswordAge: AgePolicy;
+  PasswordComplexity: LengthPolicy;
+  Login: LoginPolicy;
+}
 /** The name of a kind in the ids of its operations. */
-export type PolicyName = 'PasswordAge' | 'PasswordComplexity' | 'Login';
+export type PolicyName = keyof Policies;
 
 /** A kind of policy: where it is stored, how it is validated, and how its operations, errors and events are named. */
 export interface PolicyKind<P, N extends PolicyName = PolicyName> {
@@ -100,10 +105,8 @@ export interface PolicyKind<P, N extends PolicyName = PolicyName> {
   columns: { [field in keyof P & string]: string };
   /** A body may omit fields, which then keep their values, if it allows that. */
   body: z.ZodType<Given<P>>;
-  /** PUT adds the policy of an organization that has none of its own. */
-  isAddedByPut?: true;
-  /** The ids of its errors. */
-  errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound: IdOf<'NOT_FOUND'> };
+  /** The ids of its errors. Without `notFound`, PUT adds the policy of an organization that has none of its own. */
+  errors: { invalid: IdOf<'INVALID_ARGUMENT'>; exists: IdOf<'ALREADY_EXISTS'>; notFound?: IdOf<'NOT_FOUND'> };
 }
 
 export const AGE: PolicyKind<AgePolicy, 'PasswordAge'> = {
@@ -137,8 +140,7 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   table: 'login_policies',
   columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail' },
   body: loginPolicyBody,
-  isAddedByPut: true,
-  errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS', notFound: 'POLICY-LOGIN-NOT-FOUND' },
+  errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS' },
 };
 
 const CHANGED = { answers: { 200: created } } as const;
@@ -212,14 +214,30 @@ interface PolicyChange<Id extends string> extends Operation {
   id: Id;
   answers: typeof CHANGED.answers;
 }
-type PolicyOperations<N extends PolicyName> = { readonly [Id in Reads<N>]: PolicyRead<Id> } & {
-  readonly [Id in Changes<N>]: PolicyChange<Id>;
+type OfOrg<N extends PolicyName> = `get${N}Policy` | `getDefault${N}Policy` | `${'add' | 'update' | 'reset'}${N}Policy`;
+/** With the types that callers see (client.ts): of which organization, the fields, and the body. */
+type PolicyOperations<N extends PolicyName> = {
+  readonly [Id in Reads<N>]: Operation &
+    Target<N, Id> & { id: Id; answers: { 200: { schema: z.ZodType<Answered<N>> } } };
+} & {
+  readonly [Id in Changes<N>]: Operation & Target<N, Id> & Sends<N, Id> & { id: Id; answers: typeof CHANGED.answers };
 };
+type Target<N extends PolicyName, Id extends string> = { of: Id extends OfOrg<N> ? 'org' : 'instance' };
+type Sends<N extends PolicyName, Id extends string> = Id extends `reset${N}Policy`
+  ? { body?: never }
+  : { body: { schema: z.ZodType<Given<Policies[N]>, Given<Policies[N]>> } };
+interface Answered<N extends PolicyName> {
+  policy: Policies[N] & { details: z.output<typeof createdDetails>; isDefault: boolean };
+}
 
 /** The operations of a kind, by what they do. */
 export function operationsOf({ name }: { name: PolicyName }) {
-  const reads: { [Id in Reads<PolicyName>]: PolicyRead<Reads<PolicyName>> } = policyOperations;
-  const changes: { [Id in Changes<PolicyName>]: PolicyChange<Changes<PolicyName>> } = policyOperations;
+  // Of any kind, whose fields are not known here.
+  const all = policyOperations as unknown as { [Id in Reads<PolicyName>]: PolicyRead<Id> } & {
+    [Id in Changes<PolicyName>]: PolicyChange<Id>;
+  };
+  const reads: { [Id in Reads<PolicyName>]: PolicyRead<Reads<PolicyName>> } = all;
+  const changes: { [Id in Changes<PolicyName>]: PolicyChange<Changes<PolicyName>> } = all;
   const body = changes[`add${name}Policy`].body as Body;
   return {
     get: { ...reads[`get${name}Policy`], of: 'org' },
@@ -241,7 +259,7 @@ function written<P, N extends PolicyName>(kind: PolicyKind<P, N>, documented: Do
 }
 
 function ofOrganization<P>(
-  { name, errors, path, title: policy, isAddedByPut }: PolicyKind<P>,
+  { name, errors, path, title: policy }: PolicyKind<P>,
   about: string,
   body: Body,
   answers: Operation['answers'],
@@ -272,7 +290,7 @@ function ofOrganization<P>(
       summary: `Update the ${policy} of the organization`,
       body,
       ...CHANGED,
-      errors: isAddedByPut ? [] : [errors.notFound],
+      errors: errors.notFound ? [errors.notFound] : [],
     },
     [`reset${name}Policy`]: {
       path: `DELETE ${route}`,

@@ -73,10 +73,11 @@ const OF_ORG = 'hashtext(u.org_id) = hashtext($1) and u.org_id = $1 and u.sequen
 /** SQL over an import `i`: it has an organization besides `$1`. */
 const IS_SHARED = 'exists (select from import_orgs b where b.import_id = i.id and b.org_id <> $1)';
 /** SQL: the imports with users of `$1` that have started and are not hidden. */
-const IMPORTS_OF_ORG = `imports i where i.removed_to is null and i.state <> 'receiving'
+const IMPORTS_OF_ORG = `imports i where i.removed_to is null and i.kind <> 'draft' and i.state <> 'receiving'
   and i.id in (select import_id from import_orgs where org_id = $1)`;
 /** SQL: the drafts of `$1` alone that can still be started. */
-const DRAFTS_OF_ORG = `import_drafts d where d.expires_at > now() and d.state not in ('discarded', 'started')
+const DRAFTS_OF_ORG = `import_preparations d where d.expires_at > now()
+  and exists (select from imports i where i.id = d.import_id and i.kind = 'draft' and i.state <> 'discarded')
   and (d.orgs <@ array[$1] and d.orgs <> '{}' or d.orgs = '{}' and d.org_id = $1)`;
 
 const PREVIEW = `select
@@ -126,7 +127,7 @@ async function removeContents(db: Db, orgId: string): Promise<boolean> {
 /** Ends imports that wait, and hides those of the organization alone, for the removal of old imports to remove. */
 async function removeImports(db: Db, orgId: string): Promise<boolean> {
   await db.query(
-    `update import_drafts set expires_at = now() where import_id in (select d.import_id from ${DRAFTS_OF_ORG})`,
+    `update import_preparations set expires_at = now() where import_id in (select d.import_id from ${DRAFTS_OF_ORG})`,
     [orgId],
   );
   const { rows } = await db.query<Pick<Imports, 'id'>>(

@@ -107,7 +107,7 @@ export async function updatePolicy<P extends object>(
   // Locked first, so that the last change has the last event.
   const lock = () => db.query(`select 1 from ${kind.table} where org_id is not distinct from $1 for update`, [owner]);
   let isOwn = (await lock()).rowCount === 1;
-  if (!isOwn && (!kind.isAddedByPut || owner === null)) throw noOwnPolicy(kind);
+  if (!isOwn && (kind.errors.notFound || owner === null)) throw noOwnPolicy(kind);
   if (!isOwn) {
     // So that of two requests at the same time one adds the policy, and the other one changes it.
     await db.query('select from organizations where id = $1 for no key update', [owner]);
@@ -198,9 +198,9 @@ export function passwordSentence(problems: readonly string[]): string {
   return `The password ${problems.join(', and it ')}.`;
 }
 
-function noOwnPolicy<P>({ errors, title }: PolicyKind<P>): ApiError {
+function noOwnPolicy<P>({ errors, title }: PolicyKind<P>): Error {
   const message = `The organization has no ${title} of its own.`;
-  return new ApiError('NOT_FOUND', errors.notFound, message);
+  return errors.notFound ? new ApiError('NOT_FOUND', errors.notFound, message) : new Error(message);
 }
 
 function fieldsOf<P>({ columns }: PolicyKind<P>): [keyof P & string, string][] {

@@ -36,10 +36,10 @@ import { keyedRequest } from './intake/idempotency.ts';
 import { readPepper } from './intake/pepper.ts';
 import { openCausesReader } from './repair/causes.ts';
 import { fixCause, fixItem, readItem } from './repair/fix.ts';
-import { type Fixable, type FixDeps, fixableImport } from './repair/fixable.ts';
-import { fixableDraft } from './repair/fixable-draft.ts';
+import { type Fixable, type FixDeps, fixableDraft, fixableImport } from './repair/fixable.ts';
 import { reportText } from './repair/report.ts';
 import { importOne } from './single-import.ts';
+import { readSignIns } from './status/first-sign-ins.ts';
 import { readItems } from './status/items.ts';
 import { countStates, listImports, readProgress } from './status/progress.ts';
 import { readRates } from './status/rates.ts';
@@ -102,6 +102,12 @@ function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger:
   serve(router, operations.getImportRates, target, async ({ target }) => ({
     points: await readRates(pool, target.importId),
   }));
+  serve(
+    router,
+    operations.getImportSignIns,
+    readFrom(reads, async (db, asked) => visibleImport(db).find(asked)),
+    ({ target }) => reads.run((db) => readSignIns(db, target)),
+  );
   serve(
     router,
     operations.previewImportUndo,

@@ -14,7 +14,7 @@ import type { Queues } from '../imports/queue/queues.ts';
 import { clockSkew } from '../platform/db/clock.ts';
 import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
 import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
-import { END_STATES, lostRecords, subscribe } from '../platform/telemetry.ts';
+import { END_STATES, FIRST_WAYS, lostRecords, subscribe } from '../platform/telemetry.ts';
 import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
 
 /** In seconds; imports may run for a day. */
@@ -133,6 +133,13 @@ const signIns: Instrument = (registry) => {
     values: ['succeeded', ...SIGN_IN_FAILURES],
   };
   subscribe('signIn', countBy(registry, about));
+  const first = {
+    name: 'muster_first_signins_total',
+    help: 'First sign-ins of users whom an import created, by way.',
+    label: 'way',
+    values: FIRST_WAYS,
+  };
+  subscribe('firstSignIn', countBy(registry, first));
 };
 
 const passwordSources: Instrument = (registry) => {

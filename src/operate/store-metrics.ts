@@ -20,7 +20,7 @@ const MOST = 10_000;
 /** Imports whose oldest mail is looked up. */
 const MOST_IMPORTS = 1000;
 
-// A draft is in `receiving` too, although nothing of it arrives. A timed-out import stays `running` in the table until
+// A timed-out import stays `running` in the table until
 // it is read; its users are no longer pending. One branch for each partial index: imports_open, imports_paused.
 export const OPEN_IMPORTS = `
 with open as (
@@ -28,7 +28,6 @@ with open as (
     case when state = 'running' and deadline > clock_timestamp()
       then total - succeeded - skipped - failed - undone else 0 end as pending
   from imports where state in ('receiving', 'running', 'undoing')
-    and not (state = 'receiving' and exists (select from import_drafts d where d.import_id = imports.id))
   union all
   select state, accepted_at, stood, changed_at, 0 from imports where state = 'paused'
 )

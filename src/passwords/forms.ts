@@ -12,36 +12,53 @@ import { defineScheme, type Scheme, type Secret } from './scheme.ts';
 export const PASSWORD_FORMS = ['trim', 'html', 'nfkc', 'latin1', 'utf16', 'digest'] as const;
 export type PasswordForm = (typeof PASSWORD_FORMS)[number];
 
+/**
+ * Not what was made of the password: it may be one that a program made up, and that its user never saw. The user counts
+ * as one without a password until somebody signs in with it, which replaces the hash.
+ */
+const PERHAPS = 'perhaps';
+
 const PREFIX = '$form$';
 const MARK = /^\$form\$([a-z0-9,]{1,40})\$/;
 
 /** The digests that programs take of a password before they hash it, in lower-case hexadecimal digits. */
 const DIGESTS = ['md5', 'sha1', 'sha256', 'sha512'];
+/** Programs from the time of ISO-8859-1 took no others. */
+const OLD_DIGESTS = ['md5', 'sha1'];
 
-/** The readings that a form adds to a text; in the order of PASSWORD_FORMS, as bytes are only digested. */
-const READINGS: Readonly<Record<Exclude<PasswordForm, 'digest'>, (password: string) => readonly Secret[]>> = {
+/** The texts that a form adds to a text. */
+const TEXTS: Readonly<Partial<Record<PasswordForm, (password: string) => readonly string[]>>> = {
   trim: (password) => [trimmed(password)],
   html: (password) => [escaped(password), escaped(trimmed(password))],
   nfkc: (password) => [password.normalize('NFKC')],
-  latin1: (password) => [windows1252(password)],
-  utf16: (password) => [Buffer.from(password, 'utf16le')],
 };
 
-/** With the password as typed. */
-const MOST: Readonly<Record<PasswordForm, number>> = {
-  trim: 2,
-  html: 3,
-  nfkc: 2,
-  latin1: 2,
-  utf16: 2,
-  digest: 1 + DIGESTS.length,
-};
+/** How many texts there are then, with the one as typed. */
+const MOST_TEXTS: Readonly<Partial<Record<PasswordForm, number>>> = { trim: 2, html: 3, nfkc: 2 };
+
+/** How many readings a password has at most. */
+function mostReadings(forms: readonly PasswordForm[]): number {
+  const texts = forms.reduce((product, form) => product * (MOST_TEXTS[form] ?? 1), 1);
+  const latin1 = forms.includes('latin1') ? texts : 0;
+  const utf16 = forms.includes('utf16') ? texts : 0;
+  if (!forms.includes('digest')) return texts + latin1 + utf16;
+  return (texts + utf16) * (1 + DIGESTS.length) + latin1 * (1 + OLD_DIGESTS.length);
+}
 
 /** The hash with its forms; the hash alone without a form, or if it names its own. */
 export function withForms(hash: string, forms: readonly PasswordForm[]): string {
   const named = PASSWORD_FORMS.filter((form) => forms.includes(form));
   return named.length === 0 || hash.startsWith(PREFIX) ? hash : `${PREFIX}${named.join(',')}$${hash}`;
 }
+
+/** The hash of a password that its user may not know. Other text than a hash is returned as it is. */
+export function perhapsKnown(hash: string): string {
+  const { forms, hash: bare } = split(hash) ?? { forms: [], hash };
+  return `${PREFIX}${[PERHAPS, ...forms].join(',')}$${bare}`;
+}
+
+/** SQL over `users u`: the user has a password that they know, as far as the import said. */
+export const KNOWS_PASSWORD = `(u.password_hash is not null and u.password_hash not like '%${PREFIX}${PERHAPS}%')`;
 
 const LASTING = `${PREFIX}trim$`;
 
@@ -63,10 +80,16 @@ export function isTriedAsDigest(encoded: string): boolean {
   return split(encoded)?.forms.includes('digest') === true;
 }
 
+/** The hash without its forms, and how many readings a password may have at most. */
+export function readingCount(encoded: string): { hash: string; count: number } {
+  const { forms = [], hash } = split(encoded) ?? { hash: encoded };
+  return { hash, count: mostReadings(forms) };
+}
+
 /** The hash without its forms, and what may have been hashed for this password: as typed first, without duplicates. */
 export function readingsOf(encoded: string, password: string): { hash: string; readings: Secret[] } {
   const { forms = [], hash } = split(encoded) ?? { hash: encoded };
-  return { hash, readings: readingsIn(forms, password) };
+  return { hash, readings: readingsIn(forms, password, { isCheap: !forms.includes('digest') }) };
 }
 
 /**
@@ -78,24 +101,20 @@ export function formScheme(encoded: string, find: (hash: string) => Scheme | und
   const { forms, hash } = split(encoded) ?? {};
   const scheme = hash === undefined ? undefined : find(hash);
   if (forms === undefined || hash === undefined || scheme === undefined) return broken(forms === undefined);
-  const most = forms.reduce((product, form) => product * MOST[form], 1);
+  const isCheap = scheme.work(hash) === 0;
   return defineScheme({
-    name: `${scheme.name} (${forms.join(', ')})`,
+    name: forms.length === 0 ? scheme.name : `${scheme.name} (${forms.join(', ')})`,
     matches: () => true,
     parse: () => scheme.check(hash) ?? { hash },
-    work: () => most * scheme.work(hash),
+    work: () => mostReadings(forms) * scheme.work(hash),
     seesAll(password) {
       if (forms.some(isTrimming) && trimmed(password) !== password) return false;
       // A digest depends on the whole password, also where bcrypt ignores its last digits.
-      const texts = readingsIn(
-        forms.filter((form) => form !== 'digest'),
-        password,
-      );
-      return seesAll(scheme, hash, texts);
+      return textsIn(forms, password).every((text) => scheme.seesAll(text, hash));
     },
     longest: scheme.longest + encoded.length - hash.length,
     verify: (_parts, password) =>
-      (typeof password === 'string' ? readingsIn(forms, password) : [password]).some((reading) =>
+      (typeof password === 'string' ? readingsIn(forms, password, { isCheap }) : [password]).some((reading) =>
         scheme.verify(hash, reading),
       ),
   });
@@ -104,10 +123,6 @@ export function formScheme(encoded: string, find: (hash: string) => Scheme | und
 /** Whether blanks at the ends of a password may be ignored. */
 function isTrimming(form: PasswordForm): boolean {
   return form === 'trim' || form === 'html';
-}
-
-function seesAll(scheme: Scheme, hash: string, readings: readonly Secret[]): boolean {
-  return readings.every((reading) => typeof reading !== 'string' || scheme.seesAll(reading, hash));
 }
 
 function broken(isForm: boolean): Scheme {
@@ -122,34 +137,48 @@ function broken(isForm: boolean): Scheme {
   });
 }
 
+/** The forms alone: the mark of a password that may not be known changes nothing in its verification. */
 function split(encoded: string): { forms: PasswordForm[]; hash: string } | undefined {
   const [mark, list] = MARK.exec(encoded) ?? [];
   if (mark === undefined || list === undefined) return undefined;
-  const names = list.split(',');
+  const names = list.split(',').filter((name, i) => i > 0 || name !== PERHAPS);
   const forms = PASSWORD_FORMS.filter((form) => names.includes(form));
   return forms.length === names.length ? { forms, hash: encoded.slice(mark.length) } : undefined;
 }
 
-function readingsIn(forms: readonly PasswordForm[], password: string): Secret[] {
-  let readings: Secret[] = [password];
-  for (const form of forms) {
-    if (form === 'digest') readings = readings.flatMap(withDigests);
-    else {
-      readings = readings.flatMap((reading) =>
-        typeof reading === 'string' ? [reading, ...READINGS[form](reading)] : [reading],
-      );
-    }
-  }
+/**
+ * All readings without duplicates: the text as typed, the other texts, their bytes, then the digests.
+ * @param isCheap whether the hash takes no time that matters
+ */
+function readingsIn(forms: readonly PasswordForm[], password: string, { isCheap }: { isCheap: boolean }): Secret[] {
+  const texts = textsIn(forms, password);
+  const latin1 = forms.includes('latin1') ? texts.flatMap((text) => inLatin1(text, isCheap)) : [];
+  const utf16 = forms.includes('utf16') ? texts.map((text) => Buffer.from(text, 'utf16le')) : [];
+  const typed = [...texts, ...latin1, ...utf16];
+  if (!forms.includes('digest')) return distinct(typed);
+  const digests = [...digestsOf([...texts, ...utf16], DIGESTS), ...digestsOf(latin1, OLD_DIGESTS)];
+  return distinct([...typed.filter((reading) => !isShapedAsDigest(reading)), ...digests]);
+}
+
+/** The password as typed, and the texts that the forms make of it. */
+function textsIn(forms: readonly PasswordForm[], password: string): string[] {
+  return forms.reduce((texts, form) => texts.flatMap((text) => [text, ...(TEXTS[form]?.(text) ?? [])]), [password]);
+}
+
+function distinct(readings: readonly Secret[]): Secret[] {
   return [...new Map(readings.map((reading) => [Buffer.from(reading).toString('base64'), reading])).values()];
+}
+
+function digestsOf(readings: readonly Secret[], names: readonly string[]): string[] {
+  return readings.flatMap((reading) => names.map((name) => digestOf(name, reading)));
 }
 
 /**
  * A text that looks like one of these digests is not taken as it is: where the hash is of a digest, whoever knows the
  * digest, from a leaked table of another program, would sign in without knowing the password.
  */
-function withDigests(reading: Secret): Secret[] {
-  const digests = DIGESTS.map((name) => digestOf(name, reading));
-  return digests.some((digest) => isShapedAs(reading, digest)) ? digests : [reading, ...digests];
+function isShapedAsDigest(reading: Secret): boolean {
+  return digestsOf([reading], DIGESTS).some((digest) => isShapedAs(reading, digest));
 }
 
 /** Whether a typed text could be a digest such as this one, also with other characters around it, by its length. */
@@ -190,13 +219,25 @@ const UPPER = new Map(
   ),
 );
 
-/** In Windows-1252; other characters as HTML's numbers, as browsers send them. */
-function windows1252(password: string): Buffer {
-  const bytes = [...password].flatMap((character) => {
-    const code = character.codePointAt(0) as number;
-    const upper = UPPER.get(character);
-    if (upper !== undefined) return [upper];
-    return code < 256 ? [code] : [...Buffer.from(`&#${code};`)];
-  });
-  return Buffer.from(bytes);
+/**
+ * In Windows-1252, which has the letters of ISO-8859-1; none for a password that UTF-8 writes in the same bytes. Browsers
+ * send other characters as HTML's numbers: tried where that is cheap, as few people have a password with them.
+ */
+function inLatin1(password: string, isCheap: boolean): Buffer[] {
+  // ISO-8859-1 has a letter and its accent as one character only.
+  const characters = [...password.normalize('NFC')];
+  if (/^[\0-\x7f]*$/.test(password) || (!isCheap && characters.some((one) => byteOf(one) === undefined))) return [];
+  return [
+    Buffer.from(
+      characters.flatMap((one) => {
+        const byte = byteOf(one);
+        return byte === undefined ? [...Buffer.from(`&#${one.codePointAt(0)};`)] : [byte];
+      }),
+    ),
+  ];
+}
+
+function byteOf(character: string): number | undefined {
+  const code = character.codePointAt(0) as number;
+  return UPPER.get(character) ?? (code < 256 ? code : undefined);
 }

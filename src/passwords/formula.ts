@@ -46,7 +46,7 @@ const WHOLE_HASHES = ['bcrypt', 'argon2', 'scrypt', 'crypt'] as const;
 const BINARY = ['raw', 'unhex', 'unbase64', 'utf16'];
 const OF_TEXT = ['lower', 'upper', 'trim', 'hex', 'base64', ...BINARY];
 
-const LONGEST = 160;
+const LONGEST = 200;
 const DEEPEST = 8;
 
 /** How a function takes its arguments. */

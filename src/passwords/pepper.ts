@@ -51,17 +51,17 @@ export function originalHash(stored: string): string {
 /**
  * The hash without its forms, and what the old system may have hashed for this password. PrestaShop puts its key before a
  * password for MD5, and no key for bcrypt, in one table; so with a pepper before the password, the hash is also tried
- * without it, unless that would exceed the bounds of a verification.
+ * without it, unless that would exceed the bounds of a verification. `times`: with and without it.
  */
 export function pepperedReadings(
   encoded: string,
   pepper: Pepper,
   password: string,
-): { hash: string; readings: Secret[] } {
+): { hash: string; readings: Secret[]; times: number } {
   const { hash, readings } = readingsOf(encoded, password);
   const peppered = readings.map((reading) => withPepper(pepper, reading));
   const isMixed = pepper.mode === 'prefix' && 2 * workOf(encoded) <= 1;
-  return { hash, readings: isMixed ? [...peppered, ...readings] : peppered };
+  return isMixed ? { hash, readings: [...peppered, ...readings], times: 2 } : { hash, readings: peppered, times: 1 };
 }
 
 function withPepper({ mode, secret }: Pepper, password: Secret): Secret {

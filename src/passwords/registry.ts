@@ -6,7 +6,7 @@
  * but never a salt or a hash.
  */
 import { randomBytes } from 'node:crypto';
-import { formScheme, withoutLasting } from './forms.ts';
+import { formScheme, readingsOf, withoutLasting } from './forms.ts';
 import { LONGEST, type Scheme, type Secret } from './scheme.ts';
 import { argon2Cost, argon2Schemes, makeArgon2id } from './schemes/argon2.ts';
 import { aspnetIdentitySchemes } from './schemes/aspnet-identity.ts';
@@ -129,7 +129,8 @@ export function verifyHash(encoded: string, password: Secret): boolean {
 export function verifyPassword(encoded: string, password: Secret, cost: number): { ok: boolean; rehash: boolean } {
   const ok = verifyHash(encoded, password);
   if (ok) return { ok, rehash: typeof password === 'string' && !isCurrent(encoded, password, cost) };
-  if (schemeOf(encoded) !== 'bcrypt' || bcryptCost(encoded) < cost) computeNothing(String(password), cost);
+  const { hash } = readingsOf(encoded, '');
+  if (schemeOf(hash) !== 'bcrypt' || bcryptCost(hash) < cost) computeNothing(String(password), cost);
   return { ok, rehash: false };
 }
 

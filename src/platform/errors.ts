@@ -31,8 +31,12 @@ export interface KnownError {
   http?: number;
   /** What is wrong, as a sentence; one for each status, if there are several. */
   meaning: string | readonly string[];
-  /** What to do, as a sentence. */
-  remedy: string;
+  /** What to do, as a sentence; one for each status, if they differ. */
+  remedy: string | readonly string[];
+  /** What answers it, where no operation does: `\`/metrics\``. Default: any request, or a page. */
+  from?: string;
+  /** What it is stored with: a user of an import, or a draft. */
+  stored?: 'user' | 'draft';
   /** The first version that raises it. Default: 1.0.0. */
   since?: string;
 }

@@ -14,6 +14,8 @@
 export interface Observations {
   /** `succeeded`, or why it failed (src/directory/sign-in-events.ts). */
   signIn: string;
+  /** The first sign-in of a user whom an import created. */
+  firstSignIn: FirstWay;
   /** What a password source answered. */
   passwordSource: 'yes' | 'no' | 'unavailable';
   /** The grant type of a successful token request. */
@@ -33,6 +35,10 @@ export interface Observations {
   mail: Attempt;
   webhook: Attempt;
 }
+
+/** The ways in that exist, as stored. */
+export const FIRST_WAYS = ['password', 'password_source', 'mail_code'] as const;
+export type FirstWay = (typeof FIRST_WAYS)[number];
 
 export const END_STATES = ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone'] as const;
 export type EndState = (typeof END_STATES)[number];

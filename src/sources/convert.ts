@@ -6,7 +6,7 @@
  * broken record is reported with its position and never ends the run; a file that is broken as a whole does
  * (FileError).
  */
-import { type Entry, NOTES, type Note, toEntry } from './entry.ts';
+import { type Entry, NOTES, type Note, type Person, toEntry } from './entry.ts';
 import { withHashFormat } from './hash-format.ts';
 import { unusedHashes } from './hashes.ts';
 import { type HashIndex, openHashIndex } from './join.ts';
@@ -42,6 +42,8 @@ export interface Outcome {
   skip?: string;
   /** Why the record cannot be read. */
   problem?: string;
+  /** Ids of what files of this system mostly lack, and this record has. */
+  contains?: readonly string[];
 }
 
 export interface Conversion {
@@ -197,17 +199,41 @@ function converted(
   try {
     if (isOfOtherTable(value, source)) return { notes: NO_NOTES, skip: 'A row of another table.' };
     const record = hashes && source.hashFile ? joined(source.hashFile, hashes, value) : value;
+    const contains = containedIn(record, source);
     const person = convert(record);
-    if ('skip' in person) return { notes: NO_NOTES, skip: person.skip };
+    if ('skip' in person) return { notes: NO_NOTES, skip: person.skip, ...contains };
     const { passwordForms = person.passwordForms } = options;
-    const { entry, notes } = toEntry({ ...person, passwordForms }, orgId, { quoteAddresses });
+    const decided = withDecision(person, options.unknownPasswords);
+    const { entry, notes } = toEntry({ ...decided, passwordForms }, orgId, { quoteAddresses });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
-    return { entry, notes: [...notes, ...unusedHashes(record, person)] };
+    return { entry, notes: [...notes, ...unusedHashes(record, person)], ...contains };
   } catch (error) {
     // The record is nested deeper than the stack.
     if (error instanceof RangeError) return { notes: NO_NOTES, problem: 'is nested too deeply' };
     throw error;
   }
+}
+
+const PERHAPS_UNKNOWN: Note = {
+  id: 'PASSWORD-PERHAPS-UNKNOWN',
+  message:
+    'The old system may have made up the password of the hash, so the user may not know it. The hash is imported, and the user also counts as one without a password; --unknown-passwords keep or drop decides for all.',
+};
+
+/** The person after the decision about passwords that users perhaps do not know; without one, a note asks for it. */
+function withDecision(person: Person, decision: ConvertOptions['unknownPasswords']): Person {
+  const { oldSignIn } = person;
+  if (oldSignIn?.password !== 'perhaps') return person;
+  if (decision === 'drop') return { ...person, oldSignIn: { ...oldSignIn, password: 'unknown' } };
+  if (decision === undefined) return { ...person, notes: [...(person.notes ?? []), PERHAPS_UNKNOWN] };
+  const { password: _, ...known } = oldSignIn;
+  return { ...person, oldSignIn: known };
+}
+
+/** What the record has of that which files of its system mostly lack. */
+function containedIn(record: Fields, { missing = [] }: ExportFormat): Pick<Outcome, 'contains'> {
+  const found = missing.filter(({ isIn }) => isIn(record)).map(({ id }) => id);
+  return found.length > 0 ? { contains: found } : {};
 }
 
 function joined(hashFile: HashFile, hashes: HashIndex, user: Fields): Fields {

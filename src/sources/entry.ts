@@ -175,7 +175,7 @@ export const NOTES = {
   formsLeftOut: {
     id: 'PASSWORD-FORM-LEFT-OUT',
     message:
-      'The hash takes too long to try other forms of a password, such as a digest; it verifies if it is of the password as typed. If it is not, say how it was made (--hash-format).',
+      'The hash takes too long to try all forms of a password, such as a digest or ISO-8859-1; it verifies if it is of the password as typed. If it is not, say how it was made (--hash-format, --password-form).',
   },
   unknownPassword: {
     id: 'PASSWORD-UNKNOWN',
@@ -366,19 +366,18 @@ function secretsOf(
   };
 }
 
-/** The hash in the spelling that can be verified, with its forms, unless it would take too long with them. */
+/** The hash in the spelling that can be verified, with as many of its forms as do not take too long. */
 function hashOf({ hash, passwordForms = [] }: Person, notes: Note[]): string | undefined {
   if (hash === undefined) return undefined;
   const known = knownForm(hash);
   // A formula says of what the hash is.
   const isSaid = known.startsWith('$formula$');
-  const formed = withForms(
-    known,
-    passwordForms.filter((form) => !isSaid || form !== 'digest'),
-  );
-  if (hashProblem(formed) === undefined) return formed;
-  if (hashProblem(known) === undefined) notes.push(NOTES.formsLeftOut);
-  return known;
+  const forms = passwordForms.filter((form) => !isSaid || form !== 'digest');
+  const without = (left: PasswordForm) => forms.filter((form) => form !== left);
+  const possible = [forms, without('latin1'), without('digest')].map((some) => withForms(known, some));
+  const formed = possible.find((one) => hashProblem(one) === undefined) ?? known;
+  if (formed !== possible[0] && hashProblem(formed) === undefined) notes.push(NOTES.formsLeftOut);
+  return formed;
 }
 
 function stateOf(state: Person['state']): Pick<Entry, 'state'> {

@@ -15,7 +15,7 @@ import {
   mentions,
   parseFormula,
 } from '../passwords/formula.ts';
-import { hashProblem, schemeOf } from '../passwords/registry.ts';
+import { hashProblem, schemeOf, workOf } from '../passwords/registry.ts';
 import type { Note, Person, Skipped } from './entry.ts';
 import { knownForm } from './hash-forms.ts';
 import { aroundHash, parameter, valued } from './hash-parameters.ts';
@@ -261,12 +261,25 @@ function checked(person: Hashed, hash: string, found: Parameters, given: Formula
   return withNote({ ...person, hash: named }, besideNote(Object.values(fields)));
 }
 
-const ANY_PLACE = parseFormula('crypt(password | salt + password | password + salt)');
+const SALTED = ['salt + password', 'password + salt'];
+const DIGESTS = ['md5', 'sha1', 'sha256', 'sha512'].map((digest) => `${digest}(password)`);
+const SALTED_DIGESTS = ['md5', 'sha1'].flatMap((digest) => SALTED.map((text) => `${digest}(${text})`));
 
-/** A hash that contains another salt than the one beside it, which may be a part of the password. */
+/** What the hash beside a salt may be of, with most readings first. */
+const ANY_PLACES = [[...DIGESTS, ...SALTED_DIGESTS], DIGESTS, []].map((digests) =>
+  parseFormula(`crypt(${['password', ...SALTED, ...digests].join('|')})`),
+);
+
+/**
+ * A hash that contains another salt than the one beside it, which may be a part of the password or of its digest: with as
+ * many readings as leave time for the encodings of a password, else for as many as there is time for.
+ */
 function salted(person: Hashed, hash: string, found: Parameters): Person {
-  const made = typeof ANY_PLACE === 'string' ? undefined : madeBy(ANY_PLACE, hash, found, { isGiven: false });
-  return made === undefined || hashProblem(made) !== undefined ? person : { ...person, hash: made };
+  const made = ANY_PLACES.map((formula) =>
+    typeof formula === 'string' ? undefined : madeBy(formula, hash, found, { isGiven: false }),
+  ).filter((one) => one !== undefined && hashProblem(one) === undefined) as string[];
+  const most = made.find((one) => 2 * workOf(one) <= 1) ?? made.at(-1);
+  return most === undefined ? person : { ...person, hash: most };
 }
 
 /** Schemes whose hashes contain the only salt that there usually is. */
@@ -297,9 +310,9 @@ function saltNotUsed(field: string): Note {
   return {
     id: 'SALT-NOT-USED',
     message:
-      `The hash does not contain the salt in ${field}: passwords are tried alone, and with it before or after them. If ` +
-      'the old system did something else, say so (--hash-format, the hash format of the console), such as ' +
-      'bcrypt(md5(salt + password)).',
+      `The hash does not contain the salt in ${field}: passwords are tried alone, with it before or after them, and as ` +
+      'digests, unless that takes too long. If the old system did something else, say so (--hash-format, the hash ' +
+      'format of the console), such as bcrypt(sha256(salt + password)).',
   };
 }
 

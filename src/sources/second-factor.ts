@@ -8,6 +8,31 @@ import { SECOND_FACTOR_LOST } from './hashes.ts';
 import type { Fields } from './source.ts';
 import { CONTEXT, fieldNames, flagOf, folded, isFields, plainName, textAt } from './values.ts';
 
+export { SECOND_FACTOR_LOST } from './hashes.ts';
+export const PASSKEY_LOST: Note = {
+  id: 'PASSKEY-LOST',
+  message: 'The user has a passkey, which cannot be imported; it is dropped.',
+};
+export const RECOVERY_CODES_LOST: Note = {
+  id: 'RECOVERY-CODES-LOST',
+  message: 'The user has recovery codes, which cannot be imported; they are dropped.',
+};
+
+export interface Lost {
+  secondFactor?: boolean;
+  passkey?: boolean;
+  recoveryCodes?: boolean;
+}
+
+/** A note for each thing that the user had and that does not come along. */
+export function lostNotes({ secondFactor, passkey, recoveryCodes }: Lost): Note[] {
+  return [
+    ...(secondFactor === true ? [SECOND_FACTOR_LOST] : []),
+    ...(passkey === true ? [PASSKEY_LOST] : []),
+    ...(recoveryCodes === true ? [RECOVERY_CODES_LOST] : []),
+  ];
+}
+
 /** Columns of secrets, in lower case and without punctuation. */
 export const FACTOR_SECRETS = fieldNames(`totp totpsecret otpsecret mfasecret mfatotpsecret tfasecret twofactorsecret
   twofasecret 2fasecret google2fasecret googleauthsecret googleauthenticatorsecret gasecret authenticatorsecret

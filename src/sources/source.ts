@@ -20,6 +20,11 @@ export interface ConvertOptions {
   hashFormat?: string | undefined;
   /** What the system did to passwords before it hashed them, given with `--password-form`; absent: as the source says. */
   passwordForms?: readonly PasswordForm[] | undefined;
+  /**
+   * Passwords that users perhaps do not know (`OldSignIn.password`), given with `--unknown-passwords`: `keep` counts them
+   * as known, `drop` drops their hashes; absent: both the password and the other ways in work.
+   */
+  unknownPasswords?: 'keep' | 'drop' | undefined;
 }
 
 /** In a path: every property of an object, whose name its record gets as `KEY`. */

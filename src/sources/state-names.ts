@@ -245,7 +245,7 @@ function split(text: string, seen: Map<string, string[] | undefined>): string[] 
 }
 
 function meaningOfWords(all: readonly string[]): NameMeaning | undefined {
-  if (all.some((word) => ELSE.has(word))) return undefined;
+  if (all.some((word) => ELSE.has(word)) || isRightToDelete(all)) return undefined;
   if (all.at(-1) === 'flags' && all.every((word) => FILLER.has(word))) return 'marks';
   const kinds = new Set(all.flatMap((word, i) => kindOf(word, i)));
   const entrance = entranceOf(all);
@@ -256,6 +256,11 @@ function meaningOfWords(all: readonly string[]): NameMeaning | undefined {
   if (meaning === 'activeUntil' || [...kinds].every((kind) => kind.startsWith('soft'))) return undefined;
   if (meaning === 'status') return 'perhaps status';
   return meaning === 'active' || meaning === 'unlocked' ? 'perhaps active' : 'perhaps inactive';
+}
+
+/** `can_delete`, `delete_self_enabled`: what the user may do, not what became of them. */
+function isRightToDelete(all: readonly string[]): boolean {
+  return all.includes('delete') && all.some((word) => PERMISSION.has(word) || word === 'enabled');
 }
 
 /** `left` and `exit` stand first: `days_left` is a number of days. */

@@ -7,6 +7,7 @@
 import { hashProblem, schemeSeen } from '../passwords/registry.ts';
 import type { Outcome } from './convert.ts';
 import type { Entry } from './entry.ts';
+import type { ExportFormat, Missing } from './source.ts';
 
 /** A place in the files. */
 export interface SourceLocation {
@@ -64,6 +65,8 @@ export interface Summary {
   mails: { verification: number; initialisation: number };
   /** What the conversion changed or dropped. */
   notes: Group[];
+  /** What users of the system may have, and no record of these files has. Empty if there are no users. */
+  missing: Pick<Missing, 'id' | 'what' | 'message' | 'remedy'>[];
   /** Records that are not users to import. */
   skipped: Group[];
   /** Records that cannot be read. */
@@ -84,15 +87,22 @@ export interface Counter {
   summary(unusedHashes: number): Summary;
 }
 
-/** @param options atSource: a password source verifies the users who have no password of their own */
-export function openCounter({ atSource = false }: { atSource?: boolean } = {}): Counter {
-  const counter = new SummaryCounter(atSource);
+export interface CounterOptions {
+  /** A password source verifies the users who have no password of their own. */
+  atSource?: boolean;
+  /** The system of the users. */
+  source?: Pick<ExportFormat, 'missing'> | undefined;
+}
+
+export function openCounter({ atSource = false, source = {} }: CounterOptions = {}): Counter {
+  const counter = new SummaryCounter(atSource, source.missing ?? []);
   // Callers pass the functions on without their object.
   return { add: (outcome) => counter.add(outcome), summary: (unusedHashes) => counter.summary(unusedHashes) };
 }
 
 class SummaryCounter {
   private readonly atSource: boolean;
+  private readonly lacked: Map<string, Missing>;
   private readonly orgs = new Map<string, number>();
   private readonly files = new Map<string, FileCount>();
   private readonly hashes = new Map<string, HashGroup>();
@@ -113,14 +123,16 @@ class SummaryCounter {
   };
   private readonly due = { verification: 0, initialisation: 0 };
 
-  constructor(atSource: boolean) {
+  constructor(atSource: boolean, missing: readonly Missing[]) {
     this.atSource = atSource;
+    this.lacked = new Map(missing.map((one) => [one.id, one]));
   }
 
-  add({ file, line, entry, skip, problem, notes }: Outcome): void {
+  add({ file, line, entry, skip, problem, notes, contains = [] }: Outcome): void {
     const place = { file, line };
     const counted = this.files.get(file) ?? { file, users: 0, skipped: 0 };
     this.files.set(file, counted);
+    for (const id of contains) this.lacked.delete(id);
     if (entry) counted.users++;
     if (skip !== undefined) counted.skipped++;
     for (const note of notes) this.notes.add(note.id, note.message, place);
@@ -139,10 +151,16 @@ class SummaryCounter {
       withoutName: this.withoutName.list()[0],
       mails: this.due,
       notes: this.notes.list(),
+      missing: this.missing(),
       skipped: this.skipped.list(),
       broken: this.broken.list(),
       unusedHashes,
     };
+  }
+
+  private missing(): Summary['missing'] {
+    if (this.numbers.users === 0) return [];
+    return [...this.lacked.values()].map(({ id, what, message, remedy }) => ({ id, what, message, remedy }));
   }
 
   private addEntry(entry: Entry, place: SourceLocation): void {

@@ -262,6 +262,11 @@ function isEmpty(value: unknown): boolean {
   return isEmptyObject(value);
 }
 
+/** The fields that have a value. */
+export function present(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
 /** Whether the value is an object or a list without anything in it. */
 export function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;

@@ -147,7 +147,7 @@ test('convert: a hash inside an object is used; unused hashes are counted, with 
   const { code, stderr, stdout, written } = await convertedTo(t, [path as string, '--json']);
   assert.equal(code, 0, stderr);
   assert.match(stderr, /^ {2}taken: .*hash=password\.value$/m);
-  assert.match(stderr, /^ +1 {2}bcrypt \(digest\): will verify$/m);
+  assert.match(stderr, /^ +1 {2}bcrypt \(latin1, digest\): will verify$/m);
   const unused = /^ {2}Password hashes that are not used\n( {4}.*\n)( {4}.*\n)/m.exec(stderr);
   assert.match(unused?.[1] ?? '', /^ +2 .*\(digest\) at password\.value is not used\. \(.*people\.ndjson line 3, 4\)/);
   assert.match(unused?.[2] ?? '', /^ +1 .*\(bcrypt\) at pin is not used\. \(.*people\.ndjson line 4\)/);
@@ -157,7 +157,7 @@ test('convert: a hash inside an object is used; unused hashes are counted, with 
     notes.map(({ count }: { count: number }) => count),
     [2, 1],
   );
-  assert.equal(JSON.parse(written?.split('\n')[0] as string).user.hashedPassword.value, `$form$digest$${hash}`);
+  assert.equal(JSON.parse(written?.split('\n')[0] as string).user.hashedPassword.value, `$form$latin1,digest$${hash}`);
 });
 
 const fixture = (path: string) => fileURLToPath(new URL(`../fixtures/sources/${path}`, import.meta.url));

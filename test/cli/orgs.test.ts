@@ -64,6 +64,31 @@ test('the names that users sign in with are shown and set', async () => {
   assert.equal((await asOwner('sign-in-names', org, '--set', 'phone')).code, 2);
 });
 
+test('the login policy is shown, set field by field, and reset', async () => {
+  const org = (await asOwner('create', unique('Policy'))).stdout.trim();
+  const [owner, viewer] = [await api.machine(org, ['ORG_OWNER']), await api.machine(org, ['ORG_OWNER_VIEWER'])];
+  const shown = (mailCode: string, initMail: string, forceMfa: string, end: string) =>
+    new RegExp(
+      `^OPTION +VALUE +MEANING\n--mail-code +${mailCode} +\\S.*\n--init-mail +${initMail} +\\S.*\n--force-mfa +${forceMfa} +\\S.*\n${org} has ${end}\\.\n$`,
+    );
+  const usual = shown('withoutPassword', 'always', 'false', 'the policy of the service');
+  assert.match((await muster(viewer.token, 'login-policy', org)).stdout, usual);
+  const set = await muster(owner.token, 'login-policy', org, '--mail-code', 'all', '--force-mfa', 'true');
+  assert.match(set.stdout, shown('all', 'always', 'true', 'a policy of its own'));
+  const { stdout } = await muster(owner.token, 'login-policy', org, '--init-mail', 'unlessWayIn', '--json');
+  const { details: _, ...policy } = JSON.parse(stdout).policy;
+  assert.deepEqual(policy, { mailCode: 'all', initMail: 'unlessWayIn', forceMfa: true, isDefault: false });
+  assert.equal((await muster(viewer.token, 'login-policy', org, '--mail-code', 'off')).code, 4);
+  assert.equal((await muster(owner.token, 'login-policy', org, '--mail-code', 'never')).code, 2);
+  const both = await muster(owner.token, 'login-policy', org, '--reset', '--mail-code', 'off');
+  assert.deepEqual([both.code, both.stdout], [2, '']);
+  assert.match(
+    (await muster(owner.token, 'login-policy', org)).stdout,
+    shown('all', 'unlessWayIn', 'true', 'a policy of its own'),
+  );
+  assert.match((await muster(owner.token, 'login-policy', org, '--reset')).stdout, usual);
+});
+
 test('an ambiguous name is refused; an id takes precedence over a name', async () => {
   const name = unique('Twin');
   const ids = [(await asOwner('create', name)).stdout.trim(), (await asOwner('create', name)).stdout.trim()];

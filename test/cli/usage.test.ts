@@ -199,7 +199,7 @@ test('a missing permission is exit code 4, with what to do', async (t) => {
   const { importId } = (await api.call('POST', '/admin/v1/import', body)).body;
   const foreign = await run(token, 'cancel', importId);
   assert.equal(foreign.code, 4);
-  assert.match(foreign.stderr, /has no role for this/);
+  assert.match(foreign.stderr, /who has the role.*`muster explain AUTH-PERMISSION` says more\.\n/);
   assert.match((await run(token, 'status')).stdout, /There is no import yet/);
   const missing = await run(api.token, 'status', '999');
   assert.equal(missing.code, 1);
@@ -213,4 +213,58 @@ test('an error shows its stack trace only with MUSTER_DEBUG', async () => {
   assert.equal(short.code, 2);
   assert.doesNotMatch(short.stderr, /\n\s+at /);
   assert.match((await runMuster(['status'], { env: { ...env, MUSTER_DEBUG: '1' } })).stderr, /\n\s+at /);
+});
+
+test('an error of the service shows what its remedy says, and how long to wait in words', async (t) => {
+  const answers = [
+    [429, 'UPLOAD-SPACE', 'Discard a draft that is not needed.'],
+    [429, 'IMPORT-RUNNING', 'cancel one.'],
+    [429, 'IMPORT-DRAFTS', 'Start or discard a draft.'],
+    [429, 'RATE-LIMIT', 'Wait for 1 second, then try again.'],
+    [401, 'AUTH-SCOPE', 'Request the scope `urn:service:iam:org:project:id:service:aud`'],
+    [401, 'AUTH-TOKEN', 'Run `muster login`'],
+    [409, 'NEWER-ID', 'Try again in 1 second.'],
+  ] as const;
+  let next: (typeof answers)[number] = answers[0];
+  const server = createServer((_req, res) => {
+    const [status, id] = next;
+    res.writeHead(status, { 'content-type': 'application/json', 'retry-after': '1' });
+    res.end(JSON.stringify({ code: 8, message: 'No.', details: [{ id, message: 'No.' }] }));
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (next of answers) {
+    const { stderr } = await runMuster(['workers'], { env: { MUSTER_URL: url, MUSTER_TOKEN: 'x' } });
+    const [, id, remedy] = next;
+    assert.ok(stderr.startsWith(`muster: No. (${id})\n`) && stderr.includes(remedy), stderr);
+    const isExplained = !['AUTH-TOKEN', 'NEWER-ID'].includes(id);
+    assert.equal(stderr.includes(`\`muster explain ${id}\``), isExplained, stderr);
+  }
+});
+
+test('explain says what an id means and which operations answer it, and knows near misses', async () => {
+  const run = (...args: string[]) => runMuster(['explain', ...args], { env: { MUSTER_URL: 'http://127.0.0.1:1' } });
+  const space = await run('upload-space');
+  assert.equal(space.code, 0, space.stderr);
+  assert.match(space.stdout, /^UPLOAD-SPACE: 429 RESOURCE_EXHAUSTED\n {2}The files .*\n {2}Discard /);
+  assert.match(space.stdout, /\nAnswered by:\n {2}createImportFile: POST \/admin\/v1\/imports/);
+  const timeout = JSON.parse((await run('IMPORT-TIMEOUT', '--json')).stdout);
+  assert.deepEqual(
+    timeout.cases.map(({ httpStatus }: { httpStatus: number }) => httpStatus),
+    [400, 504],
+  );
+  assert.equal(timeout.since, '1.0.0');
+  assert.match((await run('AUTH-TOKEN')).stdout, /Answered by any operation\./);
+  assert.match((await run('IMPORT-IAM-OWNER')).stdout, /Stored with a user of an import\./);
+  for (const [given, meant] of [
+    ['UPLOAD-SPCE', 'UPLOAD-SPACE'],
+    ['last-owner', 'MEMBER-LAST-OWNER'],
+    ['IMPORT-RUNING', 'IMPORT-RUNNING'],
+  ] as const) {
+    const { code, stderr } = await run(given);
+    assert.equal(code, 2);
+    assert.match(stderr, new RegExp(`There is no error ${given}\\.\n {2}Did you mean .*${meant}`));
+  }
+  assert.match((await run('constructor')).stderr, /docs\/errors\.md lists every id/);
 });

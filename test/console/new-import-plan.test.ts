@@ -44,7 +44,13 @@ test('an address carries what the draft does not know yet, and nothing else', ()
 });
 
 test('what other callers of the API have set stays, also when a step changes something else', () => {
-  const others = { idPrefix: 'shop-', quoteAddresses: true, format: 'csv' as const, strict: true };
+  const others = {
+    idPrefix: 'shop-',
+    quoteAddresses: true,
+    unknownPasswords: 'keep' as const,
+    format: 'csv' as const,
+    strict: true,
+  };
   const draft: ShownDraft = { ...DRAFT, source: 'csv', conversion: { source: 'csv', ...others } };
   const plan = planOf({ org: 'acme', 'map.email': 'Mail' }, draft);
   assert.deepEqual(conversionOf(plan), { ...others, source: 'csv', orgId: 'acme', mapping: { email: 'Mail' } });
@@ -52,7 +58,7 @@ test('what other callers of the API have set stays, also when a step changes som
   assert.equal(isConverted(planOf({}, converted), converted), true);
   assert.match(
     commandFor(converted, plan),
-    /--from csv --format csv --id-prefix shop- --quote-addresses --strict --org acme --map email=Mail/,
+    /--from csv --format csv --id-prefix shop- --quote-addresses --unknown-passwords keep --strict --org acme --map email=Mail/,
   );
 });
 

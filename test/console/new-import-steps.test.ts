@@ -55,7 +55,7 @@ describe('a step of a new import', () => {
       // The limit of the import stays what was chosen.
       if (timeout !== '1h') assert.match(String(headers.get('location')), new RegExp(`timeout=${timeout}`));
       const { draft } = (await api.call('GET', `/admin/v1/imports/${importId}`)).body;
-      await api.deps.pool.query(`update import_drafts set state = 'draft' where import_id = $1`, [importId]);
+      await api.deps.pool.query(`update imports set state = 'draft' where id = $1`, [importId]);
       return draft.settings.timeout;
     };
     assert.equal(await check('10ms'), '1h');

@@ -233,7 +233,9 @@ describe('a new import', () => {
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.goto(`${one}/check`);
     await page.getByText('This draft was discarded').waitFor();
-    await world.api.deps.pool.query('update import_drafts set expires_at = now() where import_id = $1', [importId]);
+    await world.api.deps.pool.query('update import_preparations set expires_at = now() where import_id = $1', [
+      importId,
+    ]);
     assert.equal((await page.goto(`${one}/check`))?.status(), 403);
   });
 

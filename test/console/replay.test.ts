@@ -41,7 +41,7 @@ type Typed = Readonly<Record<string, string>>;
 /** Forms that a person may mean twice, when they fill them in in two tabs. */
 const TWICE = [
   /\/(?:clients|organizations|machines)\/new$/,
-  /\/(?:tokens|keys|limits|claims)$/,
+  /\/(?:tokens|keys|limits|login|claims)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
   // What changed since is read, checked or corrected again.
@@ -103,7 +103,7 @@ describe('a form that is sent again', () => {
     if (workers.length === 0) return true;
     const { rows } = await api.deps.pool.query(
       `select (select count(*) from imports where state in ('running', 'undoing'))
-         + (select count(*) from import_drafts where state = 'converting' or (state = 'checking' and check_id is null)) as n`,
+         + (select count(*) from import_preparations where requested_at is not null and check_id is null) as n`,
     );
     return Number(rows[0]?.n) === 0;
   }
@@ -174,6 +174,7 @@ describe('a form that is sent again', () => {
     await replay(`${org}/members/${member}/remove`);
     await replay(`${org}/machines/new`, { userName: 'reader', name: 'Reader' });
     await replay(`${org}/limits`, { users: '1000' });
+    await replay(`${org}/login`, { mailCode: 'all' });
     const other = await api.setupOrg();
     for (const change of ['deactivate', 'reactivate', 'delete', 'undelete']) {
       await replay(`/console/organizations/${other.orgId}/${change}`, { orgId: other.orgId });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { PERMISSIONS } from '../../src/contract/permissions.ts';
 import { buildApp } from '../../src/start/app.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { type Json, type Judge, openJudge } from './judge.ts';
-import { DOCUMENT, OUTLINE, printedDocument, printedOutline } from './print-document.ts';
 import { routesOf } from './routes.ts';
 
 /** Pages for people, the requests between them, and files that browsers request on their own. */
@@ -40,11 +38,6 @@ describe('the OpenAPI document', () => {
     assert.match(document.openapi, /^3\.1\./);
     assert.equal(document.servers[0].url, api.url);
     assert.match(document.info.version, /^\d+\.\d+\.\d+/);
-  });
-
-  it('is the printed one: `npm run document` prints it again after an intended change', () => {
-    assert.ok(printedDocument() === readFileSync(DOCUMENT, 'utf8'), 'the document has changed');
-    assert.equal(printedOutline(), readFileSync(OUTLINE, 'utf8'));
   });
 
   it('lists exactly the mounted routes', () => {

@@ -1,18 +1,19 @@
-/** `npm run document`: writes document.json, the outline of operations and the page of errors, which tests compare. */
+/** `npm run document`: writes what follows from the operations and the errors (WRITTEN); tests compare each file. */
 import { writeFileSync } from 'node:fs';
 import { openApiDocument } from '../../src/contract/document.ts';
-import { ERROR_GROUPS } from '../../src/contract/errors.ts';
+import { answerersOf } from '../../src/contract/error-answers.ts';
+import { casesOf, ERROR_GROUPS, ERRORS, FIRST_VERSION, isErrorId, sinceOf } from '../../src/contract/errors.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import type { Permission } from '../../src/contract/roles.ts';
-import { type KnownError, STATUS, type StatusName } from '../../src/platform/errors.ts';
+import type { ErrorId, KnownError } from '../../src/platform/errors.ts';
 
 /** The document as the API serves it, but for the version and the address, in lines that show what has changed. */
-export function printedDocument(): string {
+function printedDocument(): string {
   return `${JSON.stringify(openApiDocument({ version: '0.0.0', baseUrl: 'https://muster.example.com' }), null, 1)}\n`;
 }
 
 /** src/contract/outline.ts */
-export function printedOutline(): string {
+function printedOutline(): string {
   const lines = OPERATIONS.map(({ id, path, rpc, who, tries }) => {
     const fields = [
       `path: '${path}'`,
@@ -34,10 +35,27 @@ function printed({ roles, self, code }: Permission): string {
   return `{ roles: ${list}${self ? ', self: true' : ''}${code ? ', code: true' : ''} }`;
 }
 
+/** src/contract/answered-by.ts */
+function printedAnswerers(): string {
+  const lines = Object.keys(ERRORS)
+    .filter(isErrorId)
+    .map((id) => {
+      const answerers = answerersOf(id);
+      const value =
+        typeof answerers === 'string' ? `'${answerers}'` : `[${answerers.map((name) => `'${name}'`).join(', ')}]`;
+      return `  ${id.includes('-') ? `'${id}'` : id}: ${value},\n`;
+    });
+  return `/**
+ * What answers each error id: operations, or a kind of requests. For the command line, which does not load what describes
+ * operations. Written by \`npm run document\`, and compared by a test.
+ */
+export const ANSWERED_BY = {\n${lines.join('')}} as const;\n`;
+}
+
 const ABOUT_ERRORS = `# Errors
 
 For people whose program calls Muster, and for those who read its log: what each error id means, and what to do.
-Written by \`npm run document\` from [src/contract/errors.ts](../src/contract/errors.ts).
+Written by \`npm run document\` from [src/contract/errors/](../src/contract/errors/).
 
 Every error of the API has the same body. \`code\` is the number of the gRPC status, \`message\` says what is wrong with
 this request, and \`id\` is stable: let programs match on it. Invalid fields follow, each with its path.
@@ -49,9 +67,14 @@ this request, and \`id\` is stable: let programs match on it. Invalid fields fol
   {"field":"email.email","description":"must be an email address such as ann@example.com"}]}]}
 \`\`\`
 
-A meaning that begins with "Of a user" or "Of a draft" is not the answer of a request: it is stored with a user of an
-import, or with a draft. \`/docs\` of a running service says which operation answers which ids. Errors with status 429
-and 503 have the header \`Retry-After\`.
+"Answered by" names operations as \`/docs\` of a running service does, or says which requests may get the error. An error
+that is stored with a user of an import is the \`error\` of an item; it becomes an answer only where a request imports one
+user (\`importHumanUser\`). An error that is stored with a draft says why its conversion or its check failed, which may
+also be an error that \`checkImport\` answers. \`muster explain ID\` prints a row of this page with every operation
+([cli.md](cli.md#explain)).
+
+"What to do" is meant for the caller; what a manager, an owner, an IAM_OWNER or the operator can do follows their name.
+Errors with status 429 and 503 have the header \`Retry-After\`.
 
 Two other kinds of errors are not in this list. The endpoints of OAuth and OpenID Connect answer with the codes of RFC
 6749, such as \`invalid_grant\` ([oauth.md](oauth.md)). The command line ends with an exit code
@@ -59,37 +82,64 @@ Two other kinds of errors are not in this list. The endpoints of OAuth and OpenI
 `;
 
 /** docs/errors.md */
-export function printedErrors(): string {
+function printedErrors(): string {
+  const ids = Object.keys(ERRORS).filter(isErrorId);
+  // A column that says the same of every error says nothing.
+  const hasSince = ids.some((id) => sinceOf(id) !== FIRST_VERSION);
+  const columns = ['Id', 'Status', 'Meaning', 'What to do', 'Answered by', ...(hasSince ? ['Since'] : [])];
+  const head = `${rowOf(columns)}|${'---|'.repeat(columns.length)}\n`;
   const groups = ERROR_GROUPS.map(([title, errors]) => {
-    const rows = Object.entries<KnownError>(errors).map(
-      ([id, error]) =>
-        `| \`${id}\` | ${statusOf(error)} | ${meaningOf(error)} | ${error.remedy} | ${error.since ?? '1.0.0'} |\n`,
-    );
-    return `\n## ${title}\n\n| Id | Status | Meaning | What to do | Since |\n|---|---|---|---|---|\n${rows.join('')}`;
+    const rows = Object.keys(errors)
+      .filter(isErrorId)
+      .sort()
+      .map((id) => rowOf([...cellsOf(id), ...(hasSince ? [sinceOf(id)] : [])]));
+    return `\n## ${title}\n\n${head}${rows.join('')}`;
   });
   return ABOUT_ERRORS + groups.join('');
 }
 
-/** With the HTTP status in front where there are several. */
-function meaningOf({ status, meaning }: KnownError): string {
-  const names = [status].flat();
-  return typeof meaning === 'string'
-    ? meaning
-    : meaning.map((one, i) => `${STATUS[names[i] as StatusName].http}: ${one}`).join(' ');
+function rowOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |\n`;
 }
 
-/** `404 NOT_FOUND` */
-function statusOf({ status, http }: KnownError): string {
-  const names = [status].flat();
-  return names.map((name: StatusName) => `${http ?? STATUS[name].http} ${name}`).join(', ');
+function cellsOf(id: ErrorId): string[] {
+  const cases = casesOf(id);
+  const { meaning, remedy }: KnownError = ERRORS[id];
+  const statuses = [...new Set(cases.map(({ http, status }) => `${http} ${status}`))];
+  return [`\`${id}\``, statuses.join(', '), cellOf(id, meaning), cellOf(id, remedy), answerersText(id)];
 }
 
-export const DOCUMENT = new URL('./document.json', import.meta.url);
-export const OUTLINE = new URL('../../src/contract/outline.ts', import.meta.url);
-export const ERROR_PAGE = new URL('../../docs/errors.md', import.meta.url);
-
-if (import.meta.main) {
-  writeFileSync(DOCUMENT, printedDocument());
-  writeFileSync(OUTLINE, printedOutline());
-  writeFileSync(ERROR_PAGE, printedErrors());
+/** With the HTTP status in front of each text where there are several, or the name where they share the status. */
+function cellOf(id: ErrorId, text: string | readonly string[]): string {
+  if (typeof text === 'string') return text;
+  const cases = casesOf(id);
+  const isShared = (http: number) => cases.filter((one) => one.http === http).length > 1;
+  return cases.map(({ http, status }, i) => `${isShared(http) ? status : http}: ${text[i]}`).join(' ');
 }
+
+/** More operations than this are shortened to FEW: `muster explain` lists them all. */
+const MANY = 6;
+const FEW = 3;
+
+function answerersText(id: ErrorId): string {
+  const answerers = answerersOf(id);
+  const { stored }: KnownError = ERRORS[id];
+  const stores = stored === undefined ? [] : [`stored with a ${stored === 'user' ? 'user of an import' : 'draft'}`];
+  if (typeof answerers === 'string') return [answerers, ...stores].join('; ');
+  const shown = answerers.slice(0, answerers.length > MANY ? FEW : MANY).map((name) => `\`${name}\``);
+  const others = answerers.length - shown.length;
+  const names = [...shown, ...(others > 0 ? [`and ${others} more`] : [])].join(', ');
+  return [...(names ? [names] : []), ...stores].join('; ');
+}
+
+const at = (path: string) => new URL(`../../${path}`, import.meta.url);
+
+/** What `npm run document` writes: each file with its text. */
+export const WRITTEN: readonly (readonly [file: URL, text: () => string])[] = [
+  [at('test/contract/document.json'), printedDocument],
+  [at('src/contract/outline.ts'), printedOutline],
+  [at('src/contract/answered-by.ts'), printedAnswerers],
+  [at('docs/errors.md'), printedErrors],
+];
+
+if (import.meta.main) for (const [file, text] of WRITTEN) writeFileSync(file, text());

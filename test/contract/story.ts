@@ -135,7 +135,8 @@ async function toDraft(context: Context): Promise<void> {
   const summary = { users: 1, notes: [], skipped: [], broken: [], unusedHashes: 0 };
   const result = { source: 'csv', title: 'CSV', total: 1, failed: 0, orgs, summary, broken: 0, warnings: [] };
   await context.world.api.deps.pool.query(
-    `update import_drafts set state = 'draft', conversion = null, result = $2 where import_id = $1`,
+    `with preparation as (update import_preparations set conversion = null, result = $2 where import_id = $1)
+     update imports set state = 'draft' where id = $1`,
     [context.known.importId, JSON.stringify({ ...result, hasDuplicates: false, slowestMs: 0, hashes: [] })],
   );
 }

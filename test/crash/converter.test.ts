@@ -31,7 +31,7 @@ onEachBackend('a converter', async (t, backend) => {
     assert.equal(await state(), 'IMPORT_STATE_CONVERTING');
     await gate.commit();
     // As if the time of its lease had passed.
-    await pool.query('update import_drafts set held_until = now() where import_id = $1', [importId]);
+    await pool.query('update import_preparations set held_until = now() where import_id = $1', [importId]);
     await service.startWorker();
     await waitFor(async () => (await state()) === 'IMPORT_STATE_DRAFT', { what: 'the conversion' });
     const { counts } = (await must(service.call('POST', `${path}/_start`, { timeout: '10m' }))).body;

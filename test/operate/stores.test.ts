@@ -33,11 +33,7 @@ describe('the metrics of the stores', () => {
     const [paused, receiving, late, draft] = [1, 2, 3, 1].map((n) => acceptImport(db.pool, entries(n)));
     await setImport(db.pool, await (paused as Promise<string>), { state: `'paused'`, paused_at: 'now()' });
     await setImport(db.pool, await (receiving as Promise<string>), { state: `'receiving'` });
-    await setImport(db.pool, await (draft as Promise<string>), { state: `'receiving'` });
-    await db.pool.query(
-      `insert into import_drafts (import_id, state, expires_at) values ($1, 'draft', now() + '1 hour')`,
-      [await draft],
-    );
+    await setImport(db.pool, await (draft as Promise<string>), { kind: `'draft'`, state: `'draft'` });
     await setImport(db.pool, await (late as Promise<string>), { deadline: ago('1 second') });
     assert.deepEqual(await ofImports('s_open'), { receiving: 1, running: 2, paused: 1, undoing: 0 });
     assert.equal(await ofImports('_items_pending'), 2, 'only imports that run and are in time have pending users');

@@ -37,6 +37,8 @@ const FORMED: readonly [form: string, typed: string, hashed: string | Buffer][] 
   ['digest', 'correct horse', '4104d36f8da2c254349f85836793ebe029e0c957063a34c91c2e9203187b5631'],
   ['digest', 'correct horse', SHA512],
   ['latin1,digest', 'Grüße', '2c987648c54e9054bf8c8c916b17d5c0'],
+  ['latin1,digest', 'Gru\u0308ße', Buffer.from('4772fcdf65', 'hex')],
+  ['latin1,digest', 'Grüße', hash('md5', 'Grüße')],
 ];
 
 for (const [form, typed, hashed] of FORMED) {
@@ -82,6 +84,35 @@ test('all readings of a password count as work', () => {
   const most = `$form$html$$2y$14$${'.'.repeat(53)}`;
   assert.equal(hashProblem(most), undefined);
   assert.match(hashProblem(most.replace('$14$', '$15$')) ?? '', /verifying it takes 1\.5 times/);
+});
+
+test('letters of an encoding are tried in it, directly after the text as typed, and others cost nothing', () => {
+  const latin1 = Buffer.from('4772fcdf65', 'hex');
+  const { readings } = readingsOf('$form$latin1,digest$abc', 'Grüße');
+  const digests = ['md5', 'sha1', 'sha256', 'sha512'].map((name) => hash(name, 'Grüße'));
+  assert.deepEqual(readings, ['Grüße', latin1, ...digests, hash('md5', latin1), hash('sha1', latin1)]);
+  for (const password of ['', 'correct horse', 'Пароль', 'Grüße Ж', '\ud83d\ude00'])
+    assert.equal(readingsOf('$form$latin1,digest$abc', password).readings.length, 5, password);
+  assert.deepEqual(readingsOf('$form$latin1$abc', 'correct horse').readings, ['correct horse']);
+  const bcrypt = `$2y$13$${'.'.repeat(53)}`;
+  assert.equal(workOf(`$form$latin1,digest$${bcrypt}`), 8 * workOf(bcrypt));
+  assert.equal(hashProblem(`$form$latin1,digest$${bcrypt}`), undefined);
+});
+
+test('a wrong password for bcrypt with a form takes no more than its readings', (t) => {
+  const library = bcryptLibrary();
+  const runs = t.mock.method(library, 'hash');
+  const formed = `$form$latin1$${library.hash(Buffer.from('4772fcdf65', 'hex'), 5, 'abcdefghijklmnopqrstuu')}`;
+  for (const [typed, count, ok] of [
+    ['wrong', 1, false],
+    ['Grusse', 1, false],
+    ['größe', 2, false],
+    ['Grüße', 2, true],
+  ] as const) {
+    runs.mock.resetCalls();
+    assert.deepEqual(verifyPassword(formed, typed, 5), { ok, rehash: ok });
+    assert.equal(runs.mock.callCount(), count, typed);
+  }
 });
 
 test('a hash with a form is replaced, unless blanks at the ends may be a typo', () => {
@@ -155,14 +186,14 @@ test('forms are written once, in one order', () => {
 
 test('a form is applied before a pepper', () => {
   const suffix = pepperedReadings('$form$nfkc$abc', { mode: 'suffix', secret: '½' }, '½');
-  assert.deepEqual(suffix, { hash: 'abc', readings: ['½½', '1⁄2½'] });
+  assert.deepEqual(suffix, { hash: 'abc', readings: ['½½', '1⁄2½'], times: 1 });
   const bytes = pepperedReadings('$form$latin1$abc', { mode: 'suffix', secret: 'p' }, 'ü');
   assert.deepEqual(bytes.readings.at(-1), Buffer.from('fc70', 'hex'));
 });
 
 test('with a pepper before the password, the password alone is tried too, within the bounds', () => {
   const pepper = { mode: 'prefix', secret: 'p' } as const;
-  assert.deepEqual(pepperedReadings('abc', pepper, 'x').readings, ['px', 'x']);
+  assert.deepEqual(pepperedReadings('abc', pepper, 'x'), { hash: 'abc', readings: ['px', 'x'], times: 2 });
   assert.deepEqual(pepperedReadings(`$2b$16$${'.'.repeat(53)}`, pepper, 'x').readings, ['px']);
   assert.deepEqual(pepperedReadings('abc', { ...pepper, mode: 'suffix' }, 'x').readings, ['xp']);
 });

@@ -25,9 +25,9 @@ export async function insertDraft(
   const fileId = newId();
   const { rows } = await pool.query<{ import_id: string }>(
     `with import as (
-       insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', 'somebody', $1) returning id),
+       insert into imports (kind, state, created_by, resource_owner) values ('draft', 'uploading', 'somebody', $1) returning id),
      draft as (
-       insert into import_drafts (import_id, org_id, orgs, expires_at)
+       insert into import_preparations (import_id, org_id, orgs, expires_at)
        select id, $1, array[$1], now() + interval '1 hour' from import returning import_id)
      select import_id from draft`,
     [orgId],

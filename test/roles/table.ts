@@ -113,6 +113,7 @@ PATCH  /admin/v1/imports/:importId/items/:index           400  ..3333331 .333.33
 GET    /admin/v1/imports/:importId/causes                 200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_fix                   400  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/rates                  200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/sign_ins              200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/undo_preview           200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/events                 200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_cancel                200  ..3333331 .333.3331 433333331 _

@@ -61,7 +61,7 @@ test('a salt may be bytes of Node.js or of MongoDB', () => {
 test('a formula is for hashes that do not say themselves how they were made', () => {
   const options = { hashFormat: 'sha1(salt + sha1(password))' };
   const own = bcrypt(P);
-  assert.equal(hashOf({ hash: own, salt: 'Xq7' }, options), own);
+  assert.equal(hashOf({ hash: own, salt: 'Xq7' }, options), `$form$latin1$${own}`);
   assert.deepEqual(noteIds(converted({ hash: own, salt: 'Xq7' }, options)).includes('SALT-NOT-USED'), true);
   assert.deepEqual(noteIds(converted({ hash: own, salt: own.slice(0, 29) }, options)).includes('SALT-NOT-USED'), false);
 });
@@ -184,6 +184,14 @@ const SYSTEMS: readonly [title: string, row: Fields][] = [
   ['a salt that a hash does not contain', { password_hash: bcrypt(`s-1${P}`), salt: 's-1' }],
   ['a salt that a hash does not contain', { password_hash: bcrypt(`${P}s-1`), salt: 's-1' }],
   ['a salt that is of something else', { password_hash: bcrypt(P), salt: 's-1' }],
+  ...['md5', 'sha1', 'sha256', 'sha512'].map((name): [string, Fields] => [
+    'a digest beside a salt that is of something else',
+    { password_hash: bcrypt(hex(name, P)), salt: 's-1' },
+  ]),
+  ...[md5(`s-1${P}`), md5(`${P}s-1`), sha1(`s-1${P}`), sha1(`${P}s-1`)].map((digest): [string, Fields] => [
+    'a salted digest',
+    { password_hash: bcrypt(digest), salt: 's-1' },
+  ]),
   ['NodeBB', { password: bcrypt(hex('sha512', P)), 'password:shaWrapped': '1' }],
   ['NodeBB', { password: bcrypt(P), 'password:shaWrapped': '' }],
   ['Meteor', { services: { password: { bcrypt: bcrypt(hex('sha256', P)) } } }],
@@ -198,12 +206,28 @@ function twice(): string {
   return bcryptjs.hashSync(bcryptjs.hashSync(P, salt), salt);
 }
 
+test('a hash beside a foreign salt is tried in as many ways as there is time for', () => {
+  const stored = (cost: number) =>
+    hashOf({ password_hash: `$2b$${cost}$${'.'.repeat(53)}`, salt: 's-1' })?.split('$$2b')[0] ?? '';
+  const count = (text: string) => text.split('|').length;
+  assert.deepEqual(
+    [10, 11, 12, 13, 14, 15].map((cost) => count(stored(cost))),
+    [11, 11, 7, 3, 3, 1],
+  );
+  assert.match(
+    stored(12),
+    /^\$form\$latin1\$\$formula\$crypt\(password\|salt\+password\|password\+salt\|md5\(password\)\|/,
+  );
+  assert.match(stored(14), /^\$formula\$/);
+  assert.match(stored(15), /^\$form\$latin1$/);
+});
+
 test('a hash beside functions or a salt that nobody knows is refused by name', () => {
   const named = converted({ password_hash: bcrypt(P), hash_type: 'bcrypt(scramble($pass))' });
   assert.match(hashProblem(named.hash ?? '') ?? '', /unknown-function/);
   assert.ok(noteIds(named).includes('HASH-NAMED'));
   const plain = bcrypt(P);
-  assert.equal(hashOf({ password_hash: plain, hash_type: 'bcrypt (10)' }), `$form$digest$${plain}`);
+  assert.equal(hashOf({ password_hash: plain, hash_type: 'bcrypt (10)' }), `$form$latin1,digest$${plain}`);
   const nonce = converted({ password_hash: hex('sha256', `n${P}`), nonce: 'n', hash_method: 'sha256' });
   assert.equal(nonce.hash, '$sha256-with-salt$');
 });
@@ -232,6 +256,31 @@ function symfony(): string {
   for (let round = 1; round < 5000; round++) made = createHash('sha512').update(made).update(salted).digest();
   return made.toString('base64');
 }
+
+test('hashes of unknown programs are tried in ISO-8859-1 too, with as many readings as there is time for', () => {
+  const formOf = (hash: string, options: ConvertOptions = {}, source?: ExportFormat) => {
+    const { entry, notes } = toEntry(converted({ hash, password: hash }, options, source), 'acme');
+    const form = /^\$form\$([^$]*)\$/.exec(entry.user.hashedPassword?.value ?? '')?.[1] ?? 'none';
+    return notes.some(({ id }) => id === 'PASSWORD-FORM-LEFT-OUT') ? `${form}, others left out` : form;
+  };
+  const costing = (cost: number) => `$2b$${cost}$${'.'.repeat(53)}`;
+  const digest = Buffer.alloc(32, 7).toString('base64').slice(0, -1);
+  assert.equal(formOf(costing(10)), 'latin1,digest');
+  assert.equal(formOf(costing(13)), 'latin1,digest');
+  assert.equal(formOf(`$argon2id$v=19$m=131072,t=3,p=1$c2FsdHNhbHQ$${digest}`), 'digest, others left out');
+  assert.equal(formOf(costing(14)), 'latin1, others left out');
+  assert.equal(formOf(costing(16)), 'none, others left out');
+  for (const crypt of [
+    '$1$saltsalt$DtE.9M0LkRmHWDhStDIYS1',
+    '$apr1$saltsalt$DtE.9M0LkRmHWDhStDIYS1',
+    `{CRYPT}${bcrypt(P)}`,
+    `$pbkdf2-sha256$1000$c2Vhc2FsdCE$${digest}`,
+  ])
+    assert.equal(formOf(crypt), 'latin1', crypt);
+  assert.equal(formOf(bcrypt(P), { hashFormat: 'crypt(md5(password))' }), 'latin1');
+  assert.equal(formOf(`bcrypt$${bcrypt(P)}`), 'none', 'Django hashes UTF-8');
+  assert.equal(formOf(bcrypt(P), {}, laravel), 'none', 'Laravel hashes UTF-8');
+});
 
 test('a table whose users have hashes of different digests is tried with each', () => {
   const hashFormat = 'crypt(password | md5(password) | sha1(password) | sha256(password) | sha512(password))';

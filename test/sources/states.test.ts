@@ -104,6 +104,11 @@ describe('the name of a field', () => {
     for (const name of names) assert.equal(stateMeaning(name), meaning, name);
   };
 
+  it('that says what the user may delete says no state', () => {
+    says(undefined, ['delete_self_enabled', 'deleteSelfEnabled', 'can_delete', 'allow_delete', 'may_delete']);
+    says('deleted', ['deleted', 'deleted_at', 'is_deleted']);
+  });
+
   it('says a state in many languages and spellings', () => {
     says('inactive', [
       'Bloqueado',

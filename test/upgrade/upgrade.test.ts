@@ -1,6 +1,7 @@
 /**
  * The upgrade of docs/deployment.md, from the previous schema to this one, while callers import and log in: no request
- * fails, no user is lost, and processes of the old version work on the new schema.
+ * fails, no user is lost, and processes of the old version work on the new schema, except with drafts, which wait for
+ * processes of the new one.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -14,6 +15,7 @@ import { startChild, type TestProcess } from '../support/processes/child.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl } from '../support/stores/redis.ts';
+import { keepDraft } from './draft.ts';
 import { startLoad } from './load.ts';
 import { checkOut, newestMigration } from './old-version.ts';
 
@@ -95,25 +97,30 @@ async function upgrade(t: TestContext, queue: Record<string, string>): Promise<v
   const load = startLoad(token, org.orgId);
   for (const api of oldApis) load.add(urlOf(api));
   await load.rounds(2);
+  const draft = await keepDraft(urlOf(first), token, org.orgId);
 
   await migrate(env);
   assert.equal(await applied(pool), newestMigration());
   await load.rounds(2);
+  await draft.isHiddenBy(urlOf(first));
 
+  let newUrl = '';
   for (const api of oldApis) {
-    load.add(urlOf(await start('src/start/api.ts')));
+    newUrl = urlOf(await start('src/start/api.ts'));
+    load.add(newUrl);
     await load.rounds(1); // both versions
     await load.remove(urlOf(api));
     await stop(api);
   }
   await start('workers/all-in-one.ts', worker);
+  const drafted = await draft.finish(newUrl);
   await load.rounds(1);
   await stop(oldWorker);
   await load.rounds(2);
 
   const users = await load.stop();
   const { rows } = await pool.query(`select count(*)::int as n from users where org_id = $1`, [org.orgId]);
-  assert.equal(rows[0].n, users);
+  assert.equal(rows[0].n, users + drafted);
   const { rows: open } = await pool.query(`select id, state from imports where state <> 'succeeded'`);
   assert.deepEqual(open, []);
 }

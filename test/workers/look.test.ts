@@ -83,10 +83,10 @@ describe('the look for work', () => {
       what: 'a draft to convert',
       plant: () =>
         db.pool.query(
-          `insert into import_drafts (import_id, state, expires_at, requested_at) values ($1, 'converting', now() + interval '1 day', now())`,
+          `insert into import_preparations (import_id, expires_at, requested_at) values ($1, now() + interval '1 day', now())`,
           [importId],
         ),
-      remove: () => db.pool.query('delete from import_drafts'),
+      remove: () => db.pool.query('delete from import_preparations'),
       found: ['convert'],
     },
     {

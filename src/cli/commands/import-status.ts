@@ -72,6 +72,26 @@ function row(progress: ImportProgress): string[] {
   ];
 }
 
+/** `muster sign-ins`: who of an import has signed in since. */
+export const signIns = command({
+  usage: 'sign-ins <import>',
+  describe: 'show how many users of an import have signed in since, by day and way',
+  options: { import: IMPORT },
+  examples: [['$0 sign-ins 17', 'how many have signed in, and by which way first']],
+  async run({ api, out }, given) {
+    const found = await api.call('getImportSignIns', { importId: given.import });
+    out.result(found);
+    const { signedIn, notYet, ways, days } = found;
+    out.line(
+      `${number(signedIn)} of ${number(signedIn + notYet)} users have signed in since; ${number(notYet)} have not.`,
+    );
+    if (days.length === 0) return;
+    const used = Object.keys(ways) as (keyof typeof ways)[];
+    const rowOf = (name: string, of: typeof ways) => [name, ...used.map((way) => number(of[way] ?? 0))];
+    out.table(['DAY', ...used], [...days.map(({ day, ways: by }) => rowOf(day, by)), rowOf('in all', ways)]);
+  },
+});
+
 /** `muster items`: the outcome for each user, fetched page by page as it is printed. */
 export const items = command({
   usage: 'items <import>',

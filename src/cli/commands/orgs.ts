@@ -7,6 +7,7 @@ import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
 import { limits } from './org-limits.ts';
+import { loginPolicy, signInNames } from './org-sign-in.ts';
 import { ORG_STATES } from './org-states.ts';
 
 /** The largest page of the service. */
@@ -143,31 +144,6 @@ function originOf(url: string): string {
   return origin !== undefined && url.toLowerCase() === `${origin}/` ? origin : url;
 }
 
-const signInNames = command({
-  usage: 'sign-in-names <org>',
-  describe: 'show or set the names that users sign in with',
-  options: {
-    org: ORG,
-    set: {
-      choices: ['userName', 'loginName', 'email'],
-      array: true,
-      requiresArg: true,
-      describe: 'the names that sign in from now on',
-    },
-  },
-  examples: [
-    ['$0 orgs sign-in-names acme', 'show them'],
-    ['$0 orgs sign-in-names acme --set userName email', 'no longer with the domain'],
-  ],
-  async run({ out, api }, { set, ...given }) {
-    const org = await findOrg(api, given.org);
-    if (set) await api.call('setSignInNames', { org, body: { signInNames: set } });
-    const found = await api.call('getSignInNames', { org });
-    out.result(found);
-    out.line(`Users of ${org} sign in with: ${found.signInNames.join(', ')}`);
-  },
-});
-
 export const orgs = group('orgs', 'manage organizations', [
   list,
   create,
@@ -176,6 +152,7 @@ export const orgs = group('orgs', 'manage organizations', [
   allow,
   disallow,
   signInNames,
+  loginPolicy,
   limits,
   ...ORG_STATES,
 ]);

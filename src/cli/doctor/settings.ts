@@ -1,6 +1,7 @@
 /** Findings about settings that are valid, and still not what somebody meant. */
 import { type Finding, warning } from '../../contract/finding.ts';
 import { type Config, SETTING_NAMES } from '../../platform/config.ts';
+import { editsBetween } from '../../platform/text/edits.ts';
 import { isLoopback } from '../service/settings.ts';
 import type { Shell } from '../terminal/completion.ts';
 
@@ -34,20 +35,6 @@ function meantBy(name: string, value: string): string | undefined {
   const near = SETTING_NAMES.map((known) => ({ known, edits: editsBetween(name.toUpperCase(), known) }));
   const [nearest] = near.sort((a, b) => a.edits - b.edits);
   return nearest && nearest.edits <= most ? nearest.known : undefined;
-}
-
-/** How many letters must be added, removed or replaced (Levenshtein). */
-function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
 }
 
 function publicAddress({ BASE_URL, HOST, baseUrl }: Config): Finding[] {

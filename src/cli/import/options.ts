@@ -6,7 +6,7 @@ import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/enco
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
-import { flag, PASSWORD_FORM, text, WATCH, YES } from '../options.ts';
+import { flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS, WATCH, YES } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
@@ -41,6 +41,7 @@ const SOURCE_OPTIONS = {
     describe: "how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'",
   },
   'password-form': PASSWORD_FORM,
+  'unknown-passwords': UNKNOWN_PASSWORDS,
   'id-prefix': {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
@@ -130,13 +131,15 @@ export async function convertOptions({
   hashFormat,
   map,
   passwordForm,
+  unknownPasswords,
 }: Pick<SourceOptions, 'hashConfig' | 'hashFormat' | 'map'> &
-  Partial<Pick<SourceOptions, 'passwordForm'>>): Promise<ConvertOptions> {
+  Partial<Pick<SourceOptions, 'passwordForm' | 'unknownPasswords'>>): Promise<ConvertOptions> {
   return {
     ...(hashFormat === undefined ? {} : { hashFormat }),
     ...(hashConfig === undefined ? {} : { hashConfig: await textOf(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
     ...(passwordForm === undefined ? {} : { passwordForms: passwordForm }),
+    ...(unknownPasswords === undefined ? {} : { unknownPasswords }),
   };
 }
 

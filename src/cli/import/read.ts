@@ -3,7 +3,14 @@
  * with its place.
  */
 import type { Conversion } from '../../sources/convert.ts';
-import { type Group, openCounter, openGroups, type SourceLocation, type Summary } from '../../sources/summary.ts';
+import {
+  type CounterOptions,
+  type Group,
+  openCounter,
+  openGroups,
+  type SourceLocation,
+  type Summary,
+} from '../../sources/summary.ts';
 import { type Item, itemPages } from '../follow/pages.ts';
 import { type Api, detailsOf } from '../service/api.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
@@ -42,7 +49,7 @@ export async function readThrough(
   out: Output,
   conversion: Conversion,
   reading: Reading,
-  given: { atSource?: boolean } = {},
+  given: CounterOptions = {},
 ): Promise<Summary> {
   const counter = openCounter(given);
   const gauge = openGauge(out, reading.size, 'read', { isBytes: true });

@@ -114,7 +114,10 @@ async function sendOnce(session: Session, options: RunOptions, opened: Sendable,
   } catch (error) {
     if (!(error instanceof Unsendable)) throw error;
     gauge.stop();
-    const summary = await readThrough(out, conversion, reading, { atSource: options.passwordSource !== undefined });
+    const summary = await readThrough(out, conversion, reading, {
+      atSource: options.passwordSource !== undefined,
+      source: opened.chosen.source,
+    });
     showSummary(out, summary, options);
     requireUsers(summary, options, chosen);
     throw new Error('the files changed while they were read');

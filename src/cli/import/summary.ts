@@ -170,7 +170,7 @@ export function openPass(
   decide: (summary: Summary) => void,
 ): Pass {
   const { conversion, chosen, options, shown, onEnd } = job;
-  const counter = openCounter({ atSource: options.passwordSource !== undefined });
+  const counter = openCounter({ atSource: options.passwordSource !== undefined, source: chosen.source });
   return {
     see(outcome) {
       counter.add(outcome);

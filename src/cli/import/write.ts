@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Conversion, openConversion } from '../../sources/convert.ts';
+import type { ExportFormat } from '../../sources/source.ts';
 import { type Counter, openCounter } from '../../sources/summary.ts';
 import { EXIT, Interrupted, untilInterrupted } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
@@ -34,7 +35,7 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
     });
     try {
       const users = files.filter(({ isHashes }) => !isHashes).map(({ file }) => file.name);
-      await write(out, { conversion, users }, options);
+      await write(out, { conversion, source, users }, options);
     } finally {
       await conversion.close();
     }
@@ -45,12 +46,17 @@ export async function writeConverted(out: Output, options: WriteOptions): Promis
 
 interface Job {
   conversion: Conversion;
+  source: ExportFormat;
   /** Names of the users' files. */
   users: readonly string[];
 }
 
-async function write(out: Output, { conversion, users }: Job, { output: path, shell }: WriteOptions): Promise<void> {
-  const counter = openCounter();
+async function write(
+  out: Output,
+  { conversion, source, users }: Job,
+  { output: path, shell }: WriteOptions,
+): Promise<void> {
+  const counter = openCounter({ source });
   const summaryOf = () => counter.summary(conversion.unusedHashes());
   const requireUsers = () => {
     try {

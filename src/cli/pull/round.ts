@@ -64,11 +64,12 @@ export async function importRound(job: PullJob, state: PullState, since: string 
   const save = async (next: PullState = { ...state, run }) => {
     if (!options.dryRun) await writeState(statePath, next);
   };
-  const counter = openCounter({ atSource: options.passwordSource !== undefined });
+  const { source } = job.conversion;
+  const counter = openCounter({ atSource: options.passwordSource !== undefined, source });
   const sent = options.dryRun ? undefined : await openSent(sentPath(statePath));
   const { title } = job.system;
   const collector = openCollector({ ...job.conversion, title, sent, read: run.read, cursor: run.cursor });
-  const query = { ...queryOf(options, isFirst && since === undefined), source: job.conversion.source.name };
+  const query = { ...queryOf(options, isFirst && since === undefined), source: source.name };
   const sender = openSender(session, { title, signal: job.signal, sent, query, ...stepsOf(run, save) });
   let mark: string | undefined;
   try {
@@ -89,8 +90,8 @@ export async function importRound(job: PullJob, state: PullState, since: string 
  */
 async function conversionJob(job: PullJob): Promise<SurveyedJob> {
   const { options, old, orgId, system, signal } = job;
-  const { hashConfig, hashFormat, map, passwordForm, idPrefix, quoteAddresses } = options;
-  const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm });
+  const { hashConfig, hashFormat, map, passwordForm, unknownPasswords, idPrefix, quoteAddresses } = options;
+  const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm, unknownPasswords });
   const all = old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given };
   requireMappable(sourceOf(job), all);
   const records: RecordJob = { source: sourceOf(job), options: all, orgId, idPrefix, quoteAddresses };

@@ -134,7 +134,7 @@ async function refusal(url: string, response: Response): Promise<Failure> {
   const message = said ?? `${url} answered ${response.status} without saying why.`;
   return new Failure([message, ...fields].join('\n  '), {
     exitCode: exitCodeOf(response.status),
-    advice: adviceFor(response, id),
+    advice: await adviceFor(response, id),
     id,
     retryAfter: retryAfterOf(response),
   });
@@ -145,21 +145,29 @@ function exitCodeOf(status: number): ExitCode {
   return status === 502 || status === 503 || status === 504 ? EXIT.unreachable : EXIT.failed;
 }
 
-/** What to do about errors of the service, by their stable ids. */
-const ADVICE: Readonly<Record<string, string>> = {
+/** What to do at a terminal, where the remedy of an error speaks of headers and fields of a request. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'AUTH-TOKEN': 'Run `muster login`, or set MUSTER_TOKEN to a valid token.',
+  'AUTH-SIGN-IN-AGAIN': 'Run `muster login` again.',
   'IMPORT-NOT-FOUND': '`muster status` lists the imports with their numbers.',
   'IMPORT-STATE': '`muster status` with the number of the import shows what you can do with it now.',
   'IMPORT-TIMEOUT': 'Set how long it may take from now on, such as --timeout 30m.',
-  'IMPORT-ERASED': 'Import those users again from their source.',
 };
 
-function adviceFor(response: Response, id: string | undefined): string | undefined {
-  if (response.status === 401) return 'Run `muster login`, or set MUSTER_TOKEN to a valid token.';
-  if (response.status === 403) {
-    return 'The token is valid, but its user has no role for this: ask an owner of the organization.';
-  }
-  if (response.status === 429) return `Try again in ${retryAfterOf(response) ?? 1} seconds.`;
-  return ownValue(ADVICE, id);
+/** The remedy of the error (src/contract/errors/), as a person at a terminal can follow it. */
+async function adviceFor(response: Response, id: string | undefined): Promise<string | undefined> {
+  const command = ownValue(COMMANDS, id);
+  if (command !== undefined || id === undefined) return command;
+  // Loaded only when needed: commands should start fast.
+  const { casesOf, isErrorId } = await import('../../contract/errors.ts');
+  const seconds = retryAfterOf(response);
+  const wait = seconds === undefined ? undefined : `${seconds} second${seconds === 1 ? '' : 's'}`;
+  // A newer service may have ids that this version does not know.
+  if (!isErrorId(id)) return wait && `Try again in ${wait}.`;
+  const cases = casesOf(id);
+  const { remedy } = cases.find(({ http }) => http === response.status) ?? (cases[0] as (typeof cases)[number]);
+  const readable = wait === undefined ? remedy : remedy.replace('the number of seconds in `Retry-After`', wait);
+  return `${readable} \`muster explain ${id}\` says more.`;
 }
 
 function retryAfterOf({ headers }: Response): number | undefined {

@@ -29,7 +29,7 @@ export interface Plan extends Settings {
   /** Verifies users whose password the files do not contain; empty: none. */
   passwordSource: string;
   /** What other callers of the API have set, and no step shows. */
-  others: Pick<Conversion, 'idPrefix' | 'quoteAddresses' | 'format' | 'strict'>;
+  others: Pick<Conversion, 'idPrefix' | 'quoteAddresses' | 'unknownPasswords' | 'format' | 'strict'>;
 }
 
 /** Longer addresses are cut off on the way. */
@@ -215,7 +215,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
   const { orgId, encoding, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
-  const { idPrefix, quoteAddresses, format, strict } = plan.others;
+  const { idPrefix, quoteAddresses, unknownPasswords, format, strict } = plan.others;
   const words = [
     'muster',
     'import',
@@ -227,6 +227,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     ...(encoding ? ['--encoding', encoding] : []),
     ...(idPrefix ? ['--id-prefix', idPrefix] : []),
     ...(quoteAddresses ? ['--quote-addresses'] : []),
+    ...(unknownPasswords ? ['--unknown-passwords', unknownPasswords] : []),
     ...(strict ? ['--strict'] : []),
     ...(orgId ? ['--org', orgId] : []),
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),

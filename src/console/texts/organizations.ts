@@ -1,5 +1,6 @@
-/** The texts of organizations, their limits and their members. */
+/** The texts of organizations, their limits, how their users sign in, and their members. */
 import type { OrgLimit } from '../../contract/organization-limits.ts';
+import type { LoginPolicy } from '../../contract/policies.ts';
 
 export const ORGS = {
   title: 'Organizations',
@@ -38,6 +39,8 @@ export const ORGS = {
     reactivated: 'The organization is reactivated. Its imports stay paused until somebody continues them.',
     deleted: 'The organization is deleted. You can take that back for seven days.',
     limited: 'The limits are set.',
+    login: 'How users sign in is set.',
+    loginReset: 'The organization has the policy of the service.',
     restored: 'The organization is back. Its imports stay paused until somebody continues them.',
   },
 };
@@ -69,6 +72,35 @@ export const ORG_LIMIT_TEXTS = {
   empty: 'An empty field means: not limited.',
   keeps: 'A limit below what is already there takes nothing away. It lets nothing be added.',
   set: 'Set the limits',
+};
+
+export const LOGIN_POLICY = {
+  title: 'How users sign in',
+  own: 'The organization has a policy of its own.',
+  ofService: 'This is the policy of the service: the organization has none of its own.',
+  change: 'Change how users sign in',
+  changeOf: (name: string) => `How users of ${name} sign in`,
+  set: 'Set how users sign in',
+  reset: 'Take the policy of the service',
+  resetTitle: 'Policy of the service',
+  resetEffect: 'The organization loses its own policy, and follows that of the service, also when it changes.',
+  mailCode: 'Codes by email',
+  mailCodes: {
+    off: 'Nobody signs in with a code. Users without a password choose one with a link.',
+    withoutPassword: 'Users without a password sign in with a code.',
+    all: 'Everybody with a verified address may sign in with a code, and users without a password.',
+  } satisfies Record<LoginPolicy['mailCode'], string>,
+  mailCodeOwners: 'An administrator of the service needs the permission of the policy of the service too.',
+  initMail: 'Emails of imports',
+  initMails: {
+    always: 'Every user without a password, or with an address that is not verified, gets one.',
+    unlessWayIn: 'Only users who cannot sign in in another way get one.',
+  } satisfies Record<LoginPolicy['initMail'], string>,
+  forceMfa: 'Second factor',
+  forceMfas: {
+    false: 'Users who have a second factor are asked for it.',
+    true: 'Everybody needs one. Who has none sets it up after the password or code, before they are signed in.',
+  },
 };
 
 export const ORG_CHANGES = {

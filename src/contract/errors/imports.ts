@@ -7,38 +7,40 @@ const WAIT = 'Wait for the number of seconds in `Retry-After`, then try again.';
 export const IMPORT_ERRORS = {
   'IMPORT-ABORTED': {
     status: 'ABORTED',
-    meaning: 'The upload stalled for too long or was interrupted. Nothing was imported.',
+    meaning:
+      'The connection was closed before the import was accepted, or the upload stalled for too long. Nothing was imported.',
     remedy: 'Send the request again.',
   },
   'IMPORT-ACTION': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The body has a field, and none is supported.',
+    meaning: 'The body has a field, but the operation takes none.',
     remedy: 'Send no body, or an empty object.',
   },
   'IMPORT-BACKLOG': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'Too many users of all organizations are waiting to be imported.',
-    remedy: WAIT,
+    remedy: 'Wait for the number of seconds in `Retry-After`, then try again. Operator: start more workers.',
   },
   'IMPORT-BODY': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The body does not have the form of an import. The error names the field.',
-    remedy: 'Correct the field. Users with invalid fields do not cause this error.',
+    remedy:
+      'Correct the field that the error names. A user with invalid fields fails alone, and does not cause this error.',
   },
   'IMPORT-DEPTH': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The body nests too many arrays and objects.',
     remedy: 'Nest at most 64.',
   },
-  'IMPORT-DRAFT': invalid('body'),
+  'IMPORT-DRAFT': invalid('new draft, or of the request to start it,'),
   'IMPORT-DRAFTS': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller or the organization has too many drafts.',
-    remedy: 'Start or discard one of them.',
+    remedy: 'Start or discard a draft.',
   },
   'IMPORT-DRY-RUN': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'The import is a dry run, which wrote no users, sends no mails and keeps no entries.',
+    meaning: 'The import is a dry run: it wrote no users, sends no mails and keeps no entries.',
     remedy: 'Import the users without `dryRun`.',
   },
   'IMPORT-DUPLICATE-KEY': {
@@ -59,9 +61,9 @@ export const IMPORT_ERRORS = {
   'IMPORT-FAILED': {
     status: 'INTERNAL',
     meaning: 'The user could not be imported, and no reason was recorded.',
-    remedy: 'Search the log of the workers for the reason.',
+    remedy: 'Give the operator the number of the import. Operator: search the log of the workers for the reason.',
   },
-  'IMPORT-FIX': invalid('body'),
+  'IMPORT-FIX': invalid('correction'),
   'IMPORT-FIXES': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller, the organization or the server has too many corrections under way.',
@@ -73,13 +75,14 @@ export const IMPORT_ERRORS = {
     remedy: 'Convert it to JSON or NDJSON, such as with `muster import --from`.',
   },
   'IMPORT-IAM-OWNER': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: an import cannot lock or deactivate an IAM_OWNER.',
-    remedy: 'Remove the role of the user first, or leave the user out.',
+    meaning: 'An import cannot lock or deactivate an IAM_OWNER.',
+    remedy: 'Leave the user out. IAM_OWNER: remove the role of the user first.',
   },
   'IMPORT-ITEM-CHANGED': {
     status: 'ABORTED',
-    meaning: 'The users of the import were changed meanwhile.',
+    meaning: 'The users of the import were changed while the correction was prepared.',
     remedy: 'Read the item or the causes again, and repeat the correction.',
   },
   'IMPORT-ITEM-NOT-FOUND': {
@@ -90,7 +93,7 @@ export const IMPORT_ERRORS = {
   'IMPORT-ITEM-STATE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user has not failed, so the entry cannot be corrected.',
-    remedy: 'Change the user itself, if it was imported.',
+    remedy: 'Change the user itself, if the user was imported.',
   },
   'IMPORT-KEY': {
     status: 'INVALID_ARGUMENT',
@@ -98,8 +101,9 @@ export const IMPORT_ERRORS = {
     remedy: 'Send 1 to 255 printable ASCII characters, or leave the header out.',
   },
   'IMPORT-KEY-LOST': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the key that its secrets were encrypted with was lost before the user was written.',
+    meaning: 'The encryption key of the secrets of the user was lost before the user was written.',
     remedy: 'Send the user again.',
   },
   'IMPORT-KEY-REUSED': {
@@ -110,7 +114,7 @@ export const IMPORT_ERRORS = {
   'IMPORT-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The import does not exist.',
-    remedy: 'List the imports for its id. Imports are erased at the end of the retention time.',
+    remedy: 'List the imports for their ids. Imports are erased at the end of the retention time.',
   },
   'IMPORT-PASSWORD-SOURCE': {
     status: 'INVALID_ARGUMENT',
@@ -144,13 +148,14 @@ export const IMPORT_ERRORS = {
   },
   'IMPORT-RIGHTS': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'Somebody who made a part of the import may not import into its organizations, or no longer.',
-    remedy: 'Send the users in a new import, as a caller who may.',
+    meaning:
+      'A caller who sent or changed a part of the import may not import into its organizations, or may no longer do so.',
+    remedy: 'Send the users in a new import with the token of a caller who has the role.',
   },
   'IMPORT-RUNNING': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The organization of the caller has too many imports that have not ended.',
-    remedy: 'Wait until one of them has ended, or cancel one.',
+    remedy: 'Wait until an import has ended, or cancel one.',
   },
   'IMPORT-SINGLES': {
     status: 'RESOURCE_EXHAUSTED',
@@ -170,7 +175,7 @@ export const IMPORT_ERRORS = {
   'IMPORT-TIMEOUT': {
     status: ['INVALID_ARGUMENT', 'DEADLINE_EXCEEDED'],
     meaning: ['`timeout` is invalid or missing.', 'The user was not imported in time, and will not be imported later.'],
-    remedy: 'Send a duration such as `30m0s`. After a 504, send the request again.',
+    remedy: ['Send a duration such as `30m0s`.', 'Send the request again.'],
   },
   'IMPORT-UPLOADS': {
     status: 'RESOURCE_EXHAUSTED',
@@ -178,24 +183,28 @@ export const IMPORT_ERRORS = {
     remedy: WAIT,
   },
   'IMPORT-USER-FAULT': {
+    stored: 'user',
     status: 'INTERNAL',
-    meaning: 'Of a user: an internal error prevented the user from being written.',
-    remedy: 'Repair what the log of the workers names, then retry the import.',
+    meaning: 'An internal error prevented the user from being written.',
+    remedy: 'Retry the import after the repair. Operator: repair what the log of the workers names.',
   },
   'IMPORT-USER-FIXED': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the entry was corrected, and is not imported yet.',
+    meaning: 'The entry was corrected, and is not imported yet.',
     remedy: 'Retry the import, or check the draft again.',
   },
   'IMPORT-USER-INVALID': {
+    stored: 'user',
     status: 'INVALID_ARGUMENT',
     meaning: 'The user has invalid fields.',
     remedy: `${FIELDS} In an import, use \`_fix\` or PATCH the item.`,
   },
   'IMPORT-USER-REFUSED': {
+    stored: 'user',
     status: 'INTERNAL',
-    meaning: 'Of a user: the database refused the user.',
-    remedy: 'Search the log of the workers for the reason.',
+    meaning: 'The database refused the user.',
+    remedy: 'Correct the user with `_fix`, or leave it out. Operator: search the log of the workers for the reason.',
   },
   'IMPORT-WAITS': {
     status: 'RESOURCE_EXHAUSTED',
@@ -208,9 +217,10 @@ export const IMPORT_ERRORS = {
     remedy: 'Create one with `PUT /management/v1/orgs/me/webhook_secret`.',
   },
   'USER-ERASED': {
+    stored: 'user',
     status: 'FAILED_PRECONDITION',
-    meaning: 'Of a user: the person was erased on request.',
-    remedy: 'Nothing is to be done.',
+    meaning: 'The person was erased on request.',
+    remedy: 'No action needed.',
   },
   'DRAFT-BROKEN': {
     status: 'FAILED_PRECONDITION',
@@ -218,9 +228,10 @@ export const IMPORT_ERRORS = {
     remedy: 'Correct the files, or start the import with `skipBroken`.',
   },
   'DRAFT-CHECK': {
+    stored: 'draft',
     status: ['INVALID_ARGUMENT', 'INTERNAL'],
-    meaning: [invalid('body').meaning, 'Of a draft: the check could not begin because of an internal error.'],
-    remedy: `${FIELDS} For an internal error, search the log of the workers for the reason.`,
+    meaning: [invalid('check').meaning, 'The check could not be made because of an internal error.'],
+    remedy: [FIELDS, 'Check the draft again. Operator: search the log of the workers for the reason.'],
   },
   'DRAFT-GUESSES': {
     status: 'RESOURCE_EXHAUSTED',
@@ -229,12 +240,12 @@ export const IMPORT_ERRORS = {
   },
   'DRAFT-INCOMPLETE': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'A file of the draft has not arrived, or there is no file of users.',
+    meaning: 'A file of the draft has not arrived, or the draft has no file of users.',
     remedy: 'Send the rest of the files.',
   },
   'DRAFT-OPTIONS': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The body is invalid, or does not fit the source.',
+    meaning: 'A field of the conversion is missing or invalid, or does not fit the source. The error names each.',
     remedy: FIELDS,
   },
   'DRAFT-ORG': {
@@ -243,19 +254,30 @@ export const IMPORT_ERRORS = {
     remedy: 'Convert the draft again with an `orgId`.',
   },
   'DRAFT-UNREADABLE': {
+    stored: 'draft',
     status: ['FAILED_PRECONDITION', 'INVALID_ARGUMENT', 'INTERNAL'],
-    meaning: 'A file is not an export of the source, takes too long to be recognized, or met an internal error (500).',
-    remedy: 'Choose another source, or send another file.',
+    meaning: [
+      'A file is not an export of a known system, or takes too long to be recognized.',
+      'A file is not an export of the chosen source.',
+      'The files could not be converted because of an internal error.',
+    ],
+    remedy: [
+      'Name the source yourself, or send another file.',
+      'Choose another source, or send another file.',
+      'Convert the draft again after the repair. Operator: search the log of the workers for the reason.',
+    ],
   },
   'UPLOAD-FILES': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The draft has too many files.',
-    remedy: 'Join files, or remove those that are not needed.',
+    remedy: 'Join files, or remove files that are not needed.',
   },
   'UPLOAD-HEADERS': {
     status: ['INVALID_ARGUMENT', 'UNIMPLEMENTED'],
-    meaning:
-      'A header of the tus protocol is missing or invalid (400), or asks for an extension that is not supported.',
+    meaning: [
+      'A header of the tus protocol is missing or invalid.',
+      'A header of the tus protocol asks for an extension that the service does not have.',
+    ],
     remedy: 'Use a client of tus 1.0.0, with an `Upload-Length` at the creation.',
   },
   'UPLOAD-METADATA': {
@@ -270,8 +292,8 @@ export const IMPORT_ERRORS = {
   },
   'UPLOAD-OFFSET': {
     status: 'ABORTED',
-    meaning: 'The file ends elsewhere.',
-    remedy: 'Ask for its end with HEAD, and continue there.',
+    meaning: '`Upload-Offset` is not the number of bytes that have arrived.',
+    remedy: 'Ask for the number with HEAD, and continue there.',
   },
   'UPLOAD-REQUESTS': {
     status: 'RESOURCE_EXHAUSTED',
@@ -280,13 +302,13 @@ export const IMPORT_ERRORS = {
   },
   'UPLOAD-SPACE': {
     status: 'RESOURCE_EXHAUSTED',
-    meaning: 'The files of all drafts of the organization are too large.',
+    meaning: 'The files of all drafts of the organization are larger than the service allows.',
     remedy: 'Discard a draft that is not needed.',
   },
   'UPLOAD-VERSION': {
     status: 'FAILED_PRECONDITION',
     http: 412,
-    meaning: '`Tus-Resumable` names another version.',
+    meaning: '`Tus-Resumable` names another version than 1.0.0.',
     remedy: 'Use a client of tus 1.0.0.',
   },
 } as const satisfies Record<string, KnownError>;

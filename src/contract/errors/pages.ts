@@ -9,7 +9,7 @@ export const PAGE_ERRORS = {
   },
   'PAGE-TOKEN': {
     status: 'PERMISSION_DENIED',
-    meaning: 'The form does not belong to this login.',
+    meaning: 'The form does not belong to this sign-in.',
     remedy: 'Begin the sign-in again in the application.',
   },
   'PAGE-STEP': {
@@ -41,11 +41,11 @@ export const PAGE_ERRORS = {
   'CONSOLE-MAILBOX-OFF': {
     status: 'PERMISSION_DENIED',
     meaning: 'The service sends mails, so the console has no mailbox.',
-    remedy: 'Look at the mailbox of the recipient.',
+    remedy: 'Check the mailbox of the recipient.',
   },
   'CONSOLE-MAPPING': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The columns are not mapped as an import needs it.',
+    meaning: 'The columns are not mapped as an import needs them.',
     remedy: 'Map the columns that the message names.',
   },
   'CONSOLE-OPTIONS': {

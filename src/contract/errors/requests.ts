@@ -4,7 +4,7 @@ import type { KnownError } from '../../platform/errors.ts';
 export const REQUEST_ERRORS = {
   'AUTH-TOKEN': {
     status: 'UNAUTHENTICATED',
-    meaning: 'The request has no valid bearer token.',
+    meaning: 'The request has no bearer token, or the token is unknown, revoked or expired.',
     remedy: 'Send a personal access token, or an access token that has not expired, as `Authorization: Bearer …`.',
   },
   'AUTH-SCOPE': {
@@ -18,14 +18,16 @@ export const REQUEST_ERRORS = {
     remedy: 'Authorize again with `max_age=300`, or send `currentPassword`.',
   },
   'AUTH-PERMISSION': {
+    stored: 'user',
     status: 'PERMISSION_DENIED',
-    meaning: 'The caller does not have a required role. The response does not reveal whether the resource exists.',
-    remedy: 'Call with the token of a user who has the role, or let an owner give the role to the caller.',
+    meaning:
+      'The caller does not have a required role, or the user has more rights than the caller. The response does not reveal whether the resource exists.',
+    remedy: 'Call with the token of a user who has the role. Owner: give the role to the caller.',
   },
   'CORS-ORIGIN': {
     status: 'PERMISSION_DENIED',
     meaning: 'The web page that sends the request has an origin that is not known.',
-    remedy: 'Register a client with a redirect URI of this origin.',
+    remedy: 'IAM_OWNER: register a client with a redirect URI of this origin.',
   },
   'REQUEST-ABORTED': {
     status: 'ABORTED',
@@ -67,7 +69,7 @@ export const REQUEST_ERRORS = {
   },
   'REQUEST-ID': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'An id in the path or in a header is not possible.',
+    meaning: 'An id in the path or in a header is too long, or has characters that no id has.',
     remedy: 'Send an id as the API returned it.',
   },
   'REQUEST-JSON': {
@@ -78,7 +80,7 @@ export const REQUEST_ERRORS = {
   'REQUEST-MALFORMED': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The request is not valid HTTP, or has no or several `Host` headers.',
-    remedy: 'Send the request with an HTTP library, and check the proxies before the service.',
+    remedy: 'Send the request with an HTTP library. Operator: check the proxies in front of the service.',
   },
   'REQUEST-MEDIA-TYPE': {
     status: 'INVALID_ARGUMENT',
@@ -107,7 +109,7 @@ export const REQUEST_ERRORS = {
     status: 'RESOURCE_EXHAUSTED',
     http: 413,
     meaning: 'The body is too large, before or after decompression.',
-    remedy: 'Send less at once. The message names the limit.',
+    remedy: 'Send less in one request. The message names the limit.',
   },
   'REQUEST-VALUES': {
     status: 'INVALID_ARGUMENT',
@@ -122,26 +124,31 @@ export const REQUEST_ERRORS = {
   'PASSWORDS-BUSY': {
     status: 'UNAVAILABLE',
     meaning: 'Too many passwords are being checked.',
-    remedy: 'Wait for the number of seconds in `Retry-After`, then try again.',
+    remedy:
+      'Wait for the number of seconds in `Retry-After`, then try again. Operator: give the service more processors if this lasts.',
   },
   'SERVICE-UNAVAILABLE': {
     status: 'UNAVAILABLE',
     meaning: 'The service is stopping, or cannot reach a store.',
-    remedy: 'Try again in a few seconds. If it lasts, `/readyz` names the part that does not work.',
+    remedy:
+      'Wait for the number of seconds in `Retry-After`, then try again. Operator: `/readyz` names the part that does not work.',
   },
   'NOT-READY': {
     status: 'UNAVAILABLE',
-    meaning: '`/readyz`: a required part of the service does not work.',
-    remedy: 'Repair the part that the message names.',
+    from: '`/readyz`',
+    meaning: 'A required part of the service does not work.',
+    remedy: 'Operator: repair the part that the message names.',
   },
   'METRICS-TOKEN': {
     status: 'UNAUTHENTICATED',
-    meaning: '`/metrics` needs a token.',
-    remedy: 'Send the value of the setting METRICS_TOKEN as a bearer token.',
+    from: '`/metrics`',
+    meaning: 'The request has no valid METRICS_TOKEN.',
+    remedy: 'Operator: let Prometheus send the value of the setting METRICS_TOKEN as a bearer token.',
   },
   INTERNAL: {
     status: 'INTERNAL',
-    meaning: 'The service has a fault. The error says nothing more.',
-    remedy: 'Search the log for the id of the request (`X-Request-Id`), and report what it says.',
+    meaning: 'The service has a fault. The error says no more.',
+    remedy:
+      'Give the operator the `X-Request-Id` of the response. Operator: search the log for this id, and report what it says.',
   },
 } as const satisfies Record<string, KnownError>;

@@ -2,27 +2,32 @@
 import type { KnownError } from '../../platform/errors.ts';
 import { invalid } from './invalid.ts';
 
-const MANAGER = 'Let a manager of the organization change the state of the user first.';
+const MANAGER = 'Manager: change the state of the user first.';
 const HUMAN = 'Choose a human user. Machine users have tokens, keys and secrets.';
 const MACHINE = 'Choose a machine user. Human users sign in with a password.';
 
 export const USER_ERRORS = {
   'USER-INVALID': invalid('user'),
-  'USER-SEARCH': invalid('search'),
+  'USER-SEARCH': invalid('search of users'),
   'USER-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user does not exist.',
     remedy: 'Search the users for the id of the user.',
   },
   'USER-ID-TAKEN': {
+    stored: 'user',
     status: 'ALREADY_EXISTS',
-    meaning: 'Another user has this id, or a user of another organization had it.',
-    remedy: 'Choose another id, or leave it out.',
+    meaning:
+      'Another user has this id, or a user of another organization had it, or a user with this id appears earlier in the same import.',
+    remedy: 'Choose another id, or leave it out. In an import, choose `onExisting`, or correct the user with `_fix`.',
   },
   'USER-NAME-TAKEN': {
+    stored: 'user',
     status: 'ALREADY_EXISTS',
-    meaning: 'Another user of the organization has this user name.',
-    remedy: 'Choose another user name.',
+    meaning:
+      'Another user of the organization has this user name, or a user with this name appears earlier in the same import.',
+    remedy:
+      'Choose another user name. In an import, correct the user with `_fix` or PATCH the item, then retry the import.',
   },
   'USER-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'USER-STATE-ACTIVE': {
@@ -43,10 +48,10 @@ export const USER_ERRORS = {
   'USER-STATE-INITIAL': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user has not set a password yet, which does not allow this action.',
-    remedy: 'Let the user set a password first.',
+    remedy: 'Let the user open the link of the initialisation mail, or set a password for the user.',
   },
-  'EMAIL-INVALID': invalid('body'),
-  'EMAIL-VERIFY': invalid('body'),
+  'EMAIL-INVALID': invalid('new email address, or of the request for a code,'),
+  'EMAIL-VERIFY': invalid('verification of an email address'),
   'EMAIL-NONE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user has no email address.',
@@ -55,11 +60,11 @@ export const USER_ERRORS = {
   'EMAIL-VERIFIED': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The email address is already verified.',
-    remedy: 'Nothing is to be done.',
+    remedy: 'No action needed.',
   },
   'EMAIL-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
-  'PHONE-INVALID': invalid('body'),
-  'PHONE-VERIFY': invalid('body'),
+  'PHONE-INVALID': invalid('new phone number, or of the request for a code,'),
+  'PHONE-VERIFY': invalid('verification of a phone number'),
   'PHONE-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no phone number.',
@@ -68,7 +73,7 @@ export const USER_ERRORS = {
   'PHONE-VERIFIED': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The phone number is already verified.',
-    remedy: 'Nothing is to be done.',
+    remedy: 'No action needed.',
   },
   'PHONE-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'CODE-INVALID': {
@@ -78,10 +83,10 @@ export const USER_ERRORS = {
   },
   'MAIL-LIMIT': {
     status: 'RESOURCE_EXHAUSTED',
-    meaning: 'The user has had too many emails and text messages in a day.',
+    meaning: 'The user has had as many emails and text messages in a day as the service allows.',
     remedy: 'Wait for the number of seconds in `Retry-After`, or use the last code that was sent.',
   },
-  'PASSWORD-INVALID': invalid('body'),
+  'PASSWORD-INVALID': invalid('new password'),
   'PASSWORD-POLICY': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The new password breaks rules of the organization.',
@@ -90,22 +95,22 @@ export const USER_ERRORS = {
   'PASSWORD-CURRENT': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The current password is wrong.',
-    remedy: 'Send the password of the user, or let the user sign in again.',
+    remedy: 'Send the current password of the user, or let the user sign in again.',
   },
   'PASSWORD-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
-  'PASSWORD-RESET-INVALID': invalid('body'),
+  'PASSWORD-RESET-INVALID': invalid('request for a password reset'),
   'PASSWORD-RESET-INACTIVE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user is deactivated.',
-    remedy: 'Reactivate the user first.',
+    remedy: 'Manager: reactivate the user first.',
   },
   'URL-TEMPLATE-NOT-ALLOWED': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The URL template leads to an origin that the organization does not allow.',
-    remedy: 'Add the origin to the allowed URLs of the organization, or use a URL that is on the list.',
+    remedy: 'Use a URL that the organization allows. Owner: add the origin to the allowed URLs.',
   },
-  'TOTP-INVALID': invalid('body'),
-  'TOTP-VERIFY': invalid('body'),
+  'TOTP-INVALID': invalid('request to add or remove a second factor'),
+  'TOTP-VERIFY': invalid('verification of a second factor'),
   'TOTP-CODE': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The one-time code is wrong.',
@@ -123,34 +128,34 @@ export const USER_ERRORS = {
   },
   'TOTP-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'MACHINE-INVALID': invalid('machine user'),
-  'PAT-INVALID': invalid('token'),
+  'PAT-INVALID': invalid('personal access token'),
   'PAT-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no such token.',
-    remedy: 'List the tokens of the user for its id.',
+    remedy: 'List the tokens of the user for their ids.',
   },
   'PAT-NOT-A-MACHINE': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a machine user.', remedy: MACHINE },
-  'KEY-INVALID': invalid('key'),
+  'KEY-INVALID': invalid('key of a machine user'),
   'KEY-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no such key.',
-    remedy: 'List the keys of the user for its id.',
+    remedy: 'List the keys of the user for their ids.',
   },
   'KEY-NOT-A-MACHINE': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a machine user.', remedy: MACHINE },
   'SECRET-NOT-FOUND': {
     status: 'NOT_FOUND',
     meaning: 'The user has no secret.',
-    remedy: 'Nothing is to be done.',
+    remedy: 'No action needed.',
   },
   'SECRET-NOT-A-MACHINE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The user is not a machine user.',
     remedy: MACHINE,
   },
-  'SESSION-INVALID': invalid('body'),
+  'SESSION-INVALID': invalid('session'),
   'SESSION-NOT-FOUND': {
     status: 'NOT_FOUND',
-    meaning: 'The session does not exist, or not any more.',
+    meaning: 'The session does not exist, or has ended.',
     remedy: 'Create a new session.',
   },
   'SESSION-CREDENTIALS': {
@@ -171,7 +176,7 @@ export const USER_ERRORS = {
   'SESSION-USER-INITIAL': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The password is right, and the user has not finished the initialisation.',
-    remedy: 'Let the user open the link of the initialisation mail, or set a password for the user.',
+    remedy: 'Let the user open the link of the initialisation mail. Manager: set a password for the user.',
   },
   'SESSION-PASSWORD-EXPIRED': {
     status: 'FAILED_PRECONDITION',
@@ -190,40 +195,41 @@ export const USER_ERRORS = {
   },
   'SESSION-TOKEN': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The session token is not the one of the session.',
-    remedy: 'Send the token of the last answer for this session, or none.',
+    meaning: 'The session token does not belong to the session, or is not its newest.',
+    remedy: 'Send the token of the last answer for this session, or leave it out.',
   },
   'SESSION-OTP-EMAIL': {
     status: 'INVALID_ARGUMENT',
     meaning: 'The code by mail is wrong, used, expired or replaced by a newer one, or another session asked for it.',
     remedy:
-      'Send the newest code in the session that asked for it, or ask for another one: five wrong ones end a code.',
+      'Send the newest code in the session that asked for it, or ask for another code: five wrong attempts end a code.',
   },
   'SESSION-OTP-EMAIL-UNAVAILABLE': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'The user cannot sign in with a code by mail, by their address, their state or the login policy.',
-    remedy: 'Let the user sign in in another way, or let an ORG_OWNER allow codes with `mailCode` of the login policy.',
+    meaning:
+      'The user cannot sign in with a code by mail: the email address, the state of the user or the login policy does not allow it.',
+    remedy: 'Let the user sign in in another way. Owner: allow codes with `mailCode` of the login policy.',
   },
   'SESSION-MFA-SETUP-REQUIRED': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The password is right, the login policy requires a second factor, and the user has none.',
-    remedy: 'Let the user sign in on the log-in pages once, which set up a second factor.',
+    remedy: 'Let the user sign in once on the log-in pages, which set up a second factor.',
   },
   'SESSION-FAILURES': {
     status: 'RESOURCE_EXHAUSTED',
     meaning:
-      'There were too many failed attempts to log in as this user. Nothing is checked, not even a right password.',
-    remedy: 'Wait for the number of seconds in `Retry-After`, or let a manager unlock the user.',
+      'There were too many failed attempts to sign in as this user. Nothing is checked, not even a right password.',
+    remedy: 'Wait for the number of seconds in `Retry-After`, then try again. Manager: unlock the user.',
   },
   'SESSION-ATTEMPTS': {
     status: 'RESOURCE_EXHAUSTED',
-    meaning: 'Too many attempts to log in as this user are being checked.',
+    meaning: 'Too many attempts to sign in as this user are being checked.',
     remedy: 'Wait for the number of seconds in `Retry-After`, then try again.',
   },
-  'LOGIN-INVALID': invalid('body'),
+  'LOGIN-INVALID': invalid('request to end a login'),
   'LOGIN-NOT-FOUND': {
     status: 'NOT_FOUND',
-    meaning: 'The user has no such login.',
-    remedy: 'List the logins of the user for its id.',
+    meaning: 'The user is not signed in with this login, or not any more.',
+    remedy: 'List the logins of the user for their ids.',
   },
 } as const satisfies Record<string, KnownError>;

@@ -7,6 +7,7 @@
  * attempt to log in as one. It is forgotten when no such hash was imported or tried for 90 days. The table has at most
  * 50 rows. Of a password source, the time of its slowest refusal counts for an hour.
  */
+import { isTriedAsDigest, readingCount } from '../../passwords/forms.ts';
 import { checkMs } from '../../passwords/hasher.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { oneRow } from '../../platform/db/rows.ts';
@@ -19,9 +20,15 @@ const SOURCE_REMEMBERED = `interval '1 hour'`;
 /** What bcrypt of cost 14 takes, and more than any usual hash. */
 const MOST_MS = 2000;
 
-/** How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly. */
-export function slowMs(hash: string, times = 1): number {
-  return inSteps(times * checkMs(hash) - checkMs());
+/**
+ * How much longer than for an unknown user the check of this hash takes, in milliseconds, as stored: 0 if hardly.
+ * @param times of a hash with a pepper: how often it is computed for each reading of a password
+ */
+export function slowMs(encoded: string, times?: number): number {
+  const { hash, count } = readingCount(encoded);
+  // Whatever was typed: with all readings that a password may have, of which each is a task.
+  const isTasks = times !== undefined || isTriedAsDigest(encoded);
+  return inSteps((isTasks ? count * (times ?? 1) * checkMs(hash) : checkMs(encoded)) - checkMs());
 }
 
 function inSteps(ms: number): number {
@@ -30,10 +37,10 @@ function inSteps(ms: number): number {
 
 /**
  * Records that a hash is in use; writes nothing for those that are no slower than the service's own.
- * @param times how often it is computed for one password
+ * @param times as for `slowMs`
  */
-export async function rememberSlowHash(db: Db, hash: string, times = 1): Promise<void> {
-  await rememberSlow(db, slowMs(hash, times));
+export async function rememberSlowHash(db: Db, encoded: string, times?: number): Promise<void> {
+  await rememberSlow(db, slowMs(encoded, times));
 }
 
 /** Records a time that `slowMs` returned. Writes at most once a day for each time. */

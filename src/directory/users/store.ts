@@ -24,6 +24,7 @@ import { type Caller, covers, may, permissionDenied, requireReach } from '../../
 import type { LoginScope } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
 import { dropUnsentMails } from '../../messages/mail/outbox.ts';
+import { KNOWS_PASSWORD } from '../../passwords/forms.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
@@ -62,6 +63,7 @@ const USER = {
 } as const satisfies Names<Users>;
 
 export interface User extends Named<Users, typeof USER> {
+  /** One that they know, as far as an import said. */
   hasPassword: boolean;
   /** Whether a machine user has a client secret. */
   hasSecret: boolean;
@@ -71,7 +73,7 @@ export interface User extends Named<Users, typeof USER> {
 }
 
 /** Columns of `users u join organizations o` in the shape of `User`. */
-export const USER_COLUMNS = `${columnList(USER, 'u')}, u.password_hash is not null as "hasPassword",
+export const USER_COLUMNS = `${columnList(USER, 'u')}, ${KNOWS_PASSWORD} as "hasPassword",
   u.secret_hash is not null as "hasSecret", o.primary_domain as domain, ${ORG_IS_ACTIVE} as "orgIsActive"`;
 
 /** What the user may do now: nobody of an organization that is not active may do anything. */

@@ -28,7 +28,7 @@ import { type Acceptance, activate, type OrgTally } from '../intake/accept.ts';
 import { requireAuthors } from '../intake/authority.ts';
 import { endChecks } from '../intake/checks.ts';
 import { requireRoom, requireUsed } from '../intake/requirements.ts';
-import { type ConversionResult, type Draft, lockDraft, type RunSettings } from './draft.ts';
+import { type ConversionResult, changeDraft, type Draft, lockDraft, type RunSettings } from './draft.ts';
 
 /** Requests a check, for which a worker then judges the entries. @throws ApiError 400, 403, 404, 429 */
 export async function requestCheck(
@@ -46,11 +46,8 @@ export async function requestCheck(
     await requireAuthors(db, importId, orgIdsOf(orgs), [caller.userId]);
     for (const orgId of orgIdsOf(orgs)) await requireRoomForImport(db, orgId);
     await endChecks(db, importId, { editor: caller.userId, entriesStay: true });
-    await db.query(
-      `update import_drafts set state = 'checking', settings = $2, check_id = null, error = null, attempts = 0,
-         run = run + 1, requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
-      [importId, JSON.stringify({ ...body, by: caller.userId })],
-    );
+    const settings = JSON.stringify({ ...body, by: caller.userId });
+    await changeDraft(db, importId, 'check', { isWork: true, values: { settings, check_id: null, error: null } });
   });
 }
 
@@ -84,8 +81,9 @@ export async function startDraft(
     await endChecks(db, importId, { editor: caller.userId, entriesStay: true });
     await db.query('delete from import_orgs where import_id = $1', [importId]);
     await db.query(
-      `with draft as (update import_drafts set state = 'started', changed_at = clock_timestamp() where import_id = $1)
-       update imports set run_by = $2 where id = $1`,
+      `with over as (
+         update import_preparations set run = run + 1, requested_at = null, held_until = null where import_id = $1)
+       update imports set kind = 'bulk', state = 'receiving', run_by = $2 where id = $1`,
       [importId, caller.userId],
     );
     const batch = await activate(db, {

@@ -21,7 +21,7 @@ import { addAuthor } from '../intake/authority.ts';
 import { endChecks } from '../intake/checks.ts';
 import { dropPepper, keepPepper } from '../intake/pepper.ts';
 import { requireKnown } from '../intake/requirements.ts';
-import { type Draft, lockDraft } from './draft.ts';
+import { changeDraft, type Draft, lockDraft } from './draft.ts';
 import { openFile, readFile } from './files.ts';
 import type { UploadedFile } from './guess.ts';
 
@@ -62,12 +62,9 @@ export async function requestConversion(
       await keepPepper(db, deps.secrets, importId, pepper);
     }
     await endChecks(db, importId, { editor: caller.userId, entriesStay: false });
-    await db.query(
-      `update import_drafts set state = 'converting', conversion = $2, org_id = coalesce($3, org_id), result = null,
-         error = null, check_id = null, progress = null, attempts = 0, run = run + 1,
-         requested_at = clock_timestamp(), changed_at = clock_timestamp() where import_id = $1`,
-      [importId, JSON.stringify(body), body.orgId ?? null],
-    );
+    const emptied = { result: null, error: null, check_id: null, progress: null };
+    const values = { ...emptied, conversion: JSON.stringify(body), org_id: body.orgId ?? draft.orgId ?? null };
+    await changeDraft(db, importId, 'convert', { isWork: true, values });
   });
 }
 

@@ -64,7 +64,8 @@ async function doJob(deps: ConvertDeps & JudgeDeps, job: Job, stopping: AbortSig
     else {
       const result = await convert(deps, draft, run);
       const orgs = result.orgs.map(({ orgId }) => orgId).filter((id) => id !== '');
-      await endJob(deps.pool, job, { state: 'draft', result: JSON.stringify(result), orgs, error: null });
+      const values = { result: JSON.stringify(result), orgs, error: null };
+      await transaction(deps.pool, (db) => endJob(db, job, 'draft', values));
     }
   } finally {
     clearInterval(timer);
@@ -80,7 +81,7 @@ async function giveUp({ pool, logger }: { pool: Pool; logger: Logger }, job: Job
       ? errorBody(error.status, error.id, error.message)
       : errorBody('INTERNAL', 'DRAFT-CHECK', 'The check could not be made because of an internal error.');
     await transaction(pool, async (db) => {
-      if (!(await endJob(db, job, { state: 'draft', check_id: null, error: JSON.stringify(body) }))) return;
+      if (!(await endJob(db, job, 'draft', { check_id: null, error: JSON.stringify(body) }))) return;
       await endChecks(db, job.importId, { entriesStay: true });
     });
     return;
@@ -91,5 +92,6 @@ async function giveUp({ pool, logger }: { pool: Pool; logger: Logger }, job: Job
     ? (error as Error).message
     : 'The files could not be converted because of an internal error.';
   const body = errorBody(isTheirs ? 'INVALID_ARGUMENT' : 'INTERNAL', 'DRAFT-UNREADABLE', message);
-  await endJob(pool, job, { state: 'unreadable', error: JSON.stringify(body), result: null });
+  const values = { error: JSON.stringify(body), result: null };
+  await transaction(pool, (db) => endJob(db, job, 'unreadable', values));
 }

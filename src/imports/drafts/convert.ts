@@ -50,13 +50,14 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
       options: {
         map: options.mapping,
         hashFormat: options.hashFormat,
+        unknownPasswords: options.unknownPasswords,
         hashConfig: await hashParameters(of, draft),
       },
     },
     countBytes(run),
   );
   const { passwordSource } = options;
-  const counter = openCounter({ atSource: passwordSource !== undefined });
+  const counter = openCounter({ atSource: passwordSource !== undefined, source });
   const rules = { strict: options.strict === true, withoutEmail: options.withoutEmail === true };
   const sink = new ItemSink(deps, {
     rules,

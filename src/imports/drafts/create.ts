@@ -17,7 +17,7 @@ import { openSlots } from '../../platform/http/slots.ts';
 import { createReceiving, touchReceiving } from '../intake/accept.ts';
 import { endChecks } from '../intake/checks.ts';
 import type { KeepDraft, Received } from '../intake/intake.ts';
-import { type ConversionResult, lockDraft } from './draft.ts';
+import { type ConversionResult, changeDraft, lockDraft } from './draft.ts';
 
 const MOST_OF_CALLER = 20;
 const MOST_OF_ORG = 50;
@@ -99,13 +99,12 @@ interface NewDraft {
   result?: ConversionResult;
 }
 
-/** `imports.changed_at` is when the draft expires, so that it is not swept as an abandoned upload before. */
 async function insertDraft(db: Db, { importId, orgId, orgs, sequence, ttlMs, result }: NewDraft): Promise<void> {
   await db.query(
-    `with draft as (
-       insert into import_drafts (import_id, org_id, orgs, sequence, expires_at, state, result)
-       values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 millisecond', $6, $7) returning expires_at)
-     update imports set changed_at = draft.expires_at from draft where id = $1`,
+    `with preparation as (
+       insert into import_preparations (import_id, org_id, orgs, expires_at, result)
+       values ($1, $2, $3, clock_timestamp() + $5 * interval '1 millisecond', $7))
+     update imports set kind = 'draft', state = $6, changed_at = clock_timestamp(), sequence = $4 where id = $1`,
     [
       importId,
       orgId ?? null,
@@ -131,8 +130,8 @@ async function takeDraft(db: Db, caller: Caller): Promise<void> {
 export async function requireFewDrafts(db: Db, caller: Caller): Promise<void> {
   const { rows } = await db.query<{ own: number; all: number }>(
     `select count(*) filter (where i.created_by = $1)::int as own, count(*)::int as "all"
-     from import_drafts d join imports i on i.id = d.import_id
-     where d.state not in ('discarded', 'started') and d.expires_at > clock_timestamp() and i.resource_owner = $2`,
+     from import_preparations d join imports i on i.id = d.import_id
+     where i.kind = 'draft' and i.state <> 'discarded' and d.expires_at > clock_timestamp() and i.resource_owner = $2`,
     [caller.userId, caller.orgId],
   );
   const { own, all } = rows[0] ?? { own: 0, all: 0 };
@@ -158,11 +157,7 @@ export async function discardDraft(pool: Pool, caller: Caller, importId: string)
       type: 'import.draft.discarded',
       editor: caller.userId,
     });
-    await db.query(
-      `update import_drafts set state = 'discarded', result = null, error = null, changed_at = now(), sequence = $2
-       where import_id = $1`,
-      [importId, sequence],
-    );
+    await changeDraft(db, importId, 'discard', { values: { result: null, error: null }, sequence });
   });
 }
 

@@ -2,8 +2,11 @@
  * A draft: an import that is being prepared. Its files are uploaded and converted to entries, and these are checked;
  * when it starts, the same entries are imported under the same id.
  *
- * Guarantee: until then the import's own row is in state `receiving`, so no worker writes a user of it. A draft that
- * has expired is not found, whether or not it has been erased yet.
+ * The state is that of the import's own row, whose kind is `draft` until it starts. What only a draft has is in
+ * `import_preparations`. Whoever changes a draft locks its row there first, then the row of the import.
+ *
+ * Guarantee: no worker writes a user of a draft. A draft that has expired is not found, whether or not it has been
+ * erased yet.
  */
 import type { FileKind } from '../../contract/import-results.ts';
 import type { Counts, ImportResult } from '../../contract/import-types.ts';
@@ -16,7 +19,7 @@ import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import type { CountedFacts } from '../entries/sign-in.ts';
-import { type DraftState, shownState, wrongState } from '../entries/states.ts';
+import { ACTIONS, type DraftAction, type DraftState, shownState, wrongState } from '../entries/states.ts';
 import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
 import { importNotFound, readProgress } from '../status/progress.ts';
@@ -26,14 +29,14 @@ import { LIVE_ROLES } from '../status/workers.ts';
 const COLUMNS = `i.id as "importId", i.created_by as "createdBy", i.resource_owner as "resourceOwner",
   coalesce(nullif(d.result->>'source', ''), d.conversion->>'source', i.source) as source, d.org_id as "orgId", d.orgs, d.conversion, d.progress, d.result, d.error, d.settings, d.check_id as "checkId", i.created_at as "createdAt",
   (select p.mode from import_peppers p where p.import_id = d.import_id) as pepper,
-  d.changed_at as "changedAt", d.expires_at as "expiresAt", d.sequence,
-  case when d.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else d.state::text end as state,
+  i.changed_at as "changedAt", d.expires_at as "expiresAt", i.sequence,
+  case when i.state = 'checking' and c.state <> 'running' and c.state <> 'paused' then 'checked' else i.state::text end as state,
   (select coalesce(jsonb_agg(jsonb_build_object('fileId', file_id, 'name', name, 'kind', kind, 'size', size,
      'offset', received) order by created_at, file_id), '[]') from import_files f where f.import_id = d.import_id) as files`;
 
 /** A check is over when its dry run is. */
-const SHOWN = `from import_drafts d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
-  where d.state <> 'started' and d.expires_at > clock_timestamp()`;
+const SHOWN = `from import_preparations d join imports i on i.id = d.import_id left join imports c on c.id = d.check_id
+  where i.kind = 'draft' and d.expires_at > clock_timestamp()`;
 
 const NO_COUNTS: Counts = {
   total: 0,
@@ -64,6 +67,7 @@ export interface ConversionOptions {
   orgId?: string;
   idPrefix?: string;
   quoteAddresses?: boolean;
+  unknownPasswords?: 'keep' | 'drop';
   format?: string;
   encoding?: string;
   strict?: boolean;
@@ -156,12 +160,44 @@ export async function readDraft(db: Db, importId: string): Promise<Draft | undef
 
 /** The draft with its row locked, for a change of its state. @throws ApiError 400 when it has started meanwhile; 404 */
 export async function lockDraft(db: Db, importId: string): Promise<Draft> {
-  const text = 'select state from import_drafts where import_id = $1 for update';
-  const { rows } = await db.query<{ state: string }>(text, [importId]);
-  if (rows[0]?.state === 'started') throw startedMeanwhile();
+  await db.query('select from import_preparations where import_id = $1 for update', [importId]);
   const draft = await readDraft(db, importId);
-  if (!draft) throw importNotFound();
-  return draft;
+  if (draft) return draft;
+  const { rowCount } = await db.query(`select from imports where id = $1 and kind <> 'draft'`, [importId]);
+  throw rowCount === 1 ? startedMeanwhile() : importNotFound();
+}
+
+/** What a request changes of a draft. */
+interface DraftChange {
+  /** Columns of import_preparations, by their names. */
+  values?: Record<string, unknown>;
+  /** The work that the state waits for, a conversion or a check, begins now, without an attempt yet. */
+  isWork?: boolean;
+  /** Of the audit event. */
+  sequence?: string;
+}
+
+/**
+ * Brings a draft, whose row is locked, to the state to which the action leads. Work that is under way is over: its worker
+ * has another `run`.
+ */
+export async function changeDraft(
+  db: Db,
+  importId: string,
+  action: DraftAction,
+  { values = {}, isWork = false, sequence }: DraftChange = {},
+): Promise<void> {
+  const set = Object.keys(values).map((name, i) => `, ${name} = $${i + 3}`);
+  await db.query(
+    `update import_preparations set run = run + 1, attempts = 0, requested_at = case when $2 then clock_timestamp() end
+       ${set.join('')} where import_id = $1`,
+    [importId, isWork, ...Object.values(values)],
+  );
+  await db.query(
+    `update imports set state = $2, changed_at = clock_timestamp(), sequence = coalesce($3, sequence)
+     where id = $1 and kind = 'draft'`,
+    [importId, ACTIONS[action].to, sequence ?? null],
+  );
 }
 
 function startedMeanwhile(): ApiError {

@@ -7,32 +7,38 @@
  */
 import { isFree } from '../../platform/db/lease.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 import { endChecks } from '../intake/checks.ts';
 
 /** Pieces of files that are erased at a time: some megabytes. */
 const CHUNKS = 32;
 const ITEMS = 5000;
 
-/** Discarded and started drafts are known until they expire. A process that still converts one notices first. */
-const NEXT = `select d.import_id as id, d.state = 'started' as started, d.expires_at <= clock_timestamp() as expired
-  from import_drafts d
-  where (d.expires_at <= clock_timestamp()
-      or d.state in ('discarded', 'started') and exists (select from import_files f where f.import_id = d.import_id)
-      or d.state = 'discarded' and (select true from import_items t where t.import_id = d.import_id limit 1))
+/** Discarded drafts are known until they expire. A process that still converts one notices first. */
+const NEXT = `select d.import_id as id
+  from import_preparations d join imports i on i.id = d.import_id
+  where (d.expires_at <= clock_timestamp() or i.kind <> 'draft'
+      or i.state = 'discarded' and (exists (select from import_files f where f.import_id = d.import_id)
+        or (select true from import_items t where t.import_id = d.import_id limit 1)))
     and ${isFree('d.held_until')}
   order by d.expires_at limit 1 for update of d skip locked`;
+
+/** Reads what it is once its row is locked: it may have started since it was found. */
+const LOCKED = `select i.kind <> 'draft' as started, d.expires_at <= clock_timestamp() as expired
+  from import_preparations d join imports i on i.id = d.import_id where d.import_id = $1`;
 
 /** Erases one batch of one draft. @returns whether there may be more */
 export async function eraseDrafts(pool: Pool): Promise<boolean> {
   return transaction(pool, async (db) => {
-    const { rows } = await db.query<{ id: string; started: boolean; expired: boolean }>(NEXT);
-    const [draft] = rows;
-    if (!draft) return false;
-    if (!draft.started) await endChecks(db, draft.id, { entriesStay: false });
-    if (await eraseFiles(db, draft.id)) return true;
-    if (!draft.started && (await eraseItems(db, draft.id))) return true;
-    if (draft.started && draft.expired) await db.query('delete from import_drafts where import_id = $1', [draft.id]);
-    else if (draft.expired) await db.query(`delete from imports where id = $1 and state = 'receiving'`, [draft.id]);
+    const { rows: found } = await db.query<{ id: string }>(NEXT);
+    if (!found[0]) return false;
+    const { id } = found[0];
+    const { started, expired } = oneRow((await db.query<{ started: boolean; expired: boolean }>(LOCKED, [id])).rows);
+    if (!started) await endChecks(db, id, { entriesStay: false });
+    if (await eraseFiles(db, id)) return true;
+    if (!started && (await eraseItems(db, id))) return true;
+    if (started) await db.query('delete from import_preparations where import_id = $1', [id]);
+    else if (expired) await db.query(`delete from imports where id = $1 and kind = 'draft'`, [id]);
     return true;
   });
 }

@@ -20,7 +20,7 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { FILE_KEY_PURPOSE } from '../entries/item.ts';
 import { requireState } from '../entries/states.ts';
 import { endChecks } from '../intake/checks.ts';
-import { lockDraft } from './draft.ts';
+import { changeDraft, lockDraft, readDraft } from './draft.ts';
 
 /** The most files of one draft. */
 const MOST_FILES = 20;
@@ -79,7 +79,7 @@ export async function addFile({ pool, secrets, most }: FileDeps, importId: strin
       `insert into import_files (import_id, file_id, kind, name, size, key_sealed) values ($1, $2, $3, $4, $5, $6)`,
       [importId, file.fileId, file.kind, file.name, file.size, newFileKey(secrets)],
     );
-    await outdate(db, importId);
+    await outdate(db, importId, 'addFile');
   });
 }
 
@@ -91,7 +91,7 @@ async function requireSpace(db: Db, resourceOwner: string, size: number, most: n
   await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`draft space ${resourceOwner}`]);
   const { rows } = await db.query<{ bytes: number }>(
     `select coalesce(sum(f.size), 0)::float8 as bytes
-     from import_drafts d join imports i on i.id = d.import_id join import_files f using (import_id)
+     from import_preparations d join imports i on i.id = d.import_id join import_files f using (import_id)
      where i.resource_owner = $1`,
     [resourceOwner],
   );
@@ -101,13 +101,9 @@ async function requireSpace(db: Db, resourceOwner: string, size: number, most: n
 }
 
 /** The draft has other files than its entries were made of. */
-async function outdate(db: Db, importId: string): Promise<void> {
+async function outdate(db: Db, importId: string, action: 'addFile' | 'removeFile'): Promise<void> {
   await endChecks(db, importId, { entriesStay: false });
-  await db.query(
-    `update import_drafts set state = 'uploading', result = null, error = null, check_id = null, changed_at = now()
-     where import_id = $1`,
-    [importId],
-  );
+  await changeDraft(db, importId, action, { values: { result: null, error: null, check_id: null } });
 }
 
 /** @throws ApiError 404 */
@@ -131,20 +127,23 @@ export async function openFile(
 
 /**
  * Stores the next piece, which must not change before this settles.
- * @throws ApiError 409 when the file ends elsewhere or the draft takes no bytes any more
+ * @throws ApiError 400 IMPORT-STATE when the draft takes no bytes any more; 409 UPLOAD-OFFSET when the file ends elsewhere
  */
 export async function addPiece(pool: Pool, file: OpenFile, piece: Sealer): Promise<void> {
   const written = await queryBytes(pool, {
     text: `with moved as (
         update import_files f set received = received + $4
         where import_id = $1 and file_id = $2 and received = $3 and received + $4 <= size
-          and exists (select from import_drafts d where d.import_id = $1 and d.state = 'uploading')
+          and exists (select from imports i where i.id = $1 and i.state = 'uploading')
         returning file_id)
       insert into import_chunks (import_id, file_id, position, bytes) select $1, file_id, $3, $5 from moved`,
     values: [file.importId, file.fileId, piece.position, piece.length],
     bytes: piece.end(),
   });
-  if (written !== 1) throw otherOffset();
+  if (written === 1) return;
+  const draft = await readDraft(pool, file.importId);
+  if (draft) requireState(draft, 'addPiece');
+  throw otherOffset();
 }
 
 /** Removes a file and what has arrived of it. @throws ApiError 400, 404 */
@@ -157,7 +156,7 @@ export async function removeFile(pool: Pool, importId: string, fileId: string): 
       fileId,
     ]);
     if (rowCount === 0) throw fileNotFound();
-    await outdate(db, importId);
+    await outdate(db, importId, 'removeFile');
   });
 }
 

@@ -7,7 +7,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
-import { ACTIONS } from '../entries/states.ts';
+import { ACTIONS, requireState } from '../entries/states.ts';
 import { addAuthor } from '../intake/authority.ts';
 import { readPepper } from '../intake/pepper.ts';
 import { importNotFound } from '../status/progress.ts';
@@ -41,7 +41,7 @@ export function draftRoutes(deps: ImportDeps): Router {
     return current(importId);
   });
   serve(router, operations.discardImport, target, async ({ caller, target }) => {
-    const { importId } = target.draft('discarded');
+    const { importId } = target.draft(ACTIONS.discard.done);
     await discardDraft(pool, caller, importId);
     return current(importId);
   });
@@ -84,8 +84,9 @@ function fileRoutes({ pool, uploadPool = pool, config, secrets }: ImportDeps): R
     of: 'import',
     async find(asked) {
       try {
-        const { importId } = (await find(asked)).draft('given files');
-        if (asked.req.method !== 'HEAD') await addAuthor(pool, importId, asked.caller.userId);
+        const draft = (await find(asked)).draft('given files');
+        if (asked.req.method === 'PATCH') requireState(draft, 'addPiece');
+        if (asked.req.method !== 'HEAD') await addAuthor(pool, draft.importId, asked.caller.userId);
       } catch (error) {
         dropRest(asked.req, asked.res);
         throw error;

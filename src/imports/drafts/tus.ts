@@ -40,13 +40,15 @@ const PATH = '/admin/v1/imports';
 const TO_TUS = /^(?:tus-resumable|upload-.*|content-(?:type|length))$/;
 const IS_OF_TUS = /^(?:tus-|upload-|location$|cache-control$)/;
 
+/** Of the protocol. */
+const VERSION = '1.0.0';
+
 const STATUS: Record<number, [status: StatusOf<ErrorId>, id: ErrorId]> = {
   400: ['INVALID_ARGUMENT', 'UPLOAD-HEADERS'],
   // tus answers 403 for a missing header.
   403: ['INVALID_ARGUMENT', 'UPLOAD-HEADERS'],
   404: ['NOT_FOUND', 'UPLOAD-NOT-FOUND'],
   409: ['ABORTED', 'UPLOAD-OFFSET'],
-  412: ['FAILED_PRECONDITION', 'UPLOAD-VERSION'],
   413: ['RESOURCE_EXHAUSTED', 'REQUEST-TOO-LARGE'],
   501: ['UNIMPLEMENTED', 'UPLOAD-HEADERS'],
 };
@@ -75,7 +77,8 @@ export function openTus(files: DraftFiles, most: number): Tus {
   });
   return {
     async handle(req, res) {
-      res.set('Tus-Resumable', '1.0.0');
+      res.set('Tus-Resumable', VERSION);
+      requireVersion(req, res);
       const body =
         req.method === 'POST' || req.method === 'PATCH' ? req.iterator({ destroyOnReturn: false }) : undefined;
       const request = webRequest(req, body);
@@ -94,13 +97,22 @@ export function openTus(files: DraftFiles, most: number): Tus {
   };
 }
 
+/** @throws ApiError 412 for another version, as tus requires; the tus server answers 400 */
+function requireVersion(req: Request, res: Answer): void {
+  const version = req.get('tus-resumable') ?? VERSION;
+  if (version === VERSION) return;
+  res.set('Tus-Version', VERSION);
+  const message = `Tus-Resumable must be ${VERSION}, or be left out.`;
+  throw new ApiError('FAILED_PRECONDITION', 'UPLOAD-VERSION', message, { http: 412 });
+}
+
 /**
  * The request that the tus server gets. It names no draft: the parameters of the route do, for which the caller was
  * checked. The address that the client wrote may spell the same path in another way, and name another draft in its
  * query.
  */
 function webRequest(req: Request, body: AsyncIterable<Buffer> | undefined): globalThis.Request {
-  const headers = new Headers({ 'tus-resumable': '1.0.0' });
+  const headers = new Headers({ 'tus-resumable': VERSION });
   for (const [name, value] of Object.entries(req.headers))
     if (TO_TUS.test(name) && typeof value === 'string') headers.set(name, value);
   return new globalThis.Request(`http://localhost${PATH}`, {
@@ -116,7 +128,7 @@ function apiError(fault: unknown, status: number, text: string): unknown {
   const known = STATUS[status];
   if (!isOfProtocol || !known) return fault ?? new Error(`tus answered ${status}`);
   const sentence = text.trim().replace(/([^.])$/, '$1.');
-  return new ApiError(known[0], known[1], sentence, [412, 413].includes(status) ? { http: status } : {});
+  return new ApiError(known[0], known[1], sentence, status === 413 ? { http: status } : {});
 }
 
 /** The store of the tus server. */

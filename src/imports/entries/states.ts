@@ -1,6 +1,6 @@
 /**
- * The states of imports and of their items: which of them are terminal, and in which of them each action is possible.
- * How one leads to the next is drawn in ../README.md.
+ * The states of imports, from the draft to the end, and of their items: which of them are terminal, in which of them each
+ * action is possible, and to which it leads. All transitions are drawn in ../README.md.
  *
  * The names are listed in contract/import-results.ts; here they are in small letters, as the database has them. The
  * states in END_STATES are terminal: nothing changes any more without a new action of a caller.
@@ -10,36 +10,56 @@ import { ApiError } from '../../platform/errors.ts';
 import { END_STATES } from '../../platform/telemetry.ts';
 
 export type ImportState = Lowercase<(typeof IMPORT_STATES)[number]>;
-/** The states of an import until it starts; `checked` is never written, see ../README.md. */
+/** The states of an import until it starts, those of the kind `draft`; `checked` is never written, see ../README.md. */
 export type DraftState = Lowercase<(typeof DRAFT_STATES)[number]>;
+export type WrittenState = Exclude<DraftState, 'checked'>;
 
 interface Allowed {
   /** The states in which the action is possible, in the order in which an error names them. */
   states: readonly (ImportState | DraftState)[];
+  /** The state to which it leads, if it changes the state. */
+  to?: ImportState | WrittenState;
   /** Completes "An import in state … cannot be …". */
   done: string;
 }
 
 export const ACTIONS = {
   // On a draft:
-  addFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], done: 'given another file' },
-  removeFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], done: 'changed' },
-  convert: { states: ['uploading', 'converting', 'unreadable', 'draft', 'checked'], done: 'converted' },
-  check: { states: ['draft', 'checked'], done: 'checked' },
-  start: { states: ['draft', 'checked'], done: 'started' },
+  addFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], to: 'uploading', done: 'given another file' },
+  addPiece: { states: ['uploading'], done: 'sent more of a file' },
+  removeFile: { states: ['uploading', 'unreadable', 'draft', 'checked'], to: 'uploading', done: 'changed' },
+  convert: {
+    states: ['uploading', 'converting', 'unreadable', 'draft', 'checked'],
+    to: 'converting',
+    done: 'converted',
+  },
+  check: { states: ['draft', 'checked'], to: 'checking', done: 'checked' },
+  start: { states: ['draft', 'checked'], to: 'running', done: 'started' },
+  discard: {
+    states: ['uploading', 'converting', 'unreadable', 'draft', 'checking', 'checked', 'discarded'],
+    to: 'discarded',
+    done: 'discarded',
+  },
   fixDraft: { states: ['checked'], done: 'corrected' },
   // On an import that has started:
-  cancel: { states: ['running', 'paused'], done: 'cancelled' },
-  pause: { states: ['running'], done: 'paused' },
-  resume: { states: ['timed_out', 'cancelled', 'paused'], done: 'resumed' },
-  retry: { states: ['completed_with_errors', 'timed_out', 'cancelled', 'paused'], done: 'retried' },
+  cancel: { states: ['running', 'paused'], to: 'cancelled', done: 'cancelled' },
+  pause: { states: ['running'], to: 'paused', done: 'paused' },
+  resume: { states: ['timed_out', 'cancelled', 'paused'], to: 'running', done: 'resumed' },
+  retry: { states: ['completed_with_errors', 'timed_out', 'cancelled', 'paused'], to: 'running', done: 'retried' },
   fix: { states: ['running', 'paused', 'completed_with_errors', 'timed_out', 'cancelled'], done: 'corrected' },
-  undo: { states: ['paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'], done: 'undone' },
+  undo: {
+    states: ['paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'],
+    to: 'undoing',
+    done: 'undone',
+  },
   sendMails: {
     states: ['running', 'paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'],
     done: 'asked to send its mails',
   },
 } as const satisfies Record<string, Allowed>;
+
+/** The actions that change the state of a draft, which stays a draft. */
+export type DraftAction = 'addFile' | 'removeFile' | 'convert' | 'check' | 'discard';
 
 /** @throws ApiError 400 IMPORT-STATE unless the action is possible in the state of the import or draft */
 export function requireState({ state }: { state: string }, action: keyof typeof ACTIONS): void {

@@ -10,6 +10,7 @@
  */
 import { z } from 'zod';
 import { entryWithoutEmail, type ImportEntry, importEntry, MAX_ELEMENTS } from '../../contract/import-entry.ts';
+import { perhapsKnown } from '../../passwords/forms.ts';
 import { markOf } from '../../passwords/marks.ts';
 import { hashProblem, longestHash } from '../../passwords/registry.ts';
 import { TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
@@ -68,7 +69,7 @@ export function validateEntry(entry: unknown, secrets: Secrets, warnings: Warnin
   return parsed.success && violations.length === 0 ? pending(parsed.data, secrets) : failed(entry, violations, secrets);
 }
 
-function pending({ userId, state, oldSignIn, user }: ImportEntry, secrets: Secrets): Item {
+function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secrets): Item {
   const email = user.email?.email ?? null;
   // One of the two is there.
   const userName = (user.userName ?? email) as string;
@@ -91,7 +92,7 @@ function pending({ userId, state, oldSignIn, user }: ImportEntry, secrets: Secre
     emailVerified: user.email?.isEmailVerified ?? false,
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
-    passwordHash: hashOf(user, oldSignIn) ?? sourceMark(user),
+    passwordHash: knownHash(user, oldSignIn) ?? sourceMark(user),
     passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_PURPOSE),
     totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
@@ -101,9 +102,10 @@ function pending({ userId, state, oldSignIn, user }: ImportEntry, secrets: Secre
   };
 }
 
-/** A hash of a password that a program made up lets nobody in. */
-function hashOf({ hashedPassword }: ImportEntry['user'], oldSignIn: ImportEntry['oldSignIn']): string | undefined {
-  return oldSignIn?.password === 'unknown' ? undefined : hashedPassword?.value;
+/** Nobody knows a password that a program made up. */
+function knownHash({ hashedPassword }: ImportEntry['user'], old: ImportEntry['oldSignIn']): string | undefined {
+  if (hashedPassword === undefined || old?.password === 'unknown') return undefined;
+  return old?.password === 'perhaps' ? perhapsKnown(hashedPassword.value) : hashedPassword.value;
 }
 
 /** A password of their own counts before a source. */

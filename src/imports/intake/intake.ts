@@ -288,8 +288,7 @@ class BodyIntake {
     if (!this.isAccepting) return false;
     const readState = () =>
       this.deps.pool.query<{ visible: boolean }>(
-        `select state <> 'receiving' or exists (select from import_drafts where import_id = $1) as visible
-         from imports where id = $1 for update`,
+        `select state <> 'receiving' as visible from imports where id = $1 for update`,
         [this.importId],
       );
     return retryWhileUnavailable(readState, { ms: COMMIT_CHECK_MS }).then(

@@ -52,16 +52,6 @@ export interface StoredRow extends PayloadRow, Pick<ImportItems, 'state' | 'user
   version: string;
 }
 
-/** The items with these ordinals, in order. */
-export async function readStored(db: Db, importId: string, ordinals: readonly number[]): Promise<StoredRow[]> {
-  const { rows } = await db.query<StoredRow>(
-    `select *, xmin::text as version from import_items
-     where import_id = $1 and ordinal = any($2::int[]) order by ordinal`,
-    [importId, ordinals],
-  );
-  return rows;
-}
-
 /** Whether the entry is still there: neither written nor erased. */
 export function hasEntry(row: StoredRow): boolean {
   return row.entry_sealed !== null || row.user_name_key !== null;

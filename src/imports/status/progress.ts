@@ -74,8 +74,8 @@ const STARTED = `select i.state::text as state from imports i
     and ($2::text is null or i.id in (select import_id from import_orgs where org_id = $2))
   order by i.id desc limit ${MOST_COUNTED}`;
 
-const DRAFTS = `select 'draft' as state from import_drafts d join imports i on i.id = d.import_id
-  where $2::text is null and d.state <> 'started' and d.expires_at > clock_timestamp()
+const DRAFTS = `select 'draft' as state from import_preparations d join imports i on i.id = d.import_id
+  where $2::text is null and i.kind = 'draft' and d.expires_at > clock_timestamp()
     and ($3::text is null or i.created_by = $3 or d.orgs <> '{}' and d.orgs <@ $1::text[])
   limit ${MOST_COUNTED}`;
 

@@ -127,7 +127,8 @@ const ITEMS = `
   select t.import_id as "importId", t.ordinal, t.org_index as "orgIndex", t.state = 'pending' as "isPending"
   from import_items t
     join import_orgs o on o.import_id = t.import_id and o.org_index = t.org_index and o.org_id = $3
-    join imports i on i.id = t.import_id and i.created_at <= $4 and i.state not in ('receiving', 'running', 'undoing')
+    join imports i on i.id = t.import_id and i.created_at <= $4 and i.kind <> 'draft'
+      and i.state not in ('receiving', 'running', 'undoing')
   where t.ctid >= $1::tid and t.ctid < $2::tid and (t.user_id = $5
       or (t.user_name = any($6::text[]) or lower(t.user_name) = any($6) or t.user_name_key = any($6))
         and not exists (select from users u where u.id = t.user_id))
@@ -150,7 +151,7 @@ const CORRECTED = `update import_items set changed_by = array_replace(changed_by
 
 async function eraseOfImport(db: Db, importId: string, items: FoundItem[], tombstone: string): Promise<number> {
   const { rowCount: isStill } = await db.query(
-    `select from imports where id = $1 and state not in ('receiving', 'running', 'undoing') for update`,
+    `select from imports where id = $1 and kind <> 'draft' and state not in ('receiving', 'running', 'undoing') for update`,
     [importId],
   );
   // Found again by the next pass.
@@ -198,12 +199,13 @@ export const eraseTexts = [
       ),
   ],
   [
-    'import_drafts',
+    'import_preparations',
     (db: Db, range: Range, erasure: Erasure) =>
       changed(
         db,
-        `update import_drafts set conversion = null, progress = null, result = null, error = null
-         where ${IN_RANGE} and state in ('started', 'discarded')
+        `update import_preparations set conversion = null, progress = null, result = null, error = null
+         where ${IN_RANGE}
+           and exists (select from imports i where i.id = import_id and (i.kind <> 'draft' or i.state = 'discarded'))
            and ${mentions(`concat_ws(' ', conversion, progress, result, error)`, 3)}`,
         range,
         [quoted(erasure)],

@@ -29,9 +29,12 @@ const LOST = JSON.stringify(
 /** Items that are changed in one statement. */
 const BATCH = 5000;
 
-/** Whether the import has not been accepted yet: a draft, or an upload that broke off. */
+/** SQL over an import `i`: it has not been accepted yet, as it is a draft, or an upload that broke off. */
+const IS_PREPARED = `(i.kind = 'draft' or i.state = 'receiving')`;
+
+/** Whether the import has not been accepted yet. */
 export async function isBeingPrepared(db: Db, importId: string): Promise<boolean> {
-  const { rowCount } = await db.query(`select from imports where id = $1 and state = 'receiving'`, [importId]);
+  const { rowCount } = await db.query(`select from imports i where i.id = $1 and ${IS_PREPARED}`, [importId]);
   return rowCount === 1;
 }
 
@@ -87,19 +90,18 @@ export async function pepperedItems(db: Db, importId: string): Promise<string[]>
 /** Discards a draft, and erases what it or an upload that broke off holds. A started draft loses its files only. */
 export async function giveUpPrepared(db: Db, importId: string): Promise<void> {
   await allowLong(db);
+  await db.query('select from import_preparations where import_id = $1 for update', [importId]);
   const { rows } = await db.query<{ resourceOwner: string }>(
-    `update import_drafts d set state = 'discarded', result = null, error = null, changed_at = now()
-     from imports i where d.import_id = $1 and i.id = d.import_id and d.state not in ('discarded', 'started')
-     returning i.resource_owner as "resourceOwner"`,
+    `update imports set state = 'discarded', changed_at = now()
+     where id = $1 and kind = 'draft' and state <> 'discarded' returning resource_owner as "resourceOwner"`,
     [importId],
   );
   if (rows[0]) await tellDiscarded(db, importId, rows[0].resourceOwner);
   if (rows[0]) await endChecks(db, importId, { entriesStay: false });
   await db.query('delete from import_files where import_id = $1', [importId]);
-  await db.query(
-    `delete from import_items t using imports i where t.import_id = $1 and i.id = $1 and i.state = 'receiving'`,
-    [importId],
-  );
+  await db.query(`delete from import_items t using imports i where t.import_id = $1 and i.id = $1 and ${IS_PREPARED}`, [
+    importId,
+  ]);
 }
 
 async function tellDiscarded(db: Db, importId: string, resourceOwner: string): Promise<void> {
@@ -110,5 +112,10 @@ async function tellDiscarded(db: Db, importId: string, resourceOwner: string): P
     type: 'import.draft.discarded',
     editor: SYSTEM,
   });
-  await db.query('update import_drafts set sequence = $2 where import_id = $1', [importId, sequence]);
+  await db.query(
+    `with over as (
+       update import_preparations set run = run + 1, requested_at = null, result = null, error = null where import_id = $1)
+     update imports set sequence = $2 where id = $1`,
+    [importId, sequence],
+  );
 }

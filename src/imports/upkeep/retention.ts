@@ -144,11 +144,12 @@ async function removeBatch(db: Db): Promise<boolean> {
   const [import_] = rows;
   if (!import_) return false;
   const { id, from, total } = import_;
-  await db.query('delete from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3', [
-    id,
-    from,
-    from + BATCH,
-  ]);
+  await db.query(
+    `with gone as (
+       delete from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3 returning user_id)
+     delete from first_sign_ins f using gone where f.user_id = gone.user_id and f.import_id = $1`,
+    [id, from, from + BATCH],
+  );
   if (from + BATCH < total) await db.query('update imports set removed_to = $2 where id = $1', [id, from + BATCH]);
   else await removeLast(db, id);
   return true;

@@ -85,7 +85,9 @@ export const formulaScheme = defineScheme({
     const parts = parse(encoded);
     if (typeof parts === 'string' || !parts.whole || !hasBarePassword(parts.outer)) return true;
     const { salts, whole } = parts;
-    const texts = innermost(parts.outer).map((term) => String(textOf(term, { salt: salts[0] as Buffer, password })));
+    // A digest depends on the whole password, also where bcrypt ignores its last digits.
+    const bare = innermost(parts.outer).filter(hasBarePassword);
+    const texts = bare.map((term) => String(textOf(term, { salt: salts[0] as Buffer, password })));
     return texts.every((text) => whole.scheme.seesAll(text, whole.hash));
   },
   verify({ outer, salts, digest, whole }, password) {

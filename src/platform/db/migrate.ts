@@ -3,13 +3,14 @@
  *
  * Duty: apply `migrations/NNN_name.sql` in order, forward only, all in one transaction under an advisory lock; after
  * that, build the indexes of migrations that consist of one `create index concurrently`, which cannot be part of a
- * transaction. A file must never change after it was applied: its checksum is stored, and an edited file is refused.
+ * transaction. Before a migration that uses the values that it adds to a type, the transaction ends with these values, as
+ * PostgreSQL uses only committed ones. A file must never change after it was applied: its checksum is stored, and an edited file is refused.
  * Numbers may have gaps and are not reused.
  *
  * Guarantee: other processes wait for a migration for seconds at most. A statement that waits for a lock on a table
  * keeps all others waiting behind it; so it gives up soon, and the migration begins again.
  * A database that has this schema is only read, so the right to change the schema is needed for migrating only.
- * On crash: nothing of the transaction is left, and an incomplete index is dropped and built again by the next process.
+ * On crash: nothing of the transaction is left but values that nobody uses yet, and an incomplete index is dropped and built again by the next process.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -40,6 +41,9 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const BUILDING = 0x4d555349;
 const BUILD_POLL_MS = 500;
 const CONCURRENTLY = /^(?:create (?:unique )?index concurrently if not|drop index concurrently if) exists (\w+)/m;
+
+/** A new value of a type that the same migration uses. */
+const NEW_VALUE = /^alter type (\w+) add value if not exists '(\w+)'.*;$/gm;
 
 interface Migration {
   id: number;
@@ -107,7 +111,9 @@ async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
   const end = performance.now() + MIGRATION_MS;
   for (;;) {
     try {
-      return await migrateOnce(pool, files);
+      let isMore = true;
+      while (isMore) isMore = await migrateOnce(pool, files);
+      return;
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
     }
@@ -115,8 +121,9 @@ async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
   }
 }
 
-async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
-  await transaction(pool, async (db) => {
+/** One transaction. @returns whether another one has to follow */
+async function migrateOnce(pool: Pool, files: Migration[]): Promise<boolean> {
+  return transaction(pool, async (db) => {
     await db.query(`set local lock_timeout = ${LOCK_MS}`);
     await db.query('select pg_advisory_xact_lock($1)', [MIGRATING]);
     await requireUtf8(db);
@@ -131,10 +138,26 @@ async function migrateOnce(pool: Pool, files: Migration[]): Promise<void> {
     refuseEdited(files, applied);
     const done = new Set(applied.map(({ id }) => id));
     for (const file of files.filter(({ id, text }) => !done.has(id) && !concurrentIndex(text))) {
+      if (await addValues(db, file)) return true;
       await db.query(file.text);
       await noteApplied(db, file);
     }
+    return false;
   });
+}
+
+/** @returns whether there were new values to add: the migration can use them in the next transaction */
+async function addValues(db: Db, { text }: Migration): Promise<boolean> {
+  const values = [...text.matchAll(NEW_VALUE)];
+  if (values.length === 0) return false;
+  const { rows } = await db.query<{ value: string }>(
+    `select t.typname || ' ' || e.enumlabel as value from pg_enum e join pg_type t on t.oid = e.enumtypid
+     where t.typnamespace = 'public'::regnamespace`,
+  );
+  const known = new Set(rows.map(({ value }) => value));
+  if (values.every(([, type, value]) => known.has(`${type} ${value}`))) return false;
+  for (const [statement] of values) await db.query(statement);
+  return true;
 }
 
 /** Even `create table if not exists` needs the right to create tables, which only migrating should need. */

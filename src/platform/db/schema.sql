@@ -6,11 +6,11 @@ create type draft_state as enum ('uploading', 'converting', 'unreadable', 'draft
 
 create type existing_rule as enum ('fail', 'skip', 'update');
 
-create type import_kind as enum ('bulk', 'single');
+create type import_kind as enum ('bulk', 'single', 'draft');
 
 create type import_mails as enum ('auto', 'held', 'released');
 
-create type import_state as enum ('receiving', 'running', 'paused', 'undoing', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone');
+create type import_state as enum ('receiving', 'uploading', 'converting', 'unreadable', 'draft', 'checking', 'discarded', 'running', 'paused', 'undoing', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone');
 
 create type init_mail_rule as enum ('always', 'unlessWayIn');
 
@@ -23,6 +23,8 @@ create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
+
+create type sign_in_way as enum ('password', 'password_source', 'provider', 'passkey', 'mail_code', 'sms_code');
 
 create type user_kind as enum ('human', 'machine');
 
@@ -113,6 +115,14 @@ create table events (
   PRIMARY KEY (sequence)
 );
 
+create table first_sign_ins (
+  user_id text collate "C" not null,
+  import_id bigint not null,
+  way sign_in_way not null,
+  at timestamp with time zone not null default now(),
+  PRIMARY KEY (user_id)
+);
+
 create table idempotency_keys (
   caller text collate "C" not null,
   path text collate "C" not null,
@@ -153,29 +163,6 @@ create table import_dispatch (
   PRIMARY KEY (import_id)
 );
 
-create table import_drafts (
-  import_id bigint not null,
-  state draft_state not null default 'uploading'::draft_state,
-  org_id text collate "C",
-  orgs text[] not null default '{}'::text[],
-  conversion jsonb,
-  settings jsonb,
-  run integer not null default 0,
-  requested_at timestamp with time zone,
-  attempts integer not null default 0,
-  holder text,
-  held_until timestamp with time zone,
-  progress jsonb,
-  result jsonb,
-  error jsonb,
-  check_id bigint,
-  sequence bigint not null default 0,
-  changed_at timestamp with time zone not null default now(),
-  expires_at timestamp with time zone not null,
-  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
-  PRIMARY KEY (import_id)
-);
-
 create table import_dry_runs (
   import_id bigint not null,
   hashes jsonb not null,
@@ -204,7 +191,7 @@ create table import_files (
   received bigint not null default 0,
   key_sealed text not null,
   created_at timestamp with time zone not null default now(),
-  FOREIGN KEY (import_id) REFERENCES import_drafts(import_id) ON DELETE CASCADE,
+  FOREIGN KEY (import_id) REFERENCES import_preparations(import_id) ON DELETE CASCADE,
   PRIMARY KEY (import_id, file_id)
 );
 
@@ -261,6 +248,26 @@ create table import_peppers (
   mode text not null,
   sealed text not null,
   CHECK ((mode = ANY (ARRAY['suffix'::text, 'prefix'::text, 'hmac-sha256-hex'::text, 'hmac-sha256-base64'::text]))),
+  PRIMARY KEY (import_id)
+);
+
+create table import_preparations (
+  import_id bigint not null,
+  org_id text collate "C",
+  orgs text[] not null default '{}'::text[],
+  conversion jsonb,
+  settings jsonb,
+  run integer not null default 0,
+  requested_at timestamp with time zone,
+  attempts integer not null default 0,
+  holder text,
+  held_until timestamp with time zone,
+  progress jsonb,
+  result jsonb,
+  error jsonb,
+  check_id bigint,
+  expires_at timestamp with time zone not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
   PRIMARY KEY (import_id)
 );
 
@@ -763,13 +770,11 @@ CREATE INDEX codes_user ON public.codes USING btree (user_id);
 
 CREATE INDEX console_sessions_expiry ON public.console_sessions USING btree (expires_at);
 
+CREATE INDEX first_sign_ins_import ON public.first_sign_ins USING btree (import_id, at);
+
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
-
-CREATE INDEX import_drafts_due ON public.import_drafts USING btree (requested_at) WHERE (state = ANY (ARRAY['converting'::draft_state, 'checking'::draft_state]));
-
-CREATE INDEX import_drafts_expires ON public.import_drafts USING btree (expires_at);
 
 CREATE INDEX import_dry_runs_entries ON public.import_dry_runs USING btree (entries_of) WHERE (entries_of IS NOT NULL);
 
@@ -778,6 +783,10 @@ CREATE INDEX import_failures_import ON public.import_failures USING btree (impor
 CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 
 CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_id);
+
+CREATE INDEX import_preparations_due ON public.import_preparations USING btree (requested_at) WHERE (requested_at IS NOT NULL);
+
+CREATE INDEX import_preparations_expires ON public.import_preparations USING btree (expires_at);
 
 CREATE INDEX imports_bulk ON public.imports USING btree (id) WHERE (kind = 'bulk'::import_kind);
 
@@ -880,6 +889,7 @@ declare
   ids text[] := array(select id from removed order by id);
 begin
   delete from codes where user_id = any (ids);
+  delete from first_sign_ins where user_id = any (ids);
   delete from instance_members where user_id = any (ids);
   delete from login_networks where user_id = any (ids);
   delete from machine_keys where user_id = any (ids);
@@ -1301,6 +1311,10 @@ $function$
 CREATE TRIGGER codes_need_user AFTER UPDATE OF user_id ON public.codes FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER codes_need_users AFTER INSERT ON public.codes REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER first_sign_ins_need_user AFTER UPDATE OF user_id ON public.first_sign_ins FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER first_sign_ins_need_users AFTER INSERT ON public.first_sign_ins REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
 
 CREATE TRIGGER idempotency_keys_hashed BEFORE INSERT ON public.idempotency_keys FOR EACH ROW EXECUTE FUNCTION hash_idempotency_key();
 

@@ -11,11 +11,11 @@ export type DraftState = 'uploading' | 'converting' | 'unreadable' | 'draft' | '
 
 export type ExistingRule = 'fail' | 'skip' | 'update';
 
-export type ImportKind = 'bulk' | 'single';
+export type ImportKind = 'bulk' | 'single' | 'draft';
 
 export type ImportMails = 'auto' | 'held' | 'released';
 
-export type ImportState = 'receiving' | 'running' | 'paused' | 'undoing' | 'succeeded' | 'completed_with_errors' | 'timed_out' | 'cancelled' | 'undone';
+export type ImportState = 'receiving' | 'uploading' | 'converting' | 'unreadable' | 'draft' | 'checking' | 'discarded' | 'running' | 'paused' | 'undoing' | 'succeeded' | 'completed_with_errors' | 'timed_out' | 'cancelled' | 'undone';
 
 export type InitMailRule = 'always' | 'unlessWayIn';
 
@@ -28,6 +28,8 @@ export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in';
 
 export type MailState = 'pending' | 'sent' | 'failed';
+
+export type SignInWay = 'password' | 'password_source' | 'provider' | 'passkey' | 'mail_code' | 'sms_code';
 
 export type UserKind = 'human' | 'machine';
 
@@ -70,6 +72,10 @@ export interface Events {
   type: string; editor: string; payload: unknown | null;
 }
 
+export interface FirstSignIns {
+  user_id: string; import_id: string; way: SignInWay; at: Date;
+}
+
 export interface IdempotencyKeys {
   caller: string; path: string; key: string; request_hash: Buffer; import_id: string; answer: unknown | null;
   created_at: Date;
@@ -86,13 +92,6 @@ export interface ImportChunks {
 export interface ImportDispatch {
   import_id: string; next_ordinal: number; generation: number; dispatched: number; settled_before: number;
   moved_at: Date; mails_free_at: Date | null;
-}
-
-export interface ImportDrafts {
-  import_id: string; state: DraftState; org_id: string | null; orgs: string[]; conversion: unknown | null;
-  settings: unknown | null; run: number; requested_at: Date | null; attempts: number; holder: string | null;
-  held_until: Date | null; progress: unknown | null; result: unknown | null; error: unknown | null;
-  check_id: string | null; sequence: string; changed_at: Date; expires_at: Date;
 }
 
 export interface ImportDryRuns {
@@ -127,6 +126,12 @@ export interface ImportOrgs {
 
 export interface ImportPeppers {
   import_id: string; mode: string; sealed: string;
+}
+
+export interface ImportPreparations {
+  import_id: string; org_id: string | null; orgs: string[]; conversion: unknown | null; settings: unknown | null;
+  run: number; requested_at: Date | null; attempts: number; holder: string | null; held_until: Date | null;
+  progress: unknown | null; result: unknown | null; error: unknown | null; check_id: string | null; expires_at: Date;
 }
 
 export interface ImportRates {

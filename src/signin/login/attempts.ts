@@ -22,6 +22,7 @@ import { checkMs } from '../../passwords/hasher.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { openFairQueue } from '../../platform/fair-queue.ts';
+import { type FirstWay, publish } from '../../platform/telemetry.ts';
 import {
   type AttemptCount,
   type AttemptKeys,
@@ -72,7 +73,7 @@ export interface Counted {
   /**
    * All secrets of the user were right: the result of `recordLogin`. If it is `active`, failures before are forgotten.
    */
-  passed(login: Login, hasCode?: boolean): ReturnType<typeof recordLogin>;
+  passed(login: Login, by: ProvenBy): ReturnType<typeof recordLogin>;
 }
 
 /**
@@ -91,7 +92,7 @@ export async function countedAttempt<T>(
     const { login } = begun;
     const key = login ? `check ${login.id}` : `check unknown ${keys.everywhere}`;
     const alone: Counted['checkSingly'] = (work) => queue.run(key, work, { signal: attempt.clientAborted });
-    const passed: Counted['passed'] = (found, hasCode) => recordLogin(deps.pool, found, hasCode, begun);
+    const passed: Counted['passed'] = (found, by) => recordLogin(deps.pool, found, by, begun);
     return finishAttempt(deps, attempt, begun, (failed) => check({ login, checkSingly: alone, failed, passed }));
   };
   return queue.run(`attempt ${keys.here}`, run, { signal: attempt.clientAborted });
@@ -206,8 +207,17 @@ export interface CountedAttempt {
 
 export type SettledState = UserState | 'code_missing' | 'factor_missing';
 
-/** Two steps of a `with`, from the numbers of the parameters. */
-function loginRecord({ id, setAt, hasCode }: { id: number; setAt: number; hasCode: number }): string {
+/** How somebody proved who they are. */
+export interface ProvenBy {
+  /** The second factor too; without it, a user who has one is not signed in. */
+  hasCode: boolean;
+  /** Kept of the first sign-in of an imported user; absent where the sign-in began before. */
+  way?: FirstWay;
+}
+
+/** Three steps of a `with`, from the numbers of the parameters. */
+function loginRecord(of: { id: number; setAt: number; hasCode: number; way: number }): string {
+  const { id, setAt, hasCode, way } = of;
   return `now as (
       select id, case when not org_is_active(u.org_id) then 'inactive'
         when not $${hasCode}::boolean
@@ -220,13 +230,20 @@ function loginRecord({ id, setAt, hasCode }: { id: number; setAt: number; hasCod
     seen as (
       update users u set last_login_at = now() from now
       where u.id = now.id and now.state = 'active'
-        and coalesce(u.last_login_at < now() - interval '1 hour', true))`;
+        and coalesce(u.last_login_at < now() - interval '1 hour', true)),
+    first as (
+      insert into first_sign_ins (user_id, import_id, way)
+      select u.id, u.import_id, $${way}::sign_in_way from users u, now
+      where u.id = now.id and now.state = 'active' and u.last_login_at is null and u.import_id is not null
+        and $${way}::text is not null
+        and exists (select from imports i where i.id = u.import_id and i.kind = 'bulk')
+      on conflict do nothing returning way)`;
 }
 
-const RESULT = 'select state from now';
-const RECORD_LOGIN = `with ${loginRecord({ id: 1, setAt: 2, hasCode: 3 })} ${RESULT}`;
+const RESULT = 'select state, (select way from first) as first from now';
+const RECORD_LOGIN = `with ${loginRecord({ id: 1, setAt: 2, hasCode: 3, way: 4 })} ${RESULT}`;
 // One statement, as each costs a round trip and a commit. The row of the user is locked before those of the counts.
-const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9 })},
+const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9, way: 10 })},
   ${lessWith(`exists (select from now where state = 'active')`)},
   ${rememberWith(`(select id from now where state = 'active')`, 6)} ${RESULT}`;
 
@@ -241,7 +258,7 @@ const RECORD_COUNTED_LOGIN = `with ${loginRecord({ id: 6, setAt: 8, hasCode: 9 }
 export async function recordLogin(
   db: Db,
   login: Pick<Login, 'id' | 'passwordSetAt'>,
-  hasCode = true,
+  { hasCode, way }: ProvenBy,
   counted?: CountedAttempt,
 ): Promise<SettledState | undefined> {
   const { id, passwordSetAt } = login;
@@ -253,9 +270,11 @@ export async function recordLogin(
         counted.user.network,
         passwordSetAt,
         hasCode,
+        way ?? null,
       ])
-    : prepared(RECORD_LOGIN, [id, passwordSetAt, hasCode]);
-  const { rows } = await db.query<{ state: SettledState }>(query);
+    : prepared(RECORD_LOGIN, [id, passwordSetAt, hasCode, way ?? null]);
+  const { rows } = await db.query<{ state: SettledState; first: FirstWay | null }>(query);
+  if (rows[0]?.first) publish('firstSignIn', rows[0].first);
   return rows[0]?.state;
 }
 

@@ -18,7 +18,6 @@ import { isTriedAsDigest, lastingForm, readingsOf } from '../../passwords/forms.
 import { sourceOf } from '../../passwords/marks.ts';
 import {
   bareHash,
-  originalHash,
   type Pepper,
   pepperedOf,
   pepperedReadings,
@@ -32,7 +31,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
 import { checkTotp } from '../factors/totp.ts';
 import { adoptPassword, verifyAtSource } from '../password-sources/verify.ts';
-import { type Attempt, type Counted, countedAttempt } from './attempts.ts';
+import { type Attempt, type Counted, countedAttempt, type ProvenBy } from './attempts.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { type Login, mayMeanAnother, replaceHash } from './store.ts';
 
@@ -122,7 +121,7 @@ export async function checkWithNewFactor(
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
     await enrol();
-    return by.byMail ? concludeByMail(login, true, passed) : conclude(login, true, passed);
+    return by.byMail ? concludeByMail(login, true, passed) : conclude(login, byPassword(login, true), passed);
   });
 }
 
@@ -135,21 +134,26 @@ async function finishCheck(
 ): Promise<CheckedLogin> {
   const hasCode = totp !== undefined && totp !== '';
   if (hasCode) await checkSecondFactor(deps, login, totp, () => failed('code'));
-  return byMail ? concludeByMail(login, hasCode, passed) : conclude(login, hasCode, passed);
+  return byMail ? concludeByMail(login, hasCode, passed) : conclude(login, byPassword(login, hasCode), passed);
 }
 
 /** A login with a code by mail: how old the password is makes no difference to it. */
 export async function concludeByMail(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
-  const checked = await conclude(login, hasCode, passed);
+  const checked = await conclude(login, { hasCode, way: 'mail_code' }, passed);
   return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: hasCode ? ['otp', 'mfa'] : ['otp'] };
 }
 
-async function conclude(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
-  const state = await passed(login, hasCode);
+async function conclude(login: Login, by: ProvenBy, passed: Counted['passed']): Promise<CheckedLogin> {
+  const state = await passed(login, by);
   if (state === 'code_missing') throw codeRequired();
   if (state === 'factor_missing') throw setUpRequired();
   requireActive(state);
-  return { ...outcome(login), amr: hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
+  return { ...outcome(login), amr: by.hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
+}
+
+/** @param login as it was found, before the password is adopted from its source */
+function byPassword(login: Login, hasCode: boolean): ProvenBy {
+  return { hasCode, way: sourceOf(login.passwordHash) === undefined ? 'password' : 'password_source' };
 }
 
 /**
@@ -166,7 +170,7 @@ export async function verifyOwnPassword(
   const attempt: Attempt = { ...origin, user: { userId } };
   return countedAttempt(deps, attempt, async ({ login, checkSingly: alone, failed, passed }) => {
     const { ok, waitedMs } = await alone(() => checkPassword(deps, login, password, attempt));
-    const isRight = login !== undefined && ok && (await passed(login)) === 'active';
+    const isRight = login !== undefined && ok && (await passed(login, { hasCode: true })) === 'active';
     if (!isRight) await failed('password', waitedMs);
     return isRight;
   });
@@ -273,10 +277,10 @@ export async function checkPassword(
   }
   const peppered = pepperedOf(login.passwordHash);
   const { hash } = peppered ?? { hash: login.passwordHash };
-  const { times = 1, ...checked } = await (peppered
+  const { times, ...checked } = await (peppered
     ? checkPeppered(deps, peppered, password, threads)
     : checkBare(hash, password, threads));
-  if (!checked.ok) await rememberSlowHash(pool, times > 1 ? originalHash(hash) : hash, times);
+  if (!checked.ok) await rememberSlowHash(pool, hash, times);
   return { ...checked, waitedMs };
 }
 
@@ -308,7 +312,7 @@ interface Verified {
   ok: boolean;
   /** Replace the hash by one of the password itself; not if the scheme ignored a part of the password. */
   rehash: boolean;
-  /** How often the hash was computed. */
+  /** With a pepper: how often the hash is computed for each reading of the password. */
   times?: number;
 }
 
@@ -325,8 +329,8 @@ async function checkPeppered(
     await threads.verifyNothing();
     return { ok: false, rehash: false };
   }
-  const made = pepperedReadings(hash, pepper, password);
-  return matches(made, threads, () => seesAllPeppered(hash, pepper, password));
+  const { times, ...made } = pepperedReadings(hash, pepper, password);
+  return { ...(await matches(made, threads, () => seesAllPeppered(hash, pepper, password))), times };
 }
 
 /**
@@ -348,7 +352,7 @@ async function matches(
     const { ok } = await threads.verify(hash, reading);
     if (ok) return { ok, rehash: seesAll() };
   }
-  return { ok: false, rehash: false, times: readings.length };
+  return { ok: false, rehash: false };
 }
 
 async function findPepper({ pool, secrets }: PepperDeps, importId: string): Promise<Pepper | undefined> {

@@ -321,7 +321,8 @@ async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: 
 /** Continues with a password that expires soon. */
 async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
   const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring']);
-  if (!proof || (await recordLogin(loginRequest.deps.pool, proof)) !== 'active') return startAgain(loginRequest);
+  if (!proof || (await recordLogin(loginRequest.deps.pool, proof, { hasCode: true })) !== 'active')
+    return startAgain(loginRequest);
   await finish(loginRequest, proof.id, proof.amr);
 }
 

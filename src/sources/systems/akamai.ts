@@ -4,8 +4,9 @@
  * https://identitydocs.akamai.com/home/the-akamai-hosted-login-v2-standard-schema
  */
 import { type HashText, unsupported } from '../hashes.ts';
+import { signedInBy } from '../old-sign-in.ts';
 import type { Fields } from '../source.ts';
-import { genderOf, isFields, objectAt, textAt } from '../values.ts';
+import { genderOf, isFields, objectAt, objectsAt, textAt } from '../values.ts';
 import { JSON_ONLY, tableSource } from './table.ts';
 
 export const akamai = tableSource({
@@ -27,10 +28,27 @@ export const akamai = tableSource({
     phone: ['mobileNumber', 'primaryAddress.mobile', 'primaryAddress.phone'],
     phoneVerified: (record) => (textAt(record, 'mobileNumberVerified') === undefined ? undefined : true),
   },
-  parts: [hashOf],
+  missing: [
+    {
+      id: 'AKAMAI-PASSWORDS',
+      what: 'password',
+      message: 'These records have no password hashes: the API shows them only to clients that may read them.',
+      remedy: 'Call entity.find with a client whose access schema includes the attribute password.',
+      isIn: (record) => Object.hasOwn(record, 'password'),
+    },
+  ],
+  parts: [
+    hashOf,
+    (record) => ({
+      oldSignIn: signedInBy({
+        password: isFields(record.password),
+        provider: objectsAt(record, 'profiles').length > 0,
+      }),
+    }),
+  ],
   links: { list: 'profiles', provider: ['domain'], id: ['identifier'] },
-  dropped: `id created lastUpdated lastLogin emailVerified mobileNumberVerified middleName gender password photos
-    deactivateAccount currentLocation statuses clients legalAcceptances`,
+  dropped: `id created lastUpdated lastLogin emailVerified mobileNumberVerified gender password
+    deactivateAccount currentLocation statuses clients`,
   metadata(record, rest) {
     const address = objectAt(record, 'primaryAddress');
     return { primaryAddress: Object.keys(address).length > 0 ? address : undefined, ...rest };

@@ -4,10 +4,13 @@
  * https://appwrite.io/docs/references/cloud/server-rest/users; https://appwrite.io/docs/products/auth/migrations;
  * https://github.com/utopia-php/auth (src/Auth/Hashes)
  */
+import type { Person } from '../entry.ts';
 import { bytesOf, type HashText, scryptText, unsupported } from '../hashes.ts';
+import { signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { jsonAt, numberAt, textAt } from '../values.ts';
-import { factorLostIf, JSON_ONLY, tableSource } from './table.ts';
+import { boolAt, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { JSON_ONLY, tableSource } from './table.ts';
 
 export const appwrite = tableSource({
   name: 'appwrite',
@@ -23,12 +26,53 @@ export const appwrite = tableSource({
     phone: 'phone',
     phoneVerified: 'phoneVerification',
   },
-  parts: [hashOf, factorLostIf('mfa')],
+  missing: [
+    {
+      id: 'APPWRITE-IDENTITIES',
+      what: 'links',
+      message: 'The answers of GET /v1/users contain no accounts at providers.',
+      remedy:
+        'Add identities of the answer of GET /v1/users/identities whose userId is the user to each user, under the same name.',
+      isIn: (record) => Object.hasOwn(record, 'identities'),
+    },
+    {
+      id: 'APPWRITE-FACTORS',
+      what: 'recoveryCodes',
+      message: 'The answers of GET /v1/users do not say who has recovery codes.',
+      remedy: 'Add the answer of GET /v1/users/{userId}/mfa/factors to each user, as the property mfaFactors.',
+      isIn: (record) => Object.hasOwn(record, 'mfaFactors'),
+    },
+    {
+      id: 'APPWRITE-TEAMS',
+      what: 'roles',
+      message: 'The answers of GET /v1/users contain no teams.',
+      remedy:
+        'Add memberships of the answer of GET /v1/users/{userId}/memberships to each user, under the same name; they become metadata.',
+      isIn: (record) => Object.hasOwn(record, 'memberships'),
+    },
+  ],
+  parts: [hashOf, lostOf, waysOf],
+  links: { list: 'identities', provider: ['provider'], id: ['providerUid'] },
   spread: ['prefs'],
   dropped: `$sequence $createdAt $updatedAt $permissions $databaseId $collectionId password hash hashOptions registration
     status passwordUpdate mfa targets accessedAt impersonator emailCanonical emailIsFree emailIsDisposable
-    emailIsCorporate emailIsCanonical`,
+    emailIsCorporate emailIsCanonical mfaFactors`,
 });
+
+function lostOf(record: Fields): Partial<Person> {
+  const factors = objectAt(record, 'mfaFactors');
+  const secondFactor = boolAt(record, 'mfa') === true || boolAt(factors, 'totp') === true;
+  return { notes: lostNotes({ secondFactor, recoveryCodes: boolAt(factors, 'recoveryCode') === true }) };
+}
+
+/** Who has neither a password nor an account elsewhere signed in by a code to an address or a number. */
+function waysOf(record: Fields): Partial<Person> {
+  const has = (name: string) => textAt(record, name) !== undefined;
+  const [password, provider] = [has('password'), objectsAt(record, 'identities').length > 0];
+  const isByCode = !password && !provider;
+  const ways = { password, provider, mailCode: isByCode && has('email'), sms: has('phone') };
+  return { oldSignIn: signedInBy(ways) };
+}
 
 const WHOLE = ['argon2', 'bcrypt', 'md5', 'phpass'];
 const SHA = ['sha1', 'sha256', 'sha512'];

@@ -9,7 +9,9 @@
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { membershipSecret, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
+import type { Fields, Missing } from '../source.ts';
 import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
 import { type Around, isNull, tableSource } from './table.ts';
 
@@ -17,6 +19,48 @@ import { type Around, isNull, tableSource } from './table.ts';
 const TELLING = fieldNames(`securitystamp concurrencystamp normalizedusername accessfailedcount emailconfirmed
   phonenumberconfirmed twofactorenabled lockoutenabled passwordhash
   passwordformat passwordsalt loweredusername loweredemail isapproved islockedout`);
+
+/** Whether the record has the column, in any spelling. */
+const hasColumn = (name: string) => (record: Fields) => Object.keys(record).some((key) => columnName(key) === name);
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'ASPNET-LOGINS',
+    what: 'links',
+    message: 'The table AspNetUsers contains no accounts at providers.',
+    remedy:
+      'Join the rows of AspNetUserLogins (LoginProvider, ProviderKey) as JSON in the column Logins, as docs/sources/aspnet.md shows.',
+    isIn: hasColumn('logins'),
+  },
+  {
+    id: 'ASPNET-AUTHENTICATORS',
+    what: 'secondFactor',
+    message: 'The table AspNetUsers does not contain the secrets of second factors.',
+    remedy: 'Join the value of AspNetUserTokens with the name AuthenticatorKey as the column AuthenticatorKey.',
+    isIn: hasColumn('authenticatorkey'),
+  },
+  {
+    id: 'ASPNET-RECOVERY-CODES',
+    what: 'recoveryCodes',
+    message: 'The table AspNetUsers does not say who has recovery codes.',
+    remedy: 'Join the value of AspNetUserTokens with the name RecoveryCodes as the column RecoveryCodes.',
+    isIn: hasColumn('recoverycodes'),
+  },
+  {
+    id: 'ASPNET-PASSKEYS',
+    what: 'passkey',
+    message: 'The table AspNetUsers does not say who has a passkey.',
+    remedy: 'From .NET 10 on, join the rows of AspNetUserPasskeys as JSON in the column Passkeys.',
+    isIn: hasColumn('passkeys'),
+  },
+  {
+    id: 'ASPNET-ROLES',
+    what: 'roles',
+    message: 'The table AspNetUsers contains no roles.',
+    remedy: 'Join the names of AspNetRoles, by AspNetUserRoles, as JSON in the column Roles; it becomes metadata.',
+    isIn: hasColumn('roles'),
+  },
+];
 
 export const aspnet = tableSource({
   name: 'aspnet',
@@ -44,8 +88,9 @@ export const aspnet = tableSource({
   },
   parts() {
     const now = Date.now();
-    return [hashOf, (row) => lockoutOf(row, now), factorOf];
+    return [hashOf, (row) => lockoutOf(row, now), factorOf, waysOf];
   },
+  missing: MISSING,
   links: (row) => listAt(row, 'logins').flatMap(linkOf),
   metadata: metadataOf,
 });
@@ -81,6 +126,18 @@ function factorOf(row: Fields): Partial<Person> {
   if (boolAt(row, 'twofactorenabled') !== true) return {};
   const totp = textAt(row, 'authenticatorkey');
   return totp === undefined ? { notes: [SECOND_FACTOR_LOST] } : { totp };
+}
+
+function waysOf(row: Fields): Partial<Person> {
+  const logins = listAt(row, 'logins').flatMap(linkOf);
+  const passkey = listAt(row, 'passkeys').length > 0;
+  const oldSignIn = signedInBy({
+    password: textAt(row, 'passwordhash') !== undefined || textAt(row, 'password') !== undefined,
+    provider: logins.some(({ provider }) => !isOfCompany(provider)),
+    enterprise: logins.some(({ provider }) => isOfCompany(provider)),
+    passkey,
+  });
+  return { oldSignIn, notes: lostNotes({ passkey, recoveryCodes: textAt(row, 'recoverycodes') !== undefined }) };
 }
 
 const LOCKOUT_STAYS: Note = {
@@ -127,7 +184,7 @@ function linkOf(login: Fields): ProviderLink[] {
 }
 
 const NO_METADATA = fieldNames(`id username email emailconfirmed passwordhash phonenumber phonenumberconfirmed
-  twofactorenabled authenticatorkey logins lockoutend lockoutenddateutc lockoutenabled firstname givenname lastname
+  twofactorenabled authenticatorkey recoverycodes passkeys logins lockoutend lockoutenddateutc lockoutenabled firstname givenname lastname
   surname familyname displayname fullname name language culture preferredlanguage normalizedusername normalizedemail
   securitystamp concurrencystamp accessfailedcount discriminator userid password passwordformat passwordsalt passwordquestion
   passwordanswer loweredusername loweredemail isapproved islockedout isanonymous applicationid mobilepin mobilealias

@@ -1,4 +1,4 @@
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import {
   bytesOf,
   type Encoding,
@@ -10,9 +10,11 @@ import {
   scryptText,
   unsupported,
 } from '../hashes.ts';
-import type { ExportFormat, Fields, HashFile } from '../source.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, HashFile, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, CONTEXT, genderOf, isEmptyObject, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, genderOf, isEmptyObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 /**
  * The file of password hashes that Auth0's support provides: NDJSON, a line for each user of a database connection.
@@ -43,6 +45,41 @@ const auth0HashFile: HashFile = {
   },
 };
 
+const has = (name: string) => (record: Fields) => Object.hasOwn(record, name);
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'AUTH0-PASSWORDS',
+    what: 'password',
+    message: 'Exports of Auth0 contain no password hashes.',
+    remedy: 'Ask the support of Auth0 for the file of hashes, and add it with --hashes.',
+    isIn: (record) => ['passwordHash', 'password_hash', 'custom_password_hash'].some((name) => has(name)(record)),
+  },
+  {
+    id: 'AUTH0-AUTHENTICATION-METHODS',
+    what: 'secondFactor',
+    message: 'Exports of Auth0 do not say who has a passkey, a second factor or a recovery code.',
+    remedy:
+      'Add the answer of GET /api/v2/users/{id}/authentication-methods to each user, as the property authentication_methods.',
+    isIn: has('authentication_methods'),
+  },
+  {
+    id: 'AUTH0-IDENTITIES',
+    what: 'links',
+    message: 'These users have no identities, so only the account that the user id names is known.',
+    remedy: 'Export the users with the field identities, or list them with GET /api/v2/users.',
+    isIn: (record) => Object.keys(record).some((name) => /^(?:identities\b|Connection$)/.test(name)),
+  },
+  {
+    id: 'AUTH0-ROLES',
+    what: 'roles',
+    message: 'Exports of Auth0 contain no roles and organizations.',
+    remedy:
+      'Add the answers of GET /api/v2/users/{id}/roles and …/organizations to each user, as the properties roles and organizations; they become metadata.',
+    isIn: (record) => has('roles')(record) || has('organizations')(record),
+  },
+];
+
 export const auth0: ExportFormat = {
   name: 'auth0',
   title: 'Auth0',
@@ -50,6 +87,7 @@ export const auth0: ExportFormat = {
   jsonPaths: [['users', '*']],
   recognizes: (record) => certaintyOf(asUser(record)),
   hashFile: auth0HashFile,
+  missing: MISSING,
   converter: () => convert,
 };
 
@@ -92,13 +130,15 @@ function convert(record: Fields): Person | Skipped {
     ...secondFactorOf(user, [...unread, ...notes]),
     metadata: metadataOf(user),
     links: linksOf(user),
+    oldSignIn: waysOf(user, hash !== undefined),
   };
 }
 
 /** Attributes that have a field of their own. */
 const TAKEN = (
   'user_id username email email_verified given_name family_name name nickname locale gender phone_number phone_verified ' +
-  'blocked identities passwordHash password_hash custom_password_hash mfa_factors'
+  'blocked identities passwordHash password_hash custom_password_hash mfa_factors ' +
+  'authentication_methods'
 ).split(' ');
 /** Bookkeeping of Auth0. */
 const DROPPED = (
@@ -136,13 +176,58 @@ function linkOf(identity: Fields): ProviderLink[] {
   return [{ provider, externalUserId, ...(displayName === undefined ? {} : { displayName }) }];
 }
 
+/** How the user signed in: each identity belongs to a connection, and each connection is of one kind. */
+function waysOf(user: Fields, hasHash: boolean): OldSignIn | undefined {
+  const [, prefix] = USER_ID.exec(textAt(user, 'user_id') ?? '') ?? [];
+  const listed = objectsAt(user, 'identities').flatMap((identity) => {
+    const strategy = textAt(identity, 'provider');
+    return strategy === undefined ? [] : [{ strategy, isSocial: boolAt(identity, 'isSocial') }];
+  });
+  const identities = listed.length > 0 || prefix === undefined ? listed : [{ strategy: prefix, isSocial: undefined }];
+  const isBy = (strategy: string) => identities.some((identity) => identity.strategy === strategy);
+  const external = identities.filter(({ strategy }) => !OWN_PROVIDERS.includes(strategy));
+  const isEnterprise = ({ strategy, isSocial }: (typeof identities)[number]) => !(isSocial ?? !isOfCompany(strategy));
+  return signedInBy({
+    password: hasHash || isBy('auth0'),
+    mailCode: isBy('email'),
+    sms: isBy('sms'),
+    provider: external.some((identity) => !isEnterprise(identity)),
+    enterprise: external.some(isEnterprise),
+    passkey: methodsOf(user).includes('passkey'),
+  });
+}
+
+/** Types of the authentication methods that the user has set up. */
+function methodsOf(user: Fields): string[] {
+  const confirmed = listAt(user, 'authentication_methods').filter((method) => boolAt(method, 'confirmed') !== false);
+  return confirmed.flatMap((method) => textAt(method, 'type') ?? []);
+}
+
+/** Authentication methods that are no second factors. */
+const NO_FACTORS = ['passkey', 'recovery-code', 'password', 'email-verification'];
+
 /** Imports an app's secret; factors by phone or mail, and those that only the profile mentions, cannot be imported. */
 function secondFactorOf(user: Fields, hashNotes: NonNullable<Person['notes']>): Pick<Person, 'totp' | 'notes'> {
   const factors = objectsAt(user, 'mfa_factors');
+  const methods = methodsOf(user);
+  const listed = methods.filter((type) => !NO_FACTORS.includes(type));
   const secrets = factors.flatMap((factor) => textAt(objectAt(factor, 'totp'), 'secret') ?? []);
-  const told = Array.isArray(user.multifactor) && user.multifactor.length > 0;
-  const isLost = factors.length > Math.min(secrets.length, 1) || (told && secrets.length === 0);
-  return { totp: secrets[0], notes: isLost ? [...hashNotes, SECOND_FACTOR_LOST] : hashNotes };
+  const isTold = ['multifactor', 'guardian_authenticators'].some((name) => isFilledList(user[name]));
+  const isLost =
+    Math.max(factors.length, listed.length) > Math.min(secrets.length, 1) || (isTold && secrets.length === 0);
+  return {
+    totp: secrets[0],
+    notes: [
+      ...hashNotes,
+      ...(isLost ? [SECOND_FACTOR_LOST] : []),
+      ...(methods.includes('passkey') ? [PASSKEY_LOST] : []),
+      ...(methods.includes('recovery-code') ? [RECOVERY_CODES_LOST] : []),
+    ],
+  };
+}
+
+function isFilledList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
 }
 
 /** `user_metadata.country`, `identities[0].provider`. */

@@ -3,9 +3,12 @@
  * `credential` has the password. https://www.better-auth.com/docs/concepts/database (core schema),
  * https://www.better-auth.com/docs/plugins/username, …/phone-number, …/admin (their columns)
  */
+import type { Person } from '../entry.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
 import { firstBool, firstText, listAt, textAt } from '../values.ts';
-import { factorLostIf, tableSource } from './table.ts';
+import { tableSource } from './table.ts';
 
 const PROVIDER = ['providerId', 'provider_id'];
 const ACCOUNT = ['accountId', 'account_id'];
@@ -25,17 +28,55 @@ export const betterAuth = tableSource({
     displayName: 'name',
     phone: ['phoneNumber', 'phone_number'],
     phoneVerified: ['phoneNumberVerified', 'phone_number_verified'],
-    hash(record) {
-      const accounts = listAt(record, 'accounts');
-      const credential = accounts.find((account) => firstText(account, PROVIDER) === CREDENTIAL);
-      return credential && textAt(credential, 'password');
-    },
+    hash: hashOf,
   },
-  parts: [factorLostIf('twoFactorEnabled', 'two_factor_enabled')],
+  missing: [
+    {
+      id: 'BETTER-AUTH-PASSKEYS',
+      what: 'passkey',
+      message: 'The tables user and account of better-auth do not say who has a passkey.',
+      remedy: 'Join the rows of the table passkey as JSON in the column passkeys.',
+      isIn: (record) => Object.hasOwn(record, 'passkeys'),
+    },
+    {
+      id: 'BETTER-AUTH-MEMBERS',
+      what: 'roles',
+      message: 'The tables user and account of better-auth contain no organizations.',
+      remedy: 'Join the rows of the table member as JSON in the column members; it becomes metadata.',
+      isIn: (record) => Object.hasOwn(record, 'members'),
+    },
+  ],
+  parts: [waysOf],
   links: { list: 'accounts', provider: PROVIDER, id: ACCOUNT, own: CREDENTIAL },
-  dropped: 'image createdAt created_at updatedAt updated_at banned twoFactorEnabled two_factor_enabled password',
+  dropped: 'createdAt created_at updatedAt updated_at banned twoFactorEnabled two_factor_enabled password passkeys',
 });
 
 function isAccount(account: Fields): boolean {
   return firstText(account, PROVIDER) !== undefined && firstText(account, ACCOUNT) !== undefined;
+}
+
+function hashOf(record: Fields): string | undefined {
+  const accounts = listAt(record, 'accounts');
+  const credential = accounts.find((account) => firstText(account, PROVIDER) === CREDENTIAL);
+  return credential && textAt(credential, 'password');
+}
+
+/** Whoever turns on a second factor gets backup codes with it; both are encrypted in the table twoFactor. */
+function waysOf(record: Fields): Partial<Person> {
+  const providers = listAt(record, 'accounts').flatMap((account) => firstText(account, PROVIDER) ?? []);
+  const elsewhere = providers.filter((provider) => provider !== CREDENTIAL);
+  const hasFactor = firstBool(record, ['twoFactorEnabled', 'two_factor_enabled']) === true;
+  const passkey = listAt(record, 'passkeys').length > 0;
+  const isByCode = providers.length === 0 && !passkey;
+  return {
+    notes: lostNotes({ secondFactor: hasFactor, passkey, recoveryCodes: hasFactor }),
+    oldSignIn: signedInBy({
+      password: hashOf(record) !== undefined,
+      mailCode: isByCode && textAt(record, 'email') !== undefined,
+      sms: isByCode && firstText(record, ['phoneNumber', 'phone_number']) !== undefined,
+      provider: elsewhere.some((provider) => !isOfCompany(provider)),
+      enterprise: elsewhere.some(isOfCompany),
+      passkey,
+    }),
+  };
 }

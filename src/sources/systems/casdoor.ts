@@ -4,21 +4,37 @@
  * https://casdoor.org/docs/basic/core-concepts; https://casdoor.org/docs/organization/password-type;
  * https://github.com/casdoor/casdoor (object/user.go, cred/)
  */
-import type { Note, Person } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Note, Person, ProviderLink } from '../entry.ts';
+import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { fieldNames, firstText, jsonAt, textAt } from '../values.ts';
+import { boolAt, fieldNames, firstText, jsonAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
-/** Providers that many people use; each has a column with the user's id there. */
+/** Each kind of provider has a column with the user's id there. */
 const PROVIDERS = [
-  ...fieldNames('github google facebook gitlab linkedin apple azuread slack discord twitter okta wechat auth0'),
+  ...fieldNames(`github google qq wechat facebook dingtalk weibo gitee linkedin wecom lark gitlab adfs baidu alipay casdoor
+    infoflow apple azuread azureadb2c slack steam bilibili okta douyin kwai line amazon auth0 battlenet bitbucket box
+    cloudfoundry dailymotion deezer digitalocean discord dropbox eveonline fitbit gitea heroku influxcloud instagram
+    intercom kakao lastfm mailru meetup microsoftonline naver nextcloud onedrive oura patreon paypal salesforce shopify
+    soundcloud spotify strava stripe telegram tiktok tumblr twitch twitter typetalk uber vk wepay xero yahoo yammer yandex
+    zoom metamask web3onboard openid keycloak aliyunidaas genericsaml custom custom2 custom3 custom4 custom5 custom6 custom7
+    custom8 custom9 custom10`),
 ];
 /** Columns worth keeping; the others belong to a shop and a forum. */
 const METADATA = [
-  ...fieldNames('externalId external_id title affiliation location region tag bio homepage groups properties'),
+  ...fieldNames(
+    'externalId external_id avatar gender birthday title affiliation location region tag bio homepage groups roles properties',
+  ),
 ];
 const FACTORS = ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa_type'];
+const FACTOR_FLAGS = [
+  ...fieldNames(`mfaPhoneEnabled mfa_phone_enabled mfaEmailEnabled mfa_email_enabled mfaRadiusEnabled mfa_radius_enabled
+    mfaPushEnabled mfa_push_enabled`),
+];
+const PASSKEYS = ['webauthnCredentials', 'webauthn_credentials'];
+const RECOVERY_CODES = ['recoveryCodes', 'recovery_codes'];
 
 export const casdoor = tableSource({
   name: 'casdoor',
@@ -46,14 +62,42 @@ export const casdoor = tableSource({
     language: 'language',
     phone: 'phone',
   },
-  parts: [passwordOf, (record) => ({ notes: firstText(record, FACTORS) === undefined ? [] : [SECOND_FACTOR_LOST] })],
-  links: (record) =>
-    PROVIDERS.flatMap((provider) => {
-      const externalUserId = textAt(record, provider);
-      return externalUserId === undefined ? [] : [{ provider, externalUserId }];
-    }),
+  parts: [passwordOf, waysOf],
+  links: linksOf,
   metadata: (record) => Object.fromEntries(METADATA.map((name) => [name, fieldOf(record, name)])),
 });
+
+function linksOf(record: Fields): ProviderLink[] {
+  return PROVIDERS.flatMap((provider) => {
+    const externalUserId = textAt(record, provider);
+    return externalUserId === undefined ? [] : [{ provider, externalUserId }];
+  });
+}
+
+function waysOf(record: Fields): Partial<Person> {
+  const isList = (names: readonly string[]) => names.some((name) => isFilledList(record, name));
+  const links = linksOf(record);
+  const passkey = isList(PASSKEYS);
+  const secondFactor =
+    firstText(record, FACTORS) !== undefined || FACTOR_FLAGS.some((flag) => boolAt(record, flag) === true);
+  return {
+    notes: lostNotes({ secondFactor, passkey, recoveryCodes: isList(RECOVERY_CODES) }),
+    oldSignIn: signedInBy({
+      password: textAt(record, 'password') !== undefined,
+      provider: links.some(({ provider }) => !isOfCompany(provider)),
+      // The column `ldap` has the id of a user whose password a directory checks.
+      enterprise: links.some(({ provider }) => isOfCompany(provider)) || textAt(record, 'ldap') !== undefined,
+      passkey,
+    }),
+  };
+}
+
+/** A list, also as the text of a column. */
+function isFilledList(record: Fields, name: string): boolean {
+  const value = record[name];
+  const list = typeof value === 'string' ? parseJson(value) : value;
+  return Array.isArray(list) && list.length > 0;
+}
 
 function fieldOf(record: Fields, name: string): unknown {
   const value = Object.keys(jsonAt(record, name)).length > 0 ? jsonAt(record, name) : record[name];

@@ -6,11 +6,39 @@
  * https://clerk.com/docs/reference/backend-api/tag/users
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { signedInBy } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'CLERK-PASSWORDS',
+    what: 'password',
+    message: 'The answers of the backend API of Clerk contain no password hashes; the CSV of the dashboard does.',
+    remedy: 'Copy password_digest, password_hasher and totp_secret of the CSV to the user with the same id.',
+    isIn: (record) => Object.hasOwn(record, 'password_digest'),
+  },
+  {
+    id: 'CLERK-ACCOUNTS',
+    what: 'links',
+    message: 'The CSV of Clerk contains no accounts at providers or companies, passkeys and backup codes.',
+    remedy:
+      'List the users with GET /v1/users, and add password_digest, password_hasher and totp_secret of the CSV to the user with the same id.',
+    isIn: (record) => Object.hasOwn(record, 'external_accounts'),
+  },
+  {
+    id: 'CLERK-ORGANIZATIONS',
+    what: 'roles',
+    message: 'Exports of Clerk contain no organizations and roles.',
+    remedy:
+      'Add data of the answer of GET /v1/users/{user_id}/organization_memberships to each user, as the property organization_memberships; it becomes metadata.',
+    isIn: (record) => Object.hasOwn(record, 'organization_memberships'),
+  },
+];
 
 export const clerk: ExportFormat = {
   name: 'clerk',
@@ -24,6 +52,7 @@ export const clerk: ExportFormat = {
     if (!has('primary_email_address') && !has('verified_email_addresses')) return 0;
     return has('password_hasher') || textAt(record, 'id')?.startsWith('user_') === true ? 1 : 0;
   },
+  missing: MISSING,
   converter: () => convert,
 };
 
@@ -59,11 +88,12 @@ function convert(record: Fields): Person | Skipped {
     totp,
     metadata: metadataOf(record, emails, phones),
     links: linksOf(record),
+    oldSignIn: waysOf(record, { hasEmail: email !== undefined, hasPhone: phone !== undefined }),
     notes: [
       ...read.notes,
       ...notes,
       ...(email?.isUnlisted === true ? [PRIMARY_UNLISTED] : []),
-      ...(totp === undefined && hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : []),
+      ...lostOf(record, totp !== undefined),
     ],
   };
 }
@@ -82,7 +112,9 @@ function primaryOf(contacts: readonly Contact[]): Contact | undefined {
   return contacts.find(({ isPrimary }) => isPrimary) ?? contacts.find(({ isVerified }) => isVerified) ?? contacts[0];
 }
 
-const KEPT = 'external_id public_metadata private_metadata unsafe_metadata legal_accepted_at'.split(' ');
+const KEPT = (
+  'external_id public_metadata private_metadata unsafe_metadata legal_accepted_at ' + 'organization_memberships'
+).split(' ');
 
 function metadataOf(record: Fields, emails: readonly Contact[], phones: readonly Contact[]): Fields {
   const kept = KEPT.filter((key) => Object.hasOwn(record, key) && !isEmptyObject(record[key]));
@@ -119,9 +151,38 @@ function linksOf(record: Fields): ProviderLink[] {
   return [...links.values()];
 }
 
-function hasSecondFactor(record: Fields): boolean {
-  const flags = ['two_factor_enabled', 'totp_enabled'];
-  return flags.some((flag) => boolAt(record, flag) === true) || objectsAt(record, 'passkeys').length > 0;
+const WALLET_LOST: Note = {
+  id: 'CLERK-WALLET-LOST',
+  message: 'The user can sign in with a Web3 wallet, which has no counterpart here; it is dropped.',
+};
+
+/** What the user had besides the password and the app's secret. */
+function lostOf(record: Fields, hasTotp: boolean): Note[] {
+  const isOn = (flag: string) => boolAt(record, flag) === true;
+  const bySms = objectsAt(record, 'phone_numbers').some((one) => boolAt(one, 'reserved_for_second_factor') === true);
+  const isLost = bySms || (!hasTotp && (isOn('two_factor_enabled') || isOn('totp_enabled')));
+  return [
+    ...(isLost ? [SECOND_FACTOR_LOST] : []),
+    ...(objectsAt(record, 'passkeys').length > 0 ? [PASSKEY_LOST] : []),
+    ...(isOn('backup_code_enabled') ? [RECOVERY_CODES_LOST] : []),
+    ...(objectsAt(record, 'web3_wallets').length > 0 ? [WALLET_LOST] : []),
+  ];
+}
+
+/** Who has neither a password nor an account elsewhere signed in by a code to an address or a number. */
+function waysOf(
+  record: Fields,
+  { hasEmail, hasPhone }: { hasEmail: boolean; hasPhone: boolean },
+): OldSignIn | undefined {
+  const isAny = (key: string) => objectsAt(record, key).length > 0;
+  const ways = {
+    password: textAt(record, 'password_digest') !== undefined || boolAt(record, 'password_enabled') === true,
+    provider: isAny('external_accounts'),
+    enterprise: isAny('enterprise_accounts') || isAny('saml_accounts'),
+    passkey: isAny('passkeys'),
+  };
+  const isByCode = !Object.values(ways).includes(true);
+  return signedInBy({ ...ways, mailCode: isByCode && hasEmail, sms: isByCode && hasPhone });
 }
 
 /**

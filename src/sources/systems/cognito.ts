@@ -6,9 +6,10 @@
  * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_ListUsers.html
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { signedInBy } from '../old-sign-in.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, isFields, objectsAt, parseJson, textAt } from '../values.ts';
 
@@ -16,6 +17,40 @@ const FEDERATED: Note = {
   id: 'COGNITO-FEDERATED',
   message: 'The user signs in with an external provider and has no password; the link to that account is kept.',
 };
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'COGNITO-PASSWORDS',
+    what: 'password',
+    message: 'Cognito exports no passwords.',
+    remedy:
+      'Set up a password source of Cognito and import with --password-source, so that users keep their passwords.',
+    isIn: () => false,
+  },
+  {
+    id: 'COGNITO-SECOND-FACTORS',
+    what: 'secondFactor',
+    message: 'The answers of list-users do not say who has a second factor.',
+    remedy:
+      'Add UserMFASettingList of the answer of `aws cognito-idp admin-get-user` to each user, under the same name.',
+    isIn: (record) => Object.hasOwn(record, 'UserMFASettingList') || Object.hasOwn(record, 'cognito:mfa_enabled'),
+  },
+  {
+    id: 'COGNITO-PASSKEYS',
+    what: 'passkey',
+    message: 'Cognito lists passkeys to their owners only, so no export says who has one, or signs in by codes.',
+    remedy: 'Nothing gets it: ListWebAuthnCredentials needs the access token of the user.',
+    isIn: () => false,
+  },
+  {
+    id: 'COGNITO-GROUPS',
+    what: 'roles',
+    message: 'The answers of list-users contain no groups.',
+    remedy:
+      'Add Groups of the answer of `aws cognito-idp admin-list-groups-for-user` to each user, under the same name; their names become the metadata groups.',
+    isIn: (record) => Object.hasOwn(record, 'Groups'),
+  },
+];
 
 export const cognito: ExportFormat = {
   name: 'cognito',
@@ -27,6 +62,7 @@ export const cognito: ExportFormat = {
     (Object.hasOwn(record, 'Username') && attributeList(record).some((one) => Object.hasOwn(one, 'Name')))
       ? 1
       : 0,
+  missing: MISSING,
   converter: () => convert,
 };
 
@@ -52,8 +88,9 @@ function convert(record: Fields): Person | Skipped {
     phone: textAt(attributes, 'phone_number'),
     phoneVerified: boolAt(attributes, 'phone_number_verified'),
     state,
-    metadata: metadataOf(attributes),
+    metadata: { ...metadataOf(attributes), ...groupsOf(record) },
     links: linksOf(attributes, isFederated ? userName : undefined),
+    oldSignIn: waysOf(attributes, isFederated),
     notes: [...notes, ...(isFederated ? [FEDERATED] : []), ...(hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : [])],
   };
 }
@@ -114,6 +151,23 @@ const DROPPED = ['updated_at', 'cognito:mfa_enabled', 'cognito:user_status', CON
 function metadataOf(attributes: Fields): Fields {
   const entries = Object.entries(attributes);
   return Object.fromEntries(entries.filter(([key]) => !TAKEN.includes(key) && !DROPPED.includes(key)));
+}
+
+function groupsOf(record: Fields): { groups?: string[] } {
+  const names = objectsAt(record, 'Groups').flatMap((group) => textAt(group, 'GroupName') ?? []);
+  return names.length > 0 ? { groups: names } : {};
+}
+
+/** Types of providers that everybody may have an account at; the others are SAML and OIDC. */
+const SOCIAL = ['google', 'facebook', 'signinwithapple', 'loginwithamazon'];
+
+function waysOf(attributes: Fields, isFederated: boolean): OldSignIn | undefined {
+  const kinds = identitiesOf(textAt(attributes, 'identities') ?? '').flatMap((identity) => {
+    const kind = textAt(identity, 'providerType') ?? textAt(identity, 'providerName');
+    return kind === undefined ? [] : [SOCIAL.includes(kind.toLowerCase()) ? 'provider' : 'enterprise'];
+  });
+  const isSocial = kinds.includes('provider') || (isFederated && kinds.length === 0);
+  return signedInBy({ password: !isFederated, provider: isSocial, enterprise: kinds.includes('enterprise') });
 }
 
 /** @param userName of a user of an external provider: `Google_1234` */

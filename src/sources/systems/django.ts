@@ -6,10 +6,13 @@
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
 import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import type { Note } from '../entry.ts';
+import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import type { Note, Person, ProviderLink } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, CONTEXT, fieldNames, isFields, parseJson, textAt } from '../values.ts';
+import { boolAt, CONTEXT, fieldNames, firstBool, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 /** What Django's hashers write, and the mark for an unusable password. */
@@ -32,14 +35,39 @@ export const django = tableSource({
     userId: (fields, { record }) => textAt(record, 'pk') ?? textAt(fields, 'id'),
     userName: 'username',
     email: 'email',
-    emailVerified: ['email_verified', 'is_email_verified'],
+    emailVerified: (fields) => firstBool(fields, ['email_verified', 'is_email_verified']) ?? isListedVerified(fields),
     firstName: 'first_name',
     lastName: 'last_name',
     displayName: ['full_name', 'name'],
     phone: ['phone_number', 'phone'],
     language: ['language', 'locale'],
   },
-  parts: [hashOf],
+  missing: [
+    {
+      id: 'DJANGO-SOCIAL-ACCOUNTS',
+      what: 'links',
+      message: 'The users of Django come without their accounts at providers, which django-allauth keeps in a table.',
+      remedy:
+        'Join the rows of socialaccount_socialaccount (provider, uid) as JSON in the field social_accounts, as docs/sources/django.md shows.',
+      isIn: hasField('social_accounts'),
+    },
+    {
+      id: 'DJANGO-AUTHENTICATORS',
+      what: 'secondFactor',
+      message: 'The users of Django come without passkeys, second factors and recovery codes of django-allauth.',
+      remedy: 'Join the rows of mfa_authenticator (type, data) as JSON in the field authenticators.',
+      isIn: hasField('authenticators'),
+    },
+    {
+      id: 'DJANGO-ADDRESSES',
+      what: 'ways',
+      message: 'Django does not say which addresses are verified; django-allauth keeps that in a table.',
+      remedy: 'Join the rows of account_emailaddress (email, verified, primary) as JSON in the field email_addresses.',
+      isIn: hasField('email_addresses'),
+    },
+  ],
+  parts: [hashOf, joinedOf],
+  links: (fields) => listAt(fields, 'social_accounts').flatMap(linkOf),
   metadata: metadataOf,
 });
 
@@ -64,6 +92,50 @@ function isUser(fields: Fields, model = 'user'): boolean {
   return /user$/i.test(model) || OF_A_USER.some(has) || PASSWORD.test(textAt(fields, 'password') ?? '');
 }
 
+function hasField(name: string): (record: Fields) => boolean {
+  return (record) => Object.hasOwn(isDumped(record) ? record.fields : record, name);
+}
+
+/** A row of django-allauth's socialaccount_socialaccount. */
+function linkOf(account: Fields): ProviderLink[] {
+  const [provider, externalUserId] = [textAt(account, 'provider'), textAt(account, 'uid')];
+  return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+}
+
+/** Whether django-allauth has the user's address as verified; undefined where its table is not joined. */
+function isListedVerified(fields: Fields): boolean | undefined {
+  const email = textAt(fields, 'email')?.toLowerCase();
+  const listed = listAt(fields, 'email_addresses').find((one) => textAt(one, 'email')?.toLowerCase() === email);
+  return listed && boolAt(listed, 'verified');
+}
+
+/** What the joined tables of django-allauth say. https://docs.allauth.org/en/latest/mfa/index.html (types: totp, …) */
+function joinedOf(fields: Fields): Partial<Person> {
+  const authenticators = listAt(fields, 'authenticators');
+  const ofType = (type: string) => authenticators.filter((one) => textAt(one, 'type') === type);
+  const [app] = ofType('totp');
+  const secret = app && textAt(jsonAt(app, 'data'), 'secret');
+  const totp = secret !== undefined && 'secret' in readTotpSecret(secret) ? secret : undefined;
+  const passkey = ofType('webauthn').length > 0;
+  const links = listAt(fields, 'social_accounts').flatMap(linkOf);
+  const password = textAt(fields, 'password');
+  return {
+    ...(totp === undefined ? {} : { totp }),
+    notes: lostNotes({
+      // A key of WebAuthn may be asked for after the password, too.
+      secondFactor: passkey || (app !== undefined && totp === undefined),
+      passkey,
+      recoveryCodes: ofType('recovery_codes').length > 0,
+    }),
+    oldSignIn: signedInBy({
+      password: password !== undefined && !password.startsWith('!'),
+      provider: links.some(({ provider }) => !isOfCompany(provider)),
+      enterprise: links.some(({ provider }) => isOfCompany(provider)),
+      passkey,
+    }),
+  };
+}
+
 const PASSWORD_ELSEWHERE: Note = {
   id: 'PASSWORD-UNUSABLE',
   message:
@@ -81,7 +153,7 @@ function hashOf(fields: Fields): HashText {
 }
 
 const NO_METADATA = fieldNames(`id pk username email email_verified is_email_verified password first_name last_name name
-  full_name is_active phone_number phone language locale last_login date_joined ${CONTEXT}`);
+  full_name social_accounts authenticators email_addresses is_active phone_number phone language locale last_login date_joined ${CONTEXT}`);
 
 /** Groups and permissions are numbers, or names in a dump with natural keys. A flag becomes metadata if it is set. */
 function metadataOf(fields: Fields): Fields {

@@ -3,7 +3,10 @@
  * says whether an address is verified: by default, Drupal activates nobody before that, but sites may change it.
  * https://www.drupal.org/docs/7/api/schema-api; https://api.drupal.org/api/drupal/core!modules!user!src!Entity!User.php
  */
-import { textAt } from '../values.ts';
+import type { Person, ProviderLink } from '../entry.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
+import type { Fields } from '../source.ts';
+import { listAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 export const drupal = tableSource({
@@ -22,6 +25,49 @@ export const drupal = tableSource({
     hash: 'pass',
     passwordForms: () => ['trim'],
   },
-  dropped: `uuid init status access preferred_admin_langcode created changed login default_langcode theme signature
+  missing: [
+    {
+      id: 'DRUPAL-AUTHMAP',
+      what: 'links',
+      message: 'The table of users contains no accounts at providers.',
+      remedy: 'Join the rows of authmap (provider, authname; module in Drupal 7) as JSON in the column authmap.',
+      isIn: (record) => Object.hasOwn(record, 'authmap'),
+    },
+    {
+      id: 'DRUPAL-SECOND-FACTORS',
+      what: 'secondFactor',
+      message: 'The table of users contains no second factors and recovery codes of the module TFA.',
+      remedy: 'Nothing brings them along: TFA encrypts them with a key of the site.',
+      isIn: () => false,
+    },
+    {
+      id: 'DRUPAL-ROLES',
+      what: 'roles',
+      message: 'The table of users contains no roles.',
+      remedy: 'Join roles_target_id of user__roles as JSON in the column roles; it becomes metadata.',
+      isIn: (record) => Object.hasOwn(record, 'roles'),
+    },
+  ],
+  parts: [waysOf],
+  links: (row) => listAt(row, 'authmap').flatMap(linkOf),
+  dropped: `authmap uuid init status access preferred_admin_langcode created changed login default_langcode theme signature
     picture signature_format data`,
 });
+
+/** A row of authmap: of the module externalauth, or of Drupal 7, whose modules had their own accounts. */
+function linkOf(row: Fields): ProviderLink[] {
+  const [provider, externalUserId] = [textAt(row, 'provider') ?? textAt(row, 'module'), textAt(row, 'authname')];
+  return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+}
+
+function waysOf(row: Fields): Partial<Person> {
+  const names = listAt(row, 'authmap').flatMap(linkOf);
+  const isEnterprise = ({ provider }: ProviderLink) => isOfCompany(provider) || /saml|ldap|cas$/.test(provider);
+  return {
+    oldSignIn: signedInBy({
+      password: textAt(row, 'pass') !== undefined,
+      provider: names.some((link) => !isEnterprise(link)),
+      enterprise: names.some(isEnterprise),
+    }),
+  };
+}

@@ -9,10 +9,11 @@
  * https://github.com/firebase/scrypt
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { isOfCompany, signedInBy } from '../old-sign-in.ts';
 import { UsageError } from '../read/records.ts';
-import type { ExportFormat, Fields, Format } from '../source.ts';
+import type { ExportFormat, Fields, Format, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
@@ -42,6 +43,17 @@ export const FIREBASE_COLUMNS: readonly string[] = [
   ...columnsOf(IN_COLUMNS[1]),
 ];
 
+const MISSING: readonly Missing[] = [
+  {
+    id: 'FIREBASE-SECOND-FACTORS',
+    what: 'secondFactor',
+    message: 'The files of `firebase auth:export` never contain second factors (mfaInfo).',
+    remedy: 'Read the users with `muster pull firebase`, or list them with listUsers of the Admin SDK.',
+    // The API and the Admin SDK give users these fields; only who has a factor has mfaInfo.
+    isIn: (record) => ['mfaInfo', 'multiFactor', 'lastLoginAt', 'metadata'].some((name) => Object.hasOwn(record, name)),
+  },
+];
+
 export const firebase: ExportFormat = {
   name: 'firebase',
   title: 'Firebase Authentication',
@@ -52,6 +64,7 @@ export const firebase: ExportFormat = {
     'The hashes of Firebase need it: the password hash parameters of the project, from the Firebase console ' +
     '(Authentication, Users, the three dots above the list).',
   recognizes,
+  missing: MISSING,
   converter({ hashConfig }) {
     const config = hashConfig === undefined ? undefined : hashConfigOf(hashConfig);
     return (record) => convert(record, config);
@@ -121,8 +134,23 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
     links: providers.map(({ provider, externalUserId, displayName, email }) => {
       return { provider, externalUserId, displayName: displayName ?? email };
     }),
+    oldSignIn: waysOf(record, providers),
     notes,
   };
+}
+
+/** Firebase lists the provider `password` for users of passwords and of links by mail; only the former have a hash. */
+function waysOf(record: Fields, providers: readonly FirebaseProvider[]): OldSignIn | undefined {
+  const own = listedIn(record).flatMap((info) => textAt(info, 'providerId') ?? []);
+  const hasHash = textAt(record, 'passwordHash') !== undefined;
+  const isByLink = boolAt(record, 'emailLinkSignin') === true || own.includes('emailLink');
+  return signedInBy({
+    password: hasHash || (own.includes('password') && !isByLink),
+    mailCode: isByLink || (own.includes('password') && !hasHash),
+    sms: textAt(record, 'phoneNumber') !== undefined,
+    provider: providers.some(({ provider }) => !isOfCompany(provider)),
+    enterprise: providers.some(({ provider }) => isOfCompany(provider)),
+  });
 }
 
 /** The first row of a CSV to which someone added the column titles of Firebase's documentation. */
@@ -162,8 +190,14 @@ interface FirebaseProvider extends ProviderLink {
 }
 
 function providersOf(record: Fields): FirebaseProvider[] {
-  const listed = [...objectsAt(record, 'providerUserInfo'), ...objectsAt(record, 'providerData')];
-  return [...listed.flatMap(providerOf), ...IN_COLUMNS.flat().flatMap((id) => providerOf(cellsOf(record, id)))];
+  return [
+    ...listedIn(record).flatMap(providerOf),
+    ...IN_COLUMNS.flat().flatMap((id) => providerOf(cellsOf(record, id))),
+  ];
+}
+
+function listedIn(record: Fields): Fields[] {
+  return [...objectsAt(record, 'providerUserInfo'), ...objectsAt(record, 'providerData')];
 }
 
 /** Firebase's names for its own sign-in methods, which are not external providers. */

@@ -2,10 +2,17 @@
  * ForgeRock Identity Management, PingIDM: managed users as `GET /openidm/managed/user?_queryFilter=true` answers.
  * https://docs.pingidentity.com/pingidm/latest/objects-guide/managed-objects.html
  */
+
+import type { Person } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
+import { signedInBy } from '../old-sign-in.ts';
+import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
 import { objectAt, textAt } from '../values.ts';
 import { JSON_ONLY, tableSource } from './table.ts';
+
+/** Attributes of the directory, as lists of profiles. */
+const DEVICES = ['oathDeviceProfiles', 'pushDeviceProfiles', 'webauthnDeviceProfiles'] as const;
 
 export const forgerock = tableSource({
   name: 'forgerock',
@@ -28,8 +35,32 @@ export const forgerock = tableSource({
     language: 'preferredLanguage',
     phone: 'telephoneNumber',
   },
-  parts: [hashOf],
-  dropped: `_rev _meta _notifications accountStatus password effectiveAssignments effectiveRoles passwordLastChangedTime
+  missing: [
+    {
+      id: 'FORGEROCK-DEVICES',
+      what: 'secondFactor',
+      message: 'Managed users come without passkeys, second factors and recovery codes, which the directory keeps.',
+      remedy:
+        'Nothing brings them along. oath2fa, push2fa and webauthn devices are in the directory: oathDeviceProfiles, pushDeviceProfiles and webauthnDeviceProfiles.',
+      isIn: (record) => DEVICES.some((name) => Object.hasOwn(record, name)),
+    },
+    {
+      id: 'FORGEROCK-IDPS',
+      what: 'links',
+      message: 'Managed users come without their accounts at providers.',
+      remedy: 'The attribute aliasList names them; it becomes metadata, as nothing says which part of it is the id.',
+      isIn: (record) => Object.hasOwn(record, 'aliasList'),
+    },
+    {
+      id: 'FORGEROCK-ROLES',
+      what: 'roles',
+      message: 'Managed users come without roles and groups unless the query asks for them.',
+      remedy: 'Add _fields=*,roles/*,authzRoles/* to the query; they become metadata.',
+      isIn: (record) => ['roles', 'authzRoles', 'effectiveRoles'].some((name) => Object.hasOwn(record, name)),
+    },
+  ],
+  parts: [hashOf, devicesOf],
+  dropped: `_rev _meta _notifications accountStatus password effectiveAssignments ${DEVICES.join(' ')} passwordLastChangedTime
     kbaInfo`,
 });
 
@@ -59,4 +90,16 @@ function hashOf(record: Fields): HashText {
   if (algorithm === 'BCRYPT') return { hash: data };
   const name = Object.hasOwn(SALTED, algorithm) ? SALTED[algorithm] : undefined;
   return name === undefined ? unsupported(`idm-${algorithm}`) : { hash: `{${name}}${data}` };
+}
+
+function devicesOf(record: Fields): Partial<Person> {
+  const has = (name: (typeof DEVICES)[number]) => {
+    const value = record[name];
+    return Array.isArray(value) ? value.length > 0 : textAt(record, name) !== undefined;
+  };
+  const passkey = has('webauthnDeviceProfiles');
+  return {
+    notes: lostNotes({ secondFactor: passkey || has('oathDeviceProfiles') || has('pushDeviceProfiles'), passkey }),
+    oldSignIn: signedInBy({ password: record.password !== undefined, passkey }),
+  };
 }

@@ -8,11 +8,48 @@
 import { Secret } from 'otpauth';
 import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { signedInBy } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, objectAt, objectsAt, textAt } from '../values.ts';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'FUSIONAUTH-PASSWORDS',
+    what: 'password',
+    message: 'The API of FusionAuth never returns password hashes.',
+    remedy:
+      'Take password, salt, factor and encryption_scheme of the table identities into each user, as docs/sources/fusionauth.md shows.',
+    isIn: (record) => textAt(record, 'password') !== undefined,
+  },
+  {
+    id: 'FUSIONAUTH-LINKS',
+    what: 'links',
+    message: 'The answers of the user search contain no accounts at identity providers.',
+    remedy:
+      'Add identityProviderLinks of the answer of GET /api/identity-provider/link?userId={id} to each user, under the same name.',
+    isIn: (record) => Object.hasOwn(record, 'identityProviderLinks'),
+  },
+  {
+    id: 'FUSIONAUTH-PASSKEYS',
+    what: 'passkey',
+    message: 'The answers of the user search contain no passkeys.',
+    remedy:
+      'Add credentials of the answer of GET /api/webauthn?userId={id} to each user, as the property webAuthnCredentials.',
+    isIn: (record) => Object.hasOwn(record, 'webAuthnCredentials'),
+  },
+  {
+    id: 'FUSIONAUTH-RECOVERY-CODES',
+    what: 'recoveryCodes',
+    message: 'The answers of the user search contain no recovery codes.',
+    remedy:
+      'Add recoveryCodes of the answer of GET /api/user/two-factor/recovery-code/{userId} to each user, as twoFactor.recoveryCodes.',
+    isIn: (record) => Object.hasOwn(objectAt(record, 'twoFactor'), 'recoveryCodes'),
+  },
+];
 
 export const fusionauth: ExportFormat = {
   name: 'fusionauth',
@@ -21,6 +58,7 @@ export const fusionauth: ExportFormat = {
   jsonPaths: [['users', '*'], ['user']],
   recognizes,
   fields: { isTable: false, isRead: (name) => ['usernameStatus'].includes(name) },
+  missing: MISSING,
   converter: () => convert,
 };
 
@@ -62,8 +100,31 @@ function convert(record: Fields): Person | Skipped {
     passwordChangeRequired: boolAt(record, 'passwordChangeRequired'),
     totp: factors.totp,
     metadata: metadataOf(record, phone),
+    links: objectsAt(record, 'identityProviderLinks').flatMap(linkOf),
+    oldSignIn: waysOf(record, hash !== undefined || password !== undefined),
     notes: [...read.notes, ...notes, ...factors.notes],
   };
+}
+
+/** A link of https://fusionauth.io/docs/apis/identity-providers/links. */
+function linkOf(link: Fields): ProviderLink[] {
+  const provider = textAt(link, 'identityProviderName') ?? textAt(link, 'identityProviderType');
+  const externalUserId = textAt(link, 'identityProviderUserId');
+  if (provider === undefined || externalUserId === undefined) return [];
+  return [{ provider, externalUserId, displayName: textAt(link, 'displayName') }];
+}
+
+/** Types of identity providers of companies; OpenID Connect may be anybody's, and mostly is a company's. */
+const ENTERPRISE = /^(?:SAMLv2|LDAP|OpenIDConnect|HYPR|ExternalJWT)/i;
+
+function waysOf(record: Fields, hasPassword: boolean): OldSignIn | undefined {
+  const types = objectsAt(record, 'identityProviderLinks').map((link) => textAt(link, 'identityProviderType') ?? '');
+  return signedInBy({
+    password: hasPassword,
+    provider: types.some((type) => !ENTERPRISE.test(type)),
+    enterprise: types.some((type) => ENTERPRISE.test(type)),
+    passkey: objectsAt(record, 'webAuthnCredentials').length > 0,
+  });
 }
 
 /** Without a scheme the password is plain text; an import body may name one scheme for all its users. */
@@ -113,7 +174,13 @@ function factorsOf(record: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
   const methods = [...objectsAt(objectAt(record, 'twoFactor'), 'methods'), ...oldMethod(record)];
   const secrets = methods.map(secretOf).filter((secret) => secret !== undefined);
   const [totp] = secrets;
-  return { totp, notes: methods.length > (totp === undefined ? 0 : 1) ? [SECOND_FACTOR_LOST] : [] };
+  const { recoveryCodes } = objectAt(record, 'twoFactor');
+  const notes = [
+    ...(methods.length > (totp === undefined ? 0 : 1) ? [SECOND_FACTOR_LOST] : []),
+    ...(objectsAt(record, 'webAuthnCredentials').length > 0 ? [PASSKEY_LOST] : []),
+    ...(Array.isArray(recoveryCodes) && recoveryCodes.length > 0 ? [RECOVERY_CODES_LOST] : []),
+  ];
+  return { totp, notes };
 }
 
 /** The secret of an authenticator app in base32; undefined for mail and SMS, and when the export omits it. */

@@ -9,10 +9,48 @@
 import { Secret } from 'otpauth';
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+
+/** Before 1.2, `clientRoles` was called `applicationRoles`. Organizations are joined. */
+const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups', 'organizations'];
+const EXPORT = 'Export the realm with kc.sh export (docs/sources/keycloak.md)';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'KEYCLOAK-CREDENTIALS',
+    what: 'password',
+    message: 'The admin API returns no passwords, second factors, passkeys and recovery codes.',
+    remedy: `${EXPORT}, or pull from the database (muster pull keycloak-db).`,
+    isIn: hasField('credentials'),
+  },
+  {
+    id: 'KEYCLOAK-LINKS',
+    what: 'links',
+    message: 'These files contain no accounts at identity providers; the list of users of the admin API never does.',
+    remedy: `${EXPORT}, or add the answer of GET /admin/realms/{realm}/users/{id}/federated-identity as federatedIdentities.`,
+    isIn: hasField('federatedIdentities'),
+  },
+  {
+    id: 'KEYCLOAK-ROLES',
+    what: 'roles',
+    message: 'These files contain no roles and groups; the list of users of the admin API never does.',
+    remedy: `${EXPORT}, or add the answers for each user as realmRoles, clientRoles and groups.`,
+    isIn: hasField('realmRoles', 'clientRoles', 'applicationRoles', 'groups'),
+  },
+  {
+    id: 'KEYCLOAK-ORGANIZATIONS',
+    what: 'roles',
+    message: 'An export has the members of organizations beside the users, where they are not read.',
+    remedy:
+      'Add the answer of GET /admin/realms/{realm}/organizations/members/{id}/organizations to each user as organizations.',
+    isIn: hasField('organizations'),
+  },
+];
 
 export const keycloak: ExportFormat = {
   name: 'keycloak',
@@ -22,6 +60,7 @@ export const keycloak: ExportFormat = {
     ['users', '*'],
     ['*', 'users', '*'],
   ],
+  missing: MISSING,
   recognizes(record) {
     if (isOfRealm(record)) return 0.9;
     if (textAt(record, 'username') === undefined) return isRealm(record) ? 0.5 : 0;
@@ -74,6 +113,7 @@ function convert(record: Fields): Person | Skipped {
   const actions = actionsOf(record);
   if (actions.some((action) => !MATCHED_ACTIONS.includes(action))) notes.push(ACTION_DROPPED);
   const attributes = objectAt(record, 'attributes');
+  const links = objectsAt(record, 'federatedIdentities').flatMap(linkOf);
   return {
     userId: textAt(record, 'id'),
     userName: textAt(record, 'username'),
@@ -90,7 +130,12 @@ function convert(record: Fields): Person | Skipped {
     ...credentials,
     passwordChangeRequired: credentials.passwordChangeRequired || actions.includes(UPDATE_PASSWORD),
     metadata: metadataOf(record),
-    links: objectsAt(record, 'federatedIdentities').flatMap(linkOf),
+    links,
+    oldSignIn: oldSignInOf({
+      password: credentials.hash !== undefined || credentials.password !== undefined,
+      passkey: notes.includes(PASSKEY_LOST),
+      links,
+    }),
     notes,
   };
 }
@@ -124,8 +169,6 @@ function linkOf(identity: Fields): ProviderLink[] {
 
 /** Attributes that have a field of their own: the names that Keycloak's own mappers use. */
 const TAKEN = ['nickname', 'locale', 'phoneNumber', 'phoneNumberVerified'];
-/** Before 1.2, `clientRoles` was called `applicationRoles`. */
-const LISTS = ['realmRoles', 'clientRoles', 'applicationRoles', 'groups'];
 
 /**
  * Every attribute without a field, and the user's roles and groups. Several values become a list. An attribute that is
@@ -156,7 +199,7 @@ const FEDERATED: Note = {
 
 const CREDENTIAL_DROPPED: Note = {
   id: 'CREDENTIAL-DROPPED',
-  message: 'Passkeys, recovery codes and all credentials other than a password and an authenticator app are dropped.',
+  message: 'The user has a credential of another kind than Muster knows; it is dropped.',
 };
 
 const PASSWORD = 'password';
@@ -164,6 +207,10 @@ const PASSWORD = 'password';
 const APPS = ['otp', 'totp', 'hotp'];
 /** Former passwords, which Keycloak keeps to prevent their reuse. */
 const HISTORY = 'password-history';
+/** A second factor. */
+const SECURITY_KEY = 'webauthn';
+const PASSKEY = 'webauthn-passwordless';
+const RECOVERY_CODES = 'recovery-authn-codes';
 
 /**
  * The first password and the first authenticator app. Credentials come in three forms: JSON texts `secretData` and
@@ -180,8 +227,11 @@ function credentialsOf(record: Fields): Taken {
   taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
   // `totp` says that the user has an app, whether or not its secret is in the export.
   const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
-  if (apps.length > 1 || (hasApp && taken.totp === undefined)) taken.notes.push(SECOND_FACTOR_LOST);
-  const known = ofTypes(PASSWORD, HISTORY, ...APPS);
+  const isLost = apps.length > 1 || (hasApp && taken.totp === undefined) || ofTypes(SECURITY_KEY).length > 0;
+  if (isLost) taken.notes.push(SECOND_FACTOR_LOST);
+  if (ofTypes(PASSKEY).length > 0) taken.notes.push(PASSKEY_LOST);
+  if (ofTypes(RECOVERY_CODES).length > 0) taken.notes.push(RECOVERY_CODES_LOST);
+  const known = ofTypes(PASSWORD, HISTORY, SECURITY_KEY, PASSKEY, RECOVERY_CODES, ...APPS);
   if (known.length < credentials.length) taken.notes.push(CREDENTIAL_DROPPED);
   return taken;
 }

@@ -9,26 +9,54 @@
  * https://github.com/ory/kratos (hash/hash_comparator.go)
  */
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import {
-  bytesOf,
-  type HashText,
-  hmacText,
-  pbkdf2Text,
-  SECOND_FACTOR_LOST,
-  saltedDigest,
-  scryptText,
-  unsupported,
-} from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { bytesOf, type HashText, hmacText, pbkdf2Text, saltedDigest, scryptText, unsupported } from '../hashes.ts';
+import { oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, fieldNames, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
+
+const ASK = 'Call the admin API with include_credential for';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'KRATOS-PASSWORDS',
+    what: 'password',
+    message: 'These files contain no password hashes.',
+    remedy: `${ASK} password (docs/sources/kratos.md).`,
+    isIn: (record) => Object.keys(configOf(objectAt(record, 'credentials'), 'password')).length > 0,
+  },
+  {
+    id: 'KRATOS-LINKS',
+    what: 'links',
+    message: 'These files contain no accounts at external providers.',
+    remedy: `${ASK} oidc and saml (docs/sources/kratos.md).`,
+    isIn: (record) => hasKind(record, 'oidc', 'saml'),
+  },
+  {
+    id: 'KRATOS-FACTORS',
+    what: 'secondFactor',
+    message: 'These files contain no second factors, passkeys, recovery codes and sign-ins by code.',
+    remedy: `${ASK} totp, webauthn, passkey, lookup_secret and code (docs/sources/kratos.md).`,
+    isIn: (record) => hasKind(record, 'totp', 'webauthn', 'passkey', 'lookup_secret', 'code'),
+  },
+];
+
+function hasKind(record: Fields, ...kinds: readonly string[]): boolean {
+  return kinds.some((kind) => Object.hasOwn(objectAt(record, 'credentials'), kind));
+}
+
+function configOf(credentials: Fields, kind: string): Fields {
+  return jsonAt(objectAt(credentials, kind), 'config');
+}
 
 export const kratos: ExportFormat = {
   name: 'kratos',
   title: 'Ory Kratos',
   formats: ['json', 'ndjson'],
   jsonPaths: [['identities', '*']],
+  missing: MISSING,
   recognizes: (record) => (typeof record.schema_id === 'string' && isFields(record.traits) ? 1 : 0),
   converter: () => convert,
 };
@@ -69,7 +97,8 @@ function unlessEmpty(value: unknown): unknown {
 
 const ADDRESS_NO_NAME: Note = {
   id: 'LOGIN-BY-NAME-ONLY',
-  message: 'The user could log in with a user name or the address; here only with the user name.',
+  message:
+    'The user could sign in with a user name or the address; here the address signs in once it is verified, until then only the user name.',
 };
 
 /**
@@ -88,7 +117,8 @@ function namesOf(
   const email = address?.value ?? traitAddress(traits) ?? identifiers.find((identifier) => identifier.includes('@'));
   const number = addressOf(record, 'sms', traitPhone(traits));
   const userName = userNameOf(identifiers, traits, email);
-  if (userName !== undefined && hasName(identifiers, email)) notes.push(ADDRESS_NO_NAME);
+  const isVerified = address?.isVerified === true;
+  if (userName !== undefined && !isVerified && hasName(identifiers, email)) notes.push(ADDRESS_NO_NAME);
   return {
     userName,
     email,
@@ -191,26 +221,66 @@ function traitsLeft(traits: Fields, taken: readonly unknown[]): Fields | undefin
 
 const CREDENTIAL_DROPPED: Note = {
   id: 'CREDENTIAL-DROPPED',
-  message: 'Passkeys, security keys and recovery codes are dropped.',
+  message: 'The user has a credential of another kind than Muster knows; it is dropped.',
 };
 
-const DROPPED = ['webauthn', 'passkey', 'lookup_secret', 'deviceauthn'];
+/** Kinds of https://www.ory.com/docs/kratos/concepts/credentials that are read, or that no user signs in with. */
+const KNOWN_KINDS = fieldNames(`password oidc saml totp code webauthn passkey lookup_secret deviceauthn profile
+  link_recovery code_recovery`);
+
+type Credentials = Pick<Person, 'password' | 'hash' | 'totp' | 'links' | 'oldSignIn'>;
 
 /**
  * The password, the authenticator app and the accounts at external providers. The API returns the `config` of a
  * credential only on request; without it the credential cannot be imported, which is noted.
  */
-function credentialsOf(record: Fields): Pick<Person, 'password' | 'hash' | 'totp' | 'links'> & { notes: Note[] } {
+function credentialsOf(record: Fields): Credentials & { notes: Note[] } {
   const credentials = objectAt(record, 'credentials');
   const { notes: passwordNotes = [], ...password } = passwordOf(credentials);
   const notes = [...passwordNotes];
-  if (DROPPED.some((kind) => Object.hasOwn(credentials, kind))) notes.push(CREDENTIAL_DROPPED);
+  notes.push(...lostOf(credentials));
+  const links = ['oidc', 'saml'].flatMap((kind) => linksOf(objectAt(credentials, kind)));
   return {
     ...password,
     totp: totpOf(credentials, notes),
-    links: ['oidc', 'saml'].flatMap((kind) => linksOf(objectAt(credentials, kind))),
+    links,
+    oldSignIn: signInOf(credentials, password),
     notes,
   };
+}
+
+/** A security key is a second factor, unless it was set up for signing in without a password. */
+function lostOf(credentials: Fields): Note[] {
+  const has = (kind: string) => Object.hasOwn(credentials, kind);
+  const keys = objectsAt(configOf(credentials, 'webauthn'), 'credentials');
+  const isPasskey = keys.some((key) => boolAt(key, 'is_passwordless') === true);
+  const isOnlyPasskey = isPasskey && keys.every((key) => boolAt(key, 'is_passwordless') === true);
+  return [
+    ...(has('passkey') || isPasskey ? [PASSKEY_LOST] : []),
+    ...((has('webauthn') && !isOnlyPasskey) || has('deviceauthn') ? [SECOND_FACTOR_LOST] : []),
+    ...(has('lookup_secret') ? [RECOVERY_CODES_LOST] : []),
+    ...(Object.keys(credentials).some((kind) => !KNOWN_KINDS.has(kind)) ? [CREDENTIAL_DROPPED] : []),
+  ];
+}
+
+/** A code goes to the addresses of its credential, else to its identifiers. */
+function signInOf(credentials: Fields, { password, hash }: Credentials): OldSignIn | undefined {
+  const code = objectAt(credentials, 'code');
+  const addresses = objectsAt(configOf(credentials, 'code'), 'addresses').map((one) => textAt(one, 'channel'));
+  const identifiers = textsAt(code, 'identifiers').map((text) => (text.includes('@') ? 'email' : 'sms'));
+  const channels = addresses.length > 0 ? addresses : identifiers;
+  const providers = objectsAt(configOf(credentials, 'oidc'), 'providers');
+  const isOfCompany = (provider: Fields) => textAt(provider, 'organization') !== undefined;
+  const isKey = (key: Fields) => boolAt(key, 'is_passwordless') === true;
+  return oldSignInOf({
+    password: password !== undefined || hash !== undefined,
+    mailCode: channels.includes('email') || (Object.hasOwn(credentials, 'code') && channels.length === 0),
+    sms: channels.includes('sms'),
+    provider: Object.hasOwn(credentials, 'oidc') && (providers.length === 0 || !providers.every(isOfCompany)),
+    enterprise: Object.hasOwn(credentials, 'saml') || providers.some(isOfCompany),
+    passkey:
+      Object.hasOwn(credentials, 'passkey') || objectsAt(configOf(credentials, 'webauthn'), 'credentials').some(isKey),
+  });
 }
 
 const NOT_EXPORTED: Note = {

@@ -10,9 +10,11 @@
  */
 import { schemeOf } from '../../passwords/registry.ts';
 import { directoryState, firstOf, integerOf, isStateAttribute, valuesOf } from '../directory-states.ts';
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { knownForm } from '../hash-forms.ts';
 import { bytesOf, type HashText, namedHash, pbkdf2Text, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Format } from '../source.ts';
 import { fieldNames } from '../values.ts';
 
@@ -23,6 +25,23 @@ export const ldif: ExportFormat = {
   recognizes: (record: Fields, format: Format) => (format === 'ldif' && typeof record.dn === 'string' ? 1 : 0),
   fields: { isTable: true, row: firstValues, isRead: isOwn },
   mayBePlain: true,
+  missing: [
+    {
+      id: 'LDIF-PASSWORDS',
+      what: 'password',
+      message: 'These entries have no passwords: most directories show userPassword to their administrator only.',
+      remedy:
+        'Export with slapcat, dbscan or the rights of the administrator (docs/sources/ldif.md), or use a password source.',
+      isIn: hasField('userpassword'),
+    },
+    {
+      id: 'LDIF-GROUPS',
+      what: 'roles',
+      message: 'These entries do not name the groups of users.',
+      remedy: "Ask for the attribute memberOf too: ldapsearch … '*' memberOf (docs/sources/ldif.md).",
+      isIn: hasField('memberof'),
+    },
+  ],
   converter() {
     const now = Date.now();
     return (entry) => convert(entry, now);
@@ -43,6 +62,13 @@ function convert(entry: Fields, now: number): Person | Skipped {
   const read = directoryState(entry, now);
   const state = STAGED.test(dn) ? 'inactive' : read.state;
   const hasPassword = hash !== undefined || password !== undefined;
+  const links = linksOf(entry);
+  const oldSignIn = oldSignInOf({
+    password: hasPassword,
+    enterprise: links.length > 0,
+    passkey: hasPasskey(entry),
+  });
+  const more = [...read.notes, ...factorNotes(entry)];
   const userName = firstOf(entry, 'uid', 'userid', 'samaccountname');
   return {
     userId: firstOf(entry, 'entryuuid') ?? guidText(valuesOf(entry, 'objectguid')[0]) ?? firstOf(entry, 'nsuniqueid'),
@@ -58,8 +84,28 @@ function convert(entry: Fields, now: number): Person | Skipped {
     hash,
     passwordChangeRequired: hasPassword && mustChange(entry) ? true : undefined,
     metadata: metadataOf(withoutTaken(entry)),
-    notes: read.notes.length === 0 ? notes : [...read.notes, ...(notes ?? [])],
+    ...(links.length > 0 ? { links } : {}),
+    ...(oldSignIn && { oldSignIn }),
+    notes: more.length === 0 ? notes : [...(notes ?? []), ...more],
   };
+}
+
+/** FreeIPA: the account at an external identity provider, and the entry of the provider. */
+function linksOf(entry: Fields): ProviderLink[] {
+  const provider = /^cn=([^,]+)/i.exec(firstOf(entry, 'ipaidpconfiglink') ?? '')?.[1];
+  const externalUserId = firstOf(entry, 'ipaidpsub');
+  return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+}
+
+function hasPasskey(entry: Fields): boolean {
+  return firstOf(entry, 'ipapasskey') !== undefined;
+}
+
+/** FreeIPA's tokens are entries of their own; `ipaUserAuthType` says that the user has one. OpenLDAP: slapo-otp(5). */
+function factorNotes(entry: Fields): Note[] {
+  const isFreeIpa = valuesOf(entry, 'ipauserauthtype').some((type) => /^(?:otp|radius)$/i.test(type));
+  const isOpenLdap = firstOf(entry, 'oathtotptoken', 'oathhotptoken') !== undefined;
+  return [...(isFreeIpa || isOpenLdap ? [SECOND_FACTOR_LOST] : []), ...(hasPasskey(entry) ? [PASSKEY_LOST] : [])];
 }
 
 /** Boolean of RFC 4517 section 3.3.3. */

@@ -1,11 +1,15 @@
 /**
  * Logto: users of its API (`GET /api/users`, without hashes) and rows of its table `users`, as JSON or CSV.
- * https://openapi.logto.io/operation/operation-listusers; https://github.com/logto-io/logto (packages/schemas/tables/users.sql)
+ * https://openapi.logto.io/operation/operation-listusers
+ * https://github.com/logto-io/logto/blob/master/packages/schemas/tables/users.sql, …/tables/user_sso_identities.sql,
+ * https://github.com/logto-io/logto/blob/master/packages/schemas/src/foundations/jsonb-types/users.ts
  */
 import type { Note, Person, ProviderLink } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
-import type { Fields } from '../source.ts';
-import { firstText, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
+import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { Fields, Missing } from '../source.ts';
+import { boolAt, firstText, genderOf, isFields, jsonAt, listAt, parseJson, present, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 const EMAIL = ['primaryEmail', 'primary_email'];
@@ -17,9 +21,43 @@ const ADDRESS_VERIFIED: Note = {
     'Logto has no mark for verified addresses: it verifies each one before it stores it, so it counts as verified.',
 };
 
+const JOIN = 'Export the users with the query of docs/sources/logto.md, which joins';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'LOGTO-PASSWORDS',
+    what: 'password',
+    message: 'The API of Logto returns no password hashes.',
+    remedy: 'Export the table users (docs/sources/logto.md).',
+    isIn: hasField('password_encrypted', 'passwordEncrypted'),
+  },
+  {
+    id: 'LOGTO-SSO',
+    what: 'links',
+    message: 'These files do not contain the accounts of users at connections of companies (enterprise SSO).',
+    remedy: `${JOIN} user_sso_identities as sso_identities; or ask the API for each user with includeSsoIdentities=true.`,
+    isIn: hasField('ssoIdentities', 'sso_identities'),
+  },
+  {
+    id: 'LOGTO-FACTORS',
+    what: 'secondFactor',
+    message: 'These files do not contain second factors, passkeys and recovery codes.',
+    remedy: 'Export the table users, with its column mfa_verifications (docs/sources/logto.md).',
+    isIn: hasField('mfa_verifications', 'mfaVerifications'),
+  },
+  {
+    id: 'LOGTO-ROLES',
+    what: 'roles',
+    message: 'These files do not contain the roles and organizations of users.',
+    remedy: `${JOIN} them as roles and organizations.`,
+    isIn: hasField('roles', 'organizations'),
+  },
+];
+
 export const logto = tableSource({
   name: 'logto',
   title: 'Logto',
+  missing: MISSING,
   recognizes(record) {
     const has = (name: string) => Object.hasOwn(record, name);
     const isOfTable = has('primary_email') && has('password_encryption_method');
@@ -35,6 +73,7 @@ export const logto = tableSource({
     displayName: 'name',
     nickName: 'profile.nickname',
     language: 'profile.locale',
+    gender: (record) => genderOf(textAt(jsonAt(record, 'profile'), 'gender')),
     // Logto stores numbers without the plus sign.
     phone: (record) => firstText(record, PHONE)?.replace(/^(?=[1-9])/, '+'),
     phoneVerified: (record) => (firstText(record, PHONE) === undefined ? undefined : true),
@@ -46,8 +85,30 @@ export const logto = tableSource({
     (record) => (firstText(record, EMAIL) === undefined ? {} : { emailVerified: true, notes: [ADDRESS_VERIFIED] }),
   ],
   links: linksOf,
+  signIn(record, { hash, links = [] }) {
+    const social = links.filter(({ provider }) => !provider.startsWith(SSO));
+    const hasPassword = hash !== undefined || boolAt(record, 'hasPassword') === true;
+    const isByCode = !hasPassword && links.length === 0;
+    const hasAddress = firstText(record, EMAIL) !== undefined;
+    return oldSignInOf({
+      password: hasPassword,
+      mailCode: isByCode && hasAddress,
+      sms: isByCode && !hasAddress && firstText(record, PHONE) !== undefined,
+      links: social,
+      enterprise: social.length < links.length,
+      passkey: factorKinds(record).includes('WebAuthn'),
+    });
+  },
+  metadata: (record, rest) =>
+    present({
+      ...jsonAt(record, 'customData'),
+      ...jsonAt(record, 'custom_data'),
+      ...rest,
+      picture: textAt(record, 'avatar'),
+      profile: profileLeft(record),
+    }),
   spread: ['customData', 'custom_data'],
-  dropped: `tenant_id primaryPhone primary_phone avatar identities ssoIdentities isSuspended is_suspended hasPassword
+  dropped: `tenant_id primaryPhone primary_phone avatar identities ssoIdentities sso_identities isSuspended is_suspended hasPassword
     passwordEncrypted password_encrypted passwordEncryptionMethod password_encryption_method lastSignInAt
     last_sign_in_at createdAt created_at updatedAt updated_at mfaVerifications mfa_verifications mfaVerificationFactors
     logtoConfig logto_config passwordUpdatedAt password_updated_at`,
@@ -106,17 +167,65 @@ function firebase([salt, key, separator, rounds, memory]: string[], encrypted: s
   return { hash: `$fbscrypt$v=1,n=${memory},r=${rounds},p=1,ss=${separator},sk=${key}$${salt}$${encrypted}` };
 }
 
-/** `{"google":{"userId":"…"}}` */
+/** What the links of companies begin with; the id of the connection follows. */
+const SSO = 'sso:';
+
+/** `{"google":{"userId":"…"}}`, and the accounts at connections of companies, as the API and the table write them. */
 function linksOf(record: Fields): ProviderLink[] {
-  return Object.entries(jsonAt(record, 'identities')).flatMap(([provider, identity]) => {
+  const social = Object.entries(jsonAt(record, 'identities')).flatMap(([provider, identity]) => {
     const externalUserId = isFields(identity) ? textAt(identity, 'userId') : undefined;
     return externalUserId === undefined ? [] : [{ provider, externalUserId }];
   });
+  const ofCompanies = [...listAt(record, 'ssoIdentities'), ...listAt(record, 'sso_identities')].flatMap((identity) => {
+    const connection = firstText(identity, ['ssoConnectorId', 'sso_connector_id', 'issuer']);
+    const externalUserId = firstText(identity, ['identityId', 'identity_id']);
+    return connection === undefined || externalUserId === undefined
+      ? []
+      : [{ provider: SSO + connection, externalUserId }];
+  });
+  return [...social, ...ofCompanies];
 }
 
+const PROFILE = ['givenName', 'familyName', 'nickname', 'locale'];
+
+/** The claims of the profile that have no field here: `website`, `zoneinfo`, `birthdate`, `address` … */
+function profileLeft(record: Fields): Fields | undefined {
+  const left = Object.entries(jsonAt(record, 'profile')).filter(
+    ([name, value]) => !PROFILE.includes(name) && value !== null && value !== '',
+  );
+  return left.length > 0 ? Object.fromEntries(left) : undefined;
+}
+
+function verificationsOf(record: Fields): Fields[] {
+  return [...listAt(record, 'mfaVerifications'), ...listAt(record, 'mfa_verifications')];
+}
+
+/** The API lists the kinds alone. */
+function factorKinds(record: Fields): string[] {
+  const named: unknown = record.mfaVerificationFactors;
+  const kinds = verificationsOf(record).map((one) => textAt(one, 'type'));
+  return [...kinds, ...(Array.isArray(named) ? named : [])].filter((kind) => typeof kind === 'string');
+}
+
+const NO_HASH: Note = {
+  id: 'PASSWORD-NOT-EXPORTED',
+  message: 'The user has a password, whose hash the API of Logto does not return: export the table users.',
+};
+
 function factorsOf(record: Fields): Partial<Person> {
-  const factors = [...listAt(record, 'mfaVerifications'), ...listAt(record, 'mfa_verifications')];
-  const totp = factors.filter((one) => textAt(one, 'type') === 'Totp').map((one) => textAt(one, 'key'))[0];
-  const isOther = factors.some((one) => textAt(one, 'type') === 'WebAuthn');
-  return { totp, notes: isOther && totp === undefined ? [SECOND_FACTOR_LOST] : [] };
+  const kinds = factorKinds(record);
+  const totp = verificationsOf(record)
+    .filter((one) => textAt(one, 'type') === 'Totp')
+    .map((one) => textAt(one, 'key'))[0];
+  const isLost = totp === undefined && kinds.some((kind) => kind !== 'BackupCode');
+  const isHidden = boolAt(record, 'hasPassword') === true && hashOf(record).hash === undefined;
+  return {
+    totp,
+    notes: [
+      ...(isLost ? [SECOND_FACTOR_LOST] : []),
+      ...(kinds.includes('WebAuthn') ? [PASSKEY_LOST] : []),
+      ...(kinds.includes('BackupCode') ? [RECOVERY_CODES_LOST] : []),
+      ...(isHidden ? [NO_HASH] : []),
+    ],
+  };
 }

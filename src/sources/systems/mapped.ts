@@ -288,10 +288,15 @@ function formsOf(
   const known = knownForm(hash);
   // Only a formula says that another text is a digest.
   const isDigest = isBareDigest(known) || (hashFormat !== undefined && hashProblem(known) !== undefined);
-  if (isDigest) return ['latin1'];
+  const scheme = schemeOf(known) ?? '';
   // Many programs wrapped the digests that they had, and their hashes look like those of passwords.
-  return hashFormat === undefined && MAY_WRAP.test(schemeOf(known) ?? '') ? ['digest'] : undefined;
+  if (hashFormat === undefined && MAY_WRAP.test(scheme)) return ['latin1', 'digest'];
+  return isDigest || OF_MANY_PROGRAMS.test(scheme) ? ['latin1'] : undefined;
 }
+
+/** Schemes that programs of all ages and encodings use. */
+const OF_MANY_PROGRAMS =
+  /^(?:bcrypt(?: \$2x\$)?$|argon2|scrypt|pbkdf2|phpass|yescrypt|(?:sha2|md5|apr1|sha1|des|bsdi)-crypt|\{(?:CRYPT|BCRYPT|ARGON2|PBKDF2.*)\})/;
 
 /** Schemes that programs make of passwords or of older digests; a formula such as `crypt(password)` says of which. */
 const MAY_WRAP = /^(?:bcrypt|argon2.*|scrypt|phpass|sha2-crypt .*)$/;

@@ -8,17 +8,47 @@
  * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/User/
  * https://support.okta.com/help/s/article/how-to-return-the-email-verified-claim
  * https://help.okta.com/en-us/content/topics/users-groups-profiles/usgp-import-users-csv.htm
+ * Joined to a user, under names of our own: `factors` (…/users/{id}/factors), `links` (…/idps/{idp}/users, with the name
+ * and the type of the provider) and `groups` (…/users/{id}/groups).
+ * https://developer.okta.com/docs/api/openapi/okta-management/management/tag/UserFactor/, …/IdentityProviderUsers/
  */
-import type { Note, Person, Skipped } from '../entry.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { isFields, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { isFields, numberAt, objectAt, objectsAt, present, textAt } from '../values.ts';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'OKTA-FACTORS',
+    what: 'secondFactor',
+    message: 'The list of users does not say who has second factors or passkeys.',
+    remedy: 'Add the answer of GET /api/v1/users/{id}/factors to each user as factors (docs/sources/okta.md).',
+    isIn: hasField('factors'),
+  },
+  {
+    id: 'OKTA-LINKS',
+    what: 'links',
+    message: 'The list of users does not contain their accounts at identity providers.',
+    remedy: 'Add the answers of GET /api/v1/idps/{id}/users to the users as links (docs/sources/okta.md).',
+    isIn: hasField('links'),
+  },
+  {
+    id: 'OKTA-GROUPS',
+    what: 'roles',
+    message: 'The list of users does not contain their groups.',
+    remedy: 'Add the answer of GET /api/v1/users/{id}/groups to each user as groups (docs/sources/okta.md).',
+    isIn: hasField('groups'),
+  },
+];
 
 export const okta: ExportFormat = {
   name: 'okta',
   title: 'Okta',
   formats: ['json', 'ndjson', 'csv'],
+  missing: MISSING,
   recognizes: certaintyOf,
   fields: { isTable: false, isRead: (name) => ['statusChanged', 'transitioningToStatus'].includes(name) },
   converter: () => convert,
@@ -62,6 +92,8 @@ function convert(record: Fields): Person | Skipped {
   const provider = providerOf(credentials);
   const phone = keyOf(profile, 'mobilePhone', 'primaryPhone');
   const language = keyOf(profile, 'preferredLanguage', 'locale');
+  const links = objectsAt(user, 'links').flatMap(linkOf);
+  const plain = hash === undefined ? textAt(password, 'value') : undefined;
   return {
     userId: textAt(user, 'id'),
     userName: textAt(profile, 'login'),
@@ -75,11 +107,68 @@ function convert(record: Fields): Person | Skipped {
     phone: textAt(profile, phone),
     state,
     hash,
-    password: hash === undefined ? textAt(password, 'value') : undefined,
+    password: plain,
     passwordChangeRequired: status === 'PASSWORD_EXPIRED' || status === 'RECOVERY' ? true : undefined,
-    metadata: { ...rest(profile, [phone, language]), 'credentials.provider': provider },
-    notes: [...unread, ...notes, ...(status === 'STAGED' ? [STAGED] : []), ...(provider ? [PASSWORD_ELSEWHERE] : [])],
+    metadata: {
+      ...rest(profile, [phone, language]),
+      'credentials.provider': provider,
+      ...present({ groups: groupsOf(user) }),
+    },
+    ...(links.length > 0 ? { links } : {}),
+    oldSignIn: signInOf(user, links, { password: hash !== undefined || plain !== undefined }),
+    notes: [
+      ...unread,
+      ...notes,
+      ...(status === 'STAGED' ? [STAGED] : []),
+      ...(provider ? [PASSWORD_ELSEWHERE] : []),
+      ...factorNotes(user),
+    ],
   };
+}
+
+/** Types of identity providers that companies connect; all others are social. */
+const ENTERPRISE = ['SAML2', 'OIDC', 'OKTA_INTEGRATION', 'X509', 'IDV_PERSONA', 'ADFS', 'AMFA'];
+
+/** A user whom the list of a provider's users names, with the provider's name and type beside the id. */
+function linkOf(link: Fields): ProviderLink[] {
+  const provider = textAt(link, 'provider') ?? textAt(link, 'type');
+  const externalUserId = textAt(link, 'externalId');
+  return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+}
+
+function signInOf(
+  user: Fields,
+  links: readonly ProviderLink[],
+  { password }: { password: boolean },
+): OldSignIn | undefined {
+  const types = objectsAt(user, 'links').map((link) => textAt(link, 'type')?.toUpperCase() ?? '');
+  const elsewhere = textAt(providerOf(objectAt(user, 'credentials')) ?? {}, 'type');
+  return oldSignInOf({
+    password,
+    provider: elsewhere === 'SOCIAL' || (links.length > 0 && types.some((type) => !ENTERPRISE.includes(type))),
+    enterprise: (elsewhere !== undefined && elsewhere !== 'SOCIAL') || types.some((type) => ENTERPRISE.includes(type)),
+    passkey: factorsOf(user).some(isPasskey),
+  });
+}
+
+/** Those that the user has set up. */
+function factorsOf(user: Fields): Fields[] {
+  return objectsAt(user, 'factors').filter((factor) => (textAt(factor, 'status') ?? 'ACTIVE') === 'ACTIVE');
+}
+
+function isPasskey(factor: Fields): boolean {
+  return textAt(factor, 'factorType') === 'webauthn';
+}
+
+function factorNotes(user: Fields): Note[] {
+  const factors = factorsOf(user);
+  const [hasPasskey, hasOther] = [factors.some(isPasskey), factors.some((factor) => !isPasskey(factor))];
+  return [...(hasPasskey ? [PASSKEY_LOST] : []), ...(hasOther ? [SECOND_FACTOR_LOST] : [])];
+}
+
+function groupsOf(user: Fields): string[] | undefined {
+  const names = objectsAt(user, 'groups').flatMap((group) => textAt(objectAt(group, 'profile'), 'name') ?? []);
+  return names.length > 0 ? names : undefined;
 }
 
 /** The system that checks the password, if not Okta: ACTIVE_DIRECTORY, LDAP, FEDERATION, SOCIAL. */

@@ -3,7 +3,7 @@
  * RFC 7643 (User, section 4.1), RFC 7644 (list responses, section 3.4.2)
  */
 import type { Note, Person, Skipped } from '../entry.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, fieldNames, objectAt, objectsAt, restOf, textAt } from '../values.ts';
 
@@ -17,9 +17,22 @@ const OTHER_ADDRESSES: Note = {
   message: 'The user has several addresses or numbers; only the primary one is imported.',
 };
 
+/** No service returns them, so nothing can be joined. */
+const MISSING: readonly Missing[] = [
+  {
+    id: 'SCIM-CREDENTIALS',
+    what: 'password',
+    message: 'SCIM returns no passwords, second factors, passkeys and accounts at providers.',
+    remedy:
+      'Use an export of the system itself, if docs/sources/README.md lists it, or a password source (docs/password-sources.md).',
+    isIn: () => false,
+  },
+];
+
 export const scim: ExportFormat = {
   name: 'scim',
   title: 'SCIM 2.0',
+  missing: MISSING,
   formats: ['json', 'ndjson'],
   jsonPaths: [['Resources', '*']],
   recognizes: (record) => (Array.isArray(record.schemas) && record.schemas.includes(USER) ? 1 : 0),

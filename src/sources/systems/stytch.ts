@@ -5,8 +5,10 @@
  * https://stytch.com/docs/api/search-users, https://stytch.com/docs/api/user-object
  * https://github.com/FusionAuth/fusionauth-import-scripts/tree/main/stytch (with a program that checks a hash)
  */
-import type { Person } from '../entry.ts';
-import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Note, Person } from '../entry.ts';
+import { bytesOf, type HashText, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { Fields, HashFile } from '../source.ts';
 import { boolAt, firstText, objectAt, objectsAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
@@ -41,6 +43,15 @@ export const stytch = tableSource({
   jsonPaths: [['results', '*']],
   csvColumns: HASH_COLUMNS,
   hashFile: stytchHashFile,
+  missing: [
+    {
+      id: 'STYTCH-PASSWORDS',
+      what: 'password',
+      message: 'The API of Stytch returns no password hashes.',
+      remedy: 'Ask its support for the file of hashes, and give it beside the users (docs/sources/stytch.md).',
+      isIn: hasField(HASH_FIELD, 'hash'),
+    },
+  ],
   recognizes: (record) => USER_ID.test(textAt(record, 'user_id') ?? '') && Array.isArray(record.emails),
   row: (record) => ({
     ...record,
@@ -59,9 +70,21 @@ export const stytch = tableSource({
     lastName: 'name.last_name',
     phone: 'phone_numbers.phone_number',
     phoneVerified: 'phone_numbers.verified',
+    passwordChangeRequired: 'password.requires_reset',
   },
   parts: [stytchHash, factorOf],
   links: { list: 'providers', provider: ['provider_type'], id: ['provider_subject'] },
+  signIn(row, { email, links = [] }) {
+    const hasPassword = Object.keys(objectAt(row, 'password')).length > 0;
+    const isByCode = !hasPassword && links.length === 0;
+    return oldSignInOf({
+      password: hasPassword,
+      mailCode: isByCode && email !== undefined,
+      sms: isByCode && email === undefined && textAt(objectAt(row, 'phone_numbers'), 'phone_number') !== undefined,
+      links,
+      passkey: isSetUp(row, 'webauthn_registrations'),
+    });
+  },
   dropped: `external_id status password totps webauthn_registrations biometric_registrations crypto_wallets created_at
     lock_created_at lock_expires_at is_locked request_id status_code hash salt hashAlgorithm ${HASH_FIELD}`,
   metadata: (record, rest) => ({ external_id: textAt(record, 'external_id'), ...rest }),
@@ -73,8 +96,26 @@ function bestOf(record: Fields, key: string): Fields {
   return all.find((one) => boolAt(one, 'verified') === true) ?? all[0] ?? {};
 }
 
+const WALLET_LOST: Note = {
+  id: 'WALLET-LOST',
+  message: 'The user could sign in with a crypto wallet, which is not imported.',
+};
+
+/** Whether the list has a credential whose registration was finished. */
+function isSetUp(record: Fields, list: string): boolean {
+  return objectsAt(record, list).some((one) => boolAt(one, 'verified') !== false);
+}
+
+/** A registration of biometrics is bound to a device, and a second factor or a way in of its own. */
 function factorOf(record: Fields): Partial<Person> {
-  return { notes: objectsAt(record, 'totps').length > 0 ? [SECOND_FACTOR_LOST] : [] };
+  const isFactor = isSetUp(record, 'totps') || isSetUp(record, 'biometric_registrations');
+  return {
+    notes: [
+      ...(isFactor ? [SECOND_FACTOR_LOST] : []),
+      ...(isSetUp(record, 'webauthn_registrations') ? [PASSKEY_LOST] : []),
+      ...(isSetUp(record, 'crypto_wallets') ? [WALLET_LOST] : []),
+    ],
+  };
 }
 
 /** @param user with the record of the file of hashes, if there is one; migration tools write its fields to the user */

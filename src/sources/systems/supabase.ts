@@ -6,11 +6,16 @@
  * Guarantee: nothing that an application wrote is lost. Data that does not become a field goes into the metadata.
  * https://supabase.com/docs/guides/auth/users, …/managing-user-data, …/identities
  * https://github.com/supabase/auth (internal/models)
+ *
+ * Trap: GoTrue makes up passwords. Who came by a link or a code in a mail or a text message, by an invitation, or was made
+ * by an administrator has a hash of 64 random characters (`password.Generate` in internal/api: magic_link.go, otp.go,
+ * mail.go, verify.go, admin.go). Who came by a provider has no hash.
  */
 import { readTotpSecret } from '../../passwords/totp-secret.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 
@@ -24,11 +29,47 @@ const OWN_COLUMNS = [
 ];
 const HASH = 'encrypted_password';
 
+const JOIN = 'Export the users with the query of docs/sources/supabase.md, which joins';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'SUPABASE-SESSIONS',
+    what: 'password',
+    message:
+      'These files do not say by which methods users signed in, so nobody can tell passwords that users chose from those that Supabase made up.',
+    remedy: `${JOIN} auth.mfa_amr_claims as amr_claims; or decide with --unknown-passwords.`,
+    isIn: hasField('amr_claims'),
+  },
+  {
+    id: 'SUPABASE-IDENTITIES',
+    what: 'links',
+    message: 'These files do not contain the accounts of users at external providers.',
+    remedy: `${JOIN} auth.identities as identities.`,
+    isIn: hasField('identities'),
+  },
+  {
+    id: 'SUPABASE-FACTORS',
+    what: 'secondFactor',
+    message: 'These files do not contain second factors with their secrets.',
+    remedy: `${JOIN} auth.mfa_factors as factors.`,
+    // The API lists factors without their secrets.
+    isIn: (record) => 'factors' in record && listAt(record, 'factors').every((factor) => 'secret' in factor),
+  },
+  {
+    id: 'SUPABASE-PASSKEYS',
+    what: 'passkey',
+    message: 'These files do not say which users have passkeys.',
+    remedy: `${JOIN} auth.webauthn_credentials, where the database has this table, as passkeys.`,
+    isIn: hasField('passkeys'),
+  },
+];
+
 export const supabase: ExportFormat = {
   name: 'supabase',
   title: 'Supabase Auth',
   formats: ['csv', 'json', 'ndjson'],
   jsonPaths: [['users', '*']],
+  missing: MISSING,
   recognizes(record) {
     if (textAt(record, 'id') === undefined) return 0;
     if ('encrypted_password' in record) return OWN_COLUMNS.some((name) => name in record) ? 1 : 0;
@@ -69,6 +110,10 @@ function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
   const read = readSystemState(record, STATES, now);
   if (read.skip !== undefined) return { skip: read.skip };
   const { notes } = read;
+  const hash = hashOf(record, hasHashes, notes);
+  const links = linksOf(record, notes);
+  if (listAt(record, 'passkeys').length > 0) notes.push(PASSKEY_LOST);
+  if (listAt(record, 'recovery_codes').length > 0) notes.push(RECOVERY_CODES_LOST);
   return {
     userId: textAt(record, 'id'),
     email: textAt(record, 'email'),
@@ -76,7 +121,7 @@ function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
     ...profileOf(record),
     ...phoneOf(record),
     state: read.state ?? 'active',
-    hash: hashOf(record, hasHashes, notes),
+    hash,
     totp: totpOf(record, notes),
     metadata: {
       user_metadata: userMetadataOf(record),
@@ -84,7 +129,8 @@ function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
       role: textAt(record, 'role') === 'authenticated' ? undefined : textAt(record, 'role'),
       is_sso_user: boolAt(record, 'is_sso_user') === true ? true : undefined,
     },
-    links: linksOf(record, notes),
+    links,
+    oldSignIn: signInOf(record, hash, links),
     notes,
   };
 }
@@ -240,4 +286,77 @@ function totpOf(record: Fields, notes: Note[]): string | undefined {
   });
   if (factors.length > 1 || factors.length > secrets.length) notes.push(SECOND_FACTOR_LOST);
   return secrets[0];
+}
+
+/** How the user signed in: by the methods of their sessions, or else as far as the other columns tell. */
+function signInOf(record: Fields, hash: string | undefined, links: readonly ProviderLink[]): OldSignIn | undefined {
+  const methods = listAt(record, 'amr_claims').map(methodOf);
+  const password = hash === undefined ? undefined : passwordKnowledge(record, hash);
+  const providers = [...providersOf(record), ...links.map(({ provider }) => provider)];
+  const isSso = (name: string) => name.startsWith('sso');
+  const byCode = methods.some((method) => BY_CODE.includes(method));
+  const hasAddress = textAt(record, 'email') !== undefined;
+  return oldSignInOf(
+    {
+      password: methods.includes('password') || (hash !== undefined && password !== 'unknown'),
+      // Who has neither a password nor a provider can only have come by a mail or a text message.
+      mailCode: hasAddress && (byCode || (hash === undefined && providers.length === 0)),
+      sms: !hasAddress && textAt(record, 'phone') !== undefined,
+      provider: providers.some((name) => !isSso(name)),
+      enterprise: providers.some(isSso) || methods.includes('sso/saml') || boolAt(record, 'is_sso_user') === true,
+      passkey: methods.includes('passkey') || listAt(record, 'passkeys').length > 0,
+    },
+    password,
+  );
+}
+
+/** Methods of sessions that began with a link or a code in a mail or a text message. */
+const BY_CODE = ['otp', 'magiclink', 'email/signup', 'invite'];
+/** Hashes that GoTrue makes itself; others were brought along by an import, with a password that the user chose. */
+const OWN_HASH = /^\$2|^\$gotrue-encrypted\$/;
+/** A session that begins so soon after another moment belongs to it. */
+const SAME_MOMENT_MS = 60 * 60 * 1000;
+
+/**
+ * Whether the user knows the password, by the sessions that are left (`auth.mfa_amr_claims`) and by these facts of GoTrue:
+ * a session by password is marked `password`, also the one that a sign-up starts where addresses need no confirmation, be
+ * the password made up or not; the session of a confirmation is marked `otp` or `email/signup`, whoever chose the password;
+ * `recovery_sent_at` is the time of the last link or code for signing in, and is erased when the user sets a password.
+ */
+function passwordKnowledge(record: Fields, hash: string): OldSignIn['password'] {
+  if (!OWN_HASH.test(hash)) return undefined;
+  const claims = listAt(record, 'amr_claims');
+  const of = (...methods: string[]) => claims.filter((claim) => methods.includes(methodOf(claim)));
+  const [byPassword, byCode] = [of('password'), of('otp', 'magiclink')];
+  const wasMailed = textAt(record, 'recovery_sent_at') !== undefined;
+  const isOfSignUp = (claim: Fields) =>
+    isLater(claim, record, ['created_at']) === false && (byCode.length > 0 || wasMailed);
+  if (byPassword.some((claim) => !isOfSignUp(claim))) return undefined;
+  const cameBack = byCode.some(
+    (claim) => methodOf(claim) === 'magiclink' || isLater(claim, record, ['email_confirmed_at', 'phone_confirmed_at']),
+  );
+  const isByMail = textAt(record, 'email') !== undefined;
+  const wasSetSince = isByMail && Object.hasOwn(record, 'recovery_sent_at') && !wasMailed;
+  return cameBack && !wasSetSince && of('recovery').length === 0 ? 'unknown' : 'perhaps';
+}
+
+function methodOf(claim: Fields): string {
+  return textAt(claim, 'authentication_method') ?? textAt(claim, 'method') ?? '';
+}
+
+/** Whether a session began clearly after the last of the user's times; undefined if one of them is not said. */
+function isLater(claim: Fields, record: Fields, columns: readonly string[]): boolean | undefined {
+  const began = timeAt(claim, 'created_at');
+  const times = columns.map((column) => timeAt(record, column)).filter((time) => time !== undefined);
+  if (began === undefined || times.length === 0) return undefined;
+  return began - Math.max(...times) > SAME_MOMENT_MS;
+}
+
+/** PostgreSQL writes the offset `+00` without minutes. */
+function timeAt(record: Fields, column: string): number | undefined {
+  const text = textAt(record, column)
+    ?.replace(/ /, 'T')
+    .replace(/([+-]\d\d)$/, '$1:00');
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
 }

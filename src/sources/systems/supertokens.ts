@@ -8,16 +8,43 @@
  * https://github.com/supertokens/supertokens-core (CDI: GET /users; tables emailpassword_users, thirdparty_users)
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
-import type { Note, Person, Skipped } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { Note, OldSignIn, Person, Skipped } from '../entry.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
 import { UsageError } from '../read/records.ts';
-import type { ExportFormat, Fields } from '../source.ts';
+import { PASSKEY_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { commonRules, readState, readSystemState, type StateRead } from '../states.ts';
-import { boolAt, isFields, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, isFields, jsonAt, listAt, numberAt, objectAt, objectsAt, parseJson, textAt } from '../values.ts';
 
 const SIGNER_KEY_HELP =
   'Users that came from Firebase need the signer key (firebase_password_hashing_signer_key of the Core): a file with ' +
   'the key in base64, alone or as {"signerKey":"…"}.';
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'SUPERTOKENS-PASSWORDS',
+    what: 'password',
+    message: 'The Core answers GET /users without password hashes.',
+    remedy: 'Export its tables, or the bodies of its bulk import (docs/sources/supertokens.md).',
+    isIn: (record) =>
+      hasField('password_hash')(record) || objectsAt(record, 'loginMethods').some(hasField('passwordHash')),
+  },
+  {
+    id: 'SUPERTOKENS-FACTORS',
+    what: 'secondFactor',
+    message: 'These files do not contain second factors.',
+    remedy: 'Join the devices of totp_user_devices to each user as totpDevices (docs/sources/supertokens.md).',
+    isIn: hasField('totpDevices'),
+  },
+  {
+    id: 'SUPERTOKENS-ROLES',
+    what: 'roles',
+    message: 'These files do not contain the roles of users.',
+    remedy: 'Join the rows of user_roles to each user as userRoles (docs/sources/supertokens.md).',
+    isIn: hasField('userRoles', 'roles'),
+  },
+];
 
 export const supertokens: ExportFormat = {
   name: 'supertokens',
@@ -25,6 +52,7 @@ export const supertokens: ExportFormat = {
   formats: ['json', 'ndjson', 'csv'],
   jsonPaths: [['users', '*']],
   hashConfig: SIGNER_KEY_HELP,
+  missing: MISSING,
   recognizes,
   converter(options) {
     const signerKey = signerKeyOf(options.hashConfig);
@@ -65,7 +93,7 @@ function convert(record: Fields, signerKey: string | undefined): Person | Skippe
   const { hash, notes = [] } = hashOf(main?.hash, signerKey);
   const email = methods.find((method) => method.email !== undefined)?.email;
   const phone = methods.find((method) => method.phone !== undefined);
-  const devices = objectsAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
+  const devices = listAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
   const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
   const { state, skip, notes: unread } = statesOf(record, own);
   if (skip !== undefined) return { skip };
@@ -84,6 +112,7 @@ function convert(record: Fields, signerKey: string | undefined): Person | Skippe
     password: hash === undefined ? main?.password : undefined,
     totp: totpOf(devices),
     links: methods.flatMap(linkOf),
+    oldSignIn: signInOf(methods),
     metadata: {
       userMetadata: Object.keys(own).length > 0 ? own : undefined,
       userRoles: listOf(rolesOf(record)),
@@ -148,7 +177,8 @@ function listOf(values: unknown[]): unknown[] | undefined {
 /** Roles with their tenants or, in older versions without tenants, by name alone. */
 function rolesOf(record: Fields): unknown[] {
   const roles = record.userRoles ?? record.roles;
-  return Array.isArray(roles) ? roles : [];
+  const list = typeof roles === 'string' ? parseJson(roles) : roles;
+  return Array.isArray(list) ? list : [];
 }
 
 /** The tenants of a user; users in no other tenant are in `public`. */
@@ -175,7 +205,20 @@ function droppedOf([main, ...others]: readonly LoginMethod[]): Note[] {
   return [
     ...(others.some(({ recipe }) => recipe === 'emailpassword') ? [SECOND_PASSWORD] : []),
     ...(main.recipe !== 'emailpassword' && isByCode ? [PASSWORDLESS] : []),
+    ...([main, ...others].some(({ recipe }) => recipe === 'webauthn') ? [PASSKEY_LOST] : []),
   ];
+}
+
+function signInOf(methods: readonly LoginMethod[]): OldSignIn | undefined {
+  const ofRecipe = (name: string) => methods.filter(({ recipe }) => recipe === name);
+  const byCode = ofRecipe('passwordless');
+  return oldSignInOf({
+    password: ofRecipe('emailpassword').length > 0,
+    mailCode: byCode.some(({ email }) => email !== undefined),
+    sms: byCode.some(({ phone }) => phone !== undefined),
+    links: methods.flatMap(linkOf),
+    passkey: ofRecipe('webauthn').length > 0,
+  });
 }
 
 /**

@@ -5,7 +5,7 @@
  * Guarantee: every column that `columns` and `links` do not name, and that is not dropped, becomes metadata, unless its
  * name says that it is a secret. That a function reads a column is not known here.
  */
-import type { Person, ProviderLink } from '../entry.ts';
+import type { OldSignIn, Person, ProviderLink } from '../entry.ts';
 import { SECOND_FACTOR_LOST } from '../hashes.ts';
 import { hasFactorColumn, secondFactorOf } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
@@ -73,6 +73,8 @@ export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'ex
   /** What needs several columns, such as a hash with its salt; notes of all parts are collected. */
   readonly parts?: readonly Read<Partial<Person>>[] | ((options: ConvertOptions) => readonly Read<Partial<Person>>[]);
   readonly links?: Accounts | Read<ProviderLink[]>;
+  /** How the user signed in there, from the row and what was read of it. */
+  readonly signIn?: (row: Fields, person: Person) => OldSignIn | undefined;
   /** Columns of objects whose properties become metadata. */
   readonly spread?: readonly string[];
   /** Names of columns that do not become metadata: those without use, and those that only functions read. */
@@ -83,7 +85,7 @@ export interface Table extends Omit<ExportFormat, 'formats' | 'recognizes' | 'ex
 
 export function tableSource(table: Table): ExportFormat {
   const { recognizes } = table;
-  const { name, title, formats = ALL, jsonPaths, csvColumns, hashFile, hashConfig } = table;
+  const { name, title, formats = ALL, jsonPaths, csvColumns, hashFile, hashConfig, missing } = table;
   return {
     name,
     title,
@@ -92,6 +94,7 @@ export function tableSource(table: Table): ExportFormat {
     ...(csvColumns && { csvColumns }),
     ...(hashFile && { hashFile }),
     ...(hashConfig !== undefined && { hashConfig }),
+    ...(missing && { missing }),
     recognizes: (record, format) =>
       Number(
         typeof recognizes === 'function'
@@ -127,12 +130,21 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     if (!isFactorRead) made.push(factorOf(row));
     const rest = isDatabase ? otherColumns(row, known) : restOf(row, known);
     const linked = typeof links === 'function' ? links(row, around) : links && linksOf(row, links);
-    return Object.assign({}, around.usual, fieldsOf(row, readers, around), ...made, linked && { links: linked }, {
-      metadata:
-        table.metadata?.(row, rest, around) ?? Object.assign({}, ...spread.map((column) => jsonAt(row, column)), rest),
-      notes: [...read.notes, ...made.flatMap(({ notes = [] }) => notes)],
-      ...stateOf([read.state, ...made.map(({ state }) => state)]),
-    });
+    const person = Object.assign(
+      {},
+      around.usual,
+      fieldsOf(row, readers, around),
+      ...made,
+      linked && { links: linked },
+      {
+        metadata:
+          table.metadata?.(row, rest, around) ??
+          Object.assign({}, ...spread.map((column) => jsonAt(row, column)), rest),
+        notes: [...read.notes, ...made.flatMap(({ notes = [] }) => notes)],
+        ...stateOf([read.state, ...made.map(({ state }) => state)]),
+      },
+    );
+    return table.signIn ? { ...person, oldSignIn: table.signIn(row, person) } : person;
   };
 }
 

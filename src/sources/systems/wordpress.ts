@@ -6,15 +6,33 @@
  * https://developer.wordpress.org/reference/functions/get_user_meta/
  */
 import type { Person } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { isSecretName, objectsAt, textAt } from '../values.ts';
+import { isSecretName, listAt, objectsAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 export const wordpress = tableSource({
   name: 'wordpress',
   title: 'WordPress',
   recognizes,
+  missing: [
+    {
+      id: 'WORDPRESS-META',
+      what: 'secondFactor',
+      message: 'These files have no rows of wp_usermeta, where plugins keep second factors and recovery codes.',
+      remedy: 'Export the users with the query of docs/sources/wordpress.md, which joins them as meta.',
+      isIn: hasField('meta'),
+    },
+    {
+      id: 'WORDPRESS-LINKS',
+      what: 'links',
+      message: 'These files have no accounts at providers, which plugins keep in a table of their own.',
+      remedy: 'For Nextend Social Login join wp_social_users as social_users (docs/sources/wordpress.md).',
+      isIn: hasField('social_users'),
+    },
+  ],
   row: metaOf,
   stateRow: metaOf,
   states: {
@@ -45,7 +63,13 @@ export const wordpress = tableSource({
     language: 'locale',
     phone: 'billing_phone',
   },
-  parts: [hashOf, factorOf],
+  parts: [hashOf, factorOf, accountsOf],
+  // Plugins for signing in with a provider make up a password for a new user.
+  signIn: (_row, { hash, links = [] }) =>
+    oldSignInOf(
+      { password: hash !== undefined, links },
+      hash !== undefined && links.length > 0 ? 'perhaps' : undefined,
+    ),
   metadata: (row, _rest, { record }) => ({
     ...keptMeta(record),
     roles: listedRoles(record),
@@ -86,7 +110,18 @@ function factorOf(meta: Fields): Partial<Person> {
   const enabled = textAt(meta, '_two_factor_enabled_providers') ?? '';
   const totp = enabled.includes('Two_Factor_Totp') ? textAt(meta, '_two_factor_totp_key') : undefined;
   const isLost = totp === undefined && (enabled.includes('Two_Factor_') || textAt(meta, 'wp_2fa_enabled_methods'));
-  return { totp, notes: isLost ? [SECOND_FACTOR_LOST] : [] };
+  // A list of hashes in PHP's serialize() form; an empty one is `a:0:{}`.
+  const hasCodes = /^a:[1-9]/.test(textAt(meta, '_two_factor_backup_codes') ?? '');
+  return { totp, notes: [...(isLost ? [SECOND_FACTOR_LOST] : []), ...(hasCodes ? [RECOVERY_CODES_LOST] : [])] };
+}
+
+/** Accounts of the plugin Nextend Social Login. */
+function accountsOf(row: Fields): Partial<Person> {
+  const links = listAt(row, 'social_users').flatMap((account) => {
+    const [provider, externalUserId] = [textAt(account, 'type'), textAt(account, 'identifier')];
+    return provider === undefined || externalUserId === undefined ? [] : [{ provider, externalUserId }];
+  });
+  return links.length > 0 ? { links } : {};
 }
 
 const TAKEN = ['first_name', 'last_name', 'nickname', 'locale', 'description', 'billing_phone'];

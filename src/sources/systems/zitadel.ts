@@ -9,15 +9,34 @@
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
 import { camelCase } from '../../platform/text/names.ts';
-import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
-import type { ExportFormat, Fields, JsonPath } from '../source.ts';
+import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { hasField, oldSignInOf } from '../old-sign-in.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import type { ExportFormat, Fields, JsonPath, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, CONTEXT, isFields, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, isFields, objectAt, objectsAt, present, textAt } from '../values.ts';
 
 const ORGS: JsonPath[] = [
   ['dataOrgs', 'orgs', '*'],
   ['data_orgs', 'orgs', '*'],
   ['orgs', '*'],
+];
+
+const MISSING: readonly Missing[] = [
+  {
+    id: 'ZITADEL-METHODS',
+    what: 'secondFactor',
+    message: 'These files do not say who has passkeys, codes by mail or text message, or recovery codes.',
+    remedy: 'Add authMethodTypes of GET /v2/users/{id}/authentication_methods to each user (docs/sources/zitadel.md).',
+    isIn: hasField('authMethodTypes', 'auth_method_types'),
+  },
+  {
+    id: 'ZITADEL-GRANTS',
+    what: 'roles',
+    message: 'These files have the roles of users (grants) beside the users, where they are not read.',
+    remedy: 'Add the grants of each user as userGrants (docs/sources/zitadel.md).',
+    isIn: hasField('userGrants', 'user_grants'),
+  },
 ];
 
 export const zitadel: ExportFormat = {
@@ -31,6 +50,7 @@ export const zitadel: ExportFormat = {
     ]),
     ['result', '*'],
   ],
+  missing: MISSING,
   recognizes,
   converter: () => convert,
 };
@@ -55,6 +75,9 @@ function convert(raw: Fields): Person | Skipped {
   const { state, skip, notes } = readSystemState(record, STATES);
   if (skip !== undefined) return { skip };
   const user = userOf(record);
+  const links = [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf);
+  const credentials = credentialsOf(user);
+  const methods = methodsOf(record);
   const isPasskeyWanted = boolAt(user, 'requestPasswordlessRegistration') === true;
   return {
     orgId: orgIdOf(record),
@@ -62,12 +85,56 @@ function convert(raw: Fields): Person | Skipped {
     userName: textAt(user, 'userName') ?? textAt(record, 'userName') ?? textAt(record, 'username'),
     ...profileOf(objectAt(user, 'profile')),
     ...contactsOf(user),
-    ...credentialsOf(user),
+    ...credentials,
     state,
-    metadata: metadataOf(user),
-    links: [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf),
-    notes: [...notes, ...(isPasskeyWanted ? [PASSKEY] : [])],
+    metadata: {
+      ...metadataOf(user),
+      ...present({ userGrants: grantsOf(record), picture: textAt(objectAt(user, 'profile'), 'avatarUrl') }),
+    },
+    links,
+    oldSignIn: signInOf(methods, links, credentials),
+    notes: [...notes, ...(isPasskeyWanted ? [PASSKEY] : []), ...lostOf(methods, credentials.totp)],
   };
+}
+
+/** Without their common beginning, from the answer or the list in it: `PASSKEY`, `OTP_SMS`. */
+function methodsOf(record: Fields): string[] {
+  const methods = record.authMethodTypes;
+  return (Array.isArray(methods) ? methods : [])
+    .filter((method) => typeof method === 'string')
+    .map((method) => method.replace(/^AUTHENTICATION_METHOD_TYPE_/, ''));
+}
+
+function signInOf(
+  methods: readonly string[],
+  links: readonly ProviderLink[],
+  { hash, password }: Pick<Person, 'hash' | 'password'>,
+): OldSignIn | undefined {
+  return oldSignInOf({
+    password: methods.includes('PASSWORD') || hash !== undefined || password !== undefined,
+    provider: methods.includes('IDP'),
+    links,
+    passkey: methods.includes('PASSKEY'),
+  });
+}
+
+/** @param totp the secret, if the export has it */
+function lostOf(methods: readonly string[], totp: string | undefined): Note[] {
+  const isLost = (totp === undefined && methods.includes('TOTP')) || ['U2F', 'OTP_SMS', 'OTP_EMAIL'].some(has);
+  return [
+    ...(isLost ? [SECOND_FACTOR_LOST] : []),
+    ...(has('PASSKEY') ? [PASSKEY_LOST] : []),
+    ...(has('RECOVERY_CODE') ? [RECOVERY_CODES_LOST] : []),
+  ];
+
+  function has(method: string): boolean {
+    return methods.includes(method);
+  }
+}
+
+function grantsOf(record: Fields): unknown {
+  const grants = record.userGrants;
+  return Array.isArray(grants) && grants.length > 0 ? grants : undefined;
 }
 
 /**

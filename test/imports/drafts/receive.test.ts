@@ -94,10 +94,10 @@ test('a dataOrgs body needs no timeout; what a start is asked for is refused, by
 test('of requests that start the same draft at once, one starts it, and the others say that it has started', async () => {
   const id = (await send('', lines(entry('rd-once')))).body.importId;
   // All have found the draft before the first one commits.
-  const held = await hold(api.deps.pool, 'select from import_drafts where import_id = $1 for update', [id]);
+  const held = await hold(api.deps.pool, 'select from import_preparations where import_id = $1 for update', [id]);
   const starting = Array.from({ length: 3 }, () => call('POST', `${id}/_start`, { timeout: '10m' }));
   const waiting = `select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock' and query like '%import_drafts%'`;
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%import_preparations%'`;
   await waitFor(async () => (await api.deps.pool.query(waiting)).rows[0].n === 3, { what: 'the starts' });
   await held.commit();
   const answers = await Promise.all(starting);
@@ -109,7 +109,7 @@ test('of requests that start the same draft at once, one starts it, and the othe
 test('a body that is refused leaves no draft; a caller with 20 drafts is refused before the body is read', async () => {
   const { token } = await api.machine(orgId, ['ORG_OWNER']);
   const count = async () =>
-    (await api.deps.pool.query('select count(*)::int as n from import_drafts')).rows[0].n as number;
+    (await api.deps.pool.query('select count(*)::int as n from import_preparations')).rows[0].n as number;
   const before = await count();
   assert.equal((await send('', `${lines(entry('rd-c'))}nonsense\n`)).status, 400);
   assert.equal(await count(), before);

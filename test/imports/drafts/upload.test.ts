@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { pino } from 'pino';
 import { pieces } from '../../../src/imports/drafts/create.ts';
 import { eraseDrafts } from '../../../src/imports/drafts/erase.ts';
-import { openFile, readFile } from '../../../src/imports/drafts/files.ts';
+import { addPiece, openFile, readFile } from '../../../src/imports/drafts/files.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
 import { createFile, newDraft, offsetOf, sendBytes, uploadFile } from '../../support/imports/drafts.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -147,6 +147,25 @@ test('a file is removed, and unknown files and wrong offsets have errors of thei
   assert.deepEqual([odd.status, errorId(odd)], [400, 'UPLOAD-HEADERS']);
 });
 
+test('a draft that is discarded takes no more bytes, wherever they begin, and says so', async () => {
+  const id = await newDraft(api);
+  const path = String((await createFile(api, id, { size: 8 })).headers.get('location'));
+  assert.equal((await sendBytes(api, path, 0, Buffer.from('id\n'))).status, 204);
+  const file = await openFile(api.deps, id, path.split('/').at(-1) as string);
+  const piece = file.key.sealer(Buffer.alloc(100), 3);
+  piece.add(Buffer.from('1\n'));
+  await api.call('POST', `/admin/v1/imports/${id}/_discard`, {});
+  for (const offset of [3, 5]) {
+    const sent = await sendBytes(api, path, offset, Buffer.from('1\n'));
+    assert.deepEqual([sent.status, errorId(sent)], [400, 'IMPORT-STATE']);
+  }
+  await assert.rejects(addPiece(api.deps.pool, file, piece), { id: 'IMPORT-STATE' });
+  const open = await newDraft(api);
+  const other = String((await createFile(api, open, { size: 8 })).headers.get('location'));
+  const elsewhere = await sendBytes(api, other, 3, Buffer.from('1\n'));
+  assert.deepEqual([elsewhere.status, errorId(elsewhere)], [409, 'UPLOAD-OFFSET']);
+});
+
 test('only its creator, and those who may import into all of its organizations, see a draft', async () => {
   const { orgId } = await api.setupOrg();
   const { orgId: other } = await api.setupOrg();
@@ -229,7 +248,7 @@ test('discarded and expired drafts are erased; others are kept', async () => {
   const [kept, gone, late] = [await newDraft(api), await newDraft(api), await newDraft(api)];
   for (const id of [kept, gone, late]) await uploadFile(api, id, 'id,email\n1,a@example.com\n');
   await api.call('POST', `/admin/v1/imports/${gone}/_discard`, {});
-  await pool.query('update import_drafts set expires_at = now() where import_id = $1', [late]);
+  await pool.query('update import_preparations set expires_at = now() where import_id = $1', [late]);
   while (await eraseDrafts(pool));
   const { rows } = await pool.query('select import_id as id from import_files where import_id = any($1)', [
     [kept, gone, late],

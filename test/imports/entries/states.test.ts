@@ -8,7 +8,7 @@ import { ACTIONS, isEnded, shownState } from '../../../src/imports/entries/state
 const README = readFileSync(new URL('../../../src/imports/README.md', import.meta.url), 'utf8');
 const arrows = [...README.matchAll(/^ {2}(\S+) --> (\S+): (.*)$/gm)].map(([, from, to, why]) => ({ from, to, why }));
 
-/** The actions by their names in the diagram. Corrections and mails mostly leave the state as it is. */
+/** The actions by their names in the diagram. Corrections and mails mostly leave the state as it is; all drafts are discarded. */
 const DRAWN = {
   convert: '_convert',
   check: '_check',
@@ -22,8 +22,10 @@ const DRAWN = {
 } as const satisfies Partial<Record<keyof typeof ACTIONS, string>>;
 
 for (const [action, name] of Object.entries(DRAWN) as [keyof typeof DRAWN, string][]) {
-  it(`${name} leads from the states in which it is possible`, () => {
-    const from = arrows.filter(({ why }) => why?.split(', ').includes(name)).map((arrow) => arrow.from);
+  it(`${name} leads from the states in which it is possible to the one of the table`, () => {
+    const drawn = arrows.filter(({ why }) => why?.split(', ').includes(name));
+    assert.deepEqual([...new Set(drawn.map(({ to }) => to))], [ACTIONS[action].to]);
+    const from = drawn.map((arrow) => arrow.from);
     // A file that is added while files are uploaded changes no state.
     if (action === 'addFile') from.push('uploading');
     assert.deepEqual([...new Set(from)].sort(), [...ACTIONS[action].states].sort());

@@ -121,7 +121,7 @@ test("a checked draft's entries are corrected one by one and by cause, judged by
   const dryRun = await get((await get(id)).draft.check.importId);
   assert.deepEqual(
     dryRun.hashes.map((h: { scheme: string; users: number }) => [h.scheme, h.users]),
-    [['bcrypt (digest)', 3]],
+    [['bcrypt (latin1, digest)', 3]],
   );
   const twice = (await causesOf(id)).causes[0];
   assert.equal((await fix({ cause: twice.cause, remedy: 'keep-first' })).body.changed, 1);

@@ -32,8 +32,8 @@ describe('the number of imports in each state', () => {
   async function addDraft(by: string, orgs: string[]): Promise<void> {
     await db.pool.query(
       `with added as (
-         insert into imports (kind, state, created_by, resource_owner) values ('bulk', 'receiving', $1, 'own') returning id)
-       insert into import_drafts (import_id, orgs, expires_at) select id, $2, now() + interval '1 hour' from added`,
+         insert into imports (kind, state, created_by, resource_owner) values ('draft', 'uploading', $1, 'own') returning id)
+       insert into import_preparations (import_id, orgs, expires_at) select id, $2, now() + interval '1 hour' from added`,
       [by, orgs],
     );
   }

@@ -8,6 +8,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 /** For each table whose rows belong to a user: what `insert into` it needs; `$1` is the user. */
 const ROWS: Record<string, string> = {
   codes: `(user_id, purpose, expires_at) values ($1, 'initialise', now())`,
+  first_sign_ins: `(user_id, import_id, way) values ($1, 1, 'password')`,
   instance_members: `(user_id, roles, sequence) values ($1, '{IAM_OWNER}', 1)`,
   login_networks: `(user_id, network) values ($1, 1)`,
   machine_keys: `(id, user_id, public_jwk, sequence) values ('k' || $1, $1, '{}', 1)`,

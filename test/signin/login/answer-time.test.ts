@@ -28,7 +28,10 @@ const HASHES = {
   pbkdf2: `$pbkdf2-sha256$600000$c2VhLXNhbHQ$${'A'.repeat(43)}`,
   bcrypt12: `$2b$12$${BODY}`,
   bcrypt14: `$2b$14$${BODY}`,
+  unsaid: `$form$latin1,digest$${OWN}`,
 };
+/** An encoding has these letters in other bytes, so there are more readings. */
+const WRONG = ['wrong', 'Grüße'];
 
 describe('the answer to a wrong password', () => {
   let api: TestApi;
@@ -39,6 +42,8 @@ describe('the answer to a wrong password', () => {
   let queueMs = 0;
   /** The machine is this much slower than the one where work was measured. */
   let factor = 1;
+  /** How often a hash was computed. */
+  let runs = 0;
 
   const spend = async (ms: number, started?: () => void) => {
     nowMs += queueMs;
@@ -48,10 +53,14 @@ describe('the answer to a wrong password', () => {
   const hasher = (real: Hasher): Hasher => ({
     ...real,
     async verify(encoded, plain, _gone, started) {
+      runs++;
       await spend(checkMs(encoded), started);
       return { ok: plain === RIGHT, rehash: false };
     },
-    verifyNothing: (_plain, _gone, started) => spend(checkMs(), started),
+    verifyNothing(_plain, _gone, started) {
+      runs++;
+      return spend(checkMs(), started);
+    },
     slowness: () => factor,
   });
   const clock = {
@@ -100,8 +109,7 @@ describe('the answer to a wrong password', () => {
   async function timeOf(user: LoginUser, password = 'wrong'): Promise<number> {
     const began = nowMs;
     const attempt = checkLogin(deps, { user, network: '203.0.113.7' }, { password });
-    if (password === 'wrong') await assert.rejects(attempt, { id: 'SESSION-CREDENTIALS' });
-    else await assert.rejects(attempt, { id: 'SESSION-USER-LOCKED' });
+    await assert.rejects(attempt, { id: password === RIGHT ? 'SESSION-USER-LOCKED' : 'SESSION-CREDENTIALS' });
     return nowMs - began;
   }
 
@@ -130,10 +138,36 @@ describe('the answer to a wrong password', () => {
       [3, 9 * STEP_MS],
     ] as const) {
       factor = slower;
-      const times = [];
-      for (const user of await everybody()) times.push(await timeOf(user));
-      assert.deepEqual(times, Array(times.length).fill(wholeMs));
+      for (const password of WRONG) {
+        const times = [];
+        for (const user of await everybody()) times.push(await timeOf(user, password));
+        assert.deepEqual(times, Array(times.length).fill(wholeMs));
+      }
     }
+  });
+
+  it('comes at the same time for a hash with more readings of other letters, once one such password was tried', async () => {
+    await timeOf(await userWith(HASHES.unsaid));
+    for (const password of [...WRONG, 'Пароль']) {
+      for (const user of await everybody({ own: OWN, unsaid: HASHES.unsaid }))
+        assert.equal(await timeOf(user, password), 3 * STEP_MS, password);
+    }
+  });
+
+  it('tries an encoding for passwords with letters that it has, and for no others', async () => {
+    const runsOf = async (password: string, hash = HASHES.unsaid) => {
+      runs = 0;
+      await timeOf(await userWith(hash), password);
+      return runs;
+    };
+    const of = { typed: 1, latin1: 1, digests: 4, digestsOfLatin1: 2 };
+    assert.equal(await runsOf('wrong'), of.typed + of.digests);
+    assert.equal(await runsOf('Grüße'), of.typed + of.latin1 + of.digests + of.digestsOfLatin1);
+    for (const letters of ['Пароль', '日本', 'Grüße Ж']) assert.equal(await runsOf(letters), of.typed + of.digests);
+    assert.equal(await runsOf('Grüße', OWN), 1, 'of a hash of a known program');
+    runs = 0;
+    await timeOf({ loginName: unique('nobody') }, 'Grüße');
+    assert.equal(runs, 1);
   });
 
   it('is the same with currentPassword', async () => {

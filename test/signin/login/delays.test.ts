@@ -46,7 +46,7 @@ async function forgive(
   id = user.id,
 ) {
   assert(id !== undefined);
-  assert.equal(await recordLogin(on, { id, passwordSetAt: null }, true, { keys, count, user }), 'active');
+  assert.equal(await recordLogin(on, { id, passwordSetAt: null }, { hasCode: true }, { keys, count, user }), 'active');
 }
 
 /** Lets this much time pass for all counts. */

@@ -19,7 +19,7 @@ after(() => db.drop());
 async function rememberNetwork(id: string, network: string): Promise<void> {
   const count = { waitMs: 0, here: null, everywhere: null };
   const counted = { keys: { here: 1, everywhere: 2 }, count, user: { id, user: '1', network } };
-  await recordLogin(db.pool, { id, passwordSetAt: null }, true, counted);
+  await recordLogin(db.pool, { id, passwordSetAt: null }, { hasCode: true }, counted);
 }
 
 async function addUser(): Promise<string> {

@@ -42,7 +42,7 @@ async function left({ login, counted: { keys } }: Awaited<ReturnType<typeof trie
 
 test('an active user has no failures of the network any more, and the network is known', async () => {
   const one = await tried();
-  assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), 'active');
+  assert.equal(await recordLogin(api.deps.pool, one.login, { hasCode: false }, one.counted), 'active');
   assert.deepEqual(await left(one), { counts: [2], networks: 1, seen: true });
 });
 
@@ -56,7 +56,7 @@ test('failures remain when the user is locked, or was given another password or 
   ] as const) {
     const one = await tried();
     await api.deps.pool.query(change, [one.login.id]);
-    assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), expected);
+    assert.equal(await recordLogin(api.deps.pool, one.login, { hasCode: false }, one.counted), expected);
     assert.deepEqual(await left(one), UNCHANGED, change);
   }
 });
@@ -67,9 +67,9 @@ test('failures remain while the code of the second factor is missing', async () 
     `insert into user_totp (user_id, secret, confirmed_at, last_step) values ($1, 'sealed', now(), 0)`,
     [one.login.id],
   );
-  assert.equal(await recordLogin(api.deps.pool, one.login, false, one.counted), 'code_missing');
+  assert.equal(await recordLogin(api.deps.pool, one.login, { hasCode: false }, one.counted), 'code_missing');
   assert.deepEqual(await left(one), UNCHANGED);
-  assert.equal(await recordLogin(api.deps.pool, one.login, true, one.counted), 'active');
+  assert.equal(await recordLogin(api.deps.pool, one.login, { hasCode: true }, one.counted), 'active');
 });
 
 test('the right password takes three statements: the user, the count, and the last step', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { verifyHash } from '../../../src/passwords/registry.ts';
-import type { Person } from '../../../src/sources/entry.ts';
+import type { OldSignIn, Person } from '../../../src/sources/entry.ts';
 import { aspnet } from '../../../src/sources/systems/aspnet.ts';
 import { assertSamePerson } from './same-person.ts';
 
@@ -153,8 +153,9 @@ test('logins may be joined from another table, as objects or as JSON text', () =
     { LoginProvider: 'X' },
   ];
   const links = [{ provider: 'Google', externalUserId: '1101' }];
-  assertSamePerson(convert({ ...ANN, Logins: logins }), { ...EXPECTED_ANN, links });
-  assertSamePerson(convert({ ...ANN, Logins: JSON.stringify(logins) }), { ...EXPECTED_ANN, links });
+  const oldSignIn: OldSignIn = { ways: ['password', 'provider'] };
+  assertSamePerson(convert({ ...ANN, Logins: logins }), { ...EXPECTED_ANN, links, oldSignIn });
+  assertSamePerson(convert({ ...ANN, Logins: JSON.stringify(logins) }), { ...EXPECTED_ANN, links, oldSignIn });
 });
 
 test('a hash of another scheme is named, without any part of it', () => {

@@ -174,6 +174,7 @@ describe('a CSV row of Auth0', () => {
       displayName: 'Ann Archer',
       nickName: 'annie',
       links: [{ provider: 'google-oauth2', externalUserId: '107' }],
+      oldSignIn: { ways: ['provider'] },
       notes: [],
     });
     assert.equal(auth0.recognizes(row, 'csv'), 1);

@@ -15,7 +15,7 @@ test('the password is that of the credential account, and the other accounts bec
   const person = convert({ ...ANN, accounts, role: 'admin', image: 'x', apiToken: 'x' });
   assert.equal(person.hash, 'salt:key');
   assert.deepEqual(person.links, [{ provider: 'google', externalUserId: '7' }]);
-  assert.deepEqual(person.metadata, { role: 'admin' });
+  assert.deepEqual(person.metadata, { role: 'admin', image: 'x' });
 });
 
 test('columns may be in snake case, and accounts JSON text', () => {
@@ -30,5 +30,5 @@ test('a banned user is inactive, and a second factor is noted', () => {
   const person = convert({ ...ANN, accounts: [credential], banned: true, twoFactorEnabled: true, username: 'ann' });
   assert.equal(person.state, 'inactive');
   assert.equal(person.userName, 'ann');
-  assert.deepEqual(noteIds(person), ['SECOND-FACTOR-LOST']);
+  assert.deepEqual(noteIds(person), ['SECOND-FACTOR-LOST', 'RECOVERY-CODES-LOST']);
 });

@@ -139,6 +139,7 @@ describe("a user of Clerk's API", () => {
       firstName: 'Ben',
       language: 'de-CH',
       links: [],
+      oldSignIn: { ways: ['mailCode'] },
       notes: [],
     });
     assert.deepEqual(JSON.parse(JSON.stringify(metadata)), {
@@ -187,7 +188,7 @@ describe("a user of Clerk's API", () => {
 
   it('loses a second factor whose secret is missing, with a note', () => {
     assert.deepEqual(noteIds(convert({ ...USER, two_factor_enabled: true })), ['SECOND-FACTOR-LOST']);
-    assert.deepEqual(noteIds(convert({ ...USER, passkeys: [{ id: 'p' }] })), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(noteIds(convert({ ...USER, passkeys: [{ id: 'p' }] })), ['PASSKEY-LOST']);
     assert.deepEqual(noteIds(convert({ ...USER, totp_enabled: true, totp_secret: 'JBSWY3DPEHPK3PXP' })), []);
   });
 

@@ -35,6 +35,8 @@ const NOTHING = {
   language: undefined,
   hash: undefined,
   metadata: {},
+  links: [],
+  oldSignIn: undefined,
   notes: [],
 };
 

@@ -167,6 +167,7 @@ describe('Firebase: a user', () => {
         { provider: 'google.com', externalUserId: '42', displayName: 'Ann A.' },
         { provider: 'apple.com', externalUserId: '000.x', displayName: 'ann@example.com' },
       ],
+      oldSignIn: { ways: ['password', 'mailCode', 'sms', 'provider'] },
       notes: [],
     });
   });
@@ -201,6 +202,7 @@ describe('Firebase: a user', () => {
         { provider: 'facebook.com', externalUserId: '77', displayName: 'ann@fb.example' },
         { provider: 'yahoo.com', externalUserId: '99' },
       ],
+      oldSignIn: { ways: ['sms', 'provider'] },
       notes: [],
     });
   });

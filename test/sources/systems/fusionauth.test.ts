@@ -61,6 +61,7 @@ describe('a user of FusionAuth', () => {
         registrations: [{ applicationId: 'a-1', username: 'x', roles: ['admin'] }],
         memberships: [{ groupId: 'g-1', data: { since: 2020 } }],
       },
+      links: [],
       notes: [],
     });
   });

@@ -22,3 +22,13 @@ test('a blocked user is inactive; a required reset is kept; a second factor is n
   assert.equal(person.language, 'de-DE');
   assert.deepEqual(noteIds(person), ['SECOND-FACTOR-LOST']);
 });
+
+test('methods of #__user_mfa, passkeys and emergency codes are noted', () => {
+  const of = (more: Fields) => noteIds(convert({ ...ANN, ...more }));
+  assert.deepEqual(of({ mfa: '[{"method":"totp"}]' }), ['SECOND-FACTOR-LOST']);
+  assert.deepEqual(of({ mfa: [{ method: 'backupcodes' }] }), ['RECOVERY-CODES-LOST']);
+  assert.deepEqual(of({ otep: 'x' }), ['RECOVERY-CODES-LOST']);
+  assert.deepEqual(of({ passkeys: '[{"id":"p"}]' }), ['PASSKEY-LOST']);
+  assert.deepEqual(of({ mfa: null, passkeys: null }), []);
+  assert.deepEqual(convert({ ...ANN, groups: '["Registered"]' }).metadata, { groups: '["Registered"]' });
+});

@@ -35,6 +35,9 @@ describe('Keycloak: second factors', () => {
     assert.deepEqual(notesOf({ credentials: [otp(usual, 'short')] }), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf({ credentials: [otp(usual, value), otp(usual, value)] }), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf({ totp: true }), ['SECOND-FACTOR-LOST']);
-    assert.deepEqual(notesOf({ credentials: [{ type: 'webauthn' }] }), ['CREDENTIAL-DROPPED']);
+    assert.deepEqual(notesOf({ credentials: [{ type: 'webauthn' }] }), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(notesOf({ credentials: [{ type: 'webauthn-passwordless' }] }), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf({ credentials: [{ type: 'recovery-authn-codes' }] }), ['RECOVERY-CODES-LOST']);
+    assert.deepEqual(notesOf({ credentials: [{ type: 'of-an-extension' }] }), ['CREDENTIAL-DROPPED']);
   });
 });

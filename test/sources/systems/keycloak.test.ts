@@ -63,6 +63,7 @@ describe('Keycloak: a user', () => {
         old: 'bare',
       },
       links: [{ provider: 'google', externalUserId: '42', displayName: 'ann.a' }],
+      oldSignIn: { ways: ['provider'] },
       notes: [],
     });
   });

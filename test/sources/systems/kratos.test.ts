@@ -204,9 +204,10 @@ describe('Kratos: an identity', () => {
         { provider: 'google', externalUserId: '42' },
         { provider: 'okta', externalUserId: 'a:b' },
       ],
+      oldSignIn: { ways: ['provider', 'enterprise'] },
       notes: personOf({ credentials: { webauthn: {} } }).notes,
     });
-    assert.deepEqual(notesOf({ credentials: { webauthn: {} } }), ['CREDENTIAL-DROPPED']);
+    assert.deepEqual(notesOf({ credentials: { webauthn: {} } }), ['SECOND-FACTOR-LOST']);
   });
 
   it('has the address that Kratos verifies, else one from the traits, else one from the identifiers', () => {
@@ -301,5 +302,50 @@ describe('Kratos: an identity', () => {
   it('is distinguished from other systems by its schema', () => {
     assert.equal(kratos.recognizes({ id: '1', schema_id: 'default', traits: {} }, 'json'), 1);
     assert.equal(kratos.recognizes({ id: '1', traits: 'x' }, 'json'), 0);
+  });
+});
+
+describe('Kratos: how users signed in', () => {
+  const of = (credentials: Fields) => personOf({ credentials }).oldSignIn?.ways;
+
+  it('reads the addresses of a code', () => {
+    const addresses = (...channels: string[]) => ({
+      addresses: channels.map((channel) => ({ channel, address: 'x' })),
+    });
+    assert.deepEqual(of({ code: { config: addresses('email') } }), ['mailCode']);
+    assert.deepEqual(of({ code: { config: addresses('sms') } }), ['sms']);
+    assert.deepEqual(of({ code: { identifiers: ['ann@example.com', '+41791234567'] } }), ['mailCode', 'sms']);
+    assert.deepEqual(of({ code: {} }), ['mailCode']);
+    assert.equal(of({}), undefined);
+  });
+
+  it('tells social providers from those of companies', () => {
+    const providers = [{ provider: 'google', subject: '1' }];
+    const acme = [{ provider: 'acme', subject: '1', organization: 'a7' }];
+    assert.deepEqual(of({ oidc: { config: { providers } } }), ['provider']);
+    assert.deepEqual(of({ oidc: { config: { providers: acme } } }), ['enterprise']);
+    assert.deepEqual(of({ saml: { identifiers: ['acme:1'] } }), ['enterprise']);
+  });
+
+  it('notes each kind of credential that is dropped', () => {
+    const key = (is_passwordless: boolean) => ({
+      webauthn: { config: { credentials: [{ id: 'k', is_passwordless }] } },
+    });
+    assert.deepEqual(notesOf({ credentials: key(true) }), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf({ credentials: key(false) }), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(notesOf({ credentials: { passkey: {} } }), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf({ credentials: { lookup_secret: {} } }), ['RECOVERY-CODES-LOST']);
+    assert.deepEqual(notesOf({ credentials: { of_a_plugin: {} } }), ['CREDENTIAL-DROPPED']);
+    assert.deepEqual(notesOf({ credentials: { code: {} } }), []);
+  });
+
+  it('warns of a user name beside an address only while the address is not verified', () => {
+    const both = {
+      traits: { username: 'ann', email: 'a@example.com' },
+      credentials: { password: { identifiers: ['ann', 'a@example.com'], config: {} } },
+    };
+    const verified = { ...both, verifiable_addresses: [{ value: 'a@example.com', via: 'email', verified: true }] };
+    assert.deepEqual(notesOf(both), ['LOGIN-BY-NAME-ONLY']);
+    assert.deepEqual(notesOf(verified), []);
   });
 });

@@ -82,8 +82,9 @@ describe('a user of Laravel', () => {
 
   it("is noted if a second factor was enabled, whose secret is encrypted with the application's key", () => {
     const on = { two_factor_secret: 'eyJpdiI6IngifQ==', two_factor_recovery_codes: 'x' };
-    assert.deepEqual(noteIds(convert({ ...ANN, ...on })), ['SECOND-FACTOR-LOST']);
-    assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: AT })), ['SECOND-FACTOR-LOST']);
+    const lost = ['SECOND-FACTOR-LOST', 'RECOVERY-CODES-LOST'];
+    assert.deepEqual(noteIds(convert({ ...ANN, ...on })), lost);
+    assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: AT })), lost);
     assert.deepEqual(noteIds(convert({ ...ANN, ...on, two_factor_confirmed_at: null })), []);
     assert.equal(convert({ ...ANN, ...on }).totp, undefined);
   });
@@ -119,5 +120,23 @@ describe('recognizing Laravel', () => {
     assert.equal(laravel.recognizes({ id: 1, email: '', password: '', remember_token: '' }, 'csv'), 0.8);
     assert.equal(laravel.recognizes({ id: 1, email: 'a@example.com', password: 'x' }, 'csv'), 0);
     assert.equal(laravel.recognizes({ ...ANN, encrypted_password: 'x' }, 'json'), 0);
+  });
+});
+
+describe('how a user of Laravel signed in', () => {
+  it('may be by a provider, and the password beside it is perhaps made up', () => {
+    assert.deepEqual(convert({ ...ANN, google_id: '100' }).oldSignIn, {
+      ways: ['password', 'provider'],
+      password: 'perhaps',
+    });
+    const accounts = [{ provider: 'github', provider_id: '7' }];
+    const joined = convert({ ...ANN, password: null, connected_accounts: JSON.stringify(accounts) });
+    assert.deepEqual(joined.links, [{ provider: 'github', externalUserId: '7' }]);
+    assert.deepEqual(joined.oldSignIn, { ways: ['provider'] });
+    assert.equal(convert(ANN).oldSignIn, undefined);
+  });
+
+  it('may be by a passkey, which is noted', () => {
+    assert.deepEqual(noteIds(convert({ ...ANN, passkeys: '[{"id":1}]' })), ['PASSKEY-LOST']);
   });
 });

@@ -248,3 +248,17 @@ test('every entry of an LDIF file is recognized, and nothing else', () => {
   assert.equal(ldif.recognizes(ANN, 'json'), 0);
   assert.equal(ldif.recognizes({}, 'ldif'), 0);
 });
+
+test("FreeIPA's passkeys, tokens and external providers are noted or become links", () => {
+  const of = (more: Entry) => {
+    const person = convert({ ...ANN, ...more });
+    assert.ok(!('skip' in person));
+    return { ...person, notes: (person.notes ?? []).map(({ id }) => id) };
+  };
+  assert.deepEqual(of({ ipapasskey: ['passkey:a,b'] }).notes, ['PASSKEY-LOST']);
+  assert.deepEqual(of({ ipauserauthtype: ['otp'] }).notes, ['SECOND-FACTOR-LOST']);
+  assert.deepEqual(of({ ipauserauthtype: ['password'] }).notes, []);
+  const external = of({ ipaidpconfiglink: ['cn=keycloak,cn=idp,dc=example,dc=com'], ipaidpsub: ['77'] });
+  assert.deepEqual(external.links, [{ provider: 'keycloak', externalUserId: '77' }]);
+  assert.ok(external.oldSignIn?.ways?.includes('enterprise'));
+});

@@ -52,3 +52,48 @@ test('numbers get their plus sign, and addresses count as verified', () => {
   assert.deepEqual(person.links, [{ provider: 'google', externalUserId: '7' }]);
   assert.deepEqual(noteIds(person), ['LOGTO-ADDRESS-VERIFIED']);
 });
+
+test('accounts at connections of companies become links, as the API and the table write them', () => {
+  const link = { provider: 'sso:c7', externalUserId: '9' };
+  const ofApi = convert({
+    ...ANN,
+    ssoIdentities: [{ ssoConnectorId: 'c7', identityId: '9', issuer: 'https://a.example' }],
+  });
+  const ofTable = convert({ ...ANN, sso_identities: '[{"sso_connector_id":"c7","identity_id":"9"}]' });
+  for (const { links, oldSignIn } of [ofApi, ofTable]) {
+    assert.deepEqual(links, [link]);
+    assert.deepEqual(oldSignIn?.ways, ['enterprise']);
+  }
+});
+
+test('backup codes are noted, and passkeys also beside an authenticator app', () => {
+  const totp = { type: 'Totp', key: 'JBSWY3DPEHPK3PXPAAAA' };
+  const of = (...kinds: Fields[]) =>
+    noteIds(convert({ id: '1', username: 'ann', mfa_verifications: JSON.stringify(kinds) }));
+  assert.deepEqual(of(totp), []);
+  assert.deepEqual(of(totp, { type: 'WebAuthn', rpId: 'example.com' }), ['PASSKEY-LOST']);
+  assert.deepEqual(of({ type: 'WebAuthn' }), ['SECOND-FACTOR-LOST', 'PASSKEY-LOST']);
+  assert.deepEqual(of(totp, { type: 'BackupCode', codes: [{ code: 'x' }] }), ['RECOVERY-CODES-LOST']);
+  assert.deepEqual(noteIds(convert({ id: '1', username: 'ann', mfaVerificationFactors: ['Totp', 'BackupCode'] })), [
+    'SECOND-FACTOR-LOST',
+    'RECOVERY-CODES-LOST',
+  ]);
+});
+
+test('a password that the API does not return is noted; who has neither password nor account came by a code', () => {
+  const hidden = convert({ id: '1', username: 'ann', hasPassword: true });
+  assert.deepEqual(noteIds(hidden), ['PASSWORD-NOT-EXPORTED']);
+  assert.deepEqual(convert(ANN).oldSignIn?.ways, ['mailCode']);
+  assert.deepEqual(convert({ id: '1', primary_phone: '41791234567' }).oldSignIn?.ways, ['sms']);
+  assert.equal(of('Argon2i', '$argon2i$x').oldSignIn, undefined);
+});
+
+test('the picture and the claims of the profile are kept', () => {
+  const profile = { givenName: 'Ann', gender: 'female', zoneinfo: 'Europe/Zurich', website: '' };
+  const { metadata, gender } = convert({ ...ANN, avatar: 'https://example.com/ann.png', profile });
+  assert.equal(gender, 'GENDER_FEMALE');
+  assert.deepEqual(metadata, {
+    picture: 'https://example.com/ann.png',
+    profile: { gender: 'female', zoneinfo: 'Europe/Zurich' },
+  });
+});

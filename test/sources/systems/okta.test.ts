@@ -235,3 +235,37 @@ describe('a record of Okta', () => {
     for (const record of others) assert.equal(okta.recognizes(record, 'csv'), 0);
   });
 });
+
+describe('what is joined to a user of Okta', () => {
+  const user = { id: '00u1', status: 'ACTIVE', profile: ANN };
+
+  it('tells factors and passkeys that are set up', () => {
+    const factor = (factorType: string, status = 'ACTIVE') => ({ id: 'f1', factorType, status });
+    const notesOf = (...factors: Fields[]) => noteIds(convert({ ...user, factors }));
+    assert.deepEqual(notesOf(), []);
+    assert.deepEqual(notesOf(factor('token:software:totp')), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(notesOf(factor('webauthn')), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf(factor('webauthn'), factor('sms')), ['PASSKEY-LOST', 'SECOND-FACTOR-LOST']);
+    assert.deepEqual(notesOf(factor('sms', 'PENDING_ACTIVATION')), []);
+  });
+
+  it('becomes links and ways, social or of a company', () => {
+    const link = (provider: string, type: string) => ({ provider, type, externalId: '77' });
+    const { links, oldSignIn } = convert({ ...user, links: [link('Google', 'GOOGLE'), link('Acme', 'SAML2')] });
+    assert.deepEqual(links, [
+      { provider: 'Google', externalUserId: '77' },
+      { provider: 'Acme', externalUserId: '77' },
+    ]);
+    assert.deepEqual(oldSignIn?.ways, ['provider', 'enterprise']);
+    assert.deepEqual(convert({ ...user, links: [link('Acme', 'OIDC')] }).oldSignIn?.ways, ['enterprise']);
+    const elsewhere = (type: string) => convert({ ...user, credentials: { provider: { type } } }).oldSignIn?.ways;
+    assert.deepEqual(elsewhere('ACTIVE_DIRECTORY'), ['enterprise']);
+    assert.deepEqual(elsewhere('SOCIAL'), ['provider']);
+    assert.equal(elsewhere('OKTA'), undefined);
+  });
+
+  it('becomes groups', () => {
+    const groups = [{ id: '00g1', profile: { name: 'Staff' } }];
+    assert.deepEqual(convert({ ...user, groups }).metadata?.groups, ['Staff']);
+  });
+});

@@ -25,3 +25,11 @@ test('profile fields are kept, counters and settings are not', () => {
   const person = convert({ ...ANN, pf_city: 'Bern', user_posts: 7, user_timezone: 'UTC', user_form_salt: 'x' });
   assert.deepEqual(person.metadata, { pf_city: 'Bern', user_timezone: 'UTC' });
 });
+
+test('accounts of providers and groups can be joined', () => {
+  const accounts = '[{"provider":"auth.provider.oauth.service.google","oauth_provider_id":"77"}]';
+  const person = convert({ ...ANN, oauth_accounts: accounts, groups: '["5"]' });
+  assert.deepEqual(person.links, [{ provider: 'auth.provider.oauth.service.google', externalUserId: '77' }]);
+  assert.deepEqual(person.oldSignIn?.ways, ['password', 'provider']);
+  assert.deepEqual(person.metadata, { groups: '["5"]' });
+});

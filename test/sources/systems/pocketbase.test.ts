@@ -12,3 +12,11 @@ test('the hash has two names', () => {
   assert.equal(convert({ id: '1', passwordHash: '$2a$10$x', tokenKey: 'x', plan: 'gold' }).hash, '$2a$10$x');
   assert.deepEqual(convert({ id: '1', tokenKey: 'x', plan: 'gold' }).metadata, { plan: 'gold' });
 });
+
+test('accounts at providers become links, and the password beside them is perhaps made up', () => {
+  const accounts = '[{"provider":"google","providerId":"77"}]';
+  const { links, oldSignIn } = convert({ id: '1', password: '$2a$10$x', external_auths: accounts });
+  assert.deepEqual(links, [{ provider: 'google', externalUserId: '77' }]);
+  assert.deepEqual(oldSignIn, { ways: ['password', 'provider'], password: 'perhaps' });
+  assert.equal(convert({ id: '1', password: '$2a$10$x', external_auths: null }).oldSignIn, undefined);
+});

@@ -34,3 +34,13 @@ test('users are disabled or locked', () => {
 test('a table without an encoder in its passwords is not recognized', () => {
   assert.equal(spring.recognizes({ ...ANN, password: '$2a$10$x' }, 'csv'), 0);
 });
+
+test('passkeys are noted, and authorities are kept', () => {
+  const { notes, metadata, oldSignIn } = convert({ ...ANN, passkeys: '[{"id":"p"}]', authorities: '["ROLE_USER"]' });
+  assert.deepEqual(
+    notes?.map(({ id }) => id),
+    ['PASSKEY-LOST'],
+  );
+  assert.deepEqual(metadata, { authorities: '["ROLE_USER"]' });
+  assert.deepEqual(oldSignIn?.ways, ['password', 'passkey']);
+});

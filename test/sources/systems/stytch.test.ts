@@ -33,3 +33,23 @@ test('hashes that a migration tool wrote to the users count too, and another met
   assertRefused(convert({ ...user, hashAlgorithm: 'argon2' }), '$stytch-argon2$');
   assertRefused(convert({ ...user, hash: 'AAAA' }), '$stytch-scrypt$');
 });
+
+test('passkeys, biometrics and wallets are noted, if their registration was finished', () => {
+  const notesOf = (more: Fields) => noteIds(convert({ user_id: 'user-test-1', emails: [], ...more }));
+  assert.deepEqual(notesOf({ webauthn_registrations: [{ webauthn_registration_id: 'w', verified: true }] }), [
+    'PASSKEY-LOST',
+  ]);
+  assert.deepEqual(notesOf({ biometric_registrations: [{ verified: true }] }), ['SECOND-FACTOR-LOST']);
+  assert.deepEqual(notesOf({ crypto_wallets: [{ verified: true }] }), ['WALLET-LOST']);
+  assert.deepEqual(notesOf({ totps: [{ verified: false }], webauthn_registrations: [{ verified: false }] }), []);
+});
+
+test('how users signed in, and whether the password must be reset', () => {
+  const of = (more: Fields) => convert({ user_id: 'user-test-1', emails: [{ email: 'a@example.com' }], ...more });
+  assert.deepEqual(of({}).oldSignIn?.ways, ['mailCode']);
+  assert.deepEqual(of({ emails: [], phone_numbers: [{ phone_number: '+41791234567' }] }).oldSignIn?.ways, ['sms']);
+  assert.equal(of({ password: { password_id: 'p' } }).oldSignIn, undefined);
+  const google = { providers: [{ provider_type: 'Google', provider_subject: '7' }] };
+  assert.deepEqual(of(google).oldSignIn?.ways, ['provider']);
+  assert.equal(of({ password: { password_id: 'p', requires_reset: true } }).passwordChangeRequired, true);
+});

@@ -73,6 +73,7 @@ describe('Supabase: a row of auth.users', () => {
       // The name that did not become a field is not lost.
       metadata: { user_metadata: { name: 'Ann A.', newsletter: true }, app_metadata: { team: 'blue' } },
       links: [],
+      oldSignIn: { password: 'perhaps' },
       notes: [],
     });
     assert.equal(verifyHash(row.encrypted_password, 'correct horse'), true);
@@ -217,6 +218,77 @@ describe('Supabase: phones, links and second factors', () => {
   });
 });
 
+describe('Supabase: how users signed in', () => {
+  const HASH = '$2a$10$abcdefghijklmnopqrstuuPK.VkcXXvvGxNVCH/0WfgeTY9vNcHk2';
+  const LATER = '2024-03-01T08:00:00.000000+00:00';
+  const SIGN_UP = '2024-01-15T10:30:02.000000+00:00';
+  const claim = (authentication_method: string, created_at: string) => ({ authentication_method, created_at });
+  const base = { encrypted_password: HASH, created_at: AT, recovery_sent_at: '' };
+  const passwordOf = (record: Fields) => personOf({ ...base, ...record }).oldSignIn?.password;
+
+  it('tells a password that was used from one that GoTrue made up', () => {
+    const mailed = { recovery_sent_at: LATER };
+    assert.equal(passwordOf({ amr_claims: [claim('password', LATER)] }), undefined);
+    assert.equal(passwordOf({ ...mailed, amr_claims: [claim('otp', LATER)] }), 'unknown');
+    assert.equal(passwordOf({ ...mailed, amr_claims: [claim('magiclink', LATER)] }), 'unknown');
+    const claims = JSON.stringify([claim('otp', LATER), claim('password', LATER)]);
+    assert.equal(passwordOf({ ...mailed, amr_claims: claims }), undefined);
+    const phone = { email: '', email_confirmed_at: '', phone: '41791234567', phone_confirmed_at: AT };
+    assert.equal(passwordOf({ ...phone, amr_claims: [claim('otp', LATER)] }), 'unknown');
+  });
+
+  it('does not take the confirmation of a sign-up for a way in, nor a password that was set by mail', () => {
+    assert.equal(passwordOf({ amr_claims: [claim('otp', SIGN_UP)] }), 'perhaps');
+    assert.equal(passwordOf({ amr_claims: [claim('email/signup', SIGN_UP)] }), 'perhaps');
+    // The time of the mail is erased when the user sets a password.
+    assert.equal(passwordOf({ amr_claims: [claim('otp', LATER)] }), 'perhaps');
+    assert.equal(passwordOf({ recovery_sent_at: LATER, amr_claims: [claim('recovery', LATER)] }), 'perhaps');
+    assert.equal(passwordOf({ amr_claims: [claim('oauth', LATER)] }), 'perhaps');
+  });
+
+  it('does not take the session of a sign-up by link, which is marked `password` where nothing is confirmed, for its use', () => {
+    const signedUp = claim('password', SIGN_UP);
+    const mailed = { recovery_sent_at: LATER };
+    assert.equal(passwordOf({ ...mailed, amr_claims: [signedUp, claim('otp', LATER)] }), 'unknown');
+    assert.equal(passwordOf({ amr_claims: [signedUp] }), undefined);
+  });
+
+  it('says perhaps where the export has no sessions, unless the hash came from elsewhere', () => {
+    assert.equal(passwordOf({}), 'perhaps');
+    assert.equal(passwordOf({ amr_claims: '' }), 'perhaps');
+    assert.equal(passwordOf({ encrypted_password: '' }), undefined);
+    assert.equal(passwordOf({ encrypted_password: '$argon2id$v=19$m=16,t=2,p=1$c2FsdHNhbHQ$AAAA' }), undefined);
+  });
+
+  it('names the ways', () => {
+    const waysOf = (record: Fields) => personOf({ ...base, encrypted_password: '', ...record }).oldSignIn?.ways;
+    const google = { raw_app_meta_data: '{"provider":"google","providers":["google"]}' };
+    assert.deepEqual(waysOf({}), ['mailCode']);
+    assert.deepEqual(waysOf(google), ['provider']);
+    assert.deepEqual(waysOf({ is_sso_user: 't', raw_app_meta_data: '{"provider":"sso:7f","providers":["sso:7f"]}' }), [
+      'enterprise',
+    ]);
+    assert.deepEqual(waysOf({ email: '', phone: '41791234567' }), ['sms']);
+    const claims = [claim('otp', LATER), claim('passkey', LATER)];
+    const mailed = { encrypted_password: HASH, recovery_sent_at: LATER, amr_claims: claims };
+    assert.deepEqual(waysOf(mailed), ['mailCode', 'passkey']);
+  });
+
+  it('notes passkeys and recovery codes', () => {
+    assert.deepEqual(notesOf({ passkeys: '[{"id":"p1"}]' }), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf({ recovery_codes: [{ id: 'c1' }] }), ['RECOVERY-CODES-LOST']);
+  });
+
+  it('says which joins are missing', () => {
+    const missing = (record: Fields) => supabase.missing?.filter(({ isIn }) => !isIn(record)).map(({ id }) => id);
+    const all = ['SUPABASE-SESSIONS', 'SUPABASE-IDENTITIES', 'SUPABASE-FACTORS', 'SUPABASE-PASSKEYS'];
+    assert.deepEqual(missing(ROW), all);
+    assert.deepEqual(missing({ ...ROW, amr_claims: '', identities: '', factors: '', passkeys: null }), []);
+    // As the API answers.
+    assert.deepEqual(missing({ ...ROW, factors: [{ id: 'f1', status: 'verified' }] }), all);
+  });
+});
+
 describe('Supabase: anything else', () => {
   it('never throws', () => {
     const junk = [null, 5, 'x', '{', '[1]', [], {}, [null, 5, 'x', [], {}]];
@@ -225,6 +297,8 @@ describe('Supabase: anything else', () => {
       'raw_app_meta_data',
       'identities',
       'factors',
+      'amr_claims',
+      'passkeys',
       'encrypted_password',
       'banned_until',
       'phone',

@@ -138,6 +138,7 @@ describe('a user of the Core', () => {
       email: 'ann@example.com',
       emailVerified: true,
       links: [{ provider: 'github', externalUserId: '7', displayName: 'ann@example.com' }],
+      oldSignIn: { ways: ['password', 'provider'] },
       metadata: { userMetadata: undefined, userRoles: undefined, tenantIds: undefined },
       notes: [],
     });
@@ -222,5 +223,20 @@ describe('recognizing SuperTokens', () => {
     assert.equal(supertokens.recognizes(row, 'csv'), 0.9);
     assert.equal(supertokens.recognizes({ user_id: '1', email: '', password_hash: '' }, 'csv'), 0);
     assert.equal(supertokens.recognizes({ loginMethods: ['emailpassword'] }, 'json'), 0);
+  });
+});
+
+describe('how a user of SuperTokens signed in', () => {
+  it('is told by the login methods', () => {
+    const waysOf = (...loginMethods: Fields[]) => convert({ loginMethods }).oldSignIn?.ways;
+    const passwordless = { recipeId: 'passwordless' };
+    assert.deepEqual(waysOf({ ...passwordless, email: 'a@example.com' }), ['mailCode']);
+    assert.deepEqual(waysOf({ ...passwordless, phoneNumber: '+41791234567' }), ['sms']);
+    assert.deepEqual(waysOf(byGoogle), ['provider']);
+    assert.deepEqual(waysOf({ recipeId: 'webauthn', email: 'a@example.com' }), ['passkey']);
+    assert.deepEqual(noteIds(convert({ loginMethods: [{ recipeId: 'webauthn', email: 'a@example.com' }] })), [
+      'PASSWORDLESS-DROPPED',
+      'PASSKEY-LOST',
+    ]);
   });
 });

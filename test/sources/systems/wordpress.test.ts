@@ -143,3 +143,21 @@ describe('recognizing WordPress', () => {
     assert.equal(wordpress.recognizes({ login: 'ann', email: 'a@example.com' }, 'csv'), 0);
   });
 });
+
+describe('recovery codes and accounts of WordPress', () => {
+  it('are noted, unless the list of codes is empty', () => {
+    const codes = (text: string) => noteIds(convert({ ...ROW, meta: metaList({ _two_factor_backup_codes: text }) }));
+    assert.deepEqual(codes('a:1:{i:0;s:3:"abc";}'), ['RECOVERY-CODES-LOST']);
+    assert.deepEqual(codes('a:0:{}'), []);
+  });
+
+  it('become links, and the password beside them is perhaps made up', () => {
+    const { links, oldSignIn } = convert({
+      ...ROW,
+      user_pass: '$P$x',
+      social_users: '[{"type":"google","identifier":"77"}]',
+    });
+    assert.deepEqual(links, [{ provider: 'google', externalUserId: '77' }]);
+    assert.deepEqual(oldSignIn, { ways: ['password', 'provider'], password: 'perhaps' });
+  });
+});

@@ -47,6 +47,7 @@ const PERSON = {
   totp: 'JBSWY3DPEHPK3PXP',
   metadata: { plan: 'gold' },
   links: [{ provider: 'c-1', externalUserId: 'x-1', displayName: 'Ann' }],
+  oldSignIn: { ways: ['password', 'provider'] },
   notes: [],
 };
 
@@ -224,6 +225,7 @@ describe('a body of version 2 that creates a user', () => {
       totp: 'JBSWY3DPEHPK3PXP',
       metadata: {},
       links: [{ provider: 'idp-1', externalUserId: '77', displayName: 'dan@idp.example' }],
+      oldSignIn: { ways: ['password', 'provider'] },
       notes: [],
     });
   });
@@ -242,5 +244,28 @@ describe('recognizing ZITADEL', () => {
     assert.equal(zitadel.recognizes(ANN, 'json'), 0.9);
     assert.equal(zitadel.recognizes({ id: '1', profile: { login: 'a', email: 'a@example.com' } }, 'json'), 0);
     assert.equal(zitadel.recognizes({ recipeId: 'emailpassword', user: { email: 'a@example.com' } }, 'json'), 0);
+  });
+});
+
+describe('the methods of a user of ZITADEL', () => {
+  const of = (...methods: string[]) => {
+    const authMethodTypes = methods.map((method) => `AUTHENTICATION_METHOD_TYPE_${method}`);
+    return convert({ userId: '1', human: { profile: {} }, authMethodTypes });
+  };
+  const notesOf = (...methods: string[]) => of(...methods).notes?.map(({ id }) => id);
+
+  it('tell what is lost, and how the user signed in', () => {
+    assert.deepEqual(notesOf('PASSWORD', 'TOTP'), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(notesOf('PASSKEY'), ['PASSKEY-LOST']);
+    assert.deepEqual(notesOf('OTP_EMAIL', 'RECOVERY_CODE'), ['SECOND-FACTOR-LOST', 'RECOVERY-CODES-LOST']);
+    assert.deepEqual(of('PASSWORD', 'IDP', 'PASSKEY').oldSignIn?.ways, ['password', 'provider', 'passkey']);
+    assert.equal(of('PASSWORD').oldSignIn, undefined);
+  });
+
+  it('and grants and the picture are kept', () => {
+    const userGrants = [{ projectId: 'p', roleKeys: ['admin'] }];
+    const profile = { avatarUrl: 'https://example.com/ann.png' };
+    const { metadata } = convert({ userId: '1', human: { profile }, userGrants });
+    assert.deepEqual(metadata, { userGrants, picture: 'https://example.com/ann.png' });
   });
 });

@@ -21,17 +21,16 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
   ],
   ['128 attempts at once: test/signin/login.test.ts makes them without HTTP', ['createSession SESSION-ATTEMPTS']],
   ['only requests that are made at random see them', ['createOrg ORG-DOMAIN-TAKEN', 'removePat PAT-NOT-A-MACHINE']],
-  [
-    'the functions of createSession decide, which tests see',
-    [
-      ...['updateSession SESSION-OTP-EMAIL-UNAVAILABLE', 'updateSession SESSION-CREDENTIALS'],
-      ...['updateSession SESSION-USER-LOCKED', 'updateSession SESSION-USER-INACTIVE'],
-      ...['updateSession SESSION-MFA-SETUP-REQUIRED', 'updateSession SESSION-ATTEMPTS'],
-      ...['updateSession URL-TEMPLATE-NOT-ALLOWED', 'updateSession MAIL-LIMIT'],
-    ],
-  ],
   ['a file that takes longer than the limit of the guess', ['guessImport DRAFT-UNREADABLE']],
   ['as a user name that is taken, which tests see', ['importHumanUser USER-ID-TAKEN']],
+  [
+    'what a worker stores with a user, which tests see in the items of imports',
+    [
+      ...['IMPORT-FAILED', 'IMPORT-USER-FAULT', 'IMPORT-USER-REFUSED', 'IMPORT-KEY-LOST', 'USER-ERASED'].map(
+        (id) => `importHumanUser ${id}`,
+      ),
+    ],
+  ],
   ['the places of searches and exports are the same ones', ['exportEvents EVENTS-SLOTS']],
   [
     '`removeCredential` decides, as for tokens',

@@ -7,9 +7,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const OWN = fileURLToPath(new URL('../../../src/platform/db/migrations/', import.meta.url));
 
 /** @returns a folder with the first migration alone, for `migrate` */
-export async function firstMigration(t: TestContext): Promise<URL> {
+export function firstMigration(t: TestContext): Promise<URL> {
+  return migrationsBefore(t, 151);
+}
+
+/** @returns a folder with the program's migrations before a number, for `migrate` */
+export async function migrationsBefore(t: TestContext, number: number): Promise<URL> {
   const folder = await withMigrations(t, {});
-  const [, ...later] = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+  const later = files.filter((file) => Number.parseInt(file, 10) >= number);
   for (const file of later) await rm(new URL(file, folder));
   return folder;
 }

@@ -8,7 +8,7 @@ import { nextLink, openHttp } from '../http.ts';
 import { baseUrl, numberOption, PullError, type PullSystem, requiredOption, secretOf } from '../system.ts';
 
 /** Credentials that the source reads. */
-const CREDENTIALS = ['password', 'oidc', 'totp'];
+const CREDENTIALS = ['password', 'oidc', 'totp', 'code', 'webauthn', 'passkey', 'lookup_secret'];
 
 export const kratos: PullSystem = {
   name: 'kratos',

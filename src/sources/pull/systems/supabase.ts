@@ -1,5 +1,6 @@
 /**
- * Supabase Auth: its tables in PostgreSQL, with password hashes, identities and authenticator apps.
+ * Supabase Auth: its tables in PostgreSQL, with password hashes, identities, authenticator apps and
+ * the methods of sessions.
  * https://supabase.com/docs/guides/auth/managing-user-data, https://github.com/supabase/auth/tree/master/migrations
  */
 import { DATABASE, DATABASE_PASSWORD, openDatabase } from '../open-sql.ts';
@@ -13,7 +14,10 @@ const QUERY = `
        'identity_data', i.identity_data) order by i.provider, i.id)
      from auth.identities i where i.user_id = u.id) as identities,
     (select jsonb_agg(jsonb_build_object('status', f.status, 'factor_type', f.factor_type, 'secret', f.secret) order by f.id)
-     from auth.mfa_factors f where f.user_id = u.id) as factors
+     from auth.mfa_factors f where f.user_id = u.id) as factors,
+    (select jsonb_agg(jsonb_build_object('authentication_method', c.authentication_method, 'created_at', c.created_at)
+       order by c.created_at, c.authentication_method)
+     from auth.sessions s join auth.mfa_amr_claims c on c.session_id = s.id where s.user_id = u.id) as amr_claims
   from auth.users u
   where u.updated_at >= :since or u.updated_at is null
     or exists (select from auth.identities i where i.user_id = u.id and i.updated_at >= :since)

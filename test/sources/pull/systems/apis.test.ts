@@ -137,7 +137,15 @@ test('Kratos: pages by token, with the credentials that the source reads', async
   const secrets = { token: 'ory_pat_1' };
   const { pages, records } = await readAll(kratos, { options, secrets });
   assert.deepEqual(records, all);
-  assert.deepEqual(requests[0]?.url.searchParams.getAll('include_credential'), ['password', 'oidc', 'totp']);
+  assert.deepEqual(requests[0]?.url.searchParams.getAll('include_credential'), [
+    'password',
+    'oidc',
+    'totp',
+    'code',
+    'webauthn',
+    'passkey',
+    'lookup_secret',
+  ]);
   assert.equal((await readAll(kratos, { options, secrets, cursor: pages[1]?.cursor })).records.length, 1);
   await assert.rejects(readAll(kratos, { options }), { ...DENIED, message: 'Kratos answered 401: Unauthorized.' });
 });

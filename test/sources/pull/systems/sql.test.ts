@@ -157,13 +157,17 @@ const SUPABASE = `create schema auth;
     is_anonymous boolean default false, deleted_at timestamptz, updated_at timestamptz);
   create table auth.identities (id uuid primary key, user_id uuid, provider text, provider_id text, identity_data jsonb,
     updated_at timestamptz);
+  create table auth.sessions (id uuid primary key, user_id uuid);
+  create table auth.mfa_amr_claims (session_id uuid, created_at timestamptz, authentication_method text);
   create table auth.mfa_factors (id uuid primary key, user_id uuid, status text, factor_type text, secret text,
     updated_at timestamptz);
   insert into auth.users select ('00000000-0000-4000-8000-00000000000' || n)::uuid, 's' || n || '@example.com',
     '$2a$04$9vWpNCdy8s6A4f6dGKf0kObCK.r6uuK6VNq.Qqh62OG1jc5nkdhsO', '2026-01-01', '{"provider":"email"}',
     '{"first_name":"Ann","last_name":"Archer"}', null, false, false, null, '2026-01-01' from generate_series(1, 3) n;
   insert into auth.identities values (gen_random_uuid(), '00000000-0000-4000-8000-000000000002', 'google', 'g-2',
-    '{"sub":"g-2","email":"s2@example.com"}', '2026-03-01')`;
+    '{"sub":"g-2","email":"s2@example.com"}', '2026-03-01');
+  insert into auth.sessions values ('00000000-0000-4000-8000-0000000000aa', '00000000-0000-4000-8000-000000000003');
+  insert into auth.mfa_amr_claims values ('00000000-0000-4000-8000-0000000000aa', '2026-02-02', 'password')`;
 
 test("Supabase's tables: hashes, identities, and what changed", async (t) => {
   const { database, secrets } = await oldDatabase(t, SUPABASE);
@@ -177,6 +181,8 @@ test("Supabase's tables: hashes, identities, and what changed", async (t) => {
   assert.match(users[0]?.user.hashedPassword?.value ?? '', /^\$2a\$04\$/);
   assert.equal(users[0]?.user.email.isEmailVerified, true);
   assert.equal(users[1]?.user.idps?.[0]?.externalUserId, 'g-2');
+  assert.equal(users[0]?.oldSignIn?.password, 'perhaps');
+  assert.equal(users[2]?.oldSignIn, undefined);
   const since = '2026-02-01T00:00:00.000Z';
   const changed = await readAll(supabase, { options: { database }, secrets, since });
   assert.deepEqual(

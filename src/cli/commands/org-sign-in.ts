@@ -1,0 +1,91 @@
+/** `muster orgs sign-in-names|login-policy`: how the users of an organization sign in. */
+import type { Answer } from '../../contract/client.ts';
+import { command } from '../command.ts';
+import { flag, ORG } from '../options.ts';
+import { findOrg } from '../service/find.ts';
+import { wrongUsage } from '../terminal/failure.ts';
+import type { Output } from '../terminal/output.ts';
+
+export const signInNames = command({
+  usage: 'sign-in-names <org>',
+  describe: 'show or set the names that users sign in with',
+  options: {
+    org: ORG,
+    set: {
+      choices: ['userName', 'loginName', 'email'],
+      array: true,
+      requiresArg: true,
+      describe: 'the names that sign in from now on',
+    },
+  },
+  examples: [
+    ['$0 orgs sign-in-names acme', 'show them'],
+    ['$0 orgs sign-in-names acme --set userName email', 'no longer with the domain'],
+  ],
+  async run({ out, api }, { set, ...given }) {
+    const org = await findOrg(api, given.org);
+    if (set) await api.call('setSignInNames', { org, body: { signInNames: set } });
+    const found = await api.call('getSignInNames', { org });
+    out.result(found);
+    out.line(`Users of ${org} sign in with: ${found.signInNames.join(', ')}`);
+  },
+});
+
+type Policy = Answer<'getLoginPolicy'>['policy'];
+
+/** What each choice means. */
+const MAIL_CODE = {
+  off: 'nobody signs in with a code by mail',
+  withoutPassword: 'users without a password sign in with a code by mail',
+  all: 'everybody with a verified address may sign in with a code by mail, and users without a password',
+} satisfies Record<Policy['mailCode'], string>;
+const INIT_MAIL = {
+  always: 'imports mail every user without a password, or with an address that is not verified',
+  unlessWayIn: 'imports mail only users who cannot sign in in another way',
+} satisfies Record<Policy['initMail'], string>;
+const FORCE_MFA = {
+  false: 'a second factor is asked of those who have one',
+  true: 'users without a second factor set one up before they are signed in',
+};
+
+const oneOf = <K extends string>(meanings: Readonly<Record<K, string>>, describe: string) =>
+  ({ choices: Object.keys(meanings) as K[], requiresArg: true, describe }) as const;
+
+export const loginPolicy = command({
+  usage: 'login-policy <org>',
+  describe: 'show or set who signs in with a code by mail, whom imports mail, and whether a second factor is required',
+  options: {
+    org: ORG,
+    'mail-code': oneOf(MAIL_CODE, 'who may sign in with a code by mail'),
+    'init-mail': oneOf(INIT_MAIL, 'whom imports mail'),
+    'force-mfa': oneOf(FORCE_MFA, 'whether everybody needs a second factor'),
+    reset: flag('from now on, the policy of the service'),
+  },
+  examples: [
+    ['$0 orgs login-policy acme', 'show it'],
+    ['$0 orgs login-policy acme --mail-code all --init-mail unlessWayIn', 'set two, leave the third'],
+  ],
+  async run({ out, api }, { mailCode, initMail, forceMfa, reset, ...given }) {
+    const body = { mailCode, initMail, forceMfa: forceMfa === undefined ? undefined : forceMfa === 'true' };
+    const isChange = Object.values(body).some((value) => value !== undefined);
+    if (isChange && reset) throw wrongUsage('--reset takes the policy of the service, so nothing else can be set.');
+    const org = await findOrg(api, given.org);
+    if (reset) await api.call('resetLoginPolicy', { org });
+    if (isChange) await api.call('updateLoginPolicy', { org, body });
+    const answer = await api.call('getLoginPolicy', { org });
+    out.result(answer);
+    showPolicy(out, org, answer.policy);
+  },
+});
+
+function showPolicy(out: Output, org: string, policy: Policy): void {
+  out.table(
+    ['OPTION', 'VALUE', 'MEANING'],
+    [
+      ['--mail-code', policy.mailCode, MAIL_CODE[policy.mailCode]],
+      ['--init-mail', policy.initMail, INIT_MAIL[policy.initMail]],
+      ['--force-mfa', String(policy.forceMfa), FORCE_MFA[`${policy.forceMfa}`]],
+    ],
+  );
+  out.line(policy.isDefault ? `${org} has the policy of the service.` : `${org} has a policy of its own.`);
+}

@@ -1,0 +1,76 @@
+/**
+ * How the users of an organization sign in, by its login policy: on its page, and a form for those who may change it.
+ *
+ * Guarantee: a choice that the form does not have is refused as by the API, and changes nothing.
+ */
+import type { Request, Response } from 'express';
+import type { Answer } from '../contract/client.ts';
+import { loginPolicyBody } from '../contract/policies.ts';
+import { hidden, text } from '../platform/html/forms.ts';
+import { type Html, html } from '../platform/html/html.ts';
+import { parseBody } from '../platform/http/parse.ts';
+import type { Api } from './api.ts';
+import { sessionOf } from './session.ts';
+import { choices, facts } from './shell/blocks.ts';
+import { LOGIN_POLICY as TEXTS } from './texts/organizations.ts';
+
+export type LoginPolicyView = Answer<'getLoginPolicy'>['policy'];
+
+export async function readLogin(api: Api, org: string): Promise<LoginPolicyView> {
+  return (await api.call('getLoginPolicy', { org })).policy;
+}
+
+/** The page of the form, below `/console`. */
+export function loginPath(orgId: string): string {
+  return `/organizations/${encodeURIComponent(orgId)}/login`;
+}
+
+/** The policy in words. @param mayChange whether the person gets to the form at `href` */
+export function loginCard(href: string, policy: LoginPolicyView, mayChange: boolean): Html {
+  const change = mayChange ? html`<p><a class="button quiet" href="${href}">${TEXTS.change}</a></p>` : undefined;
+  return html`<section class="card"><h2>${TEXTS.title}</h2>
+${facts([
+  [TEXTS.mailCode, TEXTS.mailCodes[policy.mailCode]],
+  [TEXTS.initMail, TEXTS.initMails[policy.initMail]],
+  [TEXTS.forceMfa, TEXTS.forceMfas[`${policy.forceMfa}`]],
+])}<p class="soft small">${policy.isDefault ? TEXTS.ofService : TEXTS.own}</p>${change}</section>`;
+}
+
+/** The choices of the form: as chosen before the session ended, or as the policy is. */
+export function loginFields(req: Request, res: Response, policy: LoginPolicyView): Html {
+  const sent = [req.body, sessionOf(res).kept];
+  const chosen = (name: 'mailCode' | 'initMail' | 'forceMfa') =>
+    sent.map((one) => text(one, name)).find((value) => value !== '') ?? String(policy[name]);
+  return html`${choices(TEXTS.mailCode, 'mailCode', TEXTS.mailCodes, chosen('mailCode'))}
+<p class="hint">${TEXTS.mailCodeOwners}</p>
+${choices(TEXTS.initMail, 'initMail', TEXTS.initMails, chosen('initMail'))}
+${choices(TEXTS.forceMfa, 'forceMfa', TEXTS.forceMfas, chosen('forceMfa'))}`;
+}
+
+/** The form that takes the policy of the organization away. */
+export function loginReset(action: string): Html {
+  return html`<form class="card confirm" method="post" action="${action}"><h2>${TEXTS.resetTitle}</h2>
+<p>${TEXTS.resetEffect}</p>${hidden({ reset: 'yes' })}
+<div class="buttons"><button class="quiet" type="submit">${TEXTS.reset}</button></div></form>`;
+}
+
+/**
+ * Sets the policy as chosen, or takes it away.
+ * @returns what the page of the organization says afterwards: a key of `ORGS.done`
+ * @throws ApiError 400 for what is no choice
+ */
+export async function sendLogin(req: Request, res: Response, org: string): Promise<'login' | 'loginReset'> {
+  const { api } = sessionOf(res);
+  if (text(req.body, 'reset') === 'yes') {
+    await api.call('resetLoginPolicy', { org });
+    return 'loginReset';
+  }
+  const forceMfa = text(req.body, 'forceMfa');
+  const chosen = {
+    mailCode: text(req.body, 'mailCode'),
+    initMail: text(req.body, 'initMail'),
+    forceMfa: Object.hasOwn(TEXTS.forceMfas, forceMfa) ? forceMfa === 'true' : forceMfa,
+  };
+  await api.call('updateLoginPolicy', { body: parseBody(loginPolicyBody, chosen, 'POLICY-LOGIN-INVALID'), org });
+  return 'login';
+}
