@@ -106,8 +106,8 @@ const oldSignIn = z
   )
   .meta({
     description:
-      'How the user signed in to the other system, what they lose, and whether they know the password of the hash. ' +
-      'For the prediction `signIn` alone.',
+      'How the user signed in to the other system, what they lose, and whether they know the password of the hash, for ' +
+      'the prediction `signIn`. The hash of a password that is `unknown` is not taken.',
   });
 
 /** One entry of `humanUsers`. */

@@ -63,11 +63,12 @@ const succeeded = {
   userId: 'auth0|60425dc4',
   userName: 'fay.fox',
   state: 'ITEM_STATE_SUCCEEDED',
+  signIn: { way: 'PASSWORD', changes: [] },
 };
 export const exampleLines = `${JSON.stringify(succeeded)}\n`;
 export const exampleCsv =
-  'index,orgId,userId,userName,state,kept,code,id,message,fields\r\n' +
-  '0,acme,auth0|60425dc4,fay.fox,ITEM_STATE_SUCCEEDED,,,,,\r\n';
+  'index,orgId,userId,userName,state,kept,code,id,message,fields,signInWay,signInCause,signInChanges\r\n' +
+  '0,acme,auth0|60425dc4,fay.fox,ITEM_STATE_SUCCEEDED,,,,,,PASSWORD,,\r\n';
 
 export const exampleRates = {
   points: [{ at: '2026-01-31T12:00:01.000Z', seconds: 1, succeeded: 2, skipped: 0, failed: 0, usersPerSecond: 2 }],

@@ -4,6 +4,7 @@ import { requiredText, text } from '../platform/fields.ts';
 import { FORMATS } from './import-options.ts';
 import { IMPORT_STATES, ITEM_STATES } from './import-results.ts';
 import { REMEDIES } from './remedies.ts';
+import { WAYS } from './sign-in.ts';
 
 /** The body of actions without parameters. */
 export const noBody = z.record(z.string(), z.never('is not supported here'));
@@ -74,6 +75,12 @@ export const itemsQuery = z.strictObject({
   state: itemStateQuery.optional(),
   orgId: text(200).optional(),
   userId: text(200).optional(),
+  signIn: z
+    .enum(WAYS, `must be one of ${WAYS.join(', ')}`)
+    .optional()
+    .meta({
+      description: 'Only users who are predicted to sign in this way.',
+    }),
   query: requiredText(200).optional().meta({ description: 'What the address, the user name or the id begins with.' }),
   pageSize: pageSize(1000).default(100),
   pageToken,

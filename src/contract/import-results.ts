@@ -11,7 +11,7 @@ import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
 import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
-import { WAYS } from './sign-in.ts';
+import { signIn, signInCounts, WAYS } from './sign-in.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -246,6 +246,11 @@ export const result = z
       .object({ verification: count, initialisation: count })
       .optional()
       .meta({ description: 'Dry runs only: the mails that would be sent, counted in `mails.pending` too.' }),
+    signIn: signInCounts.optional().meta({
+      description:
+        'How the users sign in, by the login policies as they are now. Exact when the import has ended; while it runs, ' +
+        'with users who have failed since it began. Absent for imports of earlier versions.',
+    }),
     webhook: z
       .object({
         state: z.enum(['WEBHOOK_STATE_PENDING', 'WEBHOOK_STATE_SENT', 'WEBHOOK_STATE_FAILED']),
@@ -283,6 +288,7 @@ export const item = z
       .array(z.string())
       .optional()
       .meta({ description: 'Fields that the import changed in an existing user.', examples: [['profile.firstName']] }),
+    signIn: signIn.optional().meta({ description: 'Only of users that are imported or can be.' }),
   })
   .meta({ id: 'ImportItem' });
 

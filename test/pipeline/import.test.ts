@@ -157,6 +157,7 @@ onEachBackend('a bulk import', async (t, backend) => {
       userId: 'id-p0',
       userName: 'p0',
       state: 'ITEM_STATE_SUCCEEDED',
+      signIn: first.signIn,
     });
     assert.equal((await list(`orgId=${other.orgId}`)).items.length, 5);
     const failed = (await list('state=ITEM_STATE_FAILED')).items;

@@ -143,7 +143,8 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
        where o.import_id = $1 and o.org_index = p.org_index
      ),
      counted as (select coalesce(sum(n), 0)::int as n from per_org)
-     update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n from counted c where i.id = $1 returning c.n`,
+     update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n,
+       sign_ins_of = case when i.sign_ins_of is not null then '' end from counted c where i.id = $1 returning c.n`,
     [importId],
   );
   await forgetFailures(db, importId);

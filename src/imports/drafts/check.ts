@@ -101,12 +101,12 @@ export async function startDraft(
 }
 
 export function acceptanceOf(
-  { warnings, orgs, hasDuplicates }: ConversionResult,
+  { warnings, orgs, hasDuplicates, signIns }: ConversionResult,
   { timeout, onExisting }: Pick<RunSettings, 'timeout' | 'onExisting'>,
 ): Omit<Acceptance, 'importId' | 'sequence'> {
   const timeoutMs = parseDuration(timeout) as number;
   const duplicates = { skips: onExisting === 'skip', erases: false };
-  return { timeout, timeoutMs, warnings, orgs, hasDuplicates, duplicates };
+  return { timeout, timeoutMs, warnings, orgs, hasDuplicates, duplicates, signIns };
 }
 
 function brokenRecords(count: number): ApiError {

@@ -18,6 +18,7 @@ import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import type { CountedFacts } from '../entries/sign-in.ts';
 import { ACTIONS, type DraftAction, type DraftState, shownState, wrongState } from '../entries/states.ts';
 import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';
@@ -110,6 +111,8 @@ export interface ConversionResult {
   passwordSource?: string | undefined;
   /** The password sources of its users. */
   sources?: UsedSources;
+  /** How its users sign in; 'changed': entries were corrected since; absent: an earlier version wrote them. */
+  signIns?: CountedFacts[] | 'changed' | undefined;
 }
 
 export interface Draft {

@@ -15,20 +15,22 @@ import { appendEvent } from '../../platform/db/events.ts';
 import { sqlState } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { oneRow } from '../../platform/db/rows.ts';
+import { readStatement } from '../../platform/db/statement.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
 import { PASSWORD_PURPOSE } from '../entries/item.ts';
 import type { HashCount } from '../entries/notes.ts';
 import { auditOf, keepOptions } from '../entries/options.ts';
-import { failuresCounted, JOIN_RAN, publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
 import { activate, createReceiving } from '../intake/accept.ts';
 import { copyAuthors, requireAuthors } from '../intake/authority.ts';
 import { checkEntriesOf } from '../intake/checks.ts';
 import { addFound, type Judged, judge, mailCountOf } from '../run/dry-run.ts';
 import { loadEntries } from '../run/existing-users.ts';
 import { BROKEN, faultOf } from '../run/stores.ts';
-import { type Settled, settledOf } from '../run/update-users.ts';
+import { itemsOf, type Settled, settledOf } from '../run/update-users.ts';
 import { NOT_RUNNING } from '../run/write-batch.ts';
+import { countSignInsOnce } from '../status/sign-in-counts.ts';
 import { acceptanceOf, orgIdsOf, runOptions } from './check.ts';
 import type { Run } from './convert.ts';
 import { beganCheck, countAnew, type Job } from './convert-lease.ts';
@@ -74,6 +76,8 @@ export async function makeCheck(deps: JudgeDeps, job: Job, draft: Draft, run: Ru
       await countAnew(deps.pool, job);
     }
     await requireEnded(deps.pool, check);
+    // While the entries are there.
+    await countSignInsOnce(deps.pool, check.checkId);
   } catch (error) {
     if (sqlState(error) !== NOT_RUNNING) throw error;
   }
@@ -207,37 +211,9 @@ async function settleAll(
   return open;
 }
 
-const SETTLE = `
-with told as (
-  insert into import_items (import_id, ordinal, org_index, state, user_id, user_name, error, changed)
-  select $1, i.ordinal, i.org_index, v.state, coalesce(v.user_id, i.user_id), i.user_name, v.error,
-    (select array_agg(name) from jsonb_array_elements_text(v.changed) as name)
-  from jsonb_to_recordset($3) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb)
-    join import_items i on i.import_id = $2 and i.ordinal >= $4 and i.ordinal < $5 and i.ordinal = v.ordinal
-  returning ordinal, org_index, state, error
-),
-${failuresCounted('told')},
-created as (
-  select org_index, count(*)::int as n from unnest($6::int[]) as org_index group by org_index
-),
-per_org as (
-  select org_index, sum(succeeded)::int as succeeded, sum(skipped)::int as skipped, sum(failed)::int as failed
-  from (
-    select org_index, (state = 'succeeded')::int as succeeded, (state = 'skipped')::int as skipped,
-      (state = 'failed')::int as failed from told
-    union all select org_index, n, 0, 0 from created) one
-  group by org_index
-),
-done as (
-  select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(skipped), 0)::int as skipped,
-    coalesce(sum(failed), 0)::int as failed, coalesce(array_agg(org_index), '{}') as orgs,
-    coalesce(array_agg(per_org.succeeded), '{}') as org_succeeded,
-    coalesce(array_agg(per_org.skipped), '{}') as org_skipped, coalesce(array_agg(per_org.failed), '{}') as org_failed
-  from per_org
-)
-select succeeded, skipped, failed, ran.*,
-  settle_outcomes($1, succeeded, skipped, failed, $7, orgs, org_succeeded, org_skipped, org_failed) as state
-from done ${JOIN_RAN}`;
+const SETTLE = readStatement(new URL('settle-entries.sql', import.meta.url), {
+  parameters: ['checkId', 'draftId', 'items', 'from', 'to', 'created', 'mails'],
+});
 
 async function settle(
   db: Db,
@@ -251,15 +227,8 @@ async function settle(
   const isNext = (await db.query(moved, [checkId, from, to])).rowCount === 1;
   if (!isNext) throw new Error('another worker has judged these entries');
   if ('found' in outcomes) await addFound(db, checkId, outcomes.found);
-  const { rows } = await db.query<SettledBatch>(SETTLE, [
-    checkId,
-    draftId,
-    JSON.stringify(told.map(({ userId, ...rest }) => ({ ...rest, user_id: userId }))),
-    from,
-    to,
-    created,
-    mails,
-  ]);
+  const bound = SETTLE.bind({ checkId, draftId, items: itemsOf(told), from, to, created, mails });
+  const { rows } = await db.query<SettledBatch>(bound);
   return oneRow(rows);
 }
 

@@ -67,6 +67,7 @@ function blank(): WithEmail {
     totpSealed: null,
     passwordChangeRequired: false,
     extras: null,
+    oldSignIn: null,
     error: null,
   };
 }

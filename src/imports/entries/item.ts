@@ -6,6 +6,8 @@
  * makes a line of COPY take 1.8 times as long.
  */
 import type { ErrorBody } from '../../platform/errors.ts';
+import type { OldSignIn } from '../../sources/entry.ts';
+import { itemFacts } from './sign-in.ts';
 
 export interface PendingItem {
   state: 'pending';
@@ -35,6 +37,8 @@ export interface PendingItem {
     /** Fields that the entry omits; see `noteOmitted`. Stored items keep the name of earlier versions. */
     unsaid?: string[];
   } | null;
+  /** How the user signed in to the other system, if the entry says so. */
+  oldSignIn: OldSignIn | null;
   error: null;
 }
 
@@ -50,8 +54,8 @@ export interface FailedItem {
 export type Item = PendingItem | FailedItem;
 
 const NAMES = Object.keys(columnsOf({} as PendingItem, String, String));
-/** The columns that are kept when the payload of an item is erased: its outcome, id and name. */
-const KEPT = ['state', 'user_id', 'user_name', 'error'];
+/** The columns that are kept when the payload of an item is erased: its outcome, id and name, and how the user signs in. */
+const KEPT = ['state', 'user_id', 'user_name', 'error', 'sign_in'];
 
 /** The columns that are erased when they are no longer needed. */
 export const PAYLOAD: readonly string[] = NAMES.filter((name) => !KEPT.includes(name));
@@ -94,7 +98,7 @@ export function copyLine(
   if (item.state === 'failed') {
     const { userId, userName, error, entrySealed } = item;
     line += `\tfailed\t${text(userId)}\t${text(userName)}\t${escaped(JSON.stringify(error))}`;
-    return `${line}${FAILED_USER}\t${entrySealed ?? NULL}\n`;
+    return `${line}${FAILED_USER}\t${entrySealed ?? NULL}\t${NULL}\n`;
   }
   const columns: Record<string, string> = columnsOf(item, text, unescaped);
   for (const name in columns) line += `\t${columns[name]}`;
@@ -138,6 +142,7 @@ function columnsOf<T>(item: PendingItem, text: (value: string | null) => T, plai
     extras: item.extras === null ? plain(null) : text(JSON.stringify(item.extras)),
     // Only a failed item has an encrypted entry.
     entry_sealed: plain(null),
+    sign_in: plain(itemFacts(item)?.toString() ?? null),
   };
 }
 

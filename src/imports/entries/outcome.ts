@@ -17,9 +17,6 @@ import { END_STATES, type EndState, publish, type Ran } from '../../platform/tel
 export const RAN =
   'id as "importId", kind, dry_run as "dryRun", extract(epoch from clock_timestamp() - accepted_at - stood)::float8 as seconds';
 
-/** SQL: joins the columns RAN of the import `$1` as `ran`, in a statement that has columns of other tables. */
-export const JOIN_RAN = `left join (select ${RAN} from imports where id = $1) ran on true`;
-
 /** How many of the first users are kept for each error. */
 export const FIRST = 5;
 
@@ -51,19 +48,6 @@ export function publishEnd(state: string | null | undefined, ran: Ran | undefine
 
 function isEnd(state: string | null | undefined): state is EndState {
   return (END_STATES as readonly (string | null | undefined)[]).includes(state);
-}
-
-/**
- * SQL: a CTE that counts the failed users of a batch by their errors. Sorts the ordinals of each error, as sorting
- * the errors with them takes longer.
- * @param settled the CTE that returns `ordinal`, `state` and `error` of the batch's items; the import is `$1`
- */
-export function failuresCounted(settled: string): string {
-  return `failures_counted as (
-  insert into import_failures (import_id, error, users, first)
-  select $1, error, cardinality(ordinals), array(select o from unnest(ordinals) as o order by o limit ${FIRST})
-  from (select error, array_agg(ordinal) as ordinals from ${settled} where state = 'failed' group by error) alike
-)`;
 }
 
 /** Counts those who failed before the start: invalid entries and duplicates. Too many different errors are not kept. */

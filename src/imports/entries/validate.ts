@@ -19,6 +19,7 @@ import { errorBody, type FieldViolation } from '../../platform/errors.ts';
 import { displayNameOf, GENDERS, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
 import { camelCase, fieldPath } from '../../platform/text/names.ts';
+import type { OldSignIn } from '../../sources/entry.ts';
 import { fastPathItem } from './fast-path.ts';
 import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
@@ -96,6 +97,7 @@ function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secre
     totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
+    oldSignIn: (oldSignIn as OldSignIn | undefined) ?? null,
     error: null,
   };
 }

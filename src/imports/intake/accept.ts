@@ -9,6 +9,7 @@ import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
+import { type CountedFacts, USUAL } from '../entries/sign-in.ts';
 
 /** The counts of an organization, by its place in the body. */
 export interface OrgTally {
@@ -39,6 +40,8 @@ export interface Acceptance {
   hasDuplicates: boolean;
   /** What happens to users that appear in the body a second time. */
   duplicates: DuplicateRule;
+  /** How its users sign in; 'changed': entries were corrected since; absent: an earlier version wrote them. */
+  signIns?: CountedFacts[] | 'changed' | undefined;
   /** The system that the users come from, if it was not known when the import was created. */
   source?: string | undefined;
   /** The draft whose entries it judges: it is the dry run of a check, has no entries, and adds no jobs to the queue. */
@@ -113,6 +116,7 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
   const { importId, orgs } = acceptance;
   await touchReceiving(db, importId); // locks the row against a concurrent sweep
   await insertOrgs(db, importId, orgs);
+  await keepSignIns(db, acceptance);
   if (acceptance.hasDuplicates) await settleDuplicates(db, acceptance);
   const { rows } = await db.query<SettledBatch>(
     `with counted as (
@@ -162,6 +166,39 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
       kept.map((o) => o.skipped ?? 0),
     ],
   );
+}
+
+/**
+ * Stores how many users have which facts before duplicates are settled; when the import has ended with other outcomes,
+ * they are counted again (status/sign-in-counts.ts).
+ */
+async function keepSignIns(
+  db: Db,
+  { importId, orgs, signIns, entriesOf }: Pick<Acceptance, 'importId' | 'orgs' | 'signIns' | 'entriesOf'>,
+): Promise<void> {
+  if (signIns === undefined) return;
+  if (signIns === 'changed') {
+    await allowLong(db);
+    await db.query(
+      `insert into import_sign_ins (import_id, org_index, facts, users)
+       select $1, org_index, coalesce(sign_in, ${USUAL}), count(*) from import_items
+       where import_id = $2 and state = 'pending' group by org_index, coalesce(sign_in, ${USUAL})`,
+      [importId, entriesOf ?? importId],
+    );
+  } else {
+    await db.query(
+      `insert into import_sign_ins (import_id, org_index, facts, users)
+       select $1, * from unnest($2::int[], $3::int[], $4::int[])`,
+      [importId, signIns.map(({ org }) => org), signIns.map(({ facts }) => facts), signIns.map(({ users }) => users)],
+    );
+  }
+  const skipped = orgs.reduce((sum, org) => sum + (org.skipped ?? 0), 0);
+  const failed = orgs.reduce((sum, org) => sum + org.failed, 0);
+  await db.query(`update imports set sign_ins_of = concat_ws(':', 0, $2::int, $3::int, 0) where id = $1`, [
+    importId,
+    skipped,
+    failed,
+  ]);
 }
 
 type Duplicates = Pick<Acceptance, 'importId' | 'duplicates' | 'entriesOf'>;

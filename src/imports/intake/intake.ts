@@ -270,6 +270,7 @@ class BodyIntake {
       warnings: stored.warnings,
       orgs: this.orgs.tallies,
       hasDuplicates: stored.hasDuplicates,
+      signIns: stored.signIns,
       duplicates: { skips: special?.onExisting === 'skip', erases: special?.dryRun === true },
     });
     // Last, as it locks rights, and the steps before may take long.

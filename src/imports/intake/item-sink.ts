@@ -14,6 +14,7 @@ import { copyLine, type Item } from '../entries/item.ts';
 import type { HashCount, Notes } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { ShapedEntries } from '../entries/parser.ts';
+import { type CountedFacts, FactsTally, itemFacts } from '../entries/sign-in.ts';
 import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
 import type { OrgTally } from './accept.ts';
 import { openCopyWriter } from './copy.ts';
@@ -58,6 +59,8 @@ export interface Stored {
   slowestMs: number;
   hashes: HashCount[];
   sources: UsedSources;
+  /** How its valid users sign in. */
+  signIns: CountedFacts[];
 }
 
 /** A run of entries of one organization. */
@@ -84,6 +87,7 @@ export class ItemSink {
   private ordinal = 0;
   private hasDuplicates = false;
   private slowestMs = 0;
+  private readonly facts = new FactsTally();
 
   constructor(deps: Pick<ImportDeps, 'pool' | 'uploadPool' | 'secrets' | 'config'>, options: SinkOptions) {
     this.deps = deps;
@@ -125,6 +129,7 @@ export class ItemSink {
     if (item.state === 'failed') tally.failed++;
     else if (item.passwordHash !== null) this.examine(item.passwordHash);
     if (hasPepper) takePepper(item, this.importId);
+    if (item.state === 'pending') this.facts.add(org, itemFacts(item));
     const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
     if (duplicate) this.hasDuplicates = true;
     this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
@@ -140,6 +145,7 @@ export class ItemSink {
       }
       this.ordinal++;
       of.tally.total++;
+      this.facts.add(of.org, lines.facts);
       if (lines.hash !== undefined) this.examine(lines.hash);
       this.filter ??= createDuplicateFilter();
       if (lines.markDuplicate(this.filter)) this.hasDuplicates = true;
@@ -173,7 +179,8 @@ export class ItemSink {
     await this.close();
     const { ordinal: total, hasDuplicates, slowestMs } = this;
     const hashes = this.options.notes?.hashes() ?? [];
-    return { total, hasDuplicates, slowestMs, hashes, warnings: this.warnings.list(), sources: this.sources.used() };
+    const [warnings, sources, signIns] = [this.warnings.list(), this.sources.used(), this.facts.list()];
+    return { total, hasDuplicates, slowestMs, hashes, warnings, sources, signIns };
   }
 
   /** Leaves what was not sent. When this returns or throws, no COPY is in progress. */

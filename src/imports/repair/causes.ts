@@ -11,10 +11,9 @@
 import { causesOf, errorIdOf, FIXED_ID } from '../../contract/causes.ts';
 import type { Cause, Causes, CountedCause, ImportResult } from '../../contract/import-types.ts';
 import type { Pool } from '../../platform/db/pool.ts';
-import type { ImportItems } from '../../platform/db/tables.ts';
+import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { FIRST, MOST_ERRORS } from '../entries/outcome.ts';
-import { orgsOf } from '../status/items.ts';
 
 const MAX_CAUSES = 100;
 /** Distinct causes that are kept while counting; a body may have a million different unknown fields. */
@@ -156,7 +155,11 @@ async function withUsers(
     [importId, shown.flatMap(({ first }) => first)],
   );
   const users = new Map(rows.map((row) => [row.ordinal, row]));
-  const orgs = await orgsOf(pool, importId);
+  const ofImport = await pool.query<Pick<ImportOrgs, 'org_index' | 'org_id'>>(
+    'select org_index, org_id from import_orgs where import_id = $1',
+    [importId],
+  );
+  const orgs = new Map(ofImport.rows.map((row) => [row.org_index, row.org_id]));
   const entryAt = (index: number) => {
     const user = users.get(index);
     const orgId = orgs.get(user?.org_index ?? -1) ?? '';

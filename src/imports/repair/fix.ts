@@ -13,7 +13,8 @@ import type { Cause, FixAnswer, FixExample, ItemWithEntry } from '../../contract
 import type { Remedy } from '../../contract/remedies.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation } from '../../platform/errors.ts';
-import { orgsOf, toView } from '../status/items.ts';
+import { toView } from '../status/items.ts';
+import { openPredictions } from '../status/sign-ins.ts';
 import {
   type ChangedItem,
   type FixRules,
@@ -165,7 +166,7 @@ class Work {
 
   private async show(items: { row: StoredRow; before?: unknown; after?: unknown }[]): Promise<void> {
     if (!this.request.dryRun || this.examples.length >= EXAMPLES || items.length === 0) return;
-    const orgs = await orgsOf(this.deps.pool, this.target.of.importId);
+    const { orgs } = await openPredictions(this.deps.pool, this.target.of);
     const field = CHANGED_FIELD[this.request.remedy];
     for (const { row, before, after } of items.slice(0, EXAMPLES - this.examples.length)) {
       const user = { index: row.ordinal, orgId: orgs.get(row.org_index) ?? '', userId: row.user_id ?? '' };
@@ -190,7 +191,7 @@ function at(entry: unknown, path: string): unknown {
 /** The item, with its entry as it may be shown. @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
 export async function readItem({ pool, secrets }: FixDeps, target: Fixable, index: number): Promise<ItemWithEntry> {
   const row = await rowOf(target, index);
-  const view = toView(row, target.of, await orgsOf(pool, target.of.importId));
+  const view = toView(row, target.of, await openPredictions(pool, target.of));
   return hasEntry(row) ? { ...view, entry: shownEntry(storedEntry(row, secrets)) } : view;
 }
 

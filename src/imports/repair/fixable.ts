@@ -289,7 +289,7 @@ async function writeEntries(
 ): Promise<number[]> {
   await addAuthor(db, importId, editor, 'entries');
   const values = changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item, null) }));
-  const columns = ['state', 'user_id', 'user_name', 'error', ...PAYLOAD];
+  const columns = ['state', 'user_id', 'user_name', 'error', 'sign_in', ...PAYLOAD];
   const { rows } = await db.query<{ ordinal: number }>(
     `with changed as (
        update import_items i set maybe_duplicate = true, ${correctedBy('$7')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
@@ -366,6 +366,7 @@ function countChanges(result: ConversionResult, changes: readonly EntryChange[])
     hasDuplicates: result.hasDuplicates || changes.some(({ after }) => after !== undefined),
     hashes: hashesAfter(result.hashes as HashCount[], changes),
     sources: [...(result.sources ?? []), ...sources.used()] satisfies UsedSources,
+    signIns: result.signIns && 'changed',
   };
 }
 

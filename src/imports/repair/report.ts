@@ -20,9 +20,11 @@ import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
 import type { PendingItem } from '../entries/item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
+import { oldSignInOf } from '../entries/sign-in.ts';
 import { MAY_HOLD_DATA } from '../entries/states.ts';
 import { type HashDeps, hashItem } from '../run/process-job.ts';
-import { orgsOf, scanItems, toView } from '../status/items.ts';
+import { scanItems, toView } from '../status/items.ts';
+import { openPredictions } from '../status/sign-ins.ts';
 
 /** Entries of a page of `dataOrgs`. */
 const PAYLOAD_ROWS = 200;
@@ -34,7 +36,21 @@ const FIRST_STRETCH = 2000;
 /** Items of a page of the report. */
 const REPORT_ROWS = 500;
 
-const HEADER = ['index', 'orgId', 'userId', 'userName', 'state', 'kept', 'code', 'id', 'message', 'fields'];
+const HEADER = [
+  'index',
+  'orgId',
+  'userId',
+  'userName',
+  'state',
+  'kept',
+  'code',
+  'id',
+  'message',
+  'fields',
+  'signInWay',
+  'signInCause',
+  'signInChanges',
+];
 
 /**
  * SQL over an item: at most how many bytes its entry takes. Measures only the columns that may be large, without
@@ -60,7 +76,15 @@ where import_id = $1 and ordinal >= $2 and ordinal < $3 and ordinal = any (array
 export interface PayloadRow
   extends Pick<
       ImportItems,
-      'ordinal' | 'org_index' | 'entry_sealed' | 'email' | 'phone' | 'password_hash' | 'password_sealed' | 'totp_sealed'
+      | 'ordinal'
+      | 'org_index'
+      | 'entry_sealed'
+      | 'sign_in'
+      | 'email'
+      | 'phone'
+      | 'password_hash'
+      | 'password_sealed'
+      | 'totp_sealed'
     >,
     Present<
       Pick<
@@ -104,7 +128,7 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
   const mayHaveNone = await allowsNone(deps.pool, of.importId);
   yield csvRecord([...HEADER, ...(mayHaveNone ? ['withoutEmail'] : [])]);
   for await (const item of items(deps, of, state)) {
-    const { index, orgId, userId, userName, state: is, kept, error } = item;
+    const { index, orgId, userId, userName, state: is, kept, error, signIn } = item;
     const fields = violationsOf(error);
     yield csvRecord([
       index,
@@ -117,6 +141,9 @@ async function* csv(deps: HashDeps, of: ImportResult, state: string | undefined)
       errorIdOf(error),
       error?.message ?? '',
       fields.map((f) => `${f.field}: ${f.description}`).join('; '),
+      signIn?.way ?? '',
+      signIn?.cause ?? '',
+      signIn?.changes.join('; ') ?? '',
       ...(mayHaveNone ? [item.withoutEmail ? 'true' : ''] : []),
     ]);
   }
@@ -128,14 +155,14 @@ type ReportedItem = ItemView & { withoutEmail?: true };
 async function* items({ pool }: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<ReportedItem> {
   const stored = storedState(of, state);
   if (stored === null) return;
-  const orgs = await orgsOf(pool, of.importId);
+  const predictions = await openPredictions(pool, of);
   const mayHaveNone = await allowsNone(pool, of.importId);
   for (let from = 0; ; ) {
     const rows = await scanItems(pool, of, REPORT_ROWS, { from, state: stored });
     const written = rows.filter(({ state }) => state === 'succeeded').map((row) => row.user_id);
     const none = mayHaveNone ? await withoutEmail(pool, written) : undefined;
     for (const row of rows) {
-      const view = toView(row, of, orgs);
+      const view = toView(row, of, predictions);
       yield none?.has(view.userId) ? { ...view, withoutEmail: true } : view;
     }
     if (rows.length < REPORT_ROWS) return;
@@ -146,7 +173,7 @@ async function* items({ pool }: HashDeps, of: ImportResult, state: string | unde
 /** Organizations appear in the order of their users. */
 async function* dataOrgs(deps: HashDeps, of: ImportResult, state: string | undefined): AsyncIterable<string> {
   const stored = storedState(of, state);
-  const orgs = await orgsOf(deps.pool, of.importId);
+  const { orgs } = await openPredictions(deps.pool, of);
   let org: number | undefined;
   yield '{"dataOrgs":{"orgs":[';
   const rows = stored === null ? [] : payloadRows(deps, { importId: of.importId, total: of.counts.total }, stored);
@@ -192,7 +219,9 @@ export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow)
 /** The entry of an item that is stored column by column; the secret of a second factor is withheld. */
 export function entryFromColumns(row: PayloadRow, hash: string | null): { user: Part } {
   const user = userOf(row, hash);
-  const entry = { userId: row.user_id, state: `USER_STATE_${row.user_state.toUpperCase()}`, user };
+  const oldSignIn = oldSignInOf(row.sign_in, (row.extras?.idps.length ?? 0) > 0);
+  const state = `USER_STATE_${row.user_state.toUpperCase()}`;
+  const entry = { userId: row.user_id, state, ...(oldSignIn === undefined ? {} : { oldSignIn }), user };
   for (const part of [entry, user, user.profile, user.email, user.phone]) omit(part, omittedFields(row));
   return entry;
 }

@@ -1,49 +1,21 @@
 /**
  * What an import does with the users of a batch who exist: loads them, and decides the outcome of each item by the
- * import's rule for existing users, and for an update how the user differs and what follows from the difference. Writes
- * nothing, so that a dry run reports what the import itself would do.
+ * import's rule for existing users. Writes nothing, so that a dry run reports what the import itself would do.
  *
  * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
  * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
  */
-import { createHash } from 'node:crypto';
-import type { MailKind } from '../../contract/link-templates.ts';
 import { covers } from '../../contract/permissions.ts';
-import type { UserState } from '../../contract/users.ts';
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
-import { ADDRESS_CODES, PASSWORD_CODES } from '../../messages/mail/codes.ts';
-import { sourceOf } from '../../passwords/marks.ts';
-import { originalHash } from '../../passwords/pepper.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
-import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
+import { type Named, oneRow } from '../../platform/db/rows.ts';
+import type { ImportOrgs, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
-import type { OmittedField } from '../entries/notes.ts';
 import type { ExistingRule } from '../entries/options.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
+import { type CandidateItem, type CandidateUser, type Difference, difference } from './difference.ts';
 import { ERRORS } from './write-batch.ts';
-
-/** The columns that items and users have in common. */
-interface Columns
-  extends Pick<Users, 'user_name' | 'user_name_key' | 'gender' | 'email' | 'email_key' | 'email_verified' | 'phone'>,
-    Pick<Users, 'phone_verified' | 'password_hash' | 'password_change_required'>,
-    Present<Pick<Users, 'given_name' | 'family_name' | 'nick_name' | 'display_name' | 'preferred_language'>> {}
-
-export interface CandidateItem
-  extends Columns,
-    Pick<ImportItems, 'ordinal' | 'org_index' | 'changed_by'>,
-    Present<Pick<ImportItems, 'user_id'>>,
-    Pick<ImportOrgs, 'org_id'> {
-  user_state: 'active' | 'inactive' | 'locked';
-  omitted: OmittedField[];
-  /** Whether it contains an encrypted plain password. */
-  is_sealed: boolean;
-  has_totp: boolean;
-}
-
-/** `rehashed_from` is the SHA-256 of the imported hash that the current one replaced at a login. */
-export interface CandidateUser extends Columns, Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'rehashed_from'> {}
 
 /** The options of the import that are relevant here. */
 interface ImportRules extends Actors {
@@ -77,27 +49,6 @@ export interface Access {
   iamOwners: ReadonlySet<string>;
 }
 
-/**
- * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that
- * the entry omits keep their values. A password is set if the entry has one and it is a different one; it is never
- * removed.
- */
-export interface Difference {
-  user: CandidateUser;
-  next: Columns & { state: UserState };
-  /** Names of the import's fields that change, as paths below `user` in an entry. */
-  changed: string[];
-  setsPassword: boolean;
-  /** Purposes of the codes that become invalid. */
-  endsCodes: MailKind[];
-  /** Whether sessions and grants end. */
-  endsLogins: boolean;
-  /** Whether a deactivated or locked user may log in again, with all attempts. */
-  reactivates: boolean;
-  /** The mail to send because of the change. */
-  mail: 'verify_email' | 'initialise' | undefined;
-}
-
 /** The outcome of an item. */
 export type Verdict = { item: CandidateItem } & (
   | { state: 'create' }
@@ -115,25 +66,7 @@ const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, di
 /** SQL over an item `i` and its organization `o`: the columns of `CandidateItem`. */
 const CANDIDATE = `i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
        coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
-       i.totp_sealed is not null as has_totp, i.changed_by`;
-
-const STOPPED: readonly UserState[] = ['inactive', 'locked'];
-
-const FIELDS: [name: string, column: keyof Columns][] = [
-  ['userName', 'user_name'],
-  ['profile.firstName', 'given_name'],
-  ['profile.lastName', 'family_name'],
-  ['profile.nickName', 'nick_name'],
-  ['profile.displayName', 'display_name'],
-  ['profile.preferredLanguage', 'preferred_language'],
-  ['profile.gender', 'gender'],
-  ['email.email', 'email'],
-  ['email.isEmailVerified', 'email_verified'],
-  ['phone.phone', 'phone'],
-  ['phone.isPhoneVerified', 'phone_verified'],
-  ['password', 'password_hash'],
-  ['passwordChangeRequired', 'password_change_required'],
-];
+       i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in`;
 
 /** Decides the outcomes of the items. @param access to the users, for an import that updates them */
 export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
@@ -346,109 +279,4 @@ export async function loadAccess(db: Db, { items, users, whole }: Candidates): P
     above.set(actor, new Set(higher.map(([userId]) => userId)));
   }
   return { above, iamOwners };
-}
-
-function difference(item: CandidateItem, user: CandidateUser, mails: (hasPassword: boolean) => boolean): Difference {
-  const columns = nextColumns(item, user);
-  const setsPassword = columns.password_hash !== user.password_hash;
-  const next = { ...columns, state: nextState(item, user, columns.password_hash) };
-  const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
-  if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
-  return { user, next, changed, setsPassword, ...consequences(user, next, setsPassword, mails) };
-}
-
-function nextColumns(item: CandidateItem, user: CandidateUser): Columns {
-  /** The source of a column: the entry if it has the field, else the user. */
-  const from = (field: CandidateItem['omitted'][number]): Columns => (item.omitted.includes(field) ? user : item);
-  return {
-    user_name: from('userName').user_name,
-    user_name_key: from('userName').user_name_key,
-    given_name: item.given_name,
-    family_name: item.family_name,
-    nick_name: from('nickName').nick_name,
-    display_name: item.omitted.includes('displayName') && !isMadeOfNames(user) ? user.display_name : item.display_name,
-    preferred_language: from('preferredLanguage').preferred_language,
-    gender: from('gender').gender,
-    ...nextEmail(item, user),
-    ...nextPhone(item, user),
-    password_hash: isNewPassword(item, user) ? item.password_hash : user.password_hash,
-    password_change_required: from('passwordChangeRequired').password_change_required,
-  };
-}
-
-function nextEmail(item: CandidateItem, user: CandidateUser): Pick<Columns, 'email' | 'email_key' | 'email_verified'> {
-  const { email, email_key } = item.omitted.includes('email') ? user : item;
-  const isSame = email === user.email;
-  const email_verified = item.omitted.includes('isEmailVerified') ? isSame && user.email_verified : item.email_verified;
-  return { email, email_key, email_verified };
-}
-
-function nextPhone(item: CandidateItem, user: CandidateUser): Pick<Columns, 'phone' | 'phone_verified'> {
-  if (item.omitted.includes('phone')) return { phone: user.phone, phone_verified: user.phone_verified };
-  const isSame = item.phone === user.phone;
-  const phone_verified = item.omitted.includes('isPhoneVerified') ? isSame && user.phone_verified : item.phone_verified;
-  return { phone: item.phone, phone_verified };
-}
-
-/** If true, the display name follows the names; otherwise somebody chose it. */
-function isMadeOfNames(user: CandidateUser): boolean {
-  return (user.display_name ?? '') === `${user.given_name} ${user.family_name}`;
-}
-
-/**
- * A hash that replaced the sent one at a login (rehashing) is the same password. A password source is for users without
- * a password, and never replaces one.
- */
-function isNewPassword({ password_hash: sent }: CandidateItem, user: CandidateUser): boolean {
-  if (sent === null || sent === user.password_hash) return false;
-  if (sourceOf(sent) !== undefined && user.password_hash !== null) return sourceOf(user.password_hash) !== undefined;
-  return !user.rehashed_from?.equals(createHash('sha256').update(originalHash(sent)).digest());
-}
-
-/** A first password makes an INITIAL user active; a user that is reactivated without a password becomes INITIAL. */
-function nextState(item: CandidateItem, user: CandidateUser, hash: string | null): UserState {
-  const isStopped = STOPPED.includes(user.state);
-  if (!item.omitted.includes('state')) {
-    if (item.user_state !== 'active') return item.user_state;
-    if (isStopped) return hash === null ? 'initial' : 'active';
-  }
-  return user.state === 'initial' && hash !== null ? 'active' : user.state;
-}
-
-type Consequences = Pick<Difference, 'endsCodes' | 'endsLogins' | 'reactivates' | 'mail'>;
-
-function consequences(
-  user: CandidateUser,
-  next: Difference['next'],
-  setsPassword: boolean,
-  mails: (hasPassword: boolean) => boolean,
-): Consequences {
-  const movesEmail = next.email !== user.email;
-  const movesPhone = next.phone !== user.phone || next.phone_verified !== user.phone_verified;
-  const isStopped = next.state !== user.state && STOPPED.includes(next.state);
-  const isLetIn = STOPPED.includes(user.state) && !STOPPED.includes(next.state);
-  const losesProof = user.email_verified && !next.email_verified && next.state !== 'initial';
-  const losesLink = user.state === 'initial' && setsPassword;
-  const isDue = movesEmail || losesProof || losesLink || isLetIn;
-  const mail = isDue && mails(next.password_hash !== null) ? mailFor(next) : undefined;
-  const ended = new Set<MailKind>([
-    ...(movesEmail ? ADDRESS_CODES : []),
-    ...(next.email_verified !== user.email_verified ? (['verify_email'] as const) : []),
-    ...(setsPassword ? ([...PASSWORD_CODES, 'sign_in'] as const) : []),
-    ...(movesPhone ? (['verify_phone'] as const) : []),
-    ...(mail ? [mail] : []),
-  ]);
-  return {
-    endsCodes: [...ended],
-    endsLogins: setsPassword || isStopped,
-    reactivates: isLetIn,
-    mail,
-  };
-}
-
-/** The mail for the step that the user still has to take, if any. */
-function mailFor(next: Difference['next']): Difference['mail'] {
-  if (next.email === null) return undefined;
-  if (next.state === 'initial') return 'initialise';
-  return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;
 }

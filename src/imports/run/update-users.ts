@@ -16,7 +16,8 @@ import type { Events, ImportItems } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { withinBatch } from '../entries/item.ts';
 import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
-import { type Difference, decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
+import type { Difference } from './difference.ts';
+import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 
 export interface UpdateRest {
   /** Items that hold an encrypted password. */
@@ -48,6 +49,8 @@ export interface Settled {
   userId?: string;
   error?: ErrorBody;
   changed?: string[];
+  /** The facts of an existing user that the item changes. */
+  signIn?: number;
 }
 
 const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
@@ -147,9 +150,9 @@ function settlementOf(verdict: Exclude<Verdict, { state: 'create' }>): Settled {
   const { ordinal } = verdict.item;
   if (verdict.state === 'failed') return { ordinal, state: 'failed', error: verdict.error };
   if (verdict.state === 'skipped') return { ordinal, state: 'skipped', userId: verdict.userId };
-  const { user, changed } = verdict.difference;
+  const { user, changed, signIn } = verdict.difference;
   if (changed.length === 0) return { ordinal, state: 'skipped', userId: user.id };
-  return { ordinal, state: 'succeeded', userId: user.id, changed };
+  return { ordinal, state: 'succeeded', userId: user.id, changed, signIn };
 }
 
 /**
@@ -292,8 +295,14 @@ export async function settleItems(
   { mails, erase }: { mails: number; erase: boolean },
 ): Promise<SettledBatch | undefined> {
   if (settled.length === 0) return undefined;
-  const items = JSON.stringify(settled.map(({ userId, ...rest }) => ({ ...rest, user_id: userId })));
+  const items = itemsOf(settled);
   const ordinals = settled.map((one) => one.ordinal);
   const { rows } = await db.query<SettledBatch>(SETTLE.bind({ importId, items, ordinals, mails, erase }));
   return rows[0];
+}
+
+/** The items of a statement that settles them, as JSON. */
+export function itemsOf(settled: readonly Settled[]): string {
+  const items = settled.map(({ userId, signIn, ...rest }) => ({ ...rest, user_id: userId, sign_in: signIn }));
+  return JSON.stringify(items);
 }

@@ -10,10 +10,12 @@
  */
 import { openStateOf, storedState } from '../../contract/import-results.ts';
 import type { ImportResult, ItemView } from '../../contract/import-types.ts';
+import type { Way } from '../../contract/sign-in.ts';
 import type { Pool } from '../../platform/db/pool.ts';
-import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
+import type { ImportItems, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
+import { HAS_WAY, isOver, openPredictions, type Predictions, type WaySearch } from './sign-ins.ts';
 
 /** Items that a scan reads first. */
 const FIRST_STRETCH = 2000;
@@ -32,7 +34,10 @@ const LAST = '\u{10FFFF}';
 
 /** The columns of an item that its outcome is shown from. */
 export interface ItemRow
-  extends Pick<ImportItems, 'ordinal' | 'org_index' | 'user_id' | 'user_name' | 'state' | 'kept' | 'changed'> {
+  extends Pick<
+    ImportItems,
+    'ordinal' | 'org_index' | 'user_id' | 'user_name' | 'state' | 'kept' | 'changed' | 'sign_in'
+  > {
   error: ErrorBody | null;
 }
 
@@ -40,13 +45,13 @@ export interface ItemRow
  * SQL: the items of the import `$1` from `$2` up to `$3`. Of a check it has only those with an outcome to tell; all
  * others are the entries of its draft, as long as these exist, and would be created or are still to be judged.
  */
-export const itemsBetween = ({ dryRun }: ImportResult) =>
+export const itemsBetween = ({ dryRun }: Pick<ImportResult, 'dryRun'>) =>
   dryRun
-    ? `(select ordinal, org_index, user_id, user_name, state, error, kept, changed, user_name_key, email_key
+    ? `(select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in, user_name_key, email_key
         from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3
       union all
       select d.ordinal, d.org_index, d.user_id, d.user_name,
-        (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state, null, null, null, null, null
+        (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state, null, null, null, d.sign_in, null, null
       from import_dry_runs r join import_items d on d.import_id = r.entries_of and d.ordinal >= $2 and d.ordinal < $3
       where r.import_id = $1 and not exists (
         select from import_items v
@@ -64,6 +69,7 @@ interface ItemFilter {
   state?: string | undefined;
   orgIndexes?: number[] | undefined;
   userId?: string | undefined;
+  way?: WaySearch | undefined;
 }
 
 export interface ItemsQuery {
@@ -73,6 +79,7 @@ export interface ItemsQuery {
   userId?: string | undefined;
   /** What an address, user name or id begins with. */
   query?: string | undefined;
+  signIn?: Way | undefined;
   pageSize: number;
   /** Items from this index on. */
   from: number;
@@ -85,34 +92,26 @@ export async function readItems(
   query: ItemsQuery,
 ): Promise<{ items: ItemView[]; next: number | undefined }> {
   const stored = storedState(of, query.state);
-  if (stored === null) return { items: [], next: undefined };
-  const orgs = await orgsOf(pool, of.importId);
+  const isNone = query.signIn !== undefined && stored === 'pending' && isOver(of);
+  if (stored === null || isNone) return { items: [], next: undefined };
+  const predictions = await openPredictions(pool, of);
+  const { orgs } = predictions;
   const filter = {
     from: query.from,
-    state: stored,
+    // The pending users of an undone import have no way.
+    state: query.signIn !== undefined && isOver(of) ? (stored ?? 'succeeded') : stored,
     orgIndexes: query.orgId === undefined ? undefined : indexesOf(orgs, query.orgId),
     userId: query.userId,
+    way: query.signIn && predictions.search(query.signIn),
   };
-  if (query.query !== undefined) {
-    const { rows, next } = await searchItems(pool, { of, orgIds: [...orgs.values()] }, query.pageSize, {
-      ...filter,
-      text: query.query,
-    });
-    return { items: rows.map((row) => toView(row, of, orgs)), next };
+  if (query.query !== undefined || query.signIn !== undefined) {
+    const search = { ...filter, text: query.query };
+    const { rows, next } = await searchItems(pool, { of, orgIds: [...orgs.values()] }, query.pageSize, search);
+    return { items: rows.map((row) => toView(row, of, predictions)), next };
   }
   const rows = await scanItems(pool, of, query.pageSize + 1, filter);
   const next = rows.length > query.pageSize ? rows.pop()?.ordinal : undefined;
-  return { items: rows.map((row) => toView(row, of, orgs)), next };
-}
-
-/** Organization ids by their index in the body. */
-export async function orgsOf(pool: Pool, importId: string): Promise<Map<number, string>> {
-  const { rows } = await pool.query<Pick<ImportOrgs, 'org_index' | 'org_id'>>({
-    name: 'import-orgs',
-    text: 'select org_index, org_id from import_orgs where import_id = $1',
-    values: [importId],
-  });
-  return new Map(rows.map((r) => [r.org_index, r.org_id]));
+  return { items: rows.map((row) => toView(row, of, predictions)), next };
 }
 
 function indexesOf(orgs: Map<number, string>, orgId: string): number[] {
@@ -126,7 +125,7 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
     if (found.length >= limit) break;
     const { rows } = await pool.query<ItemRow>({
       name: ofKind('items-stretch', of),
-      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed from ${itemsBetween(of)} i
+      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in from ${itemsBetween(of)} i
         where ($4::item_state is null or state = $4)
           and ($5::int[] is null or org_index = any($5))
           and ($6::text is null or user_id = $6)
@@ -162,24 +161,26 @@ export function* inStretches(start: number, total: number): Generator<[from: num
 
 type Kept = NonNullable<ItemView['kept']>;
 
-/** An item as the API shows it. @param orgs see `orgsOf` */
-export function toView(row: ItemRow, of: ImportResult, orgs: Map<number, string>): ItemView {
+/** An item as the API shows it. */
+export function toView(row: ItemRow, of: ImportResult, predictions: Pick<Predictions, 'orgs' | 'of'>): ItemView {
   const state = row.state === 'pending' ? openStateOf(of) : row.state.toUpperCase();
+  const signIn = predictions.of(row);
   return {
     index: row.ordinal,
-    orgId: orgs.get(row.org_index) ?? '',
+    orgId: predictions.orgs.get(row.org_index) ?? '',
     userId: row.user_id ?? '',
     userName: row.user_name ?? '',
     state: `ITEM_STATE_${state}`,
     ...(row.error ? { error: row.error } : {}),
     ...(row.kept ? { kept: row.kept.toUpperCase() as Kept } : {}),
     ...(row.changed ? { changed: row.changed } : {}),
+    ...(signIn ? { signIn } : {}),
   };
 }
 
 export interface SearchFilter extends ItemFilter {
   /** What an address, user name or id begins with; case counts for ids alone. */
-  text: string;
+  text?: string | undefined;
 }
 
 /** @returns `next`: where to continue if not everything was read */
@@ -190,7 +191,7 @@ export async function searchItems(
   filter: SearchFilter,
 ): Promise<{ rows: ItemRow[]; next: number | undefined }> {
   const until = performance.now() + MOST_MS;
-  const users = await matchingUsers(pool, orgIds, filter.text);
+  const users = filter.text === undefined ? [] : await matchingUsers(pool, orgIds, filter.text);
   const rows: ItemRow[] = [];
   let stretch = FIRST_SEARCHED;
   for (let from = filter.from; from < of.counts.total; ) {
@@ -225,24 +226,25 @@ async function matchingUsers(pool: Pool, orgIds: readonly string[], text: string
   return rows.filter((row) => orgIds.includes(row.org_id)).map(({ id }) => id);
 }
 
-const OF_USERS = 'i.user_id = any($8::text[])';
+const OF_USERS = 'i.user_id = any($10::text[])';
 const OF_EACH_USER = `exists (
-  select from users u where u.id = i.user_id and u.email_key is not null and starts_with(u.email_key, $9) and $8::text[] is null)`;
+  select from users u where u.id = i.user_id and u.email_key is not null and starts_with(u.email_key, $11) and $10::text[] is null)`;
 
 const searchStatement = (of: ImportResult, isOfMatch: string) => `
-select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed from ${itemsBetween(of)} i
+select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed, i.sign_in from ${itemsBetween(of)} i
 where ($4::item_state is null or i.state = $4)
   and ($5::int[] is null or i.org_index = any($5))
   and ($6::text is null or i.user_id = $6)
-  and (starts_with(i.user_id, $7) or starts_with(coalesce(i.user_name_key, lower(i.user_name)), $9)
-    or starts_with(i.email_key, $9) or ${isOfMatch})
-order by i.ordinal limit $10`;
+  and ${HAS_WAY}
+  and ($9::text is null or starts_with(i.user_id, $9) or starts_with(coalesce(i.user_name_key, lower(i.user_name)), $11)
+    or starts_with(i.email_key, $11) or ${isOfMatch})
+order by i.ordinal limit $12`;
 
 async function readStretch(
   pool: Pool,
   of: ImportResult,
   { from, to, limit }: { from: number; to: number; limit: number },
-  { state, orgIndexes, userId, text }: SearchFilter,
+  { state, orgIndexes, userId, way, text }: SearchFilter,
   users: string[] | undefined,
 ): Promise<ItemRow[]> {
   const { rows } = await pool.query<ItemRow>({
@@ -256,9 +258,11 @@ async function readStretch(
       state ?? null,
       orgIndexes ?? null,
       userId ?? null,
-      text,
+      way?.facts ?? null,
+      way?.orgsWithoutCodes ?? null,
+      text ?? null,
       users,
-      nameKey(text),
+      text === undefined ? null : nameKey(text),
       limit,
     ],
   });

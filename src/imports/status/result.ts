@@ -12,15 +12,16 @@ import type { ErrorBody } from '../../platform/errors.ts';
 import type { HashCount } from '../entries/notes.ts';
 import { inStretches, itemsBetween, ofKind } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
+import { countSignInsOnce, SIGN_IN_COLUMNS, type SignInRow, signInsOf } from './sign-in-counts.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
 
 const MAX_ERRORS = 100;
 const MAX_SUCCESS = 1000;
 
 /** What a result has in addition to counts and users. */
-export type MoreResult = Pick<ShownResult, 'warnings' | 'hashes' | 'mailKinds' | 'webhook' | 'missingRoles'>;
+export type MoreResult = Pick<ShownResult, 'warnings' | 'hashes' | 'mailKinds' | 'signIn' | 'webhook' | 'missingRoles'>;
 
-interface ExtrasRow {
+interface ExtrasRow extends SignInRow {
   warnings: ShownResult['warnings'];
   hashes: HashCount[] | null;
   verifications: number;
@@ -37,6 +38,7 @@ interface ExtrasRow {
 const EXTRAS: ExtraColumns = {
   name: 'progress-and-more',
   columns: `, i.warnings, r.hashes, r.verifications, r.initialisations, r.unchecked_ids, r.entries_of is not null as is_check, w.state as webhook_state, w.attempts, w.last_error,
+    ${SIGN_IN_COLUMNS},
     ${LIVE_ROLES} as live_roles`,
   joins: `left join import_dry_runs r on r.import_id = i.id
     left join lateral (
@@ -73,12 +75,18 @@ export async function readWithMore(
   const found = await readWithColumns<ExtrasRow>(pool, importId, EXTRAS);
   if (!found) return undefined;
   const { progress, row } = found;
+  if (row.is_outdated) {
+    await countSignInsOnce(pool, importId);
+    return readWithMore(pool, importId);
+  }
+  const signIn = signInsOf(row);
   const missing = missingRoles(progress, row.live_roles, row.is_check);
   return {
     progress,
     more: {
       warnings: [...row.warnings, ...uncheckedIds(row)],
       ...dryRunOf(row),
+      ...(signIn ? { signIn } : {}),
       ...webhookOf(row),
       ...(missing.length > 0 ? { missingRoles: missing as NonNullable<ShownResult['missingRoles']> } : {}),
     },

@@ -116,7 +116,7 @@ export interface ImportItems {
   email_verified: boolean | null; phone: string | null; phone_verified: boolean | null; password_hash: string | null;
   password_sealed: string | null; password_change_required: boolean | null; extras: unknown | null;
   error: unknown | null; totp_sealed: string | null; kept: KeptReason | null; entry_sealed: string | null;
-  changed: string[] | null; changed_by: string[] | null;
+  changed: string[] | null; changed_by: string[] | null; sign_in: number | null;
 }
 
 export interface ImportOrgs {
@@ -138,6 +138,10 @@ export interface ImportRates {
   import_id: string; tick: number; at: Date; ran_ms: string; succeeded: number; skipped: number; failed: number;
 }
 
+export interface ImportSignIns {
+  import_id: string; org_index: number; facts: number; users: number;
+}
+
 export interface Imports {
   id: string; kind: ImportKind; state: ImportState; timeout: string; deadline: Date | null; created_by: string;
   resource_owner: string; sequence: string; created_at: Date; accepted_at: Date | null; changed_at: Date;
@@ -147,6 +151,7 @@ export interface Imports {
   on_existing: ExistingRule; mails: ImportMails; webhook_url: string | null; webhook_org: string | null;
   removed_to: number | null; trace_context: string | null; reopened: number; password_source: string | null;
   without_email: boolean; source: string | null; run_by: string | null; end_uncounted: boolean;
+  sign_ins_of: string | null;
 }
 
 export interface InstanceMembers {

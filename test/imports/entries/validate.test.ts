@@ -233,6 +233,7 @@ describe('an omitted field', () => {
       totpSealed: null,
       passwordChangeRequired: false,
       extras: null,
+      oldSignIn: null,
       error: null,
     });
     assert.equal(pendingOf(entry('a', { profile: { ...PROFILE, displayName: '' } })).displayName, 'Ann Arbor');

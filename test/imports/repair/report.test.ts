@@ -92,11 +92,14 @@ describe('the report of an import', () => {
     assert.match(headers.get('content-type') ?? '', /^text\/csv/);
     assert.match(headers.get('content-disposition') ?? '', /\.csv"$/);
     const [head, first, second, third] = body.split('\r\n');
-    assert.equal(head, 'index,orgId,userId,userName,state,kept,code,id,message,fields');
-    assert.equal(first, `0,${orgId},id-c0,'=1+1,ITEM_STATE_PENDING,,,,,`);
-    assert.equal(second, `1,${orgId},id-c1,"a ""quoted"", name",ITEM_STATE_PENDING,,,,,`);
+    assert.equal(
+      head,
+      'index,orgId,userId,userName,state,kept,code,id,message,fields,signInWay,signInCause,signInChanges',
+    );
+    assert.equal(first, `0,${orgId},id-c0,'=1+1,ITEM_STATE_PENDING,,,,,,PASSWORD,,`);
+    assert.equal(second, `1,${orgId},id-c1,"a ""quoted"", name",ITEM_STATE_PENDING,,,,,,PASSWORD,,`);
     assert.match(third, new RegExp(`^2,${orgId},'@x,'-2,ITEM_STATE_FAILED,,3,IMPORT-USER-INVALID,`));
-    assert.match(third, /,"?user\.profile: is required; user\.email: is required"?$/);
+    assert.match(third, /,"?user\.profile: is required; user\.email: is required"?,,,$/);
   });
 
   it('can be a body with the remaining users to send again, complete and in order', async () => {

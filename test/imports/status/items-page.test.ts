@@ -104,7 +104,7 @@ describe('the items of an import', () => {
     const { items, next } = await page();
     assert.equal(next, undefined);
     assert.deepEqual(
-      items.map(({ error, ...item }) => [...Object.values(item), errorIdOf(error) || undefined]),
+      items.map(({ error, signIn: _, ...item }) => [...Object.values(item), errorIdOf(error) || undefined]),
       [
         [0, 'org', 'id-a', 'a', 'ITEM_STATE_SUCCEEDED', undefined],
         [1, 'org', '', '', 'ITEM_STATE_FAILED', 'IMPORT-USER-INVALID'],
@@ -115,7 +115,7 @@ describe('the items of an import', () => {
         [6, 'org', 'id-d', 'd', 'ITEM_STATE_PENDING', undefined],
       ],
     );
-    assert.deepEqual(Object.keys(items[0] ?? {}), ['index', 'orgId', 'userId', 'userName', 'state']);
+    assert.deepEqual(Object.keys(items[0] ?? {}), ['index', 'orgId', 'userId', 'userName', 'state', 'signIn']);
     assert.deepEqual([items[1]?.error?.code, items[3]?.error?.code], [3, 6]);
   });
 

@@ -12,6 +12,7 @@ import type { CopyRows } from '../../entries/copy-rows.ts';
 import { type DuplicateFilter, ID, NAME } from '../../entries/duplicate-filter.ts';
 import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
+import { FACT, RELAY, USUAL } from '../../entries/sign-in.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
 import { isPlainName, isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
 
@@ -19,6 +20,7 @@ import { isPlainName, isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } fr
 const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;
 const [TAB, NEWLINE, SPACE, T, F] = [0x09, 0x0a, 0x20, 0x74, 0x66];
 const ACTIVE = Buffer.from('active');
+const RELAY_BYTES = Buffer.from(RELAY);
 const PENDING = Buffer.from('\tpending\t');
 const NULL = Buffer.from('\t\\N');
 const NO_ERROR = Buffer.from('\t\\N\t');
@@ -55,8 +57,13 @@ export class ShapedLines {
   private idEnd = 0;
   private keyStart = 0;
   private keyEnd = 0;
+  private emailKeyStart = 0;
+  private emailKeyEnd = 0;
+  private state: ReturnType<typeof userStateOf>;
   /** The hash of the latest line's password. */
   hash: string | undefined;
+  /** The facts of the latest line's user; null: a usual one. */
+  facts: number | null = null;
 
   constructor(rows: CopyRows) {
     this.rows = rows;
@@ -116,12 +123,14 @@ export class ShapedLines {
   private addState(): boolean {
     const { rows } = this;
     if (!this.entry.has(FIELD.state)) {
+      this.state = 'active';
       rows.addBytes(ACTIVE, 0, ACTIVE.length);
       return true;
     }
     const state = this.entry.text(FIELD.state);
     const stored = userStateOf(state);
     if (stored === undefined) return false;
+    this.state = stored;
     rows.add(stored);
     return true;
   }
@@ -160,7 +169,9 @@ export class ShapedLines {
     if (!isShortEmail(entry.bytes, from, to) || !this.isVisible(FIELD.email)) return false;
     this.addText(FIELD.email);
     rows.addByte(TAB);
+    this.emailKeyStart = rows.length;
     this.addKey(FIELD.email);
+    this.emailKeyEnd = rows.length;
     this.addFlag(FIELD.emailVerified);
     if (!entry.has(FIELD.phone)) rows.addBytes(NULL, 0, NULL.length);
     else if (!this.addText(FIELD.phone, 1)) return false;
@@ -183,8 +194,41 @@ export class ShapedLines {
     this.addFlag(FIELD.changeRequired);
     rows.addBytes(NULL, 0, NULL.length);
     rows.addBytes(NULL, 0, NULL.length);
+    this.addFacts();
     rows.addByte(NEWLINE);
     return true;
+  }
+
+  /** Adds what `itemFacts` says of the item. */
+  private addFacts(): void {
+    const { rows, state, hash } = this;
+    const isVerified = this.flag(FIELD.emailVerified);
+    let facts: number = FACT.address;
+    if (hash !== undefined) facts |= FACT.password;
+    if (state === 'active' && !(hash !== undefined && isVerified)) facts |= FACT.mailDue;
+    if (state === 'inactive') facts |= FACT.inactive;
+    if (state === 'locked') facts |= FACT.locked;
+    if (!isVerified && !this.isNamedByEmail()) facts |= FACT.typesUserName;
+    if (this.isRelay()) facts |= FACT.relay;
+    if (this.flag(FIELD.changeRequired)) facts |= FACT.changeRequired;
+    this.facts = facts === USUAL ? null : facts;
+    if (this.facts === null) rows.addBytes(NULL, 0, NULL.length);
+    else {
+      rows.addByte(TAB);
+      rows.addNumber(facts);
+    }
+  }
+
+  private isNamedByEmail(): boolean {
+    const { rows, keyStart, keyEnd, emailKeyStart, emailKeyEnd } = this;
+    return rows.bytes.compare(rows.bytes, keyStart, keyEnd, emailKeyStart, emailKeyEnd) === 0;
+  }
+
+  private isRelay(): boolean {
+    const { rows, emailKeyEnd } = this;
+    const from = emailKeyEnd - RELAY_BYTES.length;
+    if (from < this.emailKeyStart || rows.bytes[from] !== RELAY_BYTES[0]) return false;
+    return rows.bytes.compare(RELAY_BYTES, 0, RELAY_BYTES.length, from, emailKeyEnd) === 0;
   }
 
   /** Adds a text, which may be absent, and the tab before it; false if it is too short or perhaps too long. */
@@ -211,7 +255,11 @@ export class ShapedLines {
 
   private addFlag(field: number): void {
     this.rows.addByte(TAB);
-    this.rows.addByte(this.entry.has(field) && this.entry.bytes[this.entry.from(field)] === T ? T : F);
+    this.rows.addByte(this.flag(field) ? T : F);
+  }
+
+  private flag(field: number): boolean {
+    return this.entry.has(field) && this.entry.bytes[this.entry.from(field)] === T;
   }
 }
 

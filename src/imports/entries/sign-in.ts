@@ -1,0 +1,271 @@
+/**
+ * Predicts how an imported user signs in. What is known of the user are facts, the bits of one integer that travels
+ * with the item; the prediction is a function of the facts, the login policy of the organization, and the options of
+ * the import. It writes nothing and decides nothing else.
+ *
+ * Guarantee: a way is predicted only if it works for the user as imported. A user of whom nothing is known is usual:
+ * active, with a known password, and with a name or address that signs in.
+ */
+import type { LoginPolicy } from '../../contract/policies.ts';
+import { type Change, type SignIn, type SignInCounts, WAYS, type Way } from '../../contract/sign-in.ts';
+import type { UserState } from '../../contract/users.ts';
+import { sourceOf } from '../../passwords/marks.ts';
+import { LOST, type OldSignIn } from '../../sources/entry.ts';
+
+/** What is known of a user. The numbers are stored; they never change their meaning. */
+export const FACT = {
+  /** A hash that can be verified, or a plain password. */
+  password: 1,
+  /** A password source verifies the password. */
+  atSource: 2,
+  /** The user may not know the password of the hash. */
+  perhaps: 4,
+  address: 8,
+  /** The import sends a mail, unless the policy or an option says otherwise. */
+  mailDue: 16,
+  /** Neither verified nor the user name: the address does not sign in. */
+  typesUserName: 32,
+  inactive: 64,
+  locked: 128,
+  relay: 256,
+  changeRequired: 512,
+  secondFactorLost: 1024,
+  passkeyLost: 2048,
+  recoveryCodesLost: 4096,
+  /** An account at an external provider; without a password: the way that the user came by. */
+  link: 8192,
+  /** Came by a connection of their company and no other way. */
+  onlyEnterprise: 16384,
+} as const;
+
+/** The facts of a usual user, which are stored as null. */
+export const USUAL = FACT.password | FACT.address;
+
+const LOST_FACTS: Record<(typeof LOST)[number], number> = {
+  secondFactor: FACT.secondFactorLost,
+  passkey: FACT.passkeyLost,
+  recoveryCodes: FACT.recoveryCodesLost,
+};
+
+/** The domain of addresses that Apple makes up for a user who hides theirs. */
+export const RELAY = '@privaterelay.appleid.com';
+
+/** The facts that decide the way. */
+const WAY_FACTS = [
+  FACT.password,
+  FACT.atSource,
+  FACT.perhaps,
+  FACT.address,
+  FACT.mailDue,
+  FACT.inactive,
+  FACT.locked,
+  FACT.onlyEnterprise,
+];
+export const WAY_MASK = WAY_FACTS.reduce((sum, fact) => sum | fact, 0);
+/** In a search, beside the facts: the organization has no codes by mail. */
+export const CODES_OFF = 2 ** 20;
+
+/** What a prediction depends on beside the facts. */
+export interface Circumstances {
+  policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'>;
+  /** The import holds its mails back. */
+  holdsMails: boolean;
+}
+
+/** How a user with these facts signs in. */
+export function predictSignIn(facts: number, given: Circumstances): SignIn {
+  const { way, cause } = wayOf(facts, given);
+  return { way, ...(cause === undefined ? {} : { cause }), changes: changesOf(facts, way, given) };
+}
+
+type Found = Pick<SignIn, 'way' | 'cause'>;
+
+function wayOf(facts: number, { policy, holdsMails }: Circumstances): Found {
+  const has = (fact: number) => (facts & fact) !== 0;
+  const codes = policy.mailCode !== 'off' && has(FACT.address);
+  if (has(FACT.inactive)) return { way: 'NONE', cause: 'INACTIVE' };
+  if (has(FACT.locked)) return { way: 'NONE', cause: 'LOCKED' };
+  if (has(FACT.perhaps)) return { way: codes ? 'MAIL_CODE' : 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
+  if (has(FACT.password)) return { way: 'PASSWORD' };
+  if (has(FACT.atSource)) return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
+  if (!has(FACT.address)) return { way: 'NONE', cause: 'NO_ADDRESS' };
+  const cause = has(FACT.link | FACT.onlyEnterprise) ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
+  if (codes) return { way: 'MAIL_CODE', cause };
+  if (!has(FACT.mailDue)) return { way: 'NONE', cause };
+  return holdsMails ? { way: 'NONE', cause: 'MAILS_HELD' } : { way: 'INIT_MAIL', cause };
+}
+
+/** A user who is inactive or locked did not sign in to the other system either. */
+function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
+  if ((facts & (FACT.inactive | FACT.locked)) !== 0) return [];
+  const { policy } = given;
+  const has = (fact: number) => (facts & fact) !== 0;
+  const hasPassword = has(FACT.password | FACT.atSource);
+  const usesPassword = way === 'PASSWORD' || way === 'PASSWORD_SOURCE';
+  const all: [Change, boolean][] = [
+    ['TYPES_USER_NAME', usesPassword && has(FACT.typesUserName)],
+    ['GETS_MAIL', getsMail(facts, given)],
+    ['SECOND_FACTOR_LOST', has(FACT.secondFactorLost) && !policy.forceMfa],
+    ['SECOND_FACTOR_RE_ENROL', has(FACT.secondFactorLost) && policy.forceMfa],
+    ['PASSKEYS_LOST', has(FACT.passkeyLost)],
+    ['RECOVERY_CODES_LOST', has(FACT.recoveryCodesLost)],
+    ['RELAY_ADDRESS', has(FACT.relay)],
+    ['LINK_UNUSED', hasPassword && has(FACT.link) && !has(FACT.onlyEnterprise)],
+    ['ENTERPRISE_LINK_UNUSED', has(FACT.onlyEnterprise)],
+    ['NEW_PASSWORD', usesPassword && has(FACT.changeRequired)],
+  ];
+  return all.filter(([, is]) => is).map(([change]) => change);
+}
+
+/** By the rule of the SQL function `import_mails`. */
+function getsMail(facts: number, { policy, holdsMails }: Circumstances): boolean {
+  if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
+  const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
+  return policy.initMail === 'always' || !(hasPassword || policy.mailCode !== 'off');
+}
+
+/**
+ * The facts of all users with this way, for a search: those of WAY_MASK, and CODES_OFF if the organization has no codes
+ * by mail.
+ */
+export function factsWithWay(way: Way, { holdsMails }: Pick<Circumstances, 'holdsMails'>): number[] {
+  const all = Array.from({ length: 2 ** WAY_FACTS.length }, (_, n) =>
+    WAY_FACTS.reduce((facts, fact, i) => facts | bit((n & (1 << i)) !== 0, fact), 0),
+  );
+  return (['off', 'all'] as const).flatMap((mailCode) => {
+    const policy = { mailCode, initMail: 'always', forceMfa: false } as const;
+    const found = all.filter((facts) => wayOf(facts, { policy, holdsMails }).way === way);
+    return mailCode === 'off' ? found.map((facts) => facts | CODES_OFF) : found;
+  });
+}
+
+/** What the facts of a user come from: an item, or an existing user as an import leaves them. */
+interface FactsSource {
+  userState: UserState;
+  userNameKey: string;
+  emailKey: string | null;
+  emailVerified: boolean;
+  passwordHash: string | null;
+  /** A plain password, encrypted. */
+  passwordSealed: string | null;
+  passwordChangeRequired: boolean;
+}
+
+interface ItemFactsSource extends FactsSource {
+  totpSealed: string | null;
+  extras: { idps: readonly unknown[] } | null;
+  oldSignIn: OldSignIn | null;
+}
+
+/** The facts of an item as a new user; null: the user is usual. */
+export function itemFacts(item: ItemFactsSource): number | null {
+  const own = userFacts(item);
+  const old = item.oldSignIn ?? {};
+  const ways = old.ways ?? [];
+  const lost = old.lost ?? [];
+  const hasPassword = (own & (FACT.password | FACT.atSource)) !== 0;
+  const hasLink = (item.extras?.idps.length ?? 0) > 0 || ways.includes('provider') || ways.includes('enterprise');
+  const hasHash = (own & FACT.password) !== 0 && item.passwordHash !== null;
+  const isMailDue = item.userState === 'active' && item.emailKey !== null && !(hasPassword && item.emailVerified);
+  const facts =
+    own |
+    bit(isMailDue, FACT.mailDue) |
+    bit(hasHash && old.password === 'perhaps', FACT.perhaps) |
+    lost.reduce((sum, what) => sum | bit(what !== 'secondFactor' || item.totpSealed === null, LOST_FACTS[what]), 0) |
+    bit(hasLink && (hasPassword || !ways.includes('password')), FACT.link) |
+    bit(ways.length > 0 && ways.every((way) => way === 'enterprise'), FACT.onlyEnterprise);
+  return facts === USUAL ? null : facts;
+}
+
+/**
+ * The facts of an existing user as an import leaves them.
+ * @param item the facts of the item that updates the user
+ */
+export function mergedFacts(
+  item: number | null,
+  user: Omit<FactsSource, 'passwordSealed'>,
+  { isMailDue, setsPassword }: { isMailDue: boolean; setsPassword: boolean },
+): number {
+  const ofUser = { ...user, passwordSealed: null };
+  const old = FACT.secondFactorLost | FACT.passkeyLost | FACT.recoveryCodesLost | FACT.link | FACT.onlyEnterprise;
+  const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
+  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue);
+}
+
+function userFacts(user: FactsSource): number {
+  const { userState, userNameKey, emailKey, emailVerified, passwordHash, passwordSealed } = user;
+  const isAtSource = sourceOf(passwordHash) !== undefined;
+  const hasPassword = passwordSealed !== null || (passwordHash !== null && !isAtSource);
+  return (
+    bit(hasPassword, FACT.password) |
+    bit(isAtSource && !hasPassword, FACT.atSource) |
+    bit(emailKey !== null, FACT.address) |
+    bit(emailKey !== null && !emailVerified && emailKey !== userNameKey, FACT.typesUserName) |
+    bit(userState === 'inactive', FACT.inactive) |
+    bit(userState === 'locked', FACT.locked) |
+    bit(emailKey?.endsWith(RELAY) === true, FACT.relay) |
+    bit(user.passwordChangeRequired, FACT.changeRequired)
+  );
+}
+
+function bit(is: boolean, fact: number): number {
+  return is ? fact : 0;
+}
+
+/**
+ * What `oldSignIn` of an entry with these facts must say at least, so that the entry can be sent again.
+ * @param hasLinks the entry has links of its own
+ */
+export function oldSignInOf(stored: number | null, hasLinks: boolean): OldSignIn | undefined {
+  const facts = stored ?? USUAL;
+  const has = (fact: number) => (facts & fact) !== 0;
+  const lost = LOST.filter((what) => has(LOST_FACTS[what]));
+  const way = has(FACT.onlyEnterprise) ? 'enterprise' : has(FACT.link) && !hasLinks ? 'provider' : undefined;
+  const said: OldSignIn = {
+    ...(way === undefined ? {} : { ways: [way] }),
+    ...(has(FACT.perhaps) ? { password: 'perhaps' } : {}),
+    ...(lost.length > 0 ? { lost } : {}),
+  };
+  return Object.keys(said).length > 0 ? said : undefined;
+}
+
+/** Counts the facts of items, by the number of their organization. */
+export class FactsTally {
+  private readonly counts = new Map<number, number>();
+
+  add(org: number, facts: number | null): void {
+    const key = org * ORG_STEP + (facts ?? USUAL);
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  }
+
+  list(): CountedFacts[] {
+    return [...this.counts].map(([key, users]) => ({ org: Math.floor(key / ORG_STEP), facts: key % ORG_STEP, users }));
+  }
+}
+
+/** Above all facts. */
+const ORG_STEP = 2 ** 20;
+
+/** How many users of an organization have the same facts. */
+export interface CountedFacts {
+  /** The organization's number in the import. */
+  org: number;
+  facts: number;
+  users: number;
+}
+
+/** Adds up predictions. */
+export function countSignIns(predictions: Iterable<{ signIn: SignIn; users: number }>): SignInCounts {
+  const counts: SignInCounts = {
+    ways: Object.fromEntries(WAYS.map((way) => [way, 0])) as Record<Way, number>,
+    causes: {},
+    changes: {},
+  };
+  for (const { signIn, users } of predictions) {
+    const { way, cause, changes } = signIn;
+    counts.ways[way] += users;
+    if (cause !== undefined) counts.causes[cause] = (counts.causes[cause] ?? 0) + users;
+    for (const change of changes) counts.changes[change] = (counts.changes[change] ?? 0) + users;
+  }
+  return counts;
+}

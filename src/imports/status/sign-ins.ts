@@ -1,0 +1,78 @@
+/**
+ * The predictions of how the users of an import sign in, by the login policies of their organizations as they are when
+ * somebody reads the prediction.
+ *
+ * Guarantee: an item that has failed, was skipped or undone, or can no longer be imported has no prediction; nor has an
+ * item of an import that an earlier version accepted, as nothing is known of it.
+ */
+import type { ImportResult } from '../../contract/import-types.ts';
+import type { LoginPolicy } from '../../contract/policies.ts';
+import type { SignIn, Way } from '../../contract/sign-in.ts';
+import type { Pool } from '../../platform/db/pool.ts';
+import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
+import { type Circumstances, CODES_OFF, factsWithWay, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
+
+/** SQL: joins the login policies of `import_orgs o`, from which POLICY takes those that apply. */
+export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org_id
+  cross join (select * from login_policies where org_id is null) instance`;
+export const POLICY = `coalesce(own.mail_code, instance.mail_code) as "mailCode",
+  coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa"`;
+
+/** SQL: whether an item `i` has a way; `$7` and `$8` are a `WaySearch`. */
+export const HAS_WAY = `($7::int[] is null or i.state in ('pending', 'succeeded')
+    and (coalesce(i.sign_in, ${USUAL}) & ${WAY_MASK}
+      | case when i.org_index = any($8::int[]) then ${CODES_OFF} else 0 end) = any($7))`;
+
+/** What to look for to find the items with a way. */
+export interface WaySearch {
+  facts: number[];
+  /** The numbers of the organizations without codes by mail. */
+  orgsWithoutCodes: number[];
+}
+
+export interface Predictions {
+  /** Organization ids by their index in the body. */
+  orgs: Map<number, string>;
+  of(item: Pick<ImportItems, 'state' | 'org_index' | 'sign_in'>): SignIn | undefined;
+  search(way: Way): WaySearch;
+}
+
+interface OrgRow
+  extends Pick<ImportOrgs, 'org_index' | 'org_id'>,
+    Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'> {
+  holdsMails: boolean;
+  isKnown: boolean;
+}
+
+export async function openPredictions(pool: Pool, of: ImportResult): Promise<Predictions> {
+  const { rows } = await pool.query<OrgRow>({
+    name: 'import-orgs',
+    text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails", i.sign_ins_of is not null as "isKnown"
+      from imports i join import_orgs o on o.import_id = i.id ${JOIN_POLICIES} where i.id = $1`,
+    values: [of.importId],
+  });
+  const given = new Map(rows.map((row): [number, Circumstances] => [row.org_index, { policy: row, ...row }]));
+  const isKnown = rows.some((row) => row.isKnown);
+  const holdsMails = rows.some((row) => row.holdsMails);
+  return {
+    orgs: new Map(rows.map((row) => [row.org_index, row.org_id])),
+    of({ state, org_index, sign_in }) {
+      const circumstances = given.get(org_index);
+      if (!isKnown || !circumstances || !mayBeImported(of, state)) return undefined;
+      return predictSignIn(sign_in ?? USUAL, circumstances);
+    },
+    search: (way) => ({
+      facts: isKnown ? factsWithWay(way, { holdsMails }) : [],
+      orgsWithoutCodes: rows.filter((row) => row.mailCode === 'off').map((row) => row.org_index),
+    }),
+  };
+}
+
+/** Whether users of an import who are pending can no longer be imported. */
+export function isOver({ state }: Pick<ImportResult, 'state'>): boolean {
+  return state === 'IMPORT_STATE_UNDOING' || state === 'IMPORT_STATE_UNDONE';
+}
+
+function mayBeImported(of: ImportResult, state: ImportItems['state']): boolean {
+  return state === 'succeeded' || (state === 'pending' && !isOver(of));
+}

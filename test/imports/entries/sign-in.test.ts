@@ -1,0 +1,145 @@
+/** The prediction of how a user signs in, as a function of what is known of the user, the policy and the options. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { LoginPolicy } from '../../../src/contract/policies.ts';
+import { CAUSES, CHANGES, WAYS } from '../../../src/contract/sign-in.ts';
+import {
+  CODES_OFF,
+  FACT,
+  factsWithWay,
+  itemFacts,
+  oldSignInOf,
+  predictSignIn,
+  USUAL,
+  WAY_MASK,
+} from '../../../src/imports/entries/sign-in.ts';
+import { USUAL_RULES, validateEntry } from '../../../src/imports/entries/validate.ts';
+import { markOf } from '../../../src/passwords/marks.ts';
+import type { OldSignIn } from '../../../src/sources/entry.ts';
+import { entry, SECRETS } from '../../support/imports/imports.ts';
+
+interface Case {
+  user?: Record<string, unknown>;
+  state?: string;
+  old?: OldSignIn;
+  atSource?: boolean;
+  policy?: Partial<LoginPolicy>;
+  held?: boolean;
+}
+
+const OFF: Partial<LoginPolicy> = { mailCode: 'off' };
+const QUIET: Partial<LoginPolicy> = { initMail: 'unlessWayIn' };
+const NO_HASH = { hashedPassword: undefined };
+const UNVERIFIED = { email: { email: 'ann@example.com', isEmailVerified: false } };
+const LINKED = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
+const NO_ADDRESS = { email: undefined, userName: 'ann' };
+
+/** What, of whom, and the expected way, cause and changes. */
+const TABLE: [Case, string][] = [
+  [{}, 'PASSWORD'],
+  [{ policy: OFF }, 'PASSWORD'],
+  [{ policy: { mailCode: 'all' } }, 'PASSWORD'],
+  [{ user: { ...NO_HASH, password: 'a plain one' } }, 'PASSWORD'],
+  [{ user: { passwordChangeRequired: true } }, 'PASSWORD NEW_PASSWORD'],
+  [{ user: UNVERIFIED }, 'PASSWORD TYPES_USER_NAME GETS_MAIL'],
+  [{ user: { ...UNVERIFIED, userName: 'Ann@Example.com' } }, 'PASSWORD GETS_MAIL'],
+  [{ user: UNVERIFIED, policy: QUIET }, 'PASSWORD TYPES_USER_NAME'],
+  [{ user: UNVERIFIED, held: true }, 'PASSWORD TYPES_USER_NAME'],
+  [{ user: NO_ADDRESS }, 'PASSWORD'],
+  [{ user: LINKED }, 'PASSWORD LINK_UNUSED'],
+  [{ old: { ways: ['password', 'enterprise'] } }, 'PASSWORD LINK_UNUSED'],
+  [{ old: { ways: ['enterprise'] } }, 'PASSWORD ENTERPRISE_LINK_UNUSED'],
+  [{ old: { lost: ['secondFactor', 'passkey'] } }, 'PASSWORD SECOND_FACTOR_LOST PASSKEYS_LOST'],
+  [{ old: { lost: ['secondFactor'] }, policy: { forceMfa: true } }, 'PASSWORD SECOND_FACTOR_RE_ENROL'],
+  [{ old: { lost: ['secondFactor'] }, user: { otpCode: 'JBSWY3DPEHPK3PXP' } }, 'PASSWORD'],
+  [{ old: { lost: ['recoveryCodes'] } }, 'PASSWORD RECOVERY_CODES_LOST'],
+  [{ user: { email: { email: 'x@PrivateRelay.appleid.com', isEmailVerified: true } } }, 'PASSWORD RELAY_ADDRESS'],
+  [{ user: NO_HASH, atSource: true }, 'PASSWORD_SOURCE/PASSWORD_AT_SOURCE'],
+  [
+    { user: { ...NO_HASH, ...UNVERIFIED }, atSource: true },
+    'PASSWORD_SOURCE/PASSWORD_AT_SOURCE TYPES_USER_NAME GETS_MAIL',
+  ],
+  [{ user: NO_HASH }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: NO_HASH, policy: QUIET }, 'MAIL_CODE/NO_PASSWORD'],
+  [{ user: NO_HASH, policy: { mailCode: 'all' }, held: true }, 'MAIL_CODE/NO_PASSWORD'],
+  [{ user: NO_HASH, old: { ways: ['mailCode'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...LINKED } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
+  [{ user: NO_HASH, old: { ways: ['provider'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...LINKED }, old: { ways: ['password', 'provider'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: NO_HASH, old: { ways: ['enterprise'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL ENTERPRISE_LINK_UNUSED'],
+  [{ old: { password: 'unknown' } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ old: { password: 'perhaps' } }, 'MAIL_CODE/UNKNOWN_PASSWORD'],
+  [{ old: { password: 'perhaps' }, policy: OFF }, 'PASSWORD/UNKNOWN_PASSWORD'],
+  [{ old: { password: 'perhaps' }, user: NO_ADDRESS }, 'PASSWORD/UNKNOWN_PASSWORD'],
+  [{ old: { password: 'perhaps' }, user: { ...NO_HASH, password: 'a plain one' } }, 'PASSWORD'],
+  [{ old: { password: 'perhaps' }, user: NO_HASH }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: NO_HASH, policy: OFF }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
+  [{ user: NO_HASH, policy: { ...OFF, ...QUIET } }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...LINKED }, policy: OFF }, 'INIT_MAIL/PROVIDER_NOT_SET_UP GETS_MAIL'],
+  [{ user: NO_HASH, policy: OFF, held: true }, 'NONE/MAILS_HELD'],
+  [{ user: { ...NO_HASH, ...NO_ADDRESS } }, 'NONE/NO_ADDRESS'],
+  [{ user: { ...NO_HASH, ...NO_ADDRESS, ...LINKED } }, 'NONE/NO_ADDRESS'],
+  [{ state: 'USER_STATE_INACTIVE' }, 'NONE/INACTIVE'],
+  [{ state: 'USER_STATE_INACTIVE', user: { ...NO_HASH, ...UNVERIFIED }, old: { lost: ['passkey'] } }, 'NONE/INACTIVE'],
+  [{ state: 'USER_STATE_LOCKED', user: LINKED }, 'NONE/LOCKED'],
+];
+
+const POLICY: LoginPolicy = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always' };
+
+function factsOf({ user, state, old, atSource }: Case): number | null {
+  const given = { ...entry('ann', user, { state }), ...(old === undefined ? {} : { oldSignIn: old }) };
+  const rules = { ...USUAL_RULES, withoutEmail: true };
+  const item = validateEntry(given, SECRETS, { unknown: (path) => assert.fail(path) }, rules);
+  if (item.state !== 'pending') return assert.fail(JSON.stringify(item.error));
+  return itemFacts(atSource ? { ...item, passwordHash: markOf('source') } : item);
+}
+
+for (const [n, [given, expected]] of TABLE.entries()) {
+  test(`${n}: ${expected}, of ${JSON.stringify(given)}`, () => {
+    const circumstances = { policy: { ...POLICY, ...given.policy }, holdsMails: given.held === true };
+    const facts = factsOf(given);
+    const { way, cause, changes } = predictSignIn(facts ?? USUAL, circumstances);
+    assert.equal([cause === undefined ? way : `${way}/${cause}`, ...changes].join(' '), expected);
+    const searched = ((facts ?? USUAL) & WAY_MASK) | (circumstances.policy.mailCode === 'off' ? CODES_OFF : 0);
+    const found = WAYS.filter((one) => factsWithWay(one, circumstances).includes(searched));
+    assert.deepEqual(found, [way], 'a search finds it by this way alone');
+  });
+}
+
+test('a usual user has no facts to store', () => {
+  assert.equal(factsOf({}), null);
+  assert.equal(factsOf({ user: { userName: 'ann' } }), null);
+});
+
+test('an entry that is made from the stored facts has the same facts', () => {
+  const without = FACT.link | FACT.onlyEnterprise;
+  for (const [given] of TABLE) {
+    const facts = factsOf(given);
+    const old = oldSignInOf(facts, given.user?.idps !== undefined);
+    const rest = { ...given, ...(old === undefined ? { old: {} } : { old }) };
+    if (given.old?.password === 'unknown') rest.user = { ...given.user, ...NO_HASH };
+    const again = factsOf(rest);
+    const isLinkLost = given.old?.ways?.includes('password') === true;
+    const mask = isLinkLost ? ~without : ~0;
+    assert.equal((again ?? USUAL) & mask, (facts ?? USUAL) & mask, JSON.stringify(given));
+  }
+});
+
+test('a hash of a password that nobody knows is not taken', () => {
+  const given = { ...entry('ann'), oldSignIn: { password: 'unknown' } };
+  const item = validateEntry(given, SECRETS, { unknown: (path) => assert.fail(path) }, USUAL_RULES);
+  assert.equal(item.state === 'pending' && item.passwordHash, null);
+});
+
+test('the guide lists every way, cause and change, with its sentence', () => {
+  const guide = readFileSync(new URL('../../../docs/imports.md', import.meta.url), 'utf8');
+  const [, rest = ''] = guide.split('## How users sign in: the prediction\n');
+  const [section = ''] = rest.split('\n## ');
+  const rows = [...section.matchAll(/^\| `([A-Z_]+)` \| (.*) \|$/gm)].map(([, id, text]) => [id, text]);
+  assert.deepEqual(
+    rows.slice(0, WAYS.length).map(([id]) => id),
+    [...WAYS],
+  );
+  assert.deepEqual(rows.slice(WAYS.length), [...Object.entries(CAUSES), ...Object.entries(CHANGES)]);
+});
