@@ -81,6 +81,10 @@ export const itemsQuery = z.strictObject({
     .meta({
       description: 'Only users who are predicted to sign in this way.',
     }),
+  signedIn: z
+    .enum(['true', 'false'], 'must be true or false')
+    .optional()
+    .meta({ description: 'Only imported users who have signed in since the import began, or who have not.' }),
   query: requiredText(200).optional().meta({ description: 'What the address, the user name or the id begins with.' }),
   pageSize: pageSize(1000).default(100),
   pageToken,

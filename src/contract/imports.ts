@@ -205,7 +205,7 @@ export const importOperations = operations({
     of: 'import',
     summary: 'List the users of an import',
     description:
-      'Returns the users in the order of the body. With `query` or `signIn`, a page can hold fewer items than `pageSize`, even none: ' +
+      'Returns the users in the order of the body. With `query`, `signIn` or `signedIn`, a page can hold fewer items than `pageSize`, even none: ' +
       'read on until `nextPageToken` is empty.',
     query: itemsQuery.extend({ state: itemState.optional() }),
     readsQuery: itemsQuery,

@@ -92,6 +92,8 @@ export const signIns = command({
   },
 });
 
+const YES_NO = { yes: 'true', no: 'false' } as const;
+
 /** `muster items`: the outcome for each user, fetched page by page as it is printed. */
 export const items = command({
   usage: 'items <import>',
@@ -101,6 +103,10 @@ export const items = command({
     state: STATE,
     org: text('only users of this organization: id, name or domain'),
     user: text('only the user with this id'),
+    'signed-in': {
+      choices: ['yes', 'no'] as const,
+      describe: 'only users who have signed in since the import, or who have not',
+    },
     query: text('only users whose address, name or id begins with this'),
     limit: limit(50),
     all: flag('list all of them'),
@@ -112,9 +118,9 @@ export const items = command({
     ["$0 items 17 --user 'auth0|60425dc4'", 'one user'],
     ['$0 items 17 --state failed --all --json | jq -r .items[].userId', 'ids of all users that failed'],
   ],
-  async run({ out, api }, { state, org, user, query, limit, all, pageToken, ...given }) {
+  async run({ out, api }, { state, org, user, signedIn, query, limit, all, pageToken, ...given }) {
     const orgId = org === undefined ? undefined : await findOrg(api, org);
-    const filter = { state: itemState(state), orgId, userId: user, query };
+    const filter = { state: itemState(state), orgId, userId: user, signedIn: signedIn && YES_NO[signedIn], query };
     const pages = itemPages(api, given.import, filter, all ? Number.POSITIVE_INFINITY : limit, pageToken);
     const more = (next: string) => out.note(`There are more: add --page-token ${next}, or --all.`);
     const shown = out.json ? pagesAsJson(pages) : pagesAsTable(pages, more);

@@ -70,6 +70,8 @@ interface ItemFilter {
   orgIndexes?: number[] | undefined;
   userId?: string | undefined;
   way?: WaySearch | undefined;
+  /** Whether the user has signed in since the import began. */
+  hasSignedIn?: boolean | undefined;
 }
 
 export interface ItemsQuery {
@@ -80,6 +82,7 @@ export interface ItemsQuery {
   /** What an address, user name or id begins with. */
   query?: string | undefined;
   signIn?: Way | undefined;
+  signedIn?: 'true' | 'false' | undefined;
   pageSize: number;
   /** Items from this index on. */
   from: number;
@@ -92,19 +95,24 @@ export async function readItems(
   query: ItemsQuery,
 ): Promise<{ items: ItemView[]; next: number | undefined }> {
   const stored = storedState(of, query.state);
-  const isNone = query.signIn !== undefined && stored === 'pending' && isOver(of);
+  const isNone =
+    (query.signIn !== undefined && stored === 'pending' && isOver(of)) ||
+    // Nobody of a dry run can sign in, nor can users who were not written.
+    (query.signedIn !== undefined && (of.dryRun || (stored !== undefined && stored !== 'succeeded')));
   if (stored === null || isNone) return { items: [], next: undefined };
   const predictions = await openPredictions(pool, of);
   const { orgs } = predictions;
   const filter = {
     from: query.from,
     // The pending users of an undone import have no way.
-    state: query.signIn !== undefined && isOver(of) ? (stored ?? 'succeeded') : stored,
+    state:
+      (query.signIn !== undefined && isOver(of)) || query.signedIn !== undefined ? (stored ?? 'succeeded') : stored,
     orgIndexes: query.orgId === undefined ? undefined : indexesOf(orgs, query.orgId),
     userId: query.userId,
     way: query.signIn && predictions.search(query.signIn),
+    hasSignedIn: query.signedIn === undefined ? undefined : query.signedIn === 'true',
   };
-  if (query.query !== undefined || query.signIn !== undefined) {
+  if (query.query !== undefined || query.signIn !== undefined || query.signedIn !== undefined) {
     const search = { ...filter, text: query.query };
     const { rows, next } = await searchItems(pool, { of, orgIds: [...orgs.values()] }, query.pageSize, search);
     return { items: rows.map((row) => toView(row, of, predictions)), next };
@@ -230,12 +238,18 @@ const OF_USERS = 'i.user_id = any($10::text[])';
 const OF_EACH_USER = `exists (
   select from users u where u.id = i.user_id and u.email_key is not null and starts_with(u.email_key, $11) and $10::text[] is null)`;
 
+/** Users who were there before may have signed in before. `$13` says which are asked for. */
+const HAS_SIGNED_IN = `($13::boolean is null or $13 = exists (
+  select from users u where u.id = i.user_id
+    and u.last_login_at >= (select accepted_at from imports where id = $1)))`;
+
 const searchStatement = (of: ImportResult, isOfMatch: string) => `
 select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed, i.sign_in from ${itemsBetween(of)} i
 where ($4::item_state is null or i.state = $4)
   and ($5::int[] is null or i.org_index = any($5))
   and ($6::text is null or i.user_id = $6)
   and ${HAS_WAY}
+  and ${HAS_SIGNED_IN}
   and ($9::text is null or starts_with(i.user_id, $9) or starts_with(coalesce(i.user_name_key, lower(i.user_name)), $11)
     or starts_with(i.email_key, $11) or ${isOfMatch})
 order by i.ordinal limit $12`;
@@ -244,7 +258,7 @@ async function readStretch(
   pool: Pool,
   of: ImportResult,
   { from, to, limit }: { from: number; to: number; limit: number },
-  { state, orgIndexes, userId, way, text }: SearchFilter,
+  { state, orgIndexes, userId, way, hasSignedIn, text }: SearchFilter,
   users: string[] | undefined,
 ): Promise<ItemRow[]> {
   const { rows } = await pool.query<ItemRow>({
@@ -264,6 +278,7 @@ async function readStretch(
       users,
       text === undefined ? null : nameKey(text),
       limit,
+      hasSignedIn ?? null,
     ],
   });
   return rows;

@@ -81,6 +81,15 @@ describe('an imported user', () => {
     assert.deepEqual(counts, { signedIn: 2, notYet: 1, ways: { PASSWORD: 1, MAIL_CODE: 1 } });
     assert.deepEqual(days, [{ day: days[0]?.day, ways: counts.ways }]);
     assert.match(days[0]?.day ?? '', /^\d{4}-\d\d-\d\d$/);
+    const items = async (query: string): Promise<string[]> => {
+      const { body } = await api.call('GET', `/admin/v1/imports/${importId}/items?${query}`);
+      return body.items.map(({ userId }: { userId: string }) => userId);
+    };
+    assert.deepEqual(await items('signedIn=true'), [ann, bob]);
+    assert.deepEqual(await items('signedIn=false'), [cleo]);
+    assert.deepEqual(await items('signedIn=true&signIn=MAIL_CODE'), [bob]);
+    assert.deepEqual(await items('signedIn=false&state=ITEM_STATE_FAILED'), []);
+    assert.equal((await api.call('GET', `/admin/v1/imports/${importId}/items?signedIn=yes`)).status, 400);
     await api.deps.pool.query('delete from users where id = any($1)', [[ann, cleo]]);
     assert.deepEqual((await signIns()).ways, { MAIL_CODE: 1 });
     assert.deepEqual(await kept(importId), [{ id: bob, way: 'mail_code' }]);
