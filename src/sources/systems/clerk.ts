@@ -53,6 +53,7 @@ export const clerk: ExportFormat = {
     return has('password_hasher') || textAt(record, 'id')?.startsWith('user_') === true ? 1 : 0;
   },
   missing: MISSING,
+  fields: { isTable: false, isRead: (name) => STATES.ignored.includes(name) },
   converter: () => convert,
 };
 
@@ -62,7 +63,12 @@ const PRIMARY_UNLISTED: Note = {
     'The primary address is in neither the list of verified nor of unverified addresses; it counts as unverified.',
 };
 
-const STATES = { inactive: ['banned'], locked: ['locked'] };
+const STATES = {
+  inactive: ['banned'],
+  locked: ['locked'],
+  // What users have set up, and what they may do: delete their account, create organizations.
+  ignored: ['backup_code_enabled', 'delete_self_enabled', 'create_organization_enabled'],
+};
 
 function convert(record: Fields): Person | Skipped {
   const emails = contactsOf(record, 'email_address', 'email_addresses');

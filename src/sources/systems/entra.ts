@@ -138,13 +138,18 @@ function waysOf(record: Fields, identities: readonly Identity[]): OldSignIn | un
   const federated = identities.filter(({ type }) => type === 'federated').map(({ issuer = '' }) => issuer);
   const isMail = (issuer: string) => issuer === 'mail';
   return signedInBy({
-    password: identities.length === 0 || identities.some(({ type }) => type !== 'federated' && type !== 'phoneNumber'),
+    password: identities.length === 0 || identities.some(hasPassword),
     mailCode: federated.some(isMail),
     sms: identities.some(({ type }) => type === 'phoneNumber'),
     provider: federated.some((issuer) => SOCIAL.test(issuer)),
     enterprise: federated.some((issuer) => !SOCIAL.test(issuer) && !isMail(issuer)),
     passkey: methodsOf(record).some((method) => PASSKEYS.includes(method)),
   });
+}
+
+/** Whoever comes by a provider has a principal name that was made up, and no password for it. */
+function hasPassword({ type, id }: Identity): boolean {
+  return type !== 'federated' && type !== 'phoneNumber' && !(type === 'userPrincipalName' && GENERATED.test(id));
 }
 
 function identityOf(record: Fields): Identity[] {

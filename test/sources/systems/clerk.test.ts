@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Fields } from '../../../src/sources/source.ts';
+import { systemConverter } from '../../../src/sources/system-survey.ts';
 import { clerk } from '../../../src/sources/systems/clerk.ts';
 import { noteIds, personOf } from '../people.ts';
 
@@ -259,4 +260,13 @@ it("recognizes the CSV's columns as JSON, with one text of addresses", () => {
   assert.equal(clerk.recognizes(user, 'json'), 1);
   const person = convert(user);
   assert.deepEqual([person.email, person.emailVerified], ['ann@example.com', undefined]);
+});
+
+it('takes none of what users have set up or may do for a state', () => {
+  const user = { id: 'user_1', email_addresses: [], primary_email_address_id: null, banned: false, locked: false };
+  for (const name of ['backup_code_enabled', 'delete_self_enabled', 'create_organization_enabled']) {
+    const person = systemConverter(clerk, {})({ ...user, [name]: false });
+    assert.ok(!('skip' in person));
+    assert.deepEqual([person.state, person.notes], [undefined, []], name);
+  }
 });

@@ -27,6 +27,16 @@ test('a local account signs in with its address; the generated principal name is
   assert.deepEqual(person.links, [{ provider: 'google.com', externalUserId: '7' }]);
 });
 
+test('a user of a provider has no password, whatever the generated principal name', () => {
+  const principal = identity('userPrincipalName', `${ID}@x.onmicrosoft.com`);
+  const ways = (...identities: Fields[]) => convert({ id: ID, mail: 'ann@example.com', identities }).oldSignIn?.ways;
+  assert.deepEqual(ways(identity('federated', '7', 'google.com'), principal), ['provider']);
+  assert.deepEqual(ways(identity('federated', '7', 'google.com'), identity('emailAddress', 'ann@example.com')), [
+    'password',
+    'provider',
+  ]);
+});
+
 test('the user name is that of an identity, else the principal name', () => {
   const named = { id: ID, mail: 'ann@example.com', identities: [identity('userName', 'ann')] };
   assert.equal(convert(named).userName, 'ann');
