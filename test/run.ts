@@ -33,8 +33,8 @@ const APART = [
 ];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = [
-  ...['console/', 'crash/', 'imports/queue/', 'browser/', 'pipeline/', 'platform/db/', 'cli/', 'contract/', 'start/'],
-  ...['bench/', 'sources/', 'messages/', 'roles/'],
+  ...['console/', 'crash/', 'imports/queue/', 'browser/', 'ways/', 'pipeline/', 'platform/db/', 'cli/', 'contract/'],
+  ...['start/', 'bench/', 'sources/', 'messages/', 'roles/'],
 ];
 /** Groups of Redis servers, for `npm run test:stores`. */
 const GROUPS = 'test/imports/queue/servers/';

@@ -17,6 +17,8 @@ export interface Application {
   callbacks: URLSearchParams[];
   /** The claims of all ID tokens, the latest last. */
   claims: Record<string, unknown>[];
+  /** Whom the tokens of all callbacks name, the latest last. */
+  subjects: string[];
   stop(): Promise<void>;
 }
 
@@ -24,9 +26,14 @@ export interface Application {
  * Registers an application whose callback page greets the user by the name from the tokens.
  * @param issuer our public address
  */
-export async function startApplication(api: TestApi, name: string, issuer: string = api.url): Promise<Application> {
+export async function startApplication(
+  api: Pick<TestApi, 'url' | 'call'>,
+  name: string,
+  issuer: string = api.url,
+): Promise<Application> {
   const callbacks: URLSearchParams[] = [];
   const claims: Record<string, unknown>[] = [];
+  const subjects: string[] = [];
   const verifiers = new Map<string, string>();
   let app: Application | undefined;
   const server = createServer((req, res) => {
@@ -73,7 +80,9 @@ export async function startApplication(api: TestApi, name: string, issuer: strin
     const { access_token: token, id_token: id = '' } = (await tokens.json()) as Record<string, string | undefined>;
     claims.push(JSON.parse(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString() || '{}'));
     const info = await fetch(`${issuer}/oidc/v1/userinfo`, { headers: { authorization: `Bearer ${token}` } });
-    return ((await info.json()) as { name?: string }).name ?? `nobody: ${info.status}`;
+    const { sub, name: greeted } = (await info.json()) as { sub?: string; name?: string };
+    if (sub !== undefined) subjects.push(sub);
+    return greeted ?? `nobody: ${info.status}`;
   }
 
   const client = {
@@ -91,6 +100,7 @@ export async function startApplication(api: TestApi, name: string, issuer: strin
     start: (more = {}) => `${origin}/start?${new URLSearchParams(more)}`,
     callbacks,
     claims,
+    subjects,
     async stop() {
       server.closeAllConnections();
       server.close();

@@ -1,0 +1,59 @@
+/**
+ * The fixtures of the proof that predictions are right: for each source an export with one user of every kind that its
+ * format can express, and how each of them signs in afterwards. A folder of test/fixtures/ways is one source.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Cause, Change, Way } from '../../src/contract/sign-in.ts';
+
+export interface WaysCase {
+  /** The value for `--from`. */
+  source: string;
+  /** Paths of the files, in the order of the command line. */
+  files: string[];
+  /** Other command-line options. */
+  args: string[];
+  users: WaysUser[];
+}
+
+/** A user of the export, and their sign-in where the organization has codes by mail for users without a password. */
+export interface WaysUser {
+  /** What kind of user this is, for people. */
+  who: string;
+  /** The user name; absent: the address. */
+  name?: string;
+  address?: string;
+  /** The password that the user knows. Absent: none. */
+  password?: string;
+  /** The secret of a second factor that comes along, in base32. */
+  totp?: string;
+  way: Way;
+  cause?: Cause;
+  changes: Change[];
+}
+
+const FOLDER = fileURLToPath(new URL('../fixtures/ways/', import.meta.url));
+
+export function waysCases(): WaysCase[] {
+  const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.map(({ name }) => waysCase(name)).sort((a, b) => (a.source < b.source ? -1 : 1));
+}
+
+export function waysCase(source: string): WaysCase {
+  const folder = `${FOLDER}${source}`;
+  const { files, args = [], users } = JSON.parse(readFileSync(`${folder}/case.json`, 'utf8'));
+  return {
+    source,
+    files: files.map((file: string) => `${folder}/${file}`),
+    args: args.map((arg: string) => arg.replaceAll('{dir}', folder)),
+    users: users.map((user: WaysUser) => ({ ...user, changes: user.changes ?? [] })),
+  };
+}
+
+export const nameOf = ({ name, address }: WaysUser): string => name ?? (address as string);
+
+/** How the user signs in where the organization has no codes by mail. */
+export function withoutCodes(user: WaysUser): WaysUser {
+  if (user.way !== 'MAIL_CODE') return user;
+  return { ...user, way: user.cause === 'UNKNOWN_PASSWORD' ? 'PASSWORD' : 'INIT_MAIL' };
+}

@@ -1,0 +1,167 @@
+/**
+ * Who gets in is predicted before the import, and true afterwards. Every source: imports its export into an organization
+ * of its own, first as a dry run; then each user tries every way in. A prediction is right if exactly the predicted way
+ * works. A new source needs a folder in test/fixtures/ways.
+ */
+import assert from 'node:assert/strict';
+import test, { type TestContext } from 'node:test';
+import type { SignIn, SignInCounts } from '../../src/contract/sign-in.ts';
+import { SOURCES } from '../../src/sources/registry.ts';
+import { must, type TestOrg } from '../support/calls.ts';
+import { runMuster } from '../support/processes/muster.ts';
+
+import { waitFor } from '../support/wait.ts';
+import { nameOf, type WaysCase, type WaysUser, waysCases, withoutCodes } from './cases.ts';
+import { openStage, type Stage, setLoginPolicy } from './stage.ts';
+import { type MailsOf, mailsOf, type Tried, tryWays } from './try.ts';
+
+/** Enough to have users with each way. */
+const WITHOUT_CODES = ['auth0', 'clerk', 'cognito', 'firebase', 'keycloak', 'kratos', 'supabase', 'wordpress'];
+const CASES = waysCases();
+
+test('there is an export with users of every kind for each source', () => {
+  const sources = SOURCES.map(({ name }) => name).sort();
+  assert.deepEqual(
+    CASES.map(({ source }) => source),
+    sources,
+  );
+});
+
+test('every user signs in as predicted, and in no other way', async (t) => {
+  const stage = await openStage(t);
+  const run = await runAll(stage, CASES, 'withoutPassword');
+  const off = CASES.filter(({ source }) => WITHOUT_CODES.includes(source));
+  const runOff = await runAll(
+    stage,
+    off.map((given) => ({ ...given, users: given.users.map(withoutCodes) })),
+    'off',
+  );
+  for (const one of run) await t.test(one.given.source, () => compare(one));
+  for (const one of runOff) await t.test(`${one.given.source}, without codes by mail`, () => compare(one));
+  report(t, run);
+});
+
+type MailCode = 'withoutPassword' | 'off';
+
+interface Ran {
+  given: WaysCase;
+  /** The predictions of the dry run and of the import by user name. */
+  predicted: Map<string, SignIn>;
+  imported: Map<string, SignIn>;
+  counts: SignInCounts;
+  tried: Tried[];
+  shown: string;
+}
+
+/** Imports all before the first user tries anything, so that the mails of the imports are known. */
+async function runAll(stage: Stage, cases: readonly WaysCase[], mailCode: MailCode): Promise<Ran[]> {
+  const before = stage.smtp.mails.length;
+  const done = await inTurns(cases, 4, (given) => importCase(stage, given, mailCode));
+  await waitFor(() => allSent(stage), { what: 'the mails of the imports' });
+  const sent = mailsOf(stage.smtp, before);
+  return inTurns(done, 4, ({ org, ...one }) => tryAll(stage, org, one, sent));
+}
+
+type Imported = Omit<Ran, 'tried'> & { org: TestOrg };
+
+async function importCase(stage: Stage, given: WaysCase, mailCode: MailCode): Promise<Imported> {
+  const org = await stage.newOrg();
+  await setLoginPolicy(stage, org.orgId, { mailCode });
+  const prefix = mailCode === 'off' ? ['--id-prefix', 'off-'] : [];
+  const common = ['import', ...given.files, '--from', given.source, '--org', org.orgId, ...given.args, ...prefix];
+  const env = { MUSTER_URL: stage.url, MUSTER_TOKEN: org.ownerToken };
+  const { stdout, stderr } = await runMuster([...common, '--json', '--dry-run'], { env });
+  const shown = stdout + stderr;
+  if (!stdout.startsWith('{')) throw new Error(`${given.source}: ${shown}`);
+  const { import: check, draft } = JSON.parse(stdout);
+  const predicted = await predictionsOf(stage, check.importId);
+  const start = { timeout: '10m', mails: 'auto' };
+  await must(stage.call('POST', `/admin/v1/imports/${draft}/_start`, start, { token: org.ownerToken }));
+  await waitFor(() => hasEnded(stage, draft), { what: `the end of the import of ${given.source}` });
+  const imported = await predictionsOf(stage, draft);
+  return { org, given, predicted, imported, counts: check.signIn, shown };
+}
+
+async function hasEnded({ pool }: Stage, importId: string): Promise<boolean> {
+  return (await pool.query(`select from imports where id = $1 and state = 'running'`, [importId])).rowCount === 0;
+}
+
+async function allSent({ pool }: Stage): Promise<boolean> {
+  return (await pool.query(`select from mail_outbox where state = 'pending' limit 1`)).rowCount === 0;
+}
+
+async function predictionsOf({ call }: Stage, importId: string): Promise<Map<string, SignIn>> {
+  const { items } = (await must(call('GET', `/admin/v1/imports/${importId}/items?pageSize=1000`))).body;
+  const known = items.filter(({ signIn }: { signIn?: SignIn }) => signIn !== undefined);
+  return new Map(known.map((item: { userName: string; signIn: SignIn }) => [item.userName, item.signIn]));
+}
+
+async function tryAll(stage: Stage, org: TestOrg, one: Omit<Ran, 'tried'>, sent: MailsOf): Promise<Ran> {
+  const tried = await inTurns(one.given.users, 3, (user) => tryWays(stage, org, user, sent));
+  return { ...one, tried };
+}
+
+/** Some at once, and results in their order. */
+async function inTurns<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = all.entries();
+  const turn = async () => {
+    for (const [index, one] of left) results[index] = await work(one);
+  };
+  await Promise.all(Array.from({ length: atOnce }, turn));
+  return results;
+}
+
+function compare({ given, predicted, imported, counts, tried, shown }: Ran): void {
+  const users = given.users.map((user) => [user.who, expectedOf(user)]);
+  const of = (found: Map<string, SignIn>) => given.users.map((user) => [user.who, found.get(nameOf(user))]);
+  assert.deepEqual(of(predicted), users, shown);
+  assert.deepEqual(of(imported), users, 'the import predicts what its dry run did');
+  assert.equal(predicted.size, users.length, shown);
+  assert.deepEqual(
+    given.users.map(({ who }, index) => [who, tried[index]]),
+    given.users.map((user) => [user.who, outcomeOf(expectedOf(user), user)]),
+  );
+  const counted = Object.values(counts.ways).reduce((sum, count) => sum + count, 0);
+  assert.equal(counted, users.length, 'the counts of ways add up to the users');
+}
+
+function expectedOf({ way, cause, changes }: WaysUser): SignIn {
+  return { way, ...(cause === undefined ? {} : { cause }), changes };
+}
+
+/** What must happen if the prediction is right: only this way works. */
+function outcomeOf({ way, cause, changes }: SignIn, { address }: WaysUser): Tried {
+  const isPerhaps = cause === 'UNKNOWN_PASSWORD';
+  const byName = way === 'PASSWORD' || isPerhaps;
+  const getsMail = changes.includes('GETS_MAIL');
+  return {
+    wrongPassword: false,
+    byName,
+    // A code has verified the address.
+    byAddress: byName && address !== undefined && !changes.includes('TYPES_USER_NAME'),
+    mustChange: byName && changes.includes('NEW_PASSWORD'),
+    code: way === 'MAIL_CODE',
+    mails: getsMail ? 1 : 0,
+    initLink: getsMail && !byName,
+    verifyLink: getsMail && byName,
+  };
+}
+
+/** The way in which the user got in. */
+function actualWay({ byName, byAddress, code, initLink }: Tried): string {
+  if (code) return 'MAIL_CODE';
+  if (byName || byAddress) return 'PASSWORD';
+  return initLink ? 'INIT_MAIL' : 'NONE';
+}
+
+function report(t: TestContext, all: readonly Ran[]): void {
+  for (const { given, predicted, tried } of all) {
+    const ways = given.users.map((user) => predicted.get(nameOf(user))?.way ?? 'none predicted');
+    const right = tried.filter((one, index) => actualWay(one) === ways[index]).length;
+    const counted = [...new Set(ways)].map((way) => `${ways.filter((one) => one === way).length} ${way}`);
+    t.diagnostic(`${given.source}: ${ways.length} users (${counted.join(', ')}), ${right} predicted = actual`);
+  }
+  const users = all.reduce((sum, { given }) => sum + given.users.length, 0);
+  t.diagnostic(`${all.length} sources, ${users} users`);
+}
