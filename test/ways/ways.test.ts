@@ -39,6 +39,8 @@ test('every user signs in as predicted, and in no other way', async (t) => {
   for (const one of run) await t.test(one.given.source, () => compare(one));
   for (const one of runOff) await t.test(`${one.given.source}, without codes by mail`, () => compare(one));
   report(t, run);
+  t.diagnostic('Without codes by mail:');
+  report(t, runOff);
 });
 
 type MailCode = 'withoutPassword' | 'off';
