@@ -11,7 +11,7 @@ import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
 import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
-import { signIn, signInCounts, WAYS } from './sign-in.ts';
+import { CAUSES, CHANGES, type SignIn, type SignInCounts, WAYS } from './sign-in.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -225,6 +225,26 @@ const progressShape = {
 };
 /** The result without errors, success and warnings, as the list and the events show it. */
 export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
+
+const keysOf = <K extends string>(sentences: Readonly<Record<K, string>>) => Object.keys(sentences) as [K, ...K[]];
+
+/** The prediction for one user. */
+const signIn: z.ZodType<SignIn, SignIn> = z
+  .object({
+    way: z.enum(WAYS),
+    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the old password signs in.' }),
+    changes: z.array(z.enum(keysOf(CHANGES))),
+  })
+  .meta({ id: 'ImportSignIn', description: 'How the user signs in after the import, and what is different then.' });
+
+/** The predictions of an import, counted. */
+const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
+  .object({
+    ways: z.record(z.enum(WAYS), count).meta({ description: 'They add up to the users that are imported or can be.' }),
+    causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
+    changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
+  })
+  .meta({ id: 'ImportSignInCounts' });
 
 export const result = z
   .object({

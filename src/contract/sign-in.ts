@@ -2,8 +2,6 @@
  * How an imported user signs in: the way that is predicted before the import and is true afterwards, why it is that one,
  * and what is different from the other system. Their ids are stable.
  */
-import { z } from 'zod';
-
 /** The best first: a user's way is the first that works for them. */
 export const WAYS = [
   'PASSWORD',
@@ -50,26 +48,75 @@ export const CHANGES = {
 } as const;
 export type Change = keyof typeof CHANGES;
 
-const keysOf = <K extends string>(sentences: Readonly<Record<K, string>>) => Object.keys(sentences) as [K, ...K[]];
-
 /** The prediction for one user. */
-export const signIn = z
-  .object({
-    way: z.enum(WAYS),
-    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the old password signs in.' }),
-    changes: z.array(z.enum(keysOf(CHANGES))),
-  })
-  .meta({ id: 'ImportSignIn', description: 'How the user signs in after the import, and what is different then.' });
-export type SignIn = z.output<typeof signIn>;
-
-const count = z.int().meta({ minimum: 0 });
+export interface SignIn {
+  way: Way;
+  /** Absent where the old password signs in. */
+  cause?: Cause | undefined;
+  changes: Change[];
+}
 
 /** The predictions of an import, counted. */
-export const signInCounts = z
-  .object({
-    ways: z.record(z.enum(WAYS), count).meta({ description: 'They add up to the users that are imported or can be.' }),
-    causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
-    changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
-  })
-  .meta({ id: 'ImportSignInCounts' });
-export type SignInCounts = z.output<typeof signInCounts>;
+export interface SignInCounts {
+  /** They add up to the users that are imported or can be. */
+  ways: Record<Way, number>;
+  causes: Partial<Record<Cause, number>>;
+  changes: Partial<Record<Change, number>>;
+}
+
+/** What people ask first: who signs in with what they know, who with something else, who cannot. */
+export const WAY_GROUPS = {
+  known: ['PASSWORD', 'PASSWORD_SOURCE'],
+  other: ['PROVIDER', 'PASSKEY', 'MAIL_CODE', 'SMS_CODE', 'INIT_MAIL'],
+  none: ['NONE'],
+} as const satisfies Record<string, readonly Way[]>;
+export type WayGroup = keyof typeof WAY_GROUPS;
+
+/** Where a cause belongs: the first of these groups that has users. */
+const GROUPS_OF_CAUSES: Record<Cause, readonly WayGroup[]> = {
+  NO_PASSWORD: ['other', 'none'],
+  UNKNOWN_PASSWORD: ['other', 'known'],
+  PASSWORD_AT_SOURCE: ['known'],
+  PROVIDER_NOT_SET_UP: ['other', 'none'],
+  LINK_HELD_TWICE: ['other', 'none'],
+  NO_ADDRESS: ['none'],
+  ADDRESS_NOT_VERIFIED: ['other', 'none'],
+  MAILS_HELD: ['none'],
+  ONLY_ENTERPRISE: ['none'],
+  INACTIVE: ['none'],
+  LOCKED: ['none'],
+};
+
+export interface GroupedSignIns {
+  name: WayGroup;
+  users: number;
+  /** Only those that have users. */
+  ways: [way: Way, users: number][];
+  causes: [cause: Cause, users: number][];
+}
+
+/** The counts in the order in which people ask. */
+export function groupSignIns({ ways, causes }: SignInCounts): GroupedSignIns[] {
+  const usersOf = (name: WayGroup) => WAY_GROUPS[name].reduce((sum, way) => sum + ways[way], 0);
+  const groupOf = (cause: Cause) => {
+    const groups = GROUPS_OF_CAUSES[cause];
+    return groups.find((name) => usersOf(name) > 0) ?? groups[0];
+  };
+  const counted = entriesOf(CAUSES, causes);
+  return (Object.keys(WAY_GROUPS) as WayGroup[]).map((name) => ({
+    name,
+    users: usersOf(name),
+    ways: WAY_GROUPS[name].map((way): [Way, number] => [way, ways[way]]).filter(([, users]) => users > 0),
+    causes: counted.filter(([cause]) => groupOf(cause) === name),
+  }));
+}
+
+/** What is different, and for how many, in the order of CHANGES. */
+export function changesIn({ changes }: SignInCounts): [change: Change, users: number][] {
+  return entriesOf(CHANGES, changes);
+}
+
+function entriesOf<K extends string>(all: Readonly<Record<K, string>>, counts: Partial<Record<K, number>>) {
+  const names = Object.keys(all) as K[];
+  return names.map((name): [K, number] => [name, counts[name] ?? 0]).filter(([, users]) => users > 0);
+}

@@ -363,3 +363,38 @@ test('convert leaves no file behind when it fails', async (t) => {
   assert.match(stderr, /line 2: The file is not valid JSON/);
   await assert.rejects(stat(out), { code: 'ENOENT' });
 });
+
+scene('a dry run says who will sign in, and how; their list can be filtered by it', async (t, { muster, orgId }) => {
+  const path = await usersFile(t, [
+    line(1, { password_hash: HASH }),
+    line(2, { user_id: 'auth0|way-none' }),
+    line(3, { password_hash: HASH, blocked: true }),
+  ]);
+  const run = ['import', path, '--from', 'auth0', '--org', orgId, '--dry-run'];
+  const json = JSON.parse((await muster([...run, '--json'])).stdout);
+  const { importId, signIn, counts } = json.import;
+  const { PASSWORD, MAIL_CODE, NONE, ...others } = signIn.ways;
+  assert.deepEqual([PASSWORD, MAIL_CODE, NONE], [1, 1, 1]);
+  assert(Object.values(others).every((users) => users === 0));
+  assert.deepEqual([counts.succeeded, signIn.causes], [3, { NO_PASSWORD: 1, INACTIVE: 1 }]);
+  const { stdout } = await muster(run);
+  for (const pattern of [
+    /^ {2}How they will sign in\n +1 {2}with what they know\n +1 {4}the password that they have \(PASSWORD\)$/m,
+    /^ +1 {2}with something else\n +1 {4}a code by mail \(MAIL_CODE\)\n +1 {4}why: .* \(NO_PASSWORD\)$/m,
+    /^ +1 {2}not at all\n +1 {4}why: The user is inactive\. \(INACTIVE\)$/m,
+    /^ {2}To list them: muster items \d+ --sign-in MAIL_CODE; /m,
+  ]) {
+    assert.match(stdout, pattern);
+  }
+  const [, draft = ''] = /muster start (\d+)/.exec(stdout) ?? [];
+  assert.match((await muster(['status', draft])).stdout, /How they will sign in\n +1 {2}with what they know/);
+  const listed = await muster(['items', importId, '--sign-in', 'mail-code']);
+  assert.match(listed.stdout, /^INDEX .*\n.* MAIL_CODE \(NO_PASSWORD\)\n$/);
+  assert.match(listed.stdout, /auth0\|way-none/);
+  const { items } = JSON.parse((await muster(['items', importId, '--sign-in', 'NONE', '--json'])).stdout);
+  assert.deepEqual(
+    items.map(({ index, signIn: of }: { index: number; signIn: { way: string } }) => [index, of.way]),
+    [[2, 'NONE']],
+  );
+  assert.equal((await muster(['items', importId, '--sign-in', 'magic'])).code, 2);
+});

@@ -86,7 +86,7 @@ test('reading imports from the command line', async (t) => {
       const { code, stdout } = await muster('items', importId, '--state', state);
       assert.equal(code, 0);
       const [head, row, ...rest] = stdout.trimEnd().split('\n');
-      assert.match(head as string, /^INDEX +ORGANIZATION +USER ID +USER NAME +STATE +DETAILS$/);
+      assert.match(head as string, /^INDEX +ORGANIZATION +USER ID +USER NAME +STATE +SIGNS IN +DETAILS$/);
       assert.match(row as string, /^2998 .*id-bad +bad +failed +user\.email\.email: .* \(IMPORT-USER-INVALID\)$/);
       assert.deepEqual(rest, []);
     }

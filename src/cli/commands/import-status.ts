@@ -7,6 +7,8 @@ import { download, OUTPUT } from '../download.ts';
 import { conclude } from '../follow/follow.ts';
 import { itemPages, pagesAsJson, pagesAsTable } from '../follow/pages.ts';
 import { type ImportProgress, number, remainingText, stateText } from '../follow/progress.ts';
+import type { ImportResult } from '../follow/result.ts';
+import { SIGN_IN } from '../follow/sign-in.ts';
 import { flag, IMPORT, importNumber, isLimit, itemState, limit, STATE, text, WATCH } from '../options.ts';
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
@@ -36,9 +38,17 @@ export const status = command({
   async run(session, given) {
     const id = given.import ?? (given.watch ? await latest(session) : undefined);
     if (id === undefined) return showList(session, await list(session, given.limit));
-    await conclude(session, await session.api.call('getImport', { importId: id }), given);
+    await conclude(session, await withCheck(session, await session.api.call('getImport', { importId: id })), given);
   },
 });
+
+/** A draft that was checked, with what its check predicts; as JSON the draft alone, as the service answers it. */
+async function withCheck({ api, out }: Session, result: ImportResult): Promise<ImportResult> {
+  const check = result.draft?.check;
+  if (out.json || !check || result.signIn) return result;
+  const { signIn } = await api.call('getImport', { importId: check.importId });
+  return signIn ? { ...result, signIn } : result;
+}
 
 type ImportList = Answer<'listImports'>;
 
@@ -103,6 +113,7 @@ export const items = command({
     state: STATE,
     org: text('only users of this organization: id, name or domain'),
     user: text('only the user with this id'),
+    'sign-in': SIGN_IN,
     'signed-in': {
       choices: ['yes', 'no'] as const,
       describe: 'only users who have signed in since the import, or who have not',
@@ -115,12 +126,14 @@ export const items = command({
   check: (parser) => parser.check(isLimit),
   examples: [
     ['$0 items 17 --state failed', 'users that failed, and why'],
+    ['$0 items 17 --sign-in MAIL_CODE', 'users who will sign in with a code by mail'],
     ["$0 items 17 --user 'auth0|60425dc4'", 'one user'],
     ['$0 items 17 --state failed --all --json | jq -r .items[].userId', 'ids of all users that failed'],
   ],
-  async run({ out, api }, { state, org, user, signedIn, query, limit, all, pageToken, ...given }) {
+  async run({ out, api }, { state, org, user, signIn, signedIn, query, limit, all, pageToken, ...given }) {
     const orgId = org === undefined ? undefined : await findOrg(api, org);
-    const filter = { state: itemState(state), orgId, userId: user, signedIn: signedIn && YES_NO[signedIn], query };
+    const since = signedIn && YES_NO[signedIn];
+    const filter = { state: itemState(state), orgId, userId: user, signIn, signedIn: since, query };
     const pages = itemPages(api, given.import, filter, all ? Number.POSITIVE_INFINITY : limit, pageToken);
     const more = (next: string) => out.note(`There are more: add --page-token ${next}, or --all.`);
     const shown = out.json ? pagesAsJson(pages) : pagesAsTable(pages, more);

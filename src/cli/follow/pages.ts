@@ -2,6 +2,7 @@
 import type { Answer, Query } from '../../contract/client.ts';
 import { type Api, detailsOf, type ServiceError } from '../service/api.ts';
 import { jsonText, tableLines } from '../terminal/output.ts';
+import { signInText } from './sign-in.ts';
 
 export type Item = Answer<'listImportItems'>['items'][number];
 
@@ -15,7 +16,7 @@ export type ItemFilter = Omit<Query<'listImportItems'>, 'pageSize' | 'pageToken'
 
 /** The largest page of the service. */
 const PAGE = 1000;
-const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'DETAILS'];
+const COLUMNS = ['INDEX', 'ORGANIZATION', 'USER ID', 'USER NAME', 'STATE', 'SIGNS IN', 'DETAILS'];
 
 /** Yields at most `most` items in all; the last page's token says where to continue. @throws Failure */
 export async function* itemPages(
@@ -69,7 +70,8 @@ export async function* pagesAsTable(
 
 function row(item: Item): string[] {
   const state = item.state.replace('ITEM_STATE_', '').toLowerCase().replaceAll('_', '-');
-  return [String(item.index), item.orgId, item.userId, item.userName, state, what(item)];
+  const signIn = item.signIn ? signInText(item.signIn) : '';
+  return [String(item.index), item.orgId, item.userId, item.userName, state, signIn, what(item)];
 }
 
 function what({ error, kept, changed }: Item): string {

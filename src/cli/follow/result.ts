@@ -3,6 +3,7 @@ import type { Answer } from '../../contract/client.ts';
 import { EXIT, type ExitCode } from '../terminal/failure.ts';
 import { distance, type Output } from '../terminal/output.ts';
 import { counted, countsText, type ImportProgress, number, remainingText, stateText } from './progress.ts';
+import { missingLines, signInLines } from './sign-in.ts';
 
 export type ImportResult = Answer<'getImport'>;
 type Cause = Answer<'listImportCauses'>['causes'][number];
@@ -27,6 +28,10 @@ export function showResult(out: Output, result: ImportResult, grouped: readonly 
   showList(out, 'Ignored fields', fields.map(warningText), MOST_WARNINGS);
   const messages = others.map(({ message }) => message);
   showList(out, 'Warnings', messages, MOST_WARNINGS);
+  const { dryRun, draft } = result;
+  const importId = draft?.check?.importId ?? result.importId;
+  const told = signInLines(result.signIn, { importId, isDone: !dryRun && !draft });
+  for (const line of [...told, ...missingLines(draft?.summary?.missing)]) out.line(line);
   if (grouped.length === 0) showList(out, 'Failed', result.errors.map(errorText), MOST_ERRORS, result.counts.failed);
   for (const line of grouped) out.line(line);
   showList(out, 'What you can do', nextSteps(result), Number.POSITIVE_INFINITY);

@@ -16,6 +16,7 @@ import type { Group, Summary } from '../../sources/summary.ts';
 import { watchImport } from '../follow/follow.ts';
 import { countsText, number } from '../follow/progress.ts';
 import { exitCodeFor, type ImportResult, showResult } from '../follow/result.ts';
+import { missingLines } from '../follow/sign-in.ts';
 import { findOrg } from '../service/find.ts';
 import { pepperHeaders } from '../service/pepper.ts';
 import type { Session } from '../service/session.ts';
@@ -225,7 +226,10 @@ async function follow(session: Session, options: RunOptions, sent: Sent, check?:
   const result = check ?? (await watchImport(session, importId));
   const failures = result.counts.failed > 0 ? await readFailures(api, importId, places) : [];
   if (out.json) out.result({ import: result, ...(draftId ? { draft: draftId } : {}), summary, failures });
-  else showResult(out, result, groupLines('Failed, by reason', failures));
+  else {
+    const missing = options.dryRun ? missingLines(summary.missing) : [];
+    showResult(out, result, [...missing, ...groupLines('Failed, by reason', failures)]);
+  }
   for (const line of adviceLines(options, failures, draftId)) out.line(line);
   options.shell.exitCode = exitCodeFor(result);
 }

@@ -7,6 +7,7 @@ import type { Conversion, Outcome } from '../../sources/convert.ts';
 import { HASH_NOT_USED } from '../../sources/hashes.ts';
 import { type Group, openCounter, type SourceLocation, type Summary } from '../../sources/summary.ts';
 import { number } from '../follow/progress.ts';
+import { missingLines } from '../follow/sign-in.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 import { type Output, printable } from '../terminal/output.ts';
 import type { Chosen } from './choose.ts';
@@ -30,6 +31,8 @@ export interface Given {
   mails: 'auto' | 'none';
   withoutEmail: boolean;
   passwordSource?: string | undefined;
+  /** A dry run tells what the export does not contain after its result. */
+  dryRun?: boolean;
 }
 
 /** @param given the options of `muster import`; the usual ones for a conversion */
@@ -52,6 +55,7 @@ export function summaryLines(summary: Summary, given: Given = { mails: 'auto', w
     ...(summary.unusedHashes > 0
       ? [`  ${number(summary.unusedHashes)} password hashes match no user in these files and are skipped.`]
       : []),
+    ...(given.dryRun ? [] : missingLines(summary.missing)),
   ];
 }
 
@@ -191,8 +195,8 @@ export function openPass(
 
 /** Prints the summary on standard error. */
 export function showSummary(out: Output, summary: Summary, options: RunOptions): void {
-  const { mails = 'auto', withoutEmail, passwordSource } = options;
-  for (const line of summaryLines(summary, { mails, withoutEmail, passwordSource })) out.note(line);
+  const { mails = 'auto', withoutEmail, passwordSource, dryRun } = options;
+  for (const line of summaryLines(summary, { mails, withoutEmail, passwordSource, dryRun })) out.note(line);
 }
 
 /** @throws Failure (usage) when a file has no users, a record cannot be read, or users have no organization */

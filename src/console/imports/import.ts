@@ -2,6 +2,7 @@
 import { violationsOf } from '../../contract/causes.ts';
 import { type Answer, requestOf } from '../../contract/client.ts';
 import type { Counts, RatePoint } from '../../contract/import-types.ts';
+import { CAUSES, CHANGES } from '../../contract/sign-in.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { fieldName, type Item, open, type Progress, type Result, settled, stateOf, userPath } from '../shapes.ts';
 import {
@@ -28,7 +29,9 @@ import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX } from '../texts/fix.ts';
 import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
+import { SIGN_INS } from '../texts/sign-ins.ts';
 import { actionsFor } from './actions.ts';
+import { signInsCard, WAY_CHOICES } from './sign-ins.ts';
 
 const WIDTH = 600;
 const HEIGHT = 120;
@@ -69,9 +72,23 @@ ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
 ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
 ${facts(result)}</section>
+<div id="sign-ins" data-swap>${signIns(consoleUrl, result)}</div>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
+}
+
+function signIns(consoleUrl: ConsoleUrl, result: Result): Html | undefined {
+  const { dryRun, importId, mails, signIn: counts } = result;
+  const send = { href: consoleUrl(`/imports/${importId}/send_mails`), text: SIGN_INS.sendMails };
+  return signInsCard({
+    title: dryRun ? SIGN_INS.before : SIGN_INS.after,
+    counts,
+    hrefOf: (signIn) => consoleUrl(itemsPath(`/imports/${importId}`, { signIn })),
+    ...(mails.held > 0
+      ? { remediesOf: ({ causes }) => (causes.some(([cause]) => cause === 'MAILS_HELD') ? [send] : []) }
+      : {}),
+  });
 }
 
 /** What was just done goes on, so that the page says something else when it ends. */
@@ -145,6 +162,8 @@ export interface ItemsFilter {
   orgId: string;
   /** What the address, the user name or the id begins with. */
   query: string;
+  /** The way that the user signs in. */
+  signIn: string;
   from: string;
 }
 
@@ -162,6 +181,7 @@ export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next
   return html`<section class="card" id="items" data-swap><h2>${ONE.items}</h2>
 <form class="filters" method="get" action="${consoleUrl(path)}#items">
 ${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
+${selectField(SIGN_INS.way, 'signIn', WAY_CHOICES, filter.signIn)}
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">${IMPORTS.filter}</button></form>
@@ -178,7 +198,8 @@ function orgFilter({ orgs }: Progress, { orgId: chosen }: ItemsFilter): Html {
 <datalist id="orgs">${orgs.slice(0, 100).map(({ orgId }) => html`<option value="${orgId}"></option>`)}</datalist></div>`;
 }
 
-function itemsPath(path: string, filter: ItemsFilter): string {
+/** The list of users of an import. @param path of the import, below `/console` or from the root */
+export function itemsPath(path: string, filter: Partial<ItemsFilter>): string {
   const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value));
   return `${path}${query.size > 0 ? `?${query}` : ''}#items`;
 }
@@ -192,13 +213,21 @@ function row(consoleUrl: ConsoleUrl, of: Progress, item: Item): Html {
   const where = of.orgs.length > 1 ? ` · ${item.orgId}` : '';
   return html`<tr><td class="number soft" data-label="${ONE.row}">${count(item.index + 1)}</td>
 <td data-label="${ONE.user}"><div>${name(consoleUrl, of, item)}<div class="soft small mono">${item.userId}${where}</div></div></td>
-<td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
+<td data-label="${ONE.outcome}"><div>${badge(item, ITEM_STATES)}${waysOf(item)}${reasons(item).map((text) => html`<div class="small">${text}</div>`)}</div></td></tr>\n`;
 }
 
 /** The user name; of a user who was written, it leads to the page of the user. */
 function name(consoleUrl: ConsoleUrl, { dryRun }: Progress, { userName, userId, state }: Item): Html {
   if (dryRun || stateOf({ state }) !== 'SUCCEEDED') return html`${userName || '–'}`;
   return html`<a href="${consoleUrl(userPath(userId))}">${userName || userId}</a>`;
+}
+
+/** How the user signs in, and what is different; a password alone is not said. */
+function waysOf({ signIn }: Item): Html | undefined {
+  if (!signIn || (signIn.way === 'PASSWORD' && !signIn.cause && signIn.changes.length === 0)) return undefined;
+  const { way, cause, changes } = signIn;
+  const why = [...(cause ? [CAUSES[cause]] : []), ...changes.map((change) => CHANGES[change])];
+  return html`<div class="small">${SIGN_INS.way}: ${SIGN_INS.ways[way]}</div>${why.map((text) => html`<div class="soft small">${text}</div>`)}`;
 }
 
 /** Why the user failed, was kept, or what was changed. */

@@ -1,5 +1,6 @@
 /** The screens of imports: the list, one import, and its actions. */
 import { type Request, type Response, Router } from 'express';
+import { WAYS } from '../../contract/sign-in.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import type { Api } from '../api.ts';
@@ -116,10 +117,12 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     state: text(req.query, 'state'),
     orgId: text(req.query, 'orgId'),
     query: text(req.query, 'query'),
+    signIn: text(req.query, 'signIn'),
     from: text(req.query, 'from'),
   };
-  const { from: pageToken, ...rest } = filter;
-  const query = { ...given({ ...rest, pageToken }), pageSize: ITEMS };
+  const { from: pageToken, signIn, ...rest } = filter;
+  const way = WAYS.find((one) => one === signIn);
+  const query = { ...given({ ...rest, pageToken }), ...(way ? { signIn: way } : {}), pageSize: ITEMS };
   const [{ points }, page] = await Promise.all([
     api.call('getImportRates', importOf(req)),
     api.call('listImportItems', importOf(req), { query }),

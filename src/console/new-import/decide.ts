@@ -4,9 +4,12 @@ import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { remedyLinks } from '../imports/fix.ts';
+import { itemsPath } from '../imports/import.ts';
+import { type Remedy, signInsCard } from '../imports/sign-ins.ts';
 import { nameOfCause, open, type Result, type ShownDraft } from '../shapes.ts';
 import { bar, type Choice, choices, count, duration, list, notice, numbers, options, table } from '../shell/blocks.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
+import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import type { Plan } from './plan.ts';
 
@@ -22,6 +25,8 @@ export interface DecideView {
   names: readonly string[];
   /** The name of the password source; undefined: none. */
   passwordSource: string | undefined;
+  /** Where the person may change how its users sign in; undefined: they may not. */
+  policyHref: string | undefined;
   /** Emails per second; 0: no limit. */
   mailRate: number;
   command: string;
@@ -33,6 +38,7 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
 ${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
+${signIns(frame, view)}
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
 ${failures(frame, view)}${notes(draft)}
@@ -78,6 +84,44 @@ function failingOf({ failed, corrected: fixed }: Causes): number {
 function corrected(frame: Frame, { causes, check }: DecideView): Html | undefined {
   if (causes.corrected === 0 || open(check) > 0) return undefined;
   return checkAgain(frame, html`<p>${DECIDE.correctedHint}</p>`);
+}
+
+/** Who signs in with what, who they are, and what can be done about those who cannot or need something else. */
+function signIns(frame: Frame, view: DecideView): Html | undefined {
+  const { check, draft } = view;
+  return signInsCard({
+    title: SIGN_INS.before,
+    counts: check.signIn,
+    hrefOf: (signIn) => frame.consoleUrl(itemsPath(`/imports/${check.importId}`, { signIn })),
+    remediesOf: ({ name, ways, causes }) => {
+      if (name === 'known') return [];
+      const names: string[] = [...ways, ...causes].map(([id]) => id);
+      return remedies(frame, view).filter(({ of }) => of.some((id) => names.includes(id)));
+    },
+    missing: draft.summary?.missing,
+    more: failWithout(frame, view),
+  });
+}
+
+function failWithout(frame: Frame, { draft, plan }: DecideView): Html | undefined {
+  const users = draft.summary?.withoutEmail?.count ?? 0;
+  if (users === 0 || plan.withoutEmail || draft.files.length === 0) return undefined;
+  return html`<p>${SIGN_INS.failWithout(users, count(users))} <a class="button quiet small" href="${hrefOf(frame, 'options')}">${SIGN_INS.withoutEmail}</a></p>`;
+}
+
+/** What helps users with one of these ways or causes. */
+function remedies(frame: Frame, { draft, passwordSource, policyHref }: DecideView): (Remedy & { of: string[] })[] {
+  const options = hrefOf(frame, 'options');
+  const hasFiles = draft.files.length > 0;
+  return [
+    ...(hasFiles && passwordSource === undefined
+      ? [{ of: ['MAIL_CODE', 'INIT_MAIL', 'NO_ADDRESS'], href: options, text: SIGN_INS.passwordSource }]
+      : []),
+    ...(policyHref ? [{ of: ['MAIL_CODE', 'INIT_MAIL', 'NO_PASSWORD'], href: policyHref, text: SIGN_INS.policy }] : []),
+    ...(hasFiles ? [{ of: ['NO_ADDRESS'], href: hrefOf(frame, 'columns'), text: SIGN_INS.columns }] : []),
+    { of: ['MAILS_HELD'], href: '#mails', text: SIGN_INS.mails },
+    { of: ['ONLY_ENTERPRISE'], href: options, text: SIGN_INS.options },
+  ];
 }
 
 function passwords({ check, draft, passwordSource }: DecideView): string[] {
@@ -154,7 +198,7 @@ function mails({ plan, check, mailRate }: DecideView): Html {
     ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
   ];
   const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
-  return html`<section class="card"><h2>${DECIDE.mails}</h2>${list(kinds, 'plain')}
+  return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${list(kinds, 'plain')}
 <p class="soft small">${takes}</p>
 ${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails)}</section>`;
 }

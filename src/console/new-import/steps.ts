@@ -5,6 +5,7 @@ import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { countUpdates } from '../database.ts';
+import { loginPath } from '../organization-login.ts';
 import { importOf, isReadable } from '../shapes.ts';
 import { OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
@@ -108,6 +109,8 @@ export const VIEWS: Record<StepName, View> = {
       api.call('listImportItems', { importId: id }, { query: examples }),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
+    const [org, ...others] = check.orgs.map(({ orgId }) => orgId);
+    const mayPolicy = org !== undefined && others.length === 0 && may(on.caller, 'updateLoginPolicy', org);
     const limits = [config.MAIL_RATE, config.MAIL_RATE_PER_IMPORT].filter((rate) => rate > 0);
     return decideStep(on.frame, {
       draft,
@@ -117,6 +120,7 @@ export const VIEWS: Record<StepName, View> = {
       updates,
       problem: problem?.message,
       passwordSource: await sourceName(on),
+      policyHref: mayPolicy ? on.consoleUrl(loginPath(org)) : undefined,
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
       command: commandFor(draft, plan),

@@ -1,0 +1,41 @@
+/** The texts about how the users of an import sign in. */
+import type { Way, WayGroup } from '../../contract/sign-in.ts';
+
+export const SIGN_INS = {
+  before: 'Who will be able to sign in',
+  after: 'How they sign in',
+  users: 'Users',
+  how: 'How',
+  why: 'Why',
+  remedies: 'What you can do',
+  groups: {
+    known: 'With what they know',
+    other: 'With something else',
+    none: 'Cannot sign in',
+  } satisfies Record<WayGroup, string>,
+  ways: {
+    PASSWORD: 'Their password',
+    PASSWORD_SOURCE: 'Their password, at a password source',
+    PROVIDER: 'An external provider',
+    PASSKEY: 'A passkey',
+    MAIL_CODE: 'A code by email',
+    SMS_CODE: 'A code by text message',
+    INIT_MAIL: 'A password that they choose by email',
+    NONE: 'Not at all',
+  } satisfies Record<Way, string>,
+  way: 'Signs in with',
+  anyWay: 'Any way',
+  different: 'What is different for them',
+  missing: 'What this export does not contain',
+  passwordSource: 'Let a password source verify their password',
+  policy: 'Change how users sign in',
+  options: 'Change the options',
+  mails: 'Send the emails of the import',
+  sendMails: 'Send the held emails',
+  columns: 'Say which column has the address',
+  failWithout: (users: number, count: string) =>
+    users === 1
+      ? '1 user fails, as they have no email address.'
+      : `${count} users fail, as they have no email address.`,
+  withoutEmail: 'Import users without an email address',
+};

@@ -1,0 +1,81 @@
+/** How the users of an import sign in, in the console: on the page Decide, and on the import's own page with its list. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { must } from '../support/calls.ts';
+import { bulk } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { waitFor } from '../support/wait.ts';
+import { openWorking } from './new-import.ts';
+import { findingsOf, type World } from './world.ts';
+
+describe('how the users of an import sign in', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorking();
+  });
+  after(() => world.stop());
+
+  /** Two with a password, one without, one who is inactive. */
+  const users = (name: string) => [
+    entry(`ann-${name}`),
+    entry(`bea-${name}`),
+    entry(`cleo-${name}`, { hashedPassword: undefined }),
+    entry(`dora-${name}`, {}, { state: 'USER_STATE_INACTIVE' }),
+  ];
+
+  it('is shown before the import, with links to those who need something else', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const draft = (await must(api.call('POST', '/admin/v1/import?draft=true', bulk(org.orgId, users('a'))))).body;
+    const path = `/admin/v1/imports/${draft.importId}`;
+    await must(api.call('POST', `${path}/_check`, { timeout: '10m' }));
+    await waitFor(async () => (await api.call('GET', path)).body.state === 'IMPORT_STATE_CHECKED', {
+      what: 'the check',
+    });
+    const page = await world.enter(t, `/console/imports/new/${draft.importId}/decide`, undefined, {
+      javaScriptEnabled: false,
+    });
+    const card = page.getByRole('region', { name: 'Who will be able to sign in' });
+    const facts = (await card.locator('.facts div').allTextContents()).map((text) => text.replace(/\s+/g, ' ').trim());
+    assert.deepEqual(facts, ['With what they know2', 'With something else1', 'Cannot sign in1']);
+    await card.getByText('The import brings no password for the user.').waitFor();
+    await card.getByRole('link', { name: 'Change how users sign in' }).waitFor();
+    await card.getByRole('link', { name: 'A code by email' }).click();
+    await page.waitForURL(/signIn=MAIL_CODE/);
+    const rows = await page.locator('#items tbody tr').allTextContents();
+    assert.equal(rows.length, 1);
+    assert.match(String(rows), /cleo-a/);
+    assert.equal(await page.getByLabel('Signs in with').inputValue(), 'MAIL_CODE');
+  });
+
+  it('is shown on the page of the import afterwards', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const { importId } = (await must(api.call('POST', '/admin/v1/import', bulk(org.orgId, users('b'))))).body;
+    const ended = async () => !/RUNNING/.test((await api.call('GET', `/admin/v1/imports/${importId}`)).body.state);
+    await waitFor(ended, { what: 'the import' });
+    const page = await world.enter(t, `/console/imports/${importId}`);
+    const card = page.getByRole('region', { name: 'How they sign in' });
+    await card.getByRole('link', { name: 'Not at all' }).click();
+    await page.waitForURL(/signIn=NONE/);
+    const rows = await page.locator('#items tbody tr').allTextContents();
+    assert.equal(rows.length, 1);
+    assert.match(String(rows), /dora-b/);
+    assert.deepEqual(await findingsOf(page, 'import-sign-ins'), []);
+  });
+
+  it('has a page Decide that everybody can use', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const draft = (await must(api.call('POST', '/admin/v1/import?draft=true', bulk(org.orgId, users('c'))))).body;
+    const path = `/admin/v1/imports/${draft.importId}`;
+    await must(api.call('POST', `${path}/_check`, { timeout: '10m' }));
+    await waitFor(async () => (await api.call('GET', path)).body.state === 'IMPORT_STATE_CHECKED', {
+      what: 'the check',
+    });
+    const page = await world.enter(t, `/console/imports/new/${draft.importId}/decide`);
+    await page.getByRole('region', { name: 'Who will be able to sign in' }).waitFor();
+    assert.deepEqual(await findingsOf(page, 'decide-sign-ins'), []);
+  });
+});
