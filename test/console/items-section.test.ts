@@ -6,7 +6,7 @@ import type { Item, Progress } from '../../src/console/shapes.ts';
 
 const OF = { importId: '7', orgs: [] } as unknown as Progress;
 const at = (path: string) => `/console${path}`;
-const filter = { state: '', orgId: '', query: 'zoe@', signIn: '', from: '' };
+const filter = { state: '', orgId: '', query: 'zoe@', signIn: '', signedIn: '', from: '' };
 
 test('a search that has found nothing yet says how far it is, and leads on', () => {
   const { markup: shown } = itemsSection(at, OF, { items: [], next: '123456', filter });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { must } from '../support/calls.ts';
-import { bulk } from '../support/imports/bodies.ts';
+import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
@@ -63,6 +63,35 @@ describe('how the users of an import sign in', () => {
     assert.equal(rows.length, 1);
     assert.match(String(rows), /dora-b/);
     assert.deepEqual(await findingsOf(page, 'import-sign-ins'), []);
+  });
+
+  it('is followed by who has signed in since, day by day', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const { importId } = (await must(api.call('POST', '/admin/v1/import', bulk(org.orgId, users('d'))))).body;
+    const ended = async () => !/RUNNING/.test((await api.call('GET', `/admin/v1/imports/${importId}`)).body.state);
+    await waitFor(ended, { what: 'the import' });
+    for (const user of ['ann', 'bea']) {
+      const checks = { user: { userId: `id-${user}-d` }, password: { password: OLD_PASSWORD } };
+      await must(api.call('POST', '/v2beta/sessions', { checks }));
+    }
+    await api.deps.pool.query(`update first_sign_ins set at = at - interval '2 days' where user_id = 'id-bea-d'`);
+    const page = await world.enter(t, `/console/imports/${importId}`, undefined, { javaScriptEnabled: false });
+    const card = page.getByRole('region', { name: 'Who has signed in since' });
+    const facts = (await card.locator('.facts div').allTextContents()).map((text) => text.replace(/\s+/g, ' ').trim());
+    assert.deepEqual(facts, ['Have signed in2', 'Have not yet2']);
+    assert.equal(await card.locator('tbody tr').count(), 2);
+    await card.getByRole('img', { name: /^2 of 4 users have signed in/ }).waitFor();
+    await card.locator('.facts a').nth(1).click();
+    await page.waitForURL(/signedIn=false/);
+    assert.deepEqual((await page.locator('#items tbody tr .mono').allTextContents()).sort(), [
+      'id-cleo-d',
+      'id-dora-d',
+    ]);
+    assert.equal(await page.getByLabel('Has signed in', { exact: true }).inputValue(), 'false');
+    const scripted = await world.enter(t, `/console/imports/${importId}`);
+    await scripted.getByRole('region', { name: 'Who has signed in since' }).waitFor();
+    assert.deepEqual(await findingsOf(scripted, 'import-since'), []);
   });
 
   it('has a page Decide that everybody can use', async (t) => {

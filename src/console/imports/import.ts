@@ -31,7 +31,7 @@ import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { actionsFor } from './actions.ts';
-import { signInsCard, WAY_CHOICES } from './sign-ins.ts';
+import { signInsCard, sinceCard, WAY_CHOICES } from './sign-ins.ts';
 
 const WIDTH = 600;
 const HEIGHT = 120;
@@ -44,6 +44,8 @@ const MOST = 50;
 export interface OneView {
   result: Result;
   points: RatePoint[];
+  /** Of an import that has written users. */
+  since: Answer<'getImportSignIns'> | undefined;
   items: ItemsView;
   events: ImportEvent[];
   names: ReadonlyMap<string, string>;
@@ -73,6 +75,7 @@ ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.m
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
 ${facts(result)}</section>
 <div id="sign-ins" data-swap>${signIns(consoleUrl, result)}</div>
+<div id="since" data-swap>${view.since && sinceCard(view.since, (signedIn) => consoleUrl(itemsPath(`/imports/${id}`, { signedIn: String(signedIn) })))}</div>
 <section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
@@ -164,6 +167,8 @@ export interface ItemsFilter {
   query: string;
   /** The way that the user signs in. */
   signIn: string;
+  /** Whether the user has signed in since: `true` or `false`. */
+  signedIn: string;
   from: string;
 }
 
@@ -172,6 +177,12 @@ export interface ItemsView {
   next: string;
   filter: ItemsFilter;
 }
+
+const SINCE: readonly Choice[] = [
+  ['', SIGN_INS.anyone],
+  ['true', SIGN_INS.signedIn],
+  ['false', SIGN_INS.notYet],
+];
 
 /** The users of an import, with filters, page by page. */
 export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next, filter }: ItemsView): Html {
@@ -182,6 +193,7 @@ export function itemsSection(consoleUrl: ConsoleUrl, of: Progress, { items, next
 <form class="filters" method="get" action="${consoleUrl(path)}#items">
 ${selectField(ONE.outcome, 'state', [['', ONE.anyState], ...states], filter.state)}
 ${selectField(SIGN_INS.way, 'signIn', WAY_CHOICES, filter.signIn)}
+${of.dryRun ? undefined : selectField(SIGN_INS.has, 'signedIn', SINCE, filter.signedIn)}
 <div><label for="query">${ONE.search}</label><input id="query" name="query" type="search" value="${filter.query}" autocomplete="off"></div>
 ${of.orgs.length > 1 ? orgFilter(of, filter) : undefined}
 <button class="quiet">${IMPORTS.filter}</button></form>

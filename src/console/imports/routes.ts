@@ -118,19 +118,29 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     orgId: text(req.query, 'orgId'),
     query: text(req.query, 'query'),
     signIn: text(req.query, 'signIn'),
+    signedIn: text(req.query, 'signedIn'),
     from: text(req.query, 'from'),
   };
-  const { from: pageToken, signIn, ...rest } = filter;
+  const { from: pageToken, signIn, signedIn, ...rest } = filter;
   const way = WAYS.find((one) => one === signIn);
-  const query = { ...given({ ...rest, pageToken }), ...(way ? { signIn: way } : {}), pageSize: ITEMS };
-  const [{ points }, page] = await Promise.all([
+  const has = (['true', 'false'] as const).find((one) => one === signedIn);
+  const query = {
+    ...given({ ...rest, pageToken }),
+    ...(way ? { signIn: way } : {}),
+    ...(has ? { signedIn: has } : {}),
+    pageSize: ITEMS,
+  };
+  const isWritten = !result.dryRun && result.counts.succeeded > 0;
+  const [{ points }, page, since] = await Promise.all([
     api.call('getImportRates', importOf(req)),
     api.call('listImportItems', importOf(req), { query }),
+    isWritten ? api.call('getImportSignIns', importOf(req)) : undefined,
   ]);
   const done = saidOnce(res);
   const body = onePage(consoleUrl, {
     result,
     points,
+    since,
     items: { items: page.items, next: page.nextPageToken, filter },
     events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
     names: await orgNames(pool, orgIdsOf([result])),

@@ -1,4 +1,5 @@
 /** How the users of an import sign in: on the page Decide before it, on its own page afterwards. */
+import type { Answer } from '../../contract/client.ts';
 import {
   CAUSES,
   CHANGES,
@@ -44,6 +45,55 @@ export function signInsCard(view: SignInsView): Html | undefined {
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
 ${table(title, columns, rows, 'causes-table')}
 ${view.more}${changes(counts)}${missingNotes(view.missing)}</section>`;
+}
+
+/** Days in the table; the chart has all of them. */
+const DAYS = 31;
+const WIDTH = 600;
+const HEIGHT = 120;
+
+/** Who has signed in since, by day, with the lists of those who have and who have not. */
+export function sinceCard(since: Answer<'getImportSignIns'>, hrefOf: (signedIn: boolean) => string): Html {
+  const { signedIn, notYet, days } = since;
+  const fact = (name: string, users: number, has: boolean) =>
+    html`<div><dt>${name}</dt><dd>${users > 0 ? html`<a href="${hrefOf(has)}">${count(users)}</a>` : '0'}</dd></div>\n`;
+  return html`<section class="card" aria-labelledby="since-title"><h2 id="since-title">${TEXTS.since}</h2>
+<dl class="facts">${fact(TEXTS.signedIn, signedIn, true)}${fact(TEXTS.notYet, notYet, false)}</dl>
+${days.length > 1 ? curve(since) : undefined}${days.length > 0 ? dayTable(since) : undefined}</section>`;
+}
+
+/** How many had signed in at the end of each day, from the first to the last. */
+function curve({ signedIn, notYet, days }: Answer<'getImportSignIns'>): Html {
+  const [first, last] = [days[0], days.at(-1)];
+  if (!first || !last) return html``;
+  const from = Date.parse(first.day);
+  const span = Math.max(1, Date.parse(last.day) - from);
+  let users = 0;
+  const points = days.map(({ day, ways }) => {
+    users += usersOf(ways);
+    return `${Math.round(((Date.parse(day) - from) / span) * WIDTH)},${Math.round((1 - users / (signedIn + notYet)) * HEIGHT)}`;
+  });
+  const label = TEXTS.curve(count(signedIn), count(signedIn + notYet), first.day, last.day);
+  return html`<div class="chart">
+<div class="scale small soft" aria-hidden="true"><span>${count(signedIn + notYet)}</span><span>0</span></div>
+<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
+<polygon points="0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}"/><polyline points="${points.join(' ')}"/></svg>
+<div class="times small soft" aria-hidden="true"><span>${first.day}</span><span>${last.day} UTC</span></div></div>`;
+}
+
+function dayTable({ ways, days }: Answer<'getImportSignIns'>): Html {
+  const used = WAYS.filter((way) => ways[way] !== undefined);
+  const cell = (of: typeof ways) => (way: Way) =>
+    html`<td class="number" data-label="${TEXTS.ways[way]}">${count(of[way] ?? 0)}</td>`;
+  const rows = days
+    .slice(-DAYS)
+    .map(({ day, ways: of }) => html`<tr><td data-label="${TEXTS.day}">${day}</td>${used.map(cell(of))}</tr>\n`);
+  return table(TEXTS.since, [TEXTS.day, ...used.map((way) => numbers(TEXTS.ways[way]))], rows, 'days-table');
+}
+
+function usersOf(ways: Answer<'getImportSignIns'>['ways']): number {
+  return Object.values(ways).reduce((sum, users) => sum + users, 0);
 }
 
 /** The filter of a list of users, as choices of a field. */
