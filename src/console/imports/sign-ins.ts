@@ -43,7 +43,7 @@ export function signInsCard(view: SignInsView): Html | undefined {
   const columns = [numbers(TEXTS.users), TEXTS.how, TEXTS.why, ...(view.remediesOf ? [TEXTS.remedies] : [])];
   return html`<section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${title}</h2>
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
-${table(title, columns, rows, 'causes-table')}
+${table(title, columns, rows, 'ways-table')}
 ${view.more}${changes(counts)}${missingNotes(view.missing)}</section>`;
 }
 

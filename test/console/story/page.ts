@@ -21,9 +21,10 @@ export async function next(page: Page, step: string): Promise<void> {
 }
 
 /** The numbers of the step Decide, by name. */
-export async function factsOf(page: Page): Promise<Record<string, string>> {
-  const names = await page.locator('.facts dt').allTextContents();
-  const values = await page.locator('.facts dd').allTextContents();
+export async function factsOf(page: Page, within = 'main section >> nth=0'): Promise<Record<string, string>> {
+  const facts = page.locator(within).locator('.facts');
+  const names = await facts.locator('dt').allTextContents();
+  const values = await facts.locator('dd').allTextContents();
   return Object.fromEntries(names.map((name, i) => [name, String(values[i])]));
 }
 

@@ -67,7 +67,14 @@ function story(backend: Queue): void {
     await start.waitFor();
     const [Read, Create, Fail] = [n(total), n(total - failing), n(failing)];
     assert.deepEqual(await factsOf(page), { Read, Create, Update: '0', Skip: '0', Fail });
-    assert.deepEqual((await page.locator('main ul.plain li').allTextContents()).slice(0, 3), [
+    // In this plan nobody whose hash is right is inactive, and nobody lacks an address and a name.
+    assert.deepEqual(await factsOf(page, 'section[aria-labelledby="sign-ins-title"]'), {
+      'With what they know': n(total - failing - counts.noPassword),
+      'With something else': n(counts.noPassword),
+      'Cannot sign in': '0',
+    });
+    const passwords = page.locator('section', { has: page.getByRole('heading', { name: 'Passwords', exact: true }) });
+    assert.deepEqual((await passwords.locator('ul.plain li').allTextContents()).slice(0, 3), [
       `${n(total - counts.variant - counts.noPassword)} with bcrypt: their password keeps working`,
       `${n(counts.variant)} with $2e$: cannot be verified, so they fail`,
       `${n(counts.noPassword)} without a password`,
