@@ -206,5 +206,5 @@ test('a user without permission is refused', async () => {
   const { token } = await api.machine(org.orgId);
   const { code, stderr } = await runMuster(['users', 'list'], { env: { ...env, MUSTER_TOKEN: token } });
   assert.equal(code, 4);
-  assert.match(stderr, /no role for this/);
+  assert.match(stderr, /who has the role/);
 });
