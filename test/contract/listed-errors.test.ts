@@ -93,16 +93,16 @@ test('files: unknown, without headers, of a draft that was discarded, and of an 
   const tus = { headers: { 'tus-resumable': '1.0.0' } };
   assert.equal((await api.call('HEAD', `${path}/files/none`, undefined, tus)).status, 404);
   assert.equal(await errorOf('PATCH', file, Buffer.from('x')), '400 UPLOAD-HEADERS');
-  await api.call('POST', `${path}/_discard`);
-  assert.equal(await errorOf('DELETE', file), '400 IMPORT-STATE');
-  const started = `${await waiting()}/files/none`;
-  assert.equal((await api.call('HEAD', started, undefined, tus)).status, 400);
-  assert.equal(errorId(await sendBytes(api, started, 0, Buffer.from('x'))), 'IMPORT-STATE');
   const old = { headers: { 'tus-resumable': '0.2.2' } };
   assert.equal(errorId(await api.call('PATCH', file, Buffer.from('x'), old)), 'UPLOAD-VERSION');
   assert.equal((await api.call('HEAD', file, undefined, old)).status, 412);
   const creation = { headers: { ...old.headers, 'upload-length': '1' } };
   assert.equal(errorId(await api.call('POST', `${path}/files`, undefined, creation)), 'UPLOAD-VERSION');
+  await api.call('POST', `${path}/_discard`);
+  assert.equal(await errorOf('DELETE', file), '400 IMPORT-STATE');
+  const started = `${await waiting()}/files/none`;
+  assert.equal((await api.call('HEAD', started, undefined, tus)).status, 400);
+  assert.equal(errorId(await sendBytes(api, started, 0, Buffer.from('x'))), 'IMPORT-STATE');
   assert.equal(await errorOf('DELETE', started), '400 IMPORT-STATE');
 });
 

@@ -144,7 +144,7 @@ async function reopenFailed(db: Db, importId: string): Promise<number> {
      ),
      counted as (select coalesce(sum(n), 0)::int as n from per_org)
      update imports i set failed = i.failed - c.n, reopened = i.reopened + c.n,
-       sign_ins_of = case when i.sign_ins_of is not null then '' end from counted c where i.id = $1 returning c.n`,
+       sign_ins_of = case when c.n > 0 and i.sign_ins_of is not null then '' else i.sign_ins_of end from counted c where i.id = $1 returning c.n`,
     [importId],
   );
   await forgetFailures(db, importId);
