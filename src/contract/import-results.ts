@@ -11,7 +11,7 @@ import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
 import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
-import { CAUSES, CHANGES, type SignIn, type SignInCounts, WAYS } from './sign-in.ts';
+import { CAUSES, CHANGES, type SignIn, type SignInCounts, WAYS, type Way } from './sign-in.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -240,7 +240,9 @@ const signIn: z.ZodType<SignIn, SignIn> = z
 /** The predictions of an import, counted. */
 const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
   .object({
-    ways: z.record(z.enum(WAYS), count).meta({ description: 'They add up to the users that are imported or can be.' }),
+    ways: z
+      .object(Object.fromEntries(WAYS.map((way) => [way, count])) as Record<Way, typeof count>)
+      .meta({ description: 'They add up to the users that are imported or can be.' }),
     causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
     changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
   })
