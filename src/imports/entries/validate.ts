@@ -93,7 +93,7 @@ function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secre
     phone: phone?.phone ?? null,
     phoneVerified: phone?.isPhoneVerified ?? false,
     passwordHash: knownHash(user, oldSignIn) ?? sourceMark(user),
-    passwordSealed: user.password === undefined ? null : secrets.seal(user.password, PASSWORD_PURPOSE),
+    passwordSealed: knowsPlain(user, oldSignIn) ? secrets.seal(user.password, PASSWORD_PURPOSE) : null,
     totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
     extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
@@ -103,6 +103,14 @@ function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secre
 }
 
 /** Nobody knows a password that a program made up. */
+function knowsPlain<U extends ImportEntry['user']>(
+  user: U,
+  old: ImportEntry['oldSignIn'],
+): user is U & { password: string } {
+  return user.password !== undefined && old?.password !== 'unknown';
+}
+
+/** As `knowsPlain`, of a hash. */
 function knownHash({ hashedPassword }: ImportEntry['user'], old: ImportEntry['oldSignIn']): string | undefined {
   if (hashedPassword === undefined || old?.password === 'unknown') return undefined;
   return old?.password === 'perhaps' ? perhapsKnown(hashedPassword.value) : hashedPassword.value;

@@ -142,7 +142,8 @@ describe('a plain password', () => {
       },
     });
     const all = [work(big, 30)];
-    await waitFor(() => lane.asked === 30, { what: 'the large import to wait in line' });
+    // One of its passwords is being hashed, and the others wait.
+    await waitFor(() => lane.asked === 30 && hashed.length === 1, { what: 'the large import to wait in line' });
     all.push(work(small, 3));
     await waitFor(() => lane.asked === 33 && lane.running.has(small), { what: 'the small import to wait in line' });
     gate.resolve();

@@ -113,8 +113,15 @@ describe('an imported user', () => {
   });
 
   it('whose password a program made up has none', async () => {
-    const { ids } = await imported(person({}, { password: 'unknown' }));
-    const [ann] = ids as [string];
+    const plain = { hashedPassword: undefined, password: OLD_PASSWORD };
+    const { importId, ids } = await imported(
+      person({}, { password: 'unknown' }),
+      person(plain, { password: 'unknown' }),
+    );
+    const [ann] = ids as [string, string];
+    const { body } = await api.call('GET', `/admin/v1/imports/${importId}`);
+    assert.deepEqual(body.counts.succeeded, 2, 'no password is left to be hashed');
+    assert.equal(body.signIn.ways.MAIL_CODE, 2);
     assert.equal(await hashOf(ann), null);
     assert.equal((await signIn(ann)).status, 400);
     assert.equal((await codeSignIn(ann)).status, 200);
