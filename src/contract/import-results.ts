@@ -9,9 +9,9 @@ import { id } from '../platform/fields.ts';
 import type { Summary } from '../sources/summary.ts';
 import { importEntry, importUser, MAX_ELEMENTS } from './import-entry.ts';
 import { checkBody, convertBody } from './import-options.ts';
+import { signIn, signInCounts } from './import-sign-ins.ts';
 import { REMEDIES } from './remedies.ts';
 import { createdDetails, digits, error, timestamp, timestampOrNull } from './shapes.ts';
-import { CAUSES, CHANGES, type SignIn, type SignInCounts, WAYS, type Way } from './sign-in.ts';
 
 /** Why an undo kept a user, as the items show it. */
 export const KEPT = ['SIGNED_IN', 'CHANGED', 'MEMBER', 'DELETED', 'NOT_CREATED'] as const;
@@ -226,28 +226,6 @@ const progressShape = {
 /** The result without errors, success and warnings, as the list and the events show it. */
 export const progress = z.object(progressShape).meta({ id: 'ImportProgress' });
 
-const keysOf = <K extends string>(sentences: Readonly<Record<K, string>>) => Object.keys(sentences) as [K, ...K[]];
-
-/** The prediction for one user. */
-const signIn: z.ZodType<SignIn, SignIn> = z
-  .object({
-    way: z.enum(WAYS),
-    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the old password signs in.' }),
-    changes: z.array(z.enum(keysOf(CHANGES))),
-  })
-  .meta({ id: 'ImportSignIn', description: 'How the user signs in after the import, and what is different then.' });
-
-/** The predictions of an import, counted. */
-const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
-  .object({
-    ways: z
-      .object(Object.fromEntries(WAYS.map((way) => [way, count])) as Record<Way, typeof count>)
-      .meta({ description: 'They add up to the users that are imported or can be.' }),
-    causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
-    changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
-  })
-  .meta({ id: 'ImportSignInCounts' });
-
 export const result = z
   .object({
     ...progressShape,
@@ -328,18 +306,6 @@ export const rates = z
     ),
   })
   .meta({ id: 'ImportRates' });
-
-const signInsByWay = z.partialRecord(z.enum(WAYS), count);
-export const signIns = z
-  .object({
-    signedIn: count.meta({ description: 'Users whom the import created and who have signed in since.' }),
-    notYet: count.meta({ description: 'The others of them; users that an undo removed do not count.' }),
-    ways: signInsByWay.meta({ description: 'The users by the way of their first sign-in.' }),
-    days: z
-      .array(z.object({ day: z.iso.date(), ways: signInsByWay }))
-      .meta({ description: 'By the day of the first sign-in (UTC), days without one left out, oldest first.' }),
-  })
-  .meta({ id: 'ImportSignIns' });
 
 export const undoPreview = z
   .object({

@@ -39,11 +39,11 @@ import {
   rates,
   result,
   shownUser,
-  signIns,
   stateCounts,
   undoPreview,
   warnings,
 } from './import-results.ts';
+import { signIns } from './import-sign-ins.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
 import { details, exampleDetails } from './shapes.ts';

@@ -1,0 +1,42 @@
+/**
+ * What the API returns about how the users of an import sign in, and who has signed in since, as schemas. The ways,
+ * causes and changes are in sign-in.ts, which loads no zod.
+ */
+import { z } from 'zod';
+import { CAUSES, CHANGES, type SignIn, type SignInCounts, WAYS, type Way } from './sign-in.ts';
+
+const count = z.int().meta({ minimum: 0 });
+const keysOf = <K extends string>(sentences: Readonly<Record<K, string>>) => Object.keys(sentences) as [K, ...K[]];
+
+/** The prediction for one user. */
+export const signIn: z.ZodType<SignIn, SignIn> = z
+  .object({
+    way: z.enum(WAYS),
+    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the old password signs in.' }),
+    changes: z.array(z.enum(keysOf(CHANGES))),
+  })
+  .meta({ id: 'ImportSignIn', description: 'How the user signs in after the import, and what is different then.' });
+
+/** The predictions of an import, counted. */
+export const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
+  .object({
+    ways: z
+      .object(Object.fromEntries(WAYS.map((way) => [way, count])) as Record<Way, typeof count>)
+      .meta({ description: 'They add up to the users that are imported or can be.' }),
+    causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
+    changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
+  })
+  .meta({ id: 'ImportSignInCounts' });
+
+const signInsByWay = z.partialRecord(z.enum(WAYS), count);
+/** Who has signed in since. */
+export const signIns = z
+  .object({
+    signedIn: count.meta({ description: 'Users whom the import created and who have signed in since.' }),
+    notYet: count.meta({ description: 'The others of them; users that an undo removed do not count.' }),
+    ways: signInsByWay.meta({ description: 'The users by the way of their first sign-in.' }),
+    days: z
+      .array(z.object({ day: z.iso.date(), ways: signInsByWay }))
+      .meta({ description: 'By the day of the first sign-in (UTC), days without one left out, oldest first.' }),
+  })
+  .meta({ id: 'ImportSignIns' });
