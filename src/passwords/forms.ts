@@ -51,7 +51,7 @@ export function withForms(hash: string, forms: readonly PasswordForm[]): string 
   return named.length === 0 || hash.startsWith(PREFIX) ? hash : `${PREFIX}${named.join(',')}$${hash}`;
 }
 
-/** The hash of a password that its user may not know. Other text than a hash is returned as it is. */
+/** Marks a hash, with or without forms, as one of a password that its user may not know. */
 export function perhapsKnown(hash: string): string {
   const { forms, hash: bare } = split(hash) ?? { forms: [], hash };
   return `${PREFIX}${[PERHAPS, ...forms].join(',')}$${bare}`;
