@@ -98,6 +98,7 @@ test('files: unknown, without headers, of a draft that was discarded, and of an 
   assert.equal((await api.call('HEAD', file, undefined, old)).status, 412);
   const creation = { headers: { ...old.headers, 'upload-length': '1' } };
   assert.equal(errorId(await api.call('POST', `${path}/files`, undefined, creation)), 'UPLOAD-VERSION');
+  assert.equal(await errorOf('GET', `${path}/sign_ins`), '400 IMPORT-STATE');
   await api.call('POST', `${path}/_discard`);
   assert.equal(await errorOf('DELETE', file), '400 IMPORT-STATE');
   const started = `${await waiting()}/files/none`;
