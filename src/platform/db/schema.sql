@@ -18,6 +18,8 @@ create type item_state as enum ('pending', 'succeeded', 'skipped', 'failed', 'un
 
 create type kept_reason as enum ('signed_in', 'changed', 'member', 'deleted', 'not_created');
 
+create type linking_rule as enum ('refuse', 'confirm', 'verifiedAddress', 'create');
+
 create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 
 create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in');
@@ -132,6 +134,39 @@ create table idempotency_keys (
   answer jsonb,
   created_at timestamp with time zone not null default now(),
   PRIMARY KEY (caller, path, key)
+);
+
+create table idp_round_trips (
+  id text collate "C" not null,
+  idp_id text collate "C" not null,
+  purpose text not null,
+  state_hash bytea not null,
+  browser_hash bytea,
+  sealed text not null,
+  result_sealed text,
+  token_hash bytea,
+  expires_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  used_at timestamp with time zone,
+  CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'intent'::text, 'link'::text]))),
+  FOREIGN KEY (idp_id) REFERENCES idps(id) ON DELETE CASCADE,
+  PRIMARY KEY (id),
+  UNIQUE (state_hash)
+);
+
+create table idps (
+  id text collate "C" not null,
+  org_id text collate "C",
+  type text not null,
+  name text not null,
+  settings jsonb not null,
+  secret_sealed text,
+  set_by text collate "C",
+  sequence bigint not null,
+  created_at timestamp with time zone not null default now(),
+  changed_at timestamp with time zone not null default now(),
+  FOREIGN KEY (org_id) REFERENCES organizations(id),
+  PRIMARY KEY (id)
 );
 
 create table import_authors (
@@ -378,6 +413,7 @@ create table login_policies (
   changed_at timestamp with time zone not null default now(),
   mail_code mail_code_use not null default 'withoutPassword'::mail_code_use,
   init_mail init_mail_rule not null default 'always'::init_mail_rule,
+  linking linking_rule not null default 'refuse'::linking_rule,
   FOREIGN KEY (org_id) REFERENCES organizations(id),
   UNIQUE NULLS NOT DISTINCT (org_id)
 );
@@ -774,6 +810,12 @@ CREATE INDEX first_sign_ins_import ON public.first_sign_ins USING btree (import_
 
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
 
+CREATE INDEX idp_round_trips_expires ON public.idp_round_trips USING btree (expires_at);
+
+CREATE INDEX idp_round_trips_idp ON public.idp_round_trips USING btree (idp_id);
+
+CREATE INDEX idps_org ON public.idps USING btree (org_id, created_at);
+
 CREATE INDEX import_authors_author ON public.import_authors USING btree (author);
 
 CREATE INDEX import_dry_runs_entries ON public.import_dry_runs USING btree (entries_of) WHERE (entries_of IS NOT NULL);
@@ -849,6 +891,8 @@ CREATE INDEX sessions_age ON public.sessions USING btree (created_at);
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
 
 CREATE INDEX sessions_waiting ON public.sessions USING btree (created_at) WHERE ((NOT password_verified) AND (otp_email_verified_at IS NULL));
+
+CREATE INDEX user_idp_links_account ON public.user_idp_links USING btree (external_user_id, idp_id);
 
 CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHERE (password_hash ~~ '$source$%'::text);
 

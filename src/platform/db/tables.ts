@@ -23,6 +23,8 @@ export type ItemState = 'pending' | 'succeeded' | 'skipped' | 'failed' | 'undone
 
 export type KeptReason = 'signed_in' | 'changed' | 'member' | 'deleted' | 'not_created';
 
+export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
+
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in';
@@ -79,6 +81,17 @@ export interface FirstSignIns {
 export interface IdempotencyKeys {
   caller: string; path: string; key: string; request_hash: Buffer; import_id: string; answer: unknown | null;
   created_at: Date;
+}
+
+export interface IdpRoundTrips {
+  id: string; idp_id: string; purpose: string; state_hash: Buffer; browser_hash: Buffer | null; sealed: string;
+  result_sealed: string | null; token_hash: Buffer | null; expires_at: Date; finished_at: Date | null;
+  used_at: Date | null;
+}
+
+export interface Idps {
+  id: string; org_id: string | null; type: string; name: string; settings: unknown; secret_sealed: string | null;
+  set_by: string | null; sequence: string; created_at: Date; changed_at: Date;
 }
 
 export interface ImportAuthors {
@@ -172,7 +185,7 @@ export interface LoginNetworks {
 
 export interface LoginPolicies {
   org_id: string | null; force_mfa: boolean; sequence: string; created_at: Date; changed_at: Date;
-  mail_code: MailCodeUse; init_mail: InitMailRule;
+  mail_code: MailCodeUse; init_mail: InitMailRule; linking: LinkingRule;
 }
 
 export interface MachineKeys {
