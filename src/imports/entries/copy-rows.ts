@@ -10,10 +10,7 @@ const START_BYTES = 96 * 1024;
 /** The most bytes of one UTF-16 code unit in UTF-8. */
 const MOST_BYTES = 3;
 
-const [ZERO, UPPER_A, UPPER_Z, TO_LOWER] = [0x30, 0x41, 0x5a, 0x20];
-
-/** In UTF-8, U+00C0 to U+00FF begin with this byte; no byte of a character before them is greater. */
-const LAST_LATIN_LEAD = 0xc3;
+const ZERO = 0x30;
 
 export class CopyRows {
   /** The lines so far are the bytes before `length`. */
@@ -58,19 +55,9 @@ export class CopyRows {
     this.at = at;
   }
 
-  /** Adds text in lower case. Returns false, and adds nothing, if there is a character beyond Latin-1. */
-  addLowerCase(from: Uint8Array, start: number, end: number): boolean {
-    const { bytes } = this;
-    let { at } = this;
-    let lead = 0;
-    for (let i = start; i < end; i++) {
-      const c = from[i] as number;
-      if (c > LAST_LATIN_LEAD) return false;
-      bytes[at++] = (lead === LAST_LATIN_LEAD ? isUpperLatin(c) : c >= UPPER_A && c <= UPPER_Z) ? c + TO_LOWER : c;
-      lead = c;
-    }
-    this.at = at;
-    return true;
+  /** What was written into `bytes` up to `end` belongs to the lines. */
+  extend(end: number): void {
+    this.at = end;
   }
 
   /** The lines so far. Call `clear` before you add the next one. */
@@ -89,9 +76,4 @@ export class CopyRows {
     this.bytes.copy(larger, 0, 0, this.at);
     this.bytes = larger;
   }
-}
-
-/** Whether a byte after LAST_LATIN_LEAD ends an upper-case letter: U+00C0 to U+00DE without the sign U+00D7. */
-function isUpperLatin(c: number): boolean {
-  return c >= 0x80 && c <= 0x9e && c !== 0x97;
 }

@@ -172,13 +172,3 @@ for (const strict of [false, true]) {
     );
   });
 }
-
-it('lower case written from bytes is that of the text, for each character up to U+00FF; others are refused', () => {
-  for (let code = 0; code <= 0x2100; code++) {
-    const text = `aZ${String.fromCharCode(code)}É\u0097b`;
-    const rows = new CopyRows();
-    const bytes = Buffer.from(text);
-    assert.equal(rows.addLowerCase(bytes, 0, bytes.length), code <= 0xff, `U+${code.toString(16)}`);
-    assert.equal(rows.lines.toString(), code <= 0xff ? text.toLowerCase() : '', `U+${code.toString(16)}`);
-  }
-});

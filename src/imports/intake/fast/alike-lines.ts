@@ -14,7 +14,7 @@ import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
 import { FACT, RELAY, USUAL } from '../../entries/sign-in.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
-import { isPlainName, isShortEmail, isShortId, isShortLanguage, SHORT_BYTES } from './bytes.ts';
+import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES, writePlainKey } from './bytes.ts';
 
 /** The most bytes of a line: each text has at most SHORT_BYTES, the hash a thousand, and a key thrice its text's. */
 const MOST_LINE_BYTES = 20 * SHORT_BYTES + 1000;
@@ -111,10 +111,10 @@ export class ShapedLines {
     rows.addBytes(entry.bytes, from, to);
     this.idEnd = rows.length;
     const name = entry.has(FIELD.userName) ? FIELD.userName : FIELD.email;
-    if (!this.isVisible(name) || !this.addText(name, 1)) return false;
+    if (!this.addText(name, 1)) return false;
     rows.addBytes(NO_ERROR, 0, NO_ERROR.length);
     this.keyStart = rows.length;
-    this.addKey(name);
+    if (!this.addKey(name)) return false;
     this.keyEnd = rows.length;
     rows.addByte(TAB);
     return this.addState();
@@ -166,11 +166,12 @@ export class ShapedLines {
   private addContact(): boolean {
     const { rows, entry } = this;
     const [from, to] = [entry.from(FIELD.email), entry.to(FIELD.email)];
-    if (!isShortEmail(entry.bytes, from, to) || !this.isVisible(FIELD.email)) return false;
+    if (!isShortEmail(entry.bytes, from, to)) return false;
     this.addText(FIELD.email);
     rows.addByte(TAB);
     this.emailKeyStart = rows.length;
-    this.addKey(FIELD.email);
+    if (!entry.has(FIELD.userName)) rows.addBytes(rows.bytes, this.keyStart, this.keyEnd);
+    else if (!this.addKey(FIELD.email)) return false;
     this.emailKeyEnd = rows.length;
     this.addFlag(FIELD.emailVerified);
     if (!entry.has(FIELD.phone)) rows.addBytes(NULL, 0, NULL.length);
@@ -240,17 +241,18 @@ export class ShapedLines {
     return true;
   }
 
-  private addKey(field: number): void {
+  /** Adds the key of a name; false if it has characters that nobody sees. */
+  private addKey(field: number): boolean {
     const { rows, entry } = this;
-    const [from, to] = [entry.from(field), entry.to(field)];
-    if (isPlainName(entry.bytes, from, to) && rows.addLowerCase(entry.bytes, from, to)) return;
-    rows.add(nameKey(entry.text(field)));
-  }
-
-  private isVisible(field: number): boolean {
-    const { entry } = this;
-    if (isPlainName(entry.bytes, entry.from(field), entry.to(field))) return true;
-    return unseenProblem(entry.text(field)) === undefined;
+    const end = writePlainKey(entry.bytes, entry.from(field), entry.to(field), rows.bytes, rows.length);
+    if (end >= 0) {
+      rows.extend(end);
+      return true;
+    }
+    const text = entry.text(field);
+    if (unseenProblem(text) !== undefined) return false;
+    rows.add(nameKey(text));
+    return true;
   }
 
   private addFlag(field: number): void {

@@ -45,18 +45,37 @@ export function isShortEmail(bytes: Uint8Array, from: number, to: number): boole
 
 const [QUOTE, UPPER_TO_LOWER, X, N] = [0x22, 0x20, 0x78, 0x6e];
 
-const [LATIN_LEAD, TIMES, DIVIDED] = [0xc3, 0x97, 0xb7];
+/** In UTF-8, À to ÿ begin with this byte; the signs × and ÷ among them are no letters. */
+const LATIN_LEAD = 0xc3;
+/** What follows it, by byte: the small letter, or 0 for a sign. */
+const SMALL_LATIN = Uint8Array.from({ length: 256 }, (_, c) =>
+  c === 0x97 || c === 0xb7 ? 0 : c <= 0x9e ? c + 0x20 : c,
+);
+/** The small form of each visible character of ASCII; 0 for all other bytes. */
+const SMALL = Uint8Array.from({ length: 256 }, (_, c) =>
+  c < SPACE || c >= DELETE ? 0 : String.fromCharCode(c).toLowerCase().charCodeAt(0),
+);
 
-/** Whether it is a name that `nameKey` only lower-cases and `unseenProblem` accepts: ASCII without punycode, À to ÿ. */
-export function isPlainName(bytes: Uint8Array, from: number, to: number): boolean {
-  if (to > from && bytes[from] === QUOTE) return false;
+/**
+ * Writes the key of a name that `nameKey` only lower-cases and `unseenProblem` accepts: ASCII without punycode, À to ÿ.
+ * In one pass, as each address of an import needs it.
+ * @returns the end of the key in `target`; -1 for any other name
+ */
+export function writePlainKey(bytes: Uint8Array, from: number, to: number, target: Uint8Array, at: number): number {
+  if (to > from && bytes[from] === QUOTE) return -1;
+  let end = at;
   for (let i = from; i < to; i++) {
     const c = bytes[i] as number;
-    if (c === LATIN_LEAD && bytes[i + 1] !== TIMES && bytes[i + 1] !== DIVIDED) i++;
-    else if (c < SPACE || c >= DELETE) return false;
-    if (c === HYPHEN && i - from >= 3 && bytes[i - 1] === HYPHEN && isPunycode(bytes, i)) return false;
+    let small = SMALL[c] as number;
+    if (c === LATIN_LEAD) {
+      target[end++] = c;
+      small = SMALL_LATIN[bytes[++i] as number] as number;
+    }
+    if (small === 0) return -1;
+    if (c === HYPHEN && i - from >= 3 && bytes[i - 1] === HYPHEN && isPunycode(bytes, i)) return -1;
+    target[end++] = small;
   }
-  return true;
+  return end;
 }
 
 /** Whether two hyphens, of which the second is at `i`, are those of `xn--`. */

@@ -1,7 +1,7 @@
 /** The rules for bytes say yes only where those for strings do, and say it for what is usual. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isPlainName, isShortEmail, isShortId, isShortLanguage } from '../../../../src/imports/intake/fast/bytes.ts';
+import { isShortEmail, isShortId, isShortLanguage, writePlainKey } from '../../../../src/imports/intake/fast/bytes.ts';
 import { idProblem, isEmailAddress, isLanguageTag, nameKey, textProblem } from '../../../../src/platform/fields.ts';
 import { unseenProblem } from '../../../../src/platform/text/visible.ts';
 import fc from '../../../support/fast-check.ts';
@@ -30,7 +30,16 @@ const pieces = fc.constantFrom(
   '\u00a0',
 );
 const text = fc.array(fc.oneof(pieces, fc.string({ unit: 'grapheme', maxLength: 4 })), { maxLength: 12 });
+/** The key that is written for a name; undefined if none is. */
+function plainKey(bytes: Buffer, from: number, to: number): string | undefined {
+  const target = Buffer.alloc(1 + to - from);
+  const end = writePlainKey(bytes, from, to, target, 1);
+  return end < 0 ? undefined : target.toString('utf8', 1, end);
+}
+
 const long = fc.tuple(text, fc.nat(230)).map(([list, n]) => list.join('') + 'x'.repeat(n < 190 ? 0 : n));
+
+const isPlainName = (bytes: Buffer, from: number, to: number) => plainKey(bytes, from, to) !== undefined;
 
 const RULES = {
   'an id': [isShortId, (s: string) => idProblem(s) === undefined],
@@ -75,3 +84,13 @@ for (const name of Object.keys(RULES) as (keyof typeof RULES)[]) {
     });
   });
 }
+
+it('the key of a plain name is that of its text, for each character', () => {
+  for (let code = 0x20; code <= 0x2100; code++) {
+    for (const text of [`aZ${String.fromCharCode(code)}Éb`, String.fromCharCode(code)]) {
+      const bytes = Buffer.from(text);
+      const key = plainKey(bytes, 0, bytes.length);
+      if (key !== undefined) assert.equal(key, nameKey(text), `U+${code.toString(16)}`);
+    }
+  }
+});
