@@ -51,6 +51,7 @@ const OF_TARGET: Partial<Record<Of, ErrorId>> = {
   session: 'SESSION-NOT-FOUND',
   import: 'IMPORT-NOT-FOUND',
   source: 'PASSWORD-SOURCE-NOT-FOUND',
+  idp: 'IDP-NOT-FOUND',
 };
 
 /** The errors of this operation, each once: of its query, its body, its own and its target. */

@@ -84,6 +84,9 @@ export const AUDIT_TYPES = {
   'organization.password_source.changed': 'the name, address, secret, limits or end of a password source was changed',
   'organization.password_source.ended': 'a password source ended: its users get an email to choose a password',
   'organization.password_source.removed': 'a password source was deleted',
+  'organization.idp.added': 'an identity provider was added to the organization',
+  'organization.idp.changed': 'an identity provider of the organization was changed; `payload.fields` names what',
+  'organization.idp.removed': 'an identity provider of the organization was removed',
   'instance.member.added': 'a user became an IAM_OWNER',
   'instance.member.removed': 'a user is no longer an IAM_OWNER',
   'instance.administrator.recovered':
@@ -91,6 +94,9 @@ export const AUDIT_TYPES = {
   'instance.policy.password.age.changed': 'the password-age policy of the instance was changed',
   'instance.policy.password.complexity.changed': 'the password-complexity policy of the instance was changed',
   'instance.policy.login.changed': 'the login policy of the instance was changed',
+  'instance.idp.added': 'an identity provider was added to the instance',
+  'instance.idp.changed': 'an identity provider of the instance was changed; `payload.fields` names what',
+  'instance.idp.removed': 'an identity provider of the instance was removed',
   'instance.encryption_key.lost':
     'what a lost encryption key had encrypted was given up (`muster keys lost`); `payload` counts it',
   'client.added': 'an OAuth client was registered',

@@ -15,12 +15,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
  *
  * - `instance`: the roles in the instance.
  * - `org`: the organization of `x-service-orgid`, or else the caller's own.
- * - `user`, `session`, `import`, `source`: the organization of the one that the path names.
+ * - `user`, `session`, `import`, `source`, `idp`: the organization of the one that the path names.
  * - `orgs`: nothing more than that the caller has the role somewhere; the result is limited to where.
  * - `body`: the organizations that the body names, which the handler asks for.
  * - `caller`: the caller themselves.
  */
-export type Of = 'instance' | 'org' | 'user' | 'session' | 'import' | 'source' | 'orgs' | 'body' | 'caller';
+export type Of = 'instance' | 'org' | 'user' | 'session' | 'import' | 'source' | 'idp' | 'orgs' | 'body' | 'caller';
 
 export interface Operation {
   /** Its name: `operationId` in the document, and in permissions, spans and events. */

@@ -5,6 +5,7 @@ import { diagnosticsOperations } from './diagnostics.ts';
 import { draftOperations } from './drafts.ts';
 import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
+import { idpOperations } from './idps.ts';
 import { importOperations } from './imports.ts';
 import { machineOperations } from './machines.ts';
 import { memberOperations } from './members.ts';
@@ -37,6 +38,7 @@ export const FEATURES = [
     'Other systems that verify the passwords of imported users at their first sign-in.',
     passwordSourceOperations,
   ],
+  ['Identity providers', 'External providers, such as Google, where users sign in.', idpOperations],
   ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
   ['Members', 'Roles in an organization and in the instance.', memberOperations],
   ['Sessions', 'Check the password of a user.', sessionOperations],
@@ -59,6 +61,7 @@ export const CONTRACT = {
   ...importOperations,
   ...draftOperations,
   ...passwordSourceOperations,
+  ...idpOperations,
   ...machineOperations,
   ...memberOperations,
   ...sessionOperations,

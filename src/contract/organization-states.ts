@@ -14,6 +14,7 @@ const removalPreview = z
     sharedImports: n.meta({ description: 'Imports into other organizations as well: they stay for their own time.' }),
     drafts: n,
     passwordSources: n,
+    identityProviders: n,
     unsentMails: n,
     events: n.meta({ description: 'The history of its changes.' }),
   })
@@ -26,6 +27,7 @@ const examplePreview = {
   sharedImports: 0,
   drafts: 1,
   passwordSources: 1,
+  identityProviders: 1,
   unsentMails: 12,
   events: 31_007,
 };

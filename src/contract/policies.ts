@@ -61,6 +61,10 @@ const MAIL_CODES = ['off', 'withoutPassword', 'all'] as const;
 /** Whether imports mail every user whom the rule of imports names, or only those who have no other way to sign in. */
 const INIT_MAILS = ['always', 'unlessWayIn'] as const;
 
+/** What happens when somebody comes from a provider with an account that is linked to no user. */
+export const LINKING_RULES = ['refuse', 'confirm', 'verifiedAddress', 'create'] as const;
+export type LinkingRule = (typeof LINKING_RULES)[number];
+
 export type MailCodeUse = (typeof MAIL_CODES)[number];
 
 export interface LoginPolicy {
@@ -68,6 +72,7 @@ export interface LoginPolicy {
   forceMfa: boolean;
   mailCode: MailCodeUse;
   initMail: (typeof INIT_MAILS)[number];
+  linking: LinkingRule;
 }
 
 /** Some of the fields of a policy; the others keep their values. */
@@ -78,10 +83,11 @@ export const loginPolicyBody: z.ZodType<Given<LoginPolicy>> = z
     forceMfa: z.boolean('must be true or false').optional(),
     mailCode: oneOf(MAIL_CODES).optional(),
     initMail: oneOf(INIT_MAILS).optional(),
+    linking: oneOf(LINKING_RULES).optional(),
   })
   .refine((policy) => Object.values(policy).some((value) => value !== undefined), {
     path: ['forceMfa'],
-    message: 'must be true or false, unless the body has mailCode or initMail',
+    message: 'must be true or false, unless the body has mailCode, initMail or linking',
   })
   .meta({ minProperties: 1 });
 
@@ -138,7 +144,7 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   path: 'login',
   title: 'login policy',
   table: 'login_policies',
-  columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail' },
+  columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail', linking: 'linking' },
   body: loginPolicyBody,
   errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS' },
 };
@@ -193,13 +199,20 @@ const login = written(LOGIN, {
         'Whether an import mails every user without a password or with an unverified address, or only users who cannot ' +
         'sign in in another way.',
     }),
+    linking: z.enum(LINKING_RULES).meta({
+      description:
+        'What happens when somebody comes from a provider with an account that is linked to no user: they are refused; ' +
+        'they sign in once in another way to link it (`confirm`); it is linked to the user with the same address, if ' +
+        'the provider is trusted with addresses and both sides have verified it (`verifiedAddress`); or a new user is ' +
+        'created, for the domains of the provider (`create`).',
+    }),
   },
   about:
     'With `forceMfa`, users without a second factor set one up on the log-in pages, after their password, before they ' +
     'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED. A field that is omitted keeps ' +
     'its value. `PUT` adds the policy if the organization has none of its own.',
   examples: { 'a second factor, and codes by email for all': { forceMfa: true, mailCode: 'all' } },
-  example: { forceMfa: true, mailCode: 'all', initMail: 'always' },
+  example: { forceMfa: true, mailCode: 'all', initMail: 'always', linking: 'refuse' },
 });
 
 export const policyOperations = { ...age, ...complexity, ...login };

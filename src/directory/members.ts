@@ -6,7 +6,7 @@
  * credential. So does the last ORG_OWNER of an organization, unless an IAM_OWNER removes it, who can give a new one. To
  * replace the credential, add the new one first.
  */
-import type { Caller, Rights } from '../contract/permissions.ts';
+import { type Caller, covers, type Rights } from '../contract/permissions.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { oneRow } from '../platform/db/rows.ts';
@@ -126,6 +126,19 @@ export async function activeRightsOf(
   const rights = await rightsOfAll(db, userIds, lock);
   for (const { id } of stopped) rights.delete(id);
   return rights;
+}
+
+/**
+ * Those of these users about whom this user may decide now: whoever has rights needs somebody with at least these
+ * rights. So nobody becomes somebody else by the settings of a password source or an identity provider.
+ * @param setBy who made the settings, by user id; null: nobody knows
+ */
+export async function decidedBy(db: Db, setBy: string | null, userIds: readonly string[]): Promise<string[]> {
+  const members = await rightsOfAll(db, userIds);
+  if (members.size === 0) return [...userIds];
+  const rights = setBy === null ? undefined : (await activeRightsOf(db, [setBy])).get(setBy);
+  const caller = { userId: setBy ?? '', orgId: '', ...(rights ?? NO_RIGHTS) };
+  return userIds.filter((userId) => covers(caller, members.get(userId) ?? NO_RIGHTS));
 }
 
 /** SQL over `users u`: the user has a credential. A password that must be changed counts. */

@@ -64,6 +64,7 @@ export interface RemovalPreview {
   sharedImports: number;
   drafts: number;
   passwordSources: number;
+  identityProviders: number;
   unsentMails: number;
   events: number;
 }
@@ -88,6 +89,7 @@ const PREVIEW = `select
   (select count(*) from ${IMPORTS_OF_ORG} and i.kind = 'bulk' and ${IS_SHARED})::float8 as "sharedImports",
   (select count(*) from ${DRAFTS_OF_ORG})::float8 as drafts,
   (select count(*) from password_sources where org_id = $1)::float8 as "passwordSources",
+  (select count(*) from idps where org_id = $1)::float8 as "identityProviders",
   (select count(*) from mail_outbox m join users u on u.id = m.user_id
     where m.state = 'pending' and u.org_id = $1)::float8 as "unsentMails",
   (select count(*) from events where resource_owner = $1)::float8 as events`;
@@ -170,6 +172,7 @@ async function removeHistory(db: Db, orgId: string, after: string): Promise<stri
 }
 
 const SETTINGS = [
+  'idps',
   'password_sources',
   'password_age_policies',
   'password_complexity_policies',

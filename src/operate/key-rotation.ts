@@ -22,6 +22,7 @@ import { oneRow } from '../platform/db/rows.ts';
 import { keyIdOf, type Secrets } from '../platform/encryption.ts';
 import { SIGNING_KEY_PURPOSE } from '../signin/oauth/keys.ts';
 import { sourceSeal } from '../signin/password-sources/store.ts';
+import { idpSeal, tripSeal } from '../signin/providers/store.ts';
 
 /** Values that are replaced in one statement: few, as an invalid entry may have a megabyte. */
 const BATCH = 50;
@@ -71,6 +72,12 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_PURPOSE } },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_PURPOSE } },
   { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },
+  { name: 'idps', key: [['id', 'text']], columns: { secret_sealed: ([id]) => idpSeal(id as string) } },
+  {
+    name: 'idp_round_trips',
+    key: [['id', 'text']],
+    columns: { sealed: ([id]) => tripSeal(id as string), result_sealed: ([id]) => tripSeal(id as string) },
+  },
   { name: 'organizations', key: [['id', 'text']], columns: { webhook_secret: ([id]) => webhookSeal(id as string) } },
 ];
 

@@ -4,7 +4,7 @@
  *
  * Guarantee: nobody gets in because a key was lost. A second factor stays required, with a secret that nobody knows,
  * unless the operator names its user; users who were to be written with lost secrets fail; the requests to a password
- * source carry a secret that is wrong. Values that a given key decrypts stay as they are.
+ * source carry a secret that is wrong, and identity providers that had a secret are switched off. Values that a given key decrypts stay as they are.
  * On crash: run it again; it continues with the values that are left. The service starts only after the last of them.
  */
 import {
@@ -19,14 +19,16 @@ import { IS_PEPPERED, PEPPER_OF } from '../passwords/pepper.ts';
 import { appendEvent, SYSTEM } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import type { Named } from '../platform/db/rows.ts';
-import type { Imports, PasswordSources, UserTotp } from '../platform/db/tables.ts';
+import type { Idps, Imports, PasswordSources, UserTotp } from '../platform/db/tables.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
 import { dropTotp, loseTotp, type TotpOwner } from '../signin/factors/totp.ts';
 import { sealSecrets, sourceEvent } from '../signin/password-sources/store.ts';
+import { findIdp, idpEvent } from '../signin/providers/store.ts';
 import { type RowKey, SEALED_TABLES, type SealedTable, unreadable } from './key-rotation.ts';
 import { missingKeyIds } from './known-keys.ts';
 
+type LostIdp = Named<Idps, { id: 'id'; orgId: 'org_id'; name: 'name' }>;
 type LostSource = Named<PasswordSources, { id: 'id'; orgId: 'org_id'; name: 'name' }>;
 
 /** What cannot be decrypted, by what it is. */
@@ -40,6 +42,9 @@ export interface Loss {
   enrolments: string[];
   signingKeys: string[];
   passwordSources: LostSource[];
+  identityProviders: LostIdp[];
+  /** Browsers that were on their way to a provider: their users begin again. */
+  roundTrips: string[];
   /** Organizations whose webhooks are signed. */
   webhookSecrets: string[];
   /** Imports, with the users whose password cannot be verified without the pepper. */
@@ -64,6 +69,8 @@ export async function findLoss(db: Db, secrets: Secret): Promise<Loss> {
     enrolments: [],
     signingKeys: [],
     passwordSources: [],
+    identityProviders: [],
+    roundTrips: [],
     webhookSecrets: [],
     peppers: [],
     imports: [],
@@ -206,6 +213,11 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     giveUp: (pool, keys) => remove(pool, 'signing_keys', keys),
   },
   password_sources: { list: listSources, giveUp: eachRow(giveUpSource) },
+  idps: { list: listLostIdps, giveUp: eachRow(giveUpIdp) },
+  idp_round_trips: {
+    list: async (_db, keys, { roundTrips }) => void roundTrips.push(...firsts(keys)),
+    giveUp: (pool, keys) => remove(pool, 'idp_round_trips', keys),
+  },
   organizations: {
     list: async (_db, keys, { webhookSecrets }) => void webhookSecrets.push(...firsts(keys)),
     giveUp: eachRow(giveUpWebhookSecret),
@@ -233,7 +245,7 @@ function eachRow(one: (db: Db, id: string, doing: Doing) => Promise<void>): Hand
   };
 }
 
-async function remove(pool: Pool, table: 'signing_keys', keys: RowKey[]): Promise<void> {
+async function remove(pool: Pool, table: 'signing_keys' | 'idp_round_trips', keys: RowKey[]): Promise<void> {
   await pool.query(`delete from ${table} where id = any($1::text[])`, [firsts(keys)]);
 }
 
@@ -311,6 +323,26 @@ async function giveUpSource(db: Db, id: string, { secrets }: Doing): Promise<voi
     sequence,
     createdAt,
   ]);
+}
+
+async function listLostIdps(db: Db, keys: RowKey[], { identityProviders }: Loss): Promise<void> {
+  const { rows } = await db.query<LostIdp>(
+    'select id, org_id as "orgId", name from idps where id = any($1::text[]) order by id',
+    [firsts(keys)],
+  );
+  identityProviders.push(...rows);
+}
+
+/** The provider is switched off until somebody sends its secret again. */
+async function giveUpIdp(db: Db, id: string): Promise<void> {
+  const idp = await findIdp(db, id, 'for update');
+  if (!idp) return;
+  const { sequence, createdAt } = await idpEvent(db, idp, 'changed', SYSTEM, ['isEnabled', 'secret']);
+  await db.query(
+    `update idps set secret_sealed = null, settings = settings || '{"isEnabled": false}', sequence = $2, changed_at = $3
+     where id = $1`,
+    [id, sequence, createdAt],
+  );
 }
 
 async function giveUpWebhookSecret(db: Db, orgId: string): Promise<void> {

@@ -147,6 +147,9 @@ const schema = z.object({
   /** Whether password sources may use private addresses and plain HTTP. */
   PASSWORD_SOURCE_ALLOW_PRIVATE: flag.default(false),
 
+  /** Whether identity providers may use private addresses and plain HTTP. */
+  IDP_ALLOW_PRIVATE: flag.default(false),
+
   /** Worker processes started by `npm start`. */
   WORKERS: int(0, 64).default(1),
   WORKER_ROLES: roles.default([...WORKER_ROLE_NAMES]),

@@ -41,6 +41,7 @@ import type { LiveProvider } from '../signin/oauth/provider.ts';
 import { oauthRoutes } from '../signin/oauth/routes.ts';
 import { pageRoutes } from '../signin/pages/routes.ts';
 import { passwordSourceRoutes } from '../signin/password-sources/routes.ts';
+import { idpRoutes } from '../signin/providers/routes.ts';
 import { identityRoutes, userRoutes } from '../signin/routes.ts';
 
 export interface AppDeps {
@@ -116,6 +117,7 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   api.use(importRoutes(deps));
   api.use(webhookRoutes(deps));
   api.use(passwordSourceRoutes(deps));
+  api.use(idpRoutes(deps));
   api.use(auditRoutes(deps));
   api.use(diagnosticsRoutes(deps));
   return api;

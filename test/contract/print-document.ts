@@ -144,6 +144,7 @@ const TARGETS: Readonly<Record<Of, string>> = {
   session: 'on the organization of the user of the session',
   import: 'on every organization of the import',
   source: 'on the organization of the password source',
+  idp: 'on the organization of the identity provider',
   orgs: 'on some organization; the answer is limited to those on which the caller has it',
   body: 'on every organization that the body names',
   caller: 'nowhere: every user may call it',

@@ -55,6 +55,7 @@ async function inhabited() {
   await call('POST', '/admin/v1/import?draft=true', bulk(orgId, [entry(unique('p'))]));
   const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com/check' } };
   await call('POST', '/management/v1/password_sources', source, options);
+  await call('POST', '/management/v1/idps', { type: 'google', clientId: 'c' }, options);
   await call('POST', '/management/v1/policies/login', { forceMfa: false }, options);
   return { ...org, robot, written, waiting };
 }
@@ -85,6 +86,7 @@ test('the preview counts what goes', async () => {
     sharedImports: 0,
     drafts: 1,
     passwordSources: 1,
+    identityProviders: 1,
     unsentMails: 1,
   });
   assert.ok(events > 5);

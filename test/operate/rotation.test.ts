@@ -5,6 +5,7 @@ import { after, beforeEach, describe, it } from 'node:test';
 import { keyUse, rotateKeys, SEALED_TABLES } from '../../src/operate/key-rotation.ts';
 import { registerKeys } from '../../src/operate/known-keys.ts';
 import { openSecrets, type Secrets } from '../../src/platform/encryption.ts';
+import { tripSeal } from '../../src/signin/providers/store.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { waitFor } from '../support/wait.ts';
@@ -29,6 +30,14 @@ describe('replacing the encryption key', () => {
     await api.call('PUT', '/management/v1/orgs/me/webhook_secret', {}, { orgId });
     const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com' } };
     await api.call('POST', '/management/v1/password_sources', source, { orgId });
+    const google = { type: 'google', clientId: 'c', clientSecret: 's' };
+    const { idpId } = (await api.call('POST', '/management/v1/idps', google, { orgId })).body;
+    const sealed = openSecrets(OLD, [NEW]).seal('{}', tripSeal('trip'));
+    await api.deps.pool.query(
+      `insert into idp_round_trips (id, idp_id, purpose, state_hash, sealed, result_sealed, expires_at)
+       values ('trip', $1, 'sign_in', '', $2, $2, now() + interval '10 minutes')`,
+      [idpId, sealed],
+    );
     const profile = { firstName: 'Ann', lastName: 'Arbor' };
     const user = (name: string) => ({
       userName: name,
@@ -74,9 +83,9 @@ describe('replacing the encryption key', () => {
   it('encrypts every value again, after which the new key alone opens them', async () => {
     const { pool } = api.deps;
     const before = await keyUse(pool, next);
-    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 9 }, false]);
+    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 12 }, false]);
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 9 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
     const [jwk] = await valuesOf('sealed_jwk', 'signing_keys');
     assert.equal(JSON.parse(only.unseal(jwk as string, 'signing-key')).alg, 'RS256');
     const [password] = await valuesOf('password_sealed', 'import_items');
@@ -93,12 +102,12 @@ describe('replacing the encryption key', () => {
     }
     assert.deepEqual(
       (await keyUse(pool, openSecrets(OLD))).values,
-      { [oldId]: 9 },
+      { [oldId]: 12 },
       'a single key is that of all values',
     );
-    assert.deepEqual((await keyUse(pool, next)).values, { none: 9 });
+    assert.deepEqual((await keyUse(pool, next)).values, { none: 12 });
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 9 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
   });
 
   it('continues after it was killed between two batches', async () => {
@@ -113,7 +122,7 @@ describe('replacing the encryption key', () => {
     };
     await assert.rejects(rotateKeys(pool, dying), /killed/);
     const between = await keyUse(pool, next);
-    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 7, [newId]: 2 }, false]);
+    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 10, [newId]: 2 }, false]);
     await assert.rejects(registerKeys(pool, only), /needs the encryption key/, 'the old key is still registered');
     assert.equal((await rotateKeys(pool, next)).isDone, true);
   });
@@ -138,7 +147,7 @@ describe('replacing the encryption key', () => {
     await user.query('commit');
     user.release();
     const use = await rotating;
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 8 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 11 }, true]);
   });
 
   it('is not done while a code that an earlier key made is valid, or a value cannot be decrypted', async () => {
@@ -148,7 +157,7 @@ describe('replacing the encryption key', () => {
        from users limit 1 returning id`,
     );
     const waiting = await rotateKeys(pool, next);
-    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 9 }, 1, false]);
+    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 12 }, 1, false]);
     await pool.query(`insert into codes (user_id, purpose, expires_at) select user_id, purpose, expires_at from codes`);
     assert.equal((await keyUse(pool, next)).codes.count, 1, 'a later code is of the new key');
     await pool.query(`update codes set used_at = now() where id = $1`, [rows[0].id]);

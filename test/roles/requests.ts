@@ -63,6 +63,7 @@ const PARAMETERS: Record<
   }),
   sessionId: async ({ world, place }) => ({ sessionId: await world.sessionOf(place) }),
   sourceId: async ({ world, place }) => ({ sourceId: await world.sourceOf(place) }),
+  idpId: async ({ world, place }, id) => ({ idpId: await world.idpOf(place, id.includes('Instance')) }),
   importId: ({ world, place }, id) => (DRAFTS.has(id) ? world.draftOf(place) : { importId: world.importId(place) }),
   clientId: async ({ world, place }) => ({ clientId: place.target === 'missing' ? 'none' : await world.client() }),
   index: () => ({ index: '0' }),

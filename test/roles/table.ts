@@ -133,6 +133,17 @@ POST   /management/v1/password_sources/:sourceId/_test    200  ..3333331 .333.33
 POST   /management/v1/password_sources/:sourceId/_end     200  ..3333331 .333.3331 433333331 _
 DELETE /management/v1/password_sources/:sourceId          200  ..3333331 .333.3331 433333331 _
 
+POST   /management/v1/idps                                200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/idps                                200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
+PATCH  /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
+DELETE /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/idps                                     200  .33333331 _         _         _
+GET    /admin/v1/idps                                     200  .33333331 _         _         _
+GET    /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
+PATCH  /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
+DELETE /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
+
 POST   /management/v1/users/machine                       200  ..3333331 .333.3331 433333331 _
 POST   /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3
 GET    /management/v1/users/:userId/pats                  200  ..3333331 .333.3331 433333331 3

@@ -8,6 +8,7 @@ import { addKey } from '../../src/signin/machines/keys.ts';
 import { setSecret } from '../../src/signin/machines/machine.ts';
 import { addPat } from '../../src/signin/machines/tokens.ts';
 import { addSource } from '../../src/signin/password-sources/store.ts';
+import { newDraft } from '../../src/signin/providers/settings.ts';
 import { mailCode, tokenOf } from '../directory/users/people.ts';
 import { startApi, type TestApi, unique } from '../support/api.ts';
 import { endedImport, insertDraft, insertHuman, insertMachine, must, newOrg, ownerOf } from './rows.ts';
@@ -49,6 +50,8 @@ export interface World {
   client(): Promise<string>;
   /** A password source that cannot be asked. */
   sourceOf(place: Place): Promise<string>;
+  /** An identity provider of the organization, or of the instance. */
+  idpOf(place: Place, ofInstance: boolean): Promise<string>;
   codeOf(userId: string, kind: MailKind): Promise<string>;
 }
 
@@ -148,6 +151,19 @@ async function peopled(api: TestApi): Promise<World> {
         [orgId],
       );
       return (await transaction(pool, (db) => addSource(db, api.deps.secrets, orgId, source, EDITOR))).id;
+    },
+    async idpOf({ target, orgId }, ofInstance) {
+      if (target === 'missing') return 'none';
+      const id = newId();
+      const settings = {
+        ...newDraft({ type: 'google', clientId: 'c' }, { allowPrivate: false }).settings,
+        aliases: [],
+      };
+      await pool.query(
+        `insert into idps (id, org_id, type, name, settings, sequence) values ($1, $2, 'google', 'Google', $3, 1)`,
+        [id, ofInstance ? null : orgId, JSON.stringify(settings)],
+      );
+      return id;
     },
     codeOf: async (userId, kind) => (await mailCode(api, userId, kind)).code,
   };

@@ -90,6 +90,13 @@ function showLoss(out: Output, loss: Loss, { yes, removeFactor }: { yes: boolean
       'refused there until their secret is set',
       passwordSources.map(({ id }) => id),
     ],
+    [
+      'identity providers',
+      loss.identityProviders.length,
+      'switched off until their secret is set',
+      loss.identityProviders.map(({ id }) => id),
+    ],
+    ['visits at identity providers', loss.roundTrips.length, 'begun again', []],
     ['webhook secrets', loss.webhookSecrets.length, 'removed; the organization makes a new one', loss.webhookSecrets],
     [
       'passwords with a pepper',

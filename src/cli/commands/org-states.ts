@@ -39,6 +39,7 @@ const COUNTED = [
   ['imports', 'imports'],
   ['drafts', 'drafts'],
   ['passwordSources', 'password sources'],
+  ['identityProviders', 'identity providers'],
   ['unsentMails', 'unsent mails'],
   ['events', 'events of its history'],
 ] as const;

@@ -114,6 +114,7 @@ export const ORG_CHANGES = {
     sharedImports: 'Imports into other organizations as well, which stay for now',
     drafts: 'Imports that are not started',
     passwordSources: 'Password sources',
+    identityProviders: 'Identity providers',
     unsentMails: 'Emails that are not sent',
     events: 'Events of its history',
   } as Readonly<Record<string, string>>,

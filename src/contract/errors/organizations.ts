@@ -1,4 +1,4 @@
-/** Errors of organizations, their members, policies, clients, password sources, and of audit events. */
+/** Errors of organizations, their members, policies, clients, password sources, identity providers, and of audit events. */
 import type { KnownError } from '../../platform/errors.ts';
 import { FIELDS, invalid } from './invalid.ts';
 
@@ -145,6 +145,22 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The system that verifies the password of this user does not answer.',
     remedy:
       'Wait for the number of seconds in `Retry-After`, then try again. Owner: check the status of the password source.',
+  },
+  'IDP-INVALID': invalid('identity provider'),
+  'IDP-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The identity provider does not exist.',
+    remedy: 'List the identity providers of the organization, or of the instance, for their ids.',
+  },
+  'IDP-ALIAS-TAKEN': {
+    status: 'ALREADY_EXISTS',
+    meaning: 'Another identity provider of the same owner has this alias.',
+    remedy: 'Remove the alias from the other provider first, or leave it out here. The message names both.',
+  },
+  'IDPS-FULL': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The organization or the instance has too many identity providers.',
+    remedy: 'Remove an identity provider that nobody needs any more.',
   },
   'EVENTS-SEARCH': invalid('search of audit events'),
   'EVENTS-EXPORT': invalid('export of audit events'),

@@ -46,6 +46,7 @@ export const TRACES: readonly (readonly [table: string, erase: Erase])[] = [
   ['imports', eraseColumns('imports', ['created_by', 'run_by', 'undo_by'])],
   ['import_authors', eraseColumns('import_authors', ['author'])],
   ['password_sources', eraseColumns('password_sources', ['set_by'])],
+  ['idps', eraseColumns('idps', ['set_by'])],
   ['sessions', eraseColumns('sessions', ['opened_by'])],
   ...eraseTexts,
 ];

@@ -12,7 +12,7 @@
  */
 import { type NewSource, SECRET_SETTINGS, type SourceKind } from '../../contract/password-sources.ts';
 import { type Caller, covers, permissionDenied } from '../../contract/permissions.ts';
-import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
+import { decidedBy, rightsOfAll } from '../../directory/members.ts';
 import { newWebhookSecret } from '../../messages/webhooks/signature.ts';
 import { IS_AT_SOURCE, markOf, sourceOf } from '../../passwords/marks.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
@@ -137,18 +137,6 @@ export function allSettings(secrets: Secrets, source: PasswordVerifier): Record<
 /** What is stored encrypted: secret settings, or what signs the requests of the kind `http`. */
 export function secretSettings(secrets: Secrets, { id, secretSealed }: PasswordVerifier): Record<string, string> {
   return secretSealed === null ? {} : JSON.parse(secrets.unseal(secretSealed, sourceSeal(id)));
-}
-
-/**
- * Those of these users about whom this user may decide now: whoever has rights needs somebody with at least these
- * rights. So nobody becomes somebody else by the settings of a source.
- */
-async function decidedBy(db: Db, setBy: string | null, userIds: readonly string[]): Promise<string[]> {
-  const members = await rightsOfAll(db, userIds);
-  if (members.size === 0) return [...userIds];
-  const rights = setBy === null ? undefined : (await activeRightsOf(db, [setBy])).get(setBy);
-  const caller = { userId: setBy ?? '', orgId: '', ...(rights ?? NO_RIGHTS) };
-  return userIds.filter((userId) => covers(caller, members.get(userId) ?? NO_RIGHTS));
 }
 
 /** Whether the source may decide about the user's password. */

@@ -85,7 +85,7 @@ const TABLE: [Case, string][] = [
   [{ state: 'USER_STATE_LOCKED', user: LINKED }, 'NONE/LOCKED'],
 ];
 
-const POLICY: LoginPolicy = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always' };
+const POLICY: LoginPolicy = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', linking: 'refuse' };
 
 function factsOf({ user, state, old, atSource }: Case): number | null {
   const given = { ...entry('ann', user, { state }), ...(old === undefined ? {} : { oldSignIn: old }) };
