@@ -44,6 +44,8 @@ export const AUDIT_TYPES = {
   'user.human.totp.verified': 'the second factor became active',
   'user.human.totp.removed': 'the second factor was removed',
   'user.human.totp.lost': 'the secret of the second factor was lost: no code is right until the factor is removed',
+  'user.human.link.added': 'an account at an identity provider was linked; `payload.idpId` says which provider',
+  'user.human.link.removed': 'the link to an account at an identity provider was removed',
   'user.locked': 'a user was locked',
   'user.unlocked': 'a user was unlocked, or the timed locks of an active one were ended',
   'user.deactivated': 'a user was deactivated',

@@ -13,7 +13,13 @@ export interface LinkParts {
 /** The purpose of a code, and so the kind of mail that carries it. */
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'sign_in';
 /** A mail that only tells something: without a code, and so without a link. */
-export type NoticeKind = 'email_changed';
+export type NoticeKind = 'email_changed' | 'link_added' | 'link_removed';
+const NOTICES: ReadonlySet<string> = new Set<NoticeKind>(['email_changed', 'link_added', 'link_removed']);
+
+export function isNotice(kind: MailKind | NoticeKind): kind is NoticeKind {
+  return NOTICES.has(kind);
+}
+
 /** Kinds that carry a link; the user types the codes of the other two: of a text message, and for a sign-in. */
 export type LinkKind = Exclude<MailKind, 'verify_phone' | 'sign_in'>;
 

@@ -5,6 +5,7 @@ import { diagnosticsOperations } from './diagnostics.ts';
 import { draftOperations } from './drafts.ts';
 import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
+import { idpLinkOperations } from './idp-links.ts';
 import { idpOperations } from './idps.ts';
 import { importOperations } from './imports.ts';
 import { machineOperations } from './machines.ts';
@@ -25,7 +26,7 @@ export const FEATURES = [
     'Set up, create, find, limit, deactivate and delete organizations.',
     { ...orgOperations, ...organizationLimitOperations, ...organizationStateOperations },
   ],
-  ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations }],
+  ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations, ...idpLinkOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
   [
@@ -56,6 +57,7 @@ export const CONTRACT = {
   ...organizationStateOperations,
   ...humanOperations,
   ...userOperations,
+  ...idpLinkOperations,
   ...credentialOperations,
   ...totpOperations,
   ...importOperations,

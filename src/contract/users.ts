@@ -134,8 +134,6 @@ export const newMachine = z.object({
 });
 
 const metadata = z.object({ key: z.string(), value: z.string().meta({ contentEncoding: 'base64' }) });
-const link = z.object({ idpId: z.string(), userId: z.string(), userName: z.string() });
-
 const membership = z.object({
   id: z.string(),
   name: z.string(),
@@ -242,19 +240,6 @@ export const userOperations = operations({
     of: 'user',
     summary: 'Get the metadata of a user',
     answers: { 200: { schema: searchAnswer(metadata), example: exampleSearch({ key: 'plan', value: 'Z29sZA==' }) } },
-  },
-  getUserLinks: {
-    path: 'GET /v2beta/users/{userId}/links',
-    rpc: 'zitadel.user.v2.UserService/ListIDPLinks',
-    who: ANY_ROLE_OR_SELF,
-    of: 'user',
-    summary: 'Get the identity provider links of a user',
-    answers: {
-      200: {
-        schema: searchAnswer(link),
-        example: exampleSearch({ idpId: 'google', userId: '1157', userName: 'Bob' }),
-      },
-    },
   },
   searchUsers: {
     path: 'POST /v2beta/users',

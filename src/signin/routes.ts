@@ -17,6 +17,7 @@ import type { Reads } from '../platform/db/replica.ts';
 import { invalidToken } from './authenticate.ts';
 import { type ClientDeps, clientRoutes } from './client-routes.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
+import { linkRoutes } from './credentials/idp-links.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
@@ -32,7 +33,8 @@ export function identityRoutes(deps: SessionDeps & ClientDeps): Router {
     .use(clientRoutes(deps))
     .use(sessionRoutes(deps))
     .use(loginsRoutes(deps))
-    .use(totpRoutes(deps));
+    .use(totpRoutes(deps))
+    .use(linkRoutes(deps));
 }
 
 /** Routes of users, in their order, and the set-up of an organization with its first user. */

@@ -56,6 +56,13 @@ export const NEEDS: Readonly<Record<string, Need>> = {
       make('setPassword', { token: null, body: { newPassword: { password: PASSWORD }, verificationCode } }),
   },
   verifyTotp: { body: ({ secret }) => ({ code: codeAt(secret ?? '') }) },
+  removeUserLink: {
+    before: ({ known }) => {
+      known.linkedUserId = '104711';
+      known.idpId ??= 'google';
+    },
+    at: { idpId: 'google' },
+  },
   removeOrgMember: onMachine,
   removeInstanceMember: onMachine,
   endLogin: {

@@ -70,6 +70,8 @@ const PARAMETERS: Record<
   tokenId: () => ({ tokenId: 'none' }),
   keyId: () => ({ keyId: 'none' }),
   loginId: () => ({ loginId: 'none' }),
+  idpId: () => ({ idpId: 'none' }),
+  linkedUserId: () => ({ linkedUserId: 'none' }),
 };
 
 /** The state that a user must have before. */
@@ -130,6 +132,7 @@ async function member({ world, place }: At, role: string) {
 
 /** Bodies by operation, or by row. */
 const BODIES: Readonly<Record<string, (at: At) => unknown>> = {
+  addUserLink: () => ({ idpLink: { idpId: 'google', userId: unique('subject') } }),
   updateSession: () => ({ checks: { otpEmail: { code: '12345678' } } }),
   setUpOrg: () => ({ org: { name: unique('Acme') }, human: { ...entry(), password: PASSWORD } }),
   createOrg: () => ({ name: unique('Acme') }),

@@ -127,6 +127,22 @@ export const USER_ERRORS = {
     remedy: 'Add a second factor first.',
   },
   'TOTP-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
+  'IDP-LINK-INVALID': invalid('link to an account at an identity provider'),
+  'IDP-LINK-HELD': {
+    status: 'ALREADY_EXISTS',
+    meaning: 'The user, or another user of the organization, has a link to this account already.',
+    remedy: 'Remove the other link first. An account signs in one user of an organization.',
+  },
+  'IDP-LINK-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The user has no link to this account.',
+    remedy: 'List the links of the user for their names.',
+  },
+  'IDP-LINK-LAST-WAY': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The link is the last way in which the user signs in.',
+    remedy: 'Set a password or link another account first. Manager: remove the link for the user.',
+  },
   'MACHINE-INVALID': invalid('machine user'),
   'PAT-INVALID': invalid('personal access token'),
   'PAT-NOT-FOUND': {

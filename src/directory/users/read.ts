@@ -1,10 +1,9 @@
 /**
  * What is stored of a user as the API shows it: the user object of get and search, with all documented scalars, also
- * false and empty; metadata, which programs store with users; and links to accounts at other identity providers, which
- * are stored and readable, but not used to log in.
+ * false and empty; and metadata, which programs store with users.
  */
 import type { z } from 'zod';
-import type { IdpLink, MetadataEntry } from '../../contract/humans.ts';
+import type { MetadataEntry } from '../../contract/humans.ts';
 import { ACCESS_TOKEN_TYPES, type user as shownUser, stateName, type userV1 } from '../../contract/users.ts';
 import { type Details, details } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -46,25 +45,6 @@ export function userViewV1(user: User): z.input<typeof userV1> {
     ...(machine ? { machine } : {}),
     ...(human ? { human: humanViewV1(human) } : {}),
   };
-}
-
-/** Adds links to a user who has no links to these accounts yet. */
-export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
-  await db.query(
-    `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
-     select $1, * from unnest($2::text[], $3::text[], $4::text[])`,
-    [userId, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
-  );
-}
-
-/** The user's accounts at identity providers. */
-export async function linksOf(db: Db, userId: string): Promise<IdpLink[]> {
-  const { rows } = await db.query<IdpLink>(
-    `select idp_id as "idpId", external_user_id as "userId", display_name as "userName"
-     from user_idp_links where user_id = $1 order by idp_id, external_user_id`,
-    [userId],
-  );
-  return rows;
 }
 
 /** Adds entries to a user who has no entries with these keys yet. */

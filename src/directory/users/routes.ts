@@ -8,6 +8,7 @@
 import { Router } from 'express';
 import type { z } from 'zod';
 import { humanOperations } from '../../contract/humans.ts';
+import { idpLinkOperations } from '../../contract/idp-links.ts';
 import { templateOrigin } from '../../contract/link-templates.ts';
 import { machineOperations } from '../../contract/machines.ts';
 import { type Caller, namedOrg, permissionDenied, requirePermission, selectedOrg } from '../../contract/permissions.ts';
@@ -23,10 +24,11 @@ import { searchResult } from '../../platform/http/answers.ts';
 import { badFields, pathId } from '../../platform/http/parse.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeableUser, existingOrg, readableUser } from '../finders.ts';
+import { linksOf } from '../idp-links.ts';
 import { findOrg, findOrgByDomain, isAllowedOrigin, type Org, orgNotFound, requireOrg } from '../organizations.ts';
 import { createHuman, type HumanDeps } from './create.ts';
 import { requestErasure } from './erase.ts';
-import { linksOf, metadataOf, userDetails, userView, userViewV1 } from './read.ts';
+import { metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
 import { changeState, type StateChange, TRANSITIONS } from './states.ts';
 import { accessForChange, deleteUser, insertUser, type User } from './store.ts';
@@ -43,7 +45,7 @@ export function readRoutes({ pool }: { pool: Pool }): Router {
     const metadata = await metadataOf(pool, target.id);
     return searchResult(metadata.length, metadata);
   });
-  serve(router, userOperations.getUserLinks, user, async ({ target }) => {
+  serve(router, idpLinkOperations.getUserLinks, user, async ({ target }) => {
     const links = await linksOf(pool, target.id);
     return searchResult(links.length, links);
   });

@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
+import { isNotice, type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
 import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
@@ -200,7 +200,7 @@ function contentOf(
   code: string,
 ): MailContent {
   const orgName = mail.org_name ?? '';
-  if (kind === 'email_changed') return renderNotice({ orgName });
+  if (isNotice(kind)) return renderNotice({ kind, orgName });
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
   if (kind === 'sign_in') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;

@@ -5,7 +5,7 @@
  * text message and a code for a sign-in hold none, unless a program gave the code a link of its own. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
  * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
-import type { LinkKind } from '../../contract/link-templates.ts';
+import type { LinkKind, NoticeKind } from '../../contract/link-templates.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 
 export interface MailFacts {
@@ -44,17 +44,44 @@ export function renderMail(facts: MailFacts): MailContent {
   };
 }
 
-/** Tells the old address that another one replaces it. A thief of the account gains nothing by it: it has no link. */
-export function renderNotice({ orgName }: Pick<MailFacts, 'orgName'>): MailContent {
+interface Notice {
+  subject: string;
+  what: string;
+  more?: string;
+  ifNot: string;
+}
+
+const RESET = 'select “Forgot password?” on the sign-in page and choose a new password. ';
+
+const NOTICES: Record<NoticeKind, (at: string) => Notice> = {
+  email_changed: (at) => ({
+    subject: 'Your email address is being changed',
+    what: `Someone signed in to your account${at} and asked to replace this email address with another one. `,
+    more: 'The new address replaces this one as soon as it is confirmed.',
+    ifNot: `${RESET}This cancels the change and signs you out everywhere. Then tell your administrator.`,
+  }),
+  link_added: (at) => ({
+    subject: 'Another account can sign in to yours',
+    what: `An account at another provider, such as Google or Microsoft, was linked to your account${at}. Who signs in there can sign in here as you.`,
+    ifNot: `tell your administrator, who can remove the link. Then ${RESET}This signs you out everywhere.`,
+  }),
+  link_removed: (at) => ({
+    subject: 'A linked account was removed from yours',
+    what: `An account at another provider, such as Google or Microsoft, no longer signs in to your account${at}.`,
+    ifNot: `tell your administrator. Then ${RESET}This signs you out everywhere.`,
+  }),
+};
+
+/** Tells what was changed about the account. A thief of the account gains nothing by it: it has no link. */
+export function renderNotice({ kind, orgName }: Pick<MailFacts, 'orgName'> & { kind: NoticeKind }): MailContent {
   const org = harmless(orgName);
-  const subject = `${org === '' ? '' : `${org}: `}Your email address is being changed`;
+  const { subject: about, what, more = '', ifNot } = NOTICES[kind](org === '' ? '' : ` at ${org}`);
+  const subject = `${org === '' ? '' : `${org}: `}${about}`;
   const lines = [
     'Hello,',
-    `Someone signed in to your account${org === '' ? '' : ` at ${org}`} and asked to replace this email address with another one. ` +
-      'The new address replaces this one as soon as it is confirmed.',
+    `${what}${more}`,
     'If this was you, you have nothing more to do here.',
-    'If this was not you, select “Forgot password?” on the sign-in page and choose a new password. This cancels the change ' +
-      'and signs you out everywhere. Then tell your administrator.',
+    `If this was not you, ${ifNot}`,
   ];
   const body = html`${lines.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`)}`;
   return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };

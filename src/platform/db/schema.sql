@@ -22,7 +22,7 @@ create type linking_rule as enum ('refuse', 'confirm', 'verifiedAddress', 'creat
 
 create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 
-create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in');
+create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'link_added', 'link_removed');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
@@ -262,6 +262,7 @@ create table import_items (
   changed text[],
   changed_by text[] collate "C",
   sign_in integer,
+  links text[],
   PRIMARY KEY (import_id, ordinal)
 );
 
@@ -322,8 +323,8 @@ create table import_sign_ins (
   org_index integer not null,
   facts integer not null,
   users integer not null,
-  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
-  PRIMARY KEY (import_id, org_index, facts)
+  links text[] not null default '{}'::text[],
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE
 );
 
 create table imports (
@@ -830,6 +831,8 @@ CREATE INDEX import_preparations_due ON public.import_preparations USING btree (
 
 CREATE INDEX import_preparations_expires ON public.import_preparations USING btree (expires_at);
 
+CREATE INDEX import_sign_ins_import ON public.import_sign_ins USING btree (import_id);
+
 CREATE INDEX imports_bulk ON public.imports USING btree (id) WHERE (kind = 'bulk'::import_kind);
 
 CREATE INDEX imports_end_uncounted ON public.imports USING btree (id) WHERE end_uncounted;
@@ -981,6 +984,20 @@ begin
   end if;
   return new;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.idp_names(org text)
+ RETURNS TABLE(name text, idp_id text, is_enabled boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select distinct on (n.name) n.name, i.id, coalesce((i.settings ->> 'isEnabled')::boolean, true)
+  from idps i cross join lateral (
+    select lower(i.id) as name
+    union select lower(alias collate "C") from jsonb_array_elements_text(coalesce(i.settings -> 'aliases', '[]')) as alias) n
+  where i.org_id = org or i.org_id is null
+  order by n.name, i.org_id nulls last, i.created_at, i.id
 $function$
 ;
 
@@ -1242,6 +1259,17 @@ begin
   end if;
   return new_state;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.signs_in_by_link(org text, links text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from idp_names(org) n where n.is_enabled
+      and n.name in (select lower(link collate "C") from unnest(links) as link))
 $function$
 ;
 

@@ -27,7 +27,7 @@ export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
 
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'link_added' | 'link_removed';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -129,7 +129,7 @@ export interface ImportItems {
   email_verified: boolean | null; phone: string | null; phone_verified: boolean | null; password_hash: string | null;
   password_sealed: string | null; password_change_required: boolean | null; extras: unknown | null;
   error: unknown | null; totp_sealed: string | null; kept: KeptReason | null; entry_sealed: string | null;
-  changed: string[] | null; changed_by: string[] | null; sign_in: number | null;
+  changed: string[] | null; changed_by: string[] | null; sign_in: number | null; links: string[] | null;
 }
 
 export interface ImportOrgs {
@@ -152,7 +152,7 @@ export interface ImportRates {
 }
 
 export interface ImportSignIns {
-  import_id: string; org_index: number; facts: number; users: number;
+  import_id: string; org_index: number; facts: number; users: number; links: string[];
 }
 
 export interface Imports {

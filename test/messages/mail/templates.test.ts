@@ -112,7 +112,7 @@ describe('the message', () => {
         assert.equal(composeMail(to, content).raw.toString(), (await builtByNodemailer(to, content)).toString());
       }
     }
-    const notice = renderNotice({ orgName: 'Acme' });
+    const notice = renderNotice({ kind: 'email_changed', orgName: 'Acme' });
     assert.equal(composeMail(address, notice).raw.toString(), (await builtByNodemailer(address, notice)).toString());
   });
 

@@ -41,9 +41,17 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
   ],
   [
     '`requireOwnerProof` counts, as for a new password',
-    ['setEmail', 'setPhone', 'removePhone', 'addTotp', 'removeTotp', 'endLogin', 'endLogins'].map(
-      (id) => `${id} SESSION-FAILURES`,
-    ),
+    [
+      'setEmail',
+      'setPhone',
+      'removePhone',
+      'addTotp',
+      'removeTotp',
+      'addUserLink',
+      'removeUserLink',
+      'endLogin',
+      'endLogins',
+    ].map((id) => `${id} SESSION-FAILURES`),
   ],
   [
     '`mailRequested` counts, as for a password reset',

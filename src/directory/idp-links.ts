@@ -1,0 +1,240 @@
+/**
+ * Links: a user's accounts at external providers. Which provider a link belongs to, who holds an account, and the
+ * changes of a user's links.
+ *
+ * A link names its provider as the old system did. The SQL function `idp_names` says which provider a name leads to in
+ * an organization: to a provider of the organization with this id or alias, else to one of the instance.
+ *
+ * Guarantee: an account that two users of an organization hold signs in neither. Nothing adds such a link but an import
+ * and the creation of a user, which lose nothing. Every change is in one transaction with its event and its mail.
+ */
+import type { IdpLink } from '../contract/humans.ts';
+import type { UserState } from '../contract/users.ts';
+import { enqueueNotice } from '../messages/mail/outbox.ts';
+import { KNOWS_PASSWORD } from '../passwords/forms.ts';
+import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { oneRow } from '../platform/db/rows.ts';
+import { ApiError } from '../platform/errors.ts';
+import { ORG_IS_ACTIVE } from './organizations.ts';
+import { MAIL_CODE_USE } from './policies.ts';
+import type { User } from './users/store.ts';
+
+/** SQL: the name under which a link `l` knows its provider, as `idp_names` spells it. */
+const NAME = `lower(l.idp_id collate "C")`;
+
+/** SQL: joins `n`, the provider that a link `l` of `users u` belongs to; its columns are null where there is none. */
+const JOIN_PROVIDER = `left join lateral (select * from idp_names(u.org_id) where name = ${NAME}) n on true`;
+
+/** SQL over `l` and `n`: what an account is compared by; a name that leads nowhere stands for itself. */
+const ACCOUNT_OF = `coalesce(n.idp_id, ${NAME})`;
+
+/** A user who holds an account at a provider. */
+export interface Holder {
+  userId: string;
+  orgId: string;
+  state: UserState;
+  /** Whether the organization is neither deactivated nor deleted. */
+  orgIsActive: boolean;
+}
+
+/**
+ * The users whose link belongs to the provider and names one of the subjects; two of one organization are no answer to
+ * the question who it is.
+ * @param subjects ids of one account at the provider
+ * @param orgId only users of this organization
+ */
+export async function holdersOf(
+  db: Db,
+  idp: { id: string },
+  subjects: readonly string[],
+  orgId?: string,
+): Promise<Holder[]> {
+  const { rows } = await db.query<Holder>(
+    `select distinct u.id as "userId", u.org_id as "orgId", u.state, ${ORG_IS_ACTIVE} as "orgIsActive"
+     from user_idp_links l join users u on u.id = l.user_id join organizations o on o.id = u.org_id ${JOIN_PROVIDER}
+     where l.external_user_id = any($2::text[]) and n.idp_id = $1 and u.kind = 'human'
+       and ($3::text is null or u.org_id = $3)
+       and ${NAME} in (
+         select lower(p.id) from idps p where p.id = $1
+         union select lower(alias collate "C") from idps p, jsonb_array_elements_text(p.settings -> 'aliases') as alias
+         where p.id = $1)
+     order by 2, 1`,
+    [idp.id, subjects, orgId ?? null],
+  );
+  return rows;
+}
+
+/** A link with what it is good for. */
+export interface KnownLink extends IdpLink {
+  /** The enabled provider that it belongs to. */
+  provider?: { idpId: string; name: string };
+  /** Another user of the organization has the same account, so that neither signs in with it. */
+  isHeldTwice?: true;
+}
+
+interface LinkRow extends IdpLink {
+  provider: KnownLink['provider'] | null;
+  isHeldTwice: boolean;
+}
+
+/** SQL over a link `l` of `users u` with its provider `n`: another user of the organization has the account. */
+const IS_HELD_TWICE = `exists (
+  select from user_idp_links x join users v on v.id = x.user_id
+    left join lateral (select idp_id from idp_names(v.org_id) where name = lower(x.idp_id collate "C")) m on true
+  where x.external_user_id = l.external_user_id and v.org_id = u.org_id and v.id <> u.id
+    and coalesce(m.idp_id, lower(x.idp_id collate "C")) = ${ACCOUNT_OF})`;
+
+/** The user's accounts at providers. */
+export async function linksOf(db: Db, userId: string): Promise<KnownLink[]> {
+  const { rows } = await db.query<LinkRow>(
+    `select l.idp_id as "idpId", l.external_user_id as "userId", l.display_name as "userName",
+       case when n.is_enabled then jsonb_build_object('idpId', n.idp_id, 'name', p.name) end as provider,
+       ${IS_HELD_TWICE} as "isHeldTwice"
+     from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER} left join idps p on p.id = n.idp_id
+     where l.user_id = $1 order by l.idp_id, l.external_user_id`,
+    [userId],
+  );
+  return rows.map(({ provider, isHeldTwice, ...link }) => ({
+    ...link,
+    ...(provider ? { provider } : {}),
+    ...(isHeldTwice ? { isHeldTwice: true as const } : {}),
+  }));
+}
+
+/** Adds links to a user who has no links to these accounts yet. */
+export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
+  await db.query(
+    `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
+     select $1, * from unnest($2::text[], $3::text[], $4::text[])`,
+    [userId, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
+  );
+}
+
+/**
+ * Links an account to the user, whose row is locked, and tells their address.
+ * @param link `idpId`: the id of the provider, or another name for it
+ * @throws ApiError 409 IDP-LINK-HELD
+ */
+export async function addLink(db: Db, user: User, link: IdpLink, editor: string): Promise<AppendedEvent> {
+  await db.query(`select pg_advisory_xact_lock(hashtext('link of ' || $1), hashtext($2))`, [user.orgId, link.userId]);
+  const holder = await holderIn(db, user.orgId, link);
+  if (holder !== undefined) throw held(holder === user.id);
+  await insertLinks(db, user.id, [link]);
+  await tell(db, user, 'link_added', editor);
+  return record(db, user, { type: 'user.human.link.added', editor, idpId: link.idpId });
+}
+
+/** The user of the organization who has the account already. */
+async function holderIn(db: Db, orgId: string, { idpId, userId }: IdpLink): Promise<string | undefined> {
+  const { rows } = await db.query<{ id: string }>(
+    `select u.id from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
+     where l.external_user_id = $3 and u.org_id = $1
+       and ${ACCOUNT_OF} = coalesce((select idp_id from idp_names($1) where name = lower($2 collate "C")),
+         lower($2 collate "C")) limit 1`,
+    [orgId, idpId, userId],
+  );
+  return rows[0]?.id;
+}
+
+function held(bySame: boolean): ApiError {
+  const who = bySame ? 'The user' : 'Another user of the organization';
+  return new ApiError('ALREADY_EXISTS', 'IDP-LINK-HELD', `${who} has a link to this account already.`);
+}
+
+/**
+ * Removes a link of the user, whose row is locked, and tells their address.
+ * @param link `idpId`: as the link names its provider, or the id of the provider
+ * @throws ApiError 404 IDP-LINK-NOT-FOUND; for users who remove their own, 400 IDP-LINK-LAST-WAY
+ */
+export async function removeLink(
+  db: Db,
+  user: User,
+  { idpId, userId }: Pick<IdpLink, 'idpId' | 'userId'>,
+  editor: string,
+): Promise<AppendedEvent> {
+  const { rows } = await db.query<Pick<IdpLink, 'idpId'>>(
+    `delete from user_idp_links d using user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
+     where l.user_id = $1 and l.external_user_id = $3 and (l.idp_id = $2 or n.idp_id = $2)
+       and d.user_id = l.user_id and d.idp_id = l.idp_id and d.external_user_id = l.external_user_id
+     returning d.idp_id as "idpId"`,
+    [user.id, idpId, userId],
+  );
+  const [removed] = rows;
+  if (!removed) throw new ApiError('NOT_FOUND', 'IDP-LINK-NOT-FOUND', 'The user has no link to this account.');
+  if (editor === user.id) await requireWayIn(db, user);
+  await tell(db, user, 'link_removed', editor);
+  return record(db, user, { type: 'user.human.link.removed', editor, idpId: removed.idpId });
+}
+
+/**
+ * An organization's own provider may sign in members only within the rights of who set it, so their links to one do not
+ * count.
+ * @throws ApiError 400 IDP-LINK-LAST-WAY if the user has no way to sign in left
+ */
+async function requireWayIn(db: Db, user: User): Promise<void> {
+  const { rows } = await db.query<{ hasOther: boolean }>(
+    `select ${KNOWS_PASSWORD} or (u.email_verified and ${MAIL_CODE_USE} <> 'off') or exists (
+         select from user_idp_links l ${JOIN_PROVIDER} join idps p on p.id = n.idp_id
+         where l.user_id = u.id and n.is_enabled and not ${IS_HELD_TWICE} and (p.org_id is null or not exists (
+           select from instance_members m where m.user_id = u.id union all
+           select from org_members m where m.user_id = u.id))) as "hasOther"
+     from users u where u.id = $1`,
+    [user.id],
+  );
+  if (oneRow(rows).hasOther) return;
+  const message = 'This link is the last way to sign in. Set a password first, or link another account.';
+  throw new ApiError('FAILED_PRECONDITION', 'IDP-LINK-LAST-WAY', message);
+}
+
+/** Users who changed their links themselves could mail strangers at an address that nobody has verified. */
+async function tell(db: Db, user: User, kind: 'link_added' | 'link_removed', editor: string): Promise<void> {
+  if (user.email === null || (editor === user.id && !user.emailVerified)) return;
+  await enqueueNotice(db, { kind, userId: user.id, address: user.email });
+}
+
+async function record(
+  db: Db,
+  user: User,
+  { type, editor, idpId }: { type: string; editor: string; idpId: string },
+): Promise<AppendedEvent> {
+  const event = await appendEvent(db, {
+    aggregateType: 'user',
+    aggregateId: user.id,
+    resourceOwner: user.orgId,
+    type,
+    editor,
+    payload: { idpId },
+  });
+  const text = 'update users set sequence = $2, changed_at = $3 where id = $1';
+  await db.query(text, [user.id, event.sequence, event.createdAt]);
+  return event;
+}
+
+/** Accounts that several users of one organization hold, so that none of them signs in with it. */
+export interface Clash {
+  orgId: string;
+  /** The id of the provider, or the name under which the links know it. */
+  idpId: string;
+  /** How many accounts. */
+  accounts: number;
+  /** How many users hold them. */
+  users: number;
+}
+
+/** The clashes of the instance, the largest first. Reads the index of accounts once. @param limit of the list */
+export async function linkClashes(db: Db, limit = 20): Promise<{ clashes: Clash[]; total: number }> {
+  const { rows } = await db.query<Clash & { total: number }>(
+    `with shared as materialized (
+       select external_user_id from user_idp_links group by external_user_id having count(*) > 1),
+     clashing as (
+       select u.org_id, ${ACCOUNT_OF} as idp_id, l.external_user_id, count(distinct u.id) as users
+       from shared join user_idp_links l using (external_user_id) join users u on u.id = l.user_id ${JOIN_PROVIDER}
+       group by 1, 2, 3 having count(distinct u.id) > 1)
+     select org_id as "orgId", idp_id as "idpId", count(*)::int as accounts, sum(users)::int as users,
+       sum(count(*)) over ()::int as total
+     from clashing group by 1, 2 order by 3 desc, 1, 2 limit $1`,
+    [limit],
+  );
+  return { clashes: rows.map(({ total: _, ...clash }) => clash), total: rows[0]?.total ?? 0 };
+}
