@@ -27,17 +27,32 @@ interface KnownUser {
 /** What somebody entered. */
 type Typed = { loginName: string } | { userId: string };
 
-/** Records a sign-in. The actor is the program that signs the user in, else the user. */
-export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[]): Promise<void> {
-  await recordAudit(db, signInEvent(user, amr));
+/**
+ * Records a sign-in. The actor is the program that signs the user in, else the user.
+ * @param idpId the external provider that signed the user in
+ */
+export async function recordSignIn(db: Db, user: KnownUser, amr: readonly string[], idpId?: string): Promise<void> {
+  await recordAudit(db, signInEvent(user, amr, idpId));
   publish('signIn', 'succeeded');
 }
 
 /** The event of `recordSignIn`, for a statement that also does something else. */
-export function signInEvent(user: KnownUser, amr: readonly string[]): AuditEvent {
+export function signInEvent(user: KnownUser, amr: readonly string[], idpId?: string): AuditEvent {
   const actor = requestContext()?.userId ?? user.id;
-  return { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload: { amr } };
+  const payload = { amr, ...(idpId === undefined ? {} : { idpId }) };
+  return { type: 'user.signin.succeeded', actor, userId: user.id, orgId: user.orgId, payload };
 }
+
+/** Why a sign-in by an external provider failed. */
+export const PROVIDER_FAILURES = [
+  'provider_unavailable',
+  'provider_refused',
+  'provider_cancelled',
+  'provider_not_allowed',
+  'link_missing',
+  'link_held_twice',
+  'address_taken',
+] as const;
 
 /** Why a sign-in failed. */
 export const SIGN_IN_FAILURES = [
@@ -51,6 +66,7 @@ export const SIGN_IN_FAILURES = [
   'user_inactive',
   'user_initial',
   'locked_for_a_time',
+  ...PROVIDER_FAILURES,
 ] as const;
 export type SignInFailure = (typeof SIGN_IN_FAILURES)[number];
 
@@ -64,6 +80,17 @@ export async function recordFailedSignIn(
   const of = user ? { userId: user.id, orgId: user.orgId } : {};
   const payload = user ? { reason } : { reason, ...typedWords(typed) };
   await recordFailure(db, { type: 'user.signin.failed', ...of, payload });
+  publish('signIn', reason);
+}
+
+/** Records that a provider has signed in nobody. */
+export async function recordProviderFailure(
+  db: Db,
+  reason: (typeof PROVIDER_FAILURES)[number],
+  { id: idpId, orgId }: { id: string; orgId: string | null },
+): Promise<void> {
+  const payload = { reason, idpId };
+  await recordFailure(db, { type: 'user.signin.failed', orgId: orgId ?? undefined, payload });
   publish('signIn', reason);
 }
 

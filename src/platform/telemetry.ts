@@ -14,6 +14,8 @@
 export interface Observations {
   /** `succeeded`, or why it failed (src/directory/sign-in-events.ts). */
   signIn: string;
+  /** A sign-in at an external provider: `succeeded`, `confirm`, or why it failed (src/directory/sign-in-events.ts). */
+  provider: { idpId: string; outcome: string };
   /** The first sign-in of a user whom an import created. */
   firstSignIn: FirstWay;
   /** What a password source answered. */
@@ -37,7 +39,7 @@ export interface Observations {
 }
 
 /** The ways in that exist, as stored. */
-export const FIRST_WAYS = ['password', 'password_source', 'mail_code'] as const;
+export const FIRST_WAYS = ['password', 'password_source', 'provider', 'mail_code'] as const;
 export type FirstWay = (typeof FIRST_WAYS)[number];
 
 export const END_STATES = ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone'] as const;

@@ -43,7 +43,7 @@ export function requireHuman(user: User, id: IdOf<'FAILED_PRECONDITION'>): void 
 export async function changeUser(
   db: Db,
   user: User,
-  event: { type: string; editor: string },
+  event: { type: string; editor: string; payload?: Record<string, unknown> },
   assignments?: string,
   values: unknown[] = [],
 ): Promise<AppendedEvent> {

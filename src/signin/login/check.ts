@@ -35,8 +35,22 @@ import { type Attempt, type Counted, countedAttempt, type ProvenBy } from './att
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { type Login, mayMeanAnother, replaceHash } from './store.ts';
 
-/** Proof that exactly this password of the user was right, or a code by mail while the user had this password. */
-export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & { byMail?: true };
+/**
+ * Proof that exactly this password of the user was right; or that a code by mail was, or that a provider named the user,
+ * while the user had this password.
+ */
+export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & { byMail?: true; byProvider?: ProvidedProof };
+
+/** What an external provider said of the sign-in there. */
+export interface ProvidedProof {
+  idpId: string;
+  /** The ids of the account there; see `Identity`. */
+  subjects: string[];
+  /** Values of RFC 8176. */
+  amr: string[];
+  /** When the person signed in there, in seconds since 1970. */
+  authTime?: number;
+}
 
 export interface CheckedLogin {
   id: string;
@@ -49,8 +63,16 @@ export interface CheckedLogin {
   expiresInDays: number | undefined;
   /** Identifies the password; see `PasswordProof`. */
   passwordSetAt: string | null;
-  /** Authentication methods (RFC 8176): `pwd`, or `otp` for a code by mail; with a second factor also `otp` and `mfa`. */
+  /**
+   * Authentication methods (RFC 8176): `pwd`, `otp` for a code by mail, or what the provider said; with a second factor
+   * of ours also `otp` and `mfa`.
+   */
   amr: string[];
+  /** Of a sign-in by a provider. */
+  provided?: ProvidedProof & {
+    /** The second factor was asked for here too; a provider's own does not count for the policy. */
+    hasCode: boolean;
+  };
 }
 
 export interface LoginSecrets {
@@ -102,7 +124,7 @@ export async function checkAfterPassword(
     const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return finishCheck(deps, login, totp, counted, by.byMail);
+    return finishCheck(deps, login, totp, counted, by);
   });
 }
 
@@ -121,7 +143,7 @@ export async function checkWithNewFactor(
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
     await enrol();
-    return by.byMail ? concludeByMail(login, true, passed) : conclude(login, byPassword(login, true), passed);
+    return concludeBy(by, login, true, passed);
   });
 }
 
@@ -130,11 +152,33 @@ async function finishCheck(
   login: Login,
   totp: string | undefined,
   { failed, passed }: Counted,
-  byMail?: true,
+  by: Pick<PasswordProof, 'byMail' | 'byProvider'> = {},
 ): Promise<CheckedLogin> {
   const hasCode = totp !== undefined && totp !== '';
   if (hasCode) await checkSecondFactor(deps, login, totp, () => failed('code'));
+  return concludeBy(by, login, hasCode, passed);
+}
+
+function concludeBy(
+  { byMail, byProvider }: Pick<PasswordProof, 'byMail' | 'byProvider'>,
+  login: Login,
+  hasCode: boolean,
+  passed: Counted['passed'],
+): Promise<CheckedLogin> {
+  if (byProvider) return concludeByProvider(login, byProvider, hasCode, passed);
   return byMail ? concludeByMail(login, hasCode, passed) : conclude(login, byPassword(login, hasCode), passed);
+}
+
+/** A login at an external provider: how old the password is makes no difference to it. */
+export async function concludeByProvider(
+  login: Login,
+  proof: ProvidedProof,
+  hasCode: boolean,
+  passed: Counted['passed'],
+): Promise<CheckedLogin> {
+  const checked = await conclude(login, { hasCode, way: 'provider' }, passed);
+  const amr = [...new Set([...proof.amr, ...(hasCode ? ['otp', 'mfa'] : [])])];
+  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr, provided: { ...proof, hasCode } };
 }
 
 /** A login with a code by mail: how old the password is makes no difference to it. */

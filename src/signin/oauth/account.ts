@@ -62,6 +62,28 @@ export function namedOrganization(params: Record<string, unknown>): string | und
   return typeof id === 'string' && idProblem(id) === undefined ? id : undefined;
 }
 
+/**
+ * The parameter that names the external provider to lead straight to; the library keeps it with a login in progress. The
+ * other names are those of Keycloak and Auth0.
+ */
+const HINT = 'idp_hint';
+const OTHER_HINTS = ['kc_idp_hint', 'connection'] as const;
+export const HINTS = [HINT, ...OTHER_HINTS];
+/** Longer ones name no provider of ours. */
+const LONGEST_HINT = 200;
+
+/** Keeps one of the names of a provider, if it can be one. */
+export function keepHint(params: Record<string, string | string[] | undefined>): void {
+  const [hint] = HINTS.map((name) => params[name]).filter((value) => typeof value === 'string' && value !== '');
+  for (const name of OTHER_HINTS) params[name] = undefined;
+  params[HINT] = hint !== undefined && hint.length <= LONGEST_HINT ? hint : undefined;
+}
+
+/** The provider that the request named; empty if it named none. */
+export function hintOf(params: Record<string, unknown>): string {
+  return typeof params[HINT] === 'string' ? params[HINT] : '';
+}
+
 /** Routes that browsers are sent to, by the library's names. */
 const FOR_PEOPLE = /^(?:authorization|resume|end_session)/;
 

@@ -63,10 +63,17 @@ export function loginOnly(pool: Db) {
   return policy;
 }
 
+/**
+ * The `acr` of a session, which no token shows, where an external provider signed the user in and no factor of ours was
+ * asked for: what the provider says in `amr` does not count for the policy.
+ */
+export const PROVIDED = 'urn:muster:provided';
+
 /** For users who signed in before their organization required a second factor, or before they had it. */
 function withoutFactor(pool: Db): interactionPolicy.Check {
   const check = async ({ oidc: { session } }: KoaContextWithOIDC) => {
-    const userId = session?.amr?.includes('mfa') ? undefined : session?.accountId;
+    const hasFactor = session?.amr?.includes('mfa') && session.acr !== PROVIDED;
+    const userId = hasFactor ? undefined : session?.accountId;
     return userId !== undefined && (await mustHaveFactor(pool, userId));
   };
   return new Check('mfa_missing', 'the organization requires a second factor', 'login_required', check);

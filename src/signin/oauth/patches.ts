@@ -8,7 +8,7 @@ import Provider, { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { requireKnownScope, withoutAlias } from '../../contract/clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
-import { keepNamedOrganization, signInTime } from './account.ts';
+import { keepHint, keepNamedOrganization, signInTime } from './account.ts';
 import { clientClaims, OWN } from './claims.ts';
 import { ACCESS_TOKEN_FORMAT, JWT_BEARER, SERVICE_USER_CLIENT, secretMatches } from './client-adapter.ts';
 import { signedToken } from './machine-tokens.ts';
@@ -130,6 +130,7 @@ interface Token {
  * - The library grants `offline_access` only with `prompt=consent`. The instance's owner registers our clients, which
  *   counts as consent (OpenID Connect Core 1.0 section 11, "other conditions").
  * - The library drops scopes that it does not know. A scope that names an organization is kept as a parameter.
+ * - Of the names for the parameter that leads to an external provider, one is kept, if it is short.
  * - A row handle is our internal name of a device code and must not come from a client: it is removed from the request.
  * - Applications written for ZITADEL request the scope of its API: it gets our name.
  * - The library stores what a request says, of whatever length, until the user has signed in: it may say MOST_BYTES.
@@ -185,6 +186,7 @@ function adapt({ ctx, route, client }: Context, params: Params): void {
   else if (route === 'authorization') {
     consent(params);
     keepNamedOrganization(params);
+    keepHint(params);
   }
 }
 

@@ -28,7 +28,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { levelOf } from '../../platform/http/errors.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
-import { FAULT, findAccount, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
+import { FAULT, findAccount, HINTS, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { CLIENT_CLAIMS, clientClaims } from './claims.ts';
 import {
@@ -158,7 +158,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
     features: { ...featuresOf(pool), deviceFlow: { ...DEVICE_FLOW, enabled: config.CLI_LOGIN === 'all' } },
     responseTypes: ['code'],
     scopes: SCOPES,
-    extraParams: [ORGANIZATION],
+    extraParams: [ORGANIZATION, ...HINTS],
     claims: { ...CLAIMS_BY_SCOPE, iss: null },
     // Many applications read the name and the email address from the ID token and never call userinfo.
     conformIdTokenClaims: false,
