@@ -29,7 +29,7 @@ import { startRedis, type TestRedis } from './support/stores/redis.ts';
 /** What takes long or needs the network: each has a command of its own. */
 const APART = [
   ...['test/bench/runs/', 'test/operate/runs/', 'test/contract/clients/', 'test/deploy/chart/', 'test/deploy/image/'],
-  ...['test/packages/', 'test/upgrade/'],
+  ...['test/packages/', 'test/upgrade/', 'test/signin/providers/servers/'],
 ];
 /** The slowest tests, the slowest first, so that no long test starts at the end. */
 const LONG = [

@@ -15,6 +15,7 @@ export const PROGRAMS = {
   bash: 'bash',
   python: 'python3',
   java: 'java',
+  maven: 'mvn',
   go: 'go',
   git: 'git',
   systemd: 'systemd-analyze',
