@@ -5,6 +5,7 @@ import { convertCommand } from './commands/convert.ts';
 import { doctor } from './commands/doctor.ts';
 import { events } from './commands/events.ts';
 import { explain } from './commands/explain.ts';
+import { idps } from './commands/idps.ts';
 import { importCommand } from './commands/import.ts';
 import { importActions } from './commands/import-actions.ts';
 import { causes, fix } from './commands/import-fixes.ts';
@@ -35,6 +36,7 @@ export const COMMANDS: readonly CommandModule[] = [
   orgs,
   members,
   passwordSources,
+  idps,
   tokens,
   clients,
   events,

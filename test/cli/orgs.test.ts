@@ -67,9 +67,9 @@ test('the names that users sign in with are shown and set', async () => {
 test('the login policy is shown, set field by field, and reset', async () => {
   const org = (await asOwner('create', unique('Policy'))).stdout.trim();
   const [owner, viewer] = [await api.machine(org, ['ORG_OWNER']), await api.machine(org, ['ORG_OWNER_VIEWER'])];
-  const shown = (mailCode: string, initMail: string, forceMfa: string, end: string) =>
+  const shown = (mailCode: string, initMail: string, forceMfa: string, end: string, linking = 'refuse') =>
     new RegExp(
-      `^OPTION +VALUE +MEANING\n--mail-code +${mailCode} +\\S.*\n--init-mail +${initMail} +\\S.*\n--force-mfa +${forceMfa} +\\S.*\n${org} has ${end}\\.\n$`,
+      `^OPTION +VALUE +MEANING\n--mail-code +${mailCode} +\\S.*\n--init-mail +${initMail} +\\S.*\n--force-mfa +${forceMfa} +\\S.*\n--linking +${linking} +\\S.*\n${org} has ${end}\\.\n$`,
     );
   const usual = shown('withoutPassword', 'always', 'false', 'the policy of the service');
   assert.match((await muster(viewer.token, 'login-policy', org)).stdout, usual);
@@ -77,7 +77,13 @@ test('the login policy is shown, set field by field, and reset', async () => {
   assert.match(set.stdout, shown('all', 'always', 'true', 'a policy of its own'));
   const { stdout } = await muster(owner.token, 'login-policy', org, '--init-mail', 'unlessWayIn', '--json');
   const { details: _, ...policy } = JSON.parse(stdout).policy;
-  assert.deepEqual(policy, { mailCode: 'all', initMail: 'unlessWayIn', forceMfa: true, isDefault: false });
+  assert.deepEqual(policy, {
+    mailCode: 'all',
+    initMail: 'unlessWayIn',
+    forceMfa: true,
+    linking: 'refuse',
+    isDefault: false,
+  });
   assert.equal((await muster(viewer.token, 'login-policy', org, '--mail-code', 'off')).code, 4);
   assert.equal((await muster(owner.token, 'login-policy', org, '--mail-code', 'never')).code, 2);
   const both = await muster(owner.token, 'login-policy', org, '--reset', '--mail-code', 'off');
@@ -87,6 +93,19 @@ test('the login policy is shown, set field by field, and reset', async () => {
     shown('all', 'unlessWayIn', 'true', 'a policy of its own'),
   );
   assert.match((await muster(owner.token, 'login-policy', org, '--reset')).stdout, usual);
+});
+
+test('the login policy of the service is shown and set by an IAM_OWNER', async () => {
+  const of = async (...args: string[]) => JSON.parse((await asOwner('login-policy', ...args, '--json')).stdout).policy;
+  const org = (await asOwner('create', unique('Default'))).stdout.trim();
+  assert.equal((await asOwner('login-policy', '--instance', '--linking', 'confirm')).code, 0);
+  assert.deepEqual([(await of('--instance')).linking, (await of(org)).linking], ['confirm', 'confirm']);
+  assert.match((await asOwner('login-policy', '--instance', '--linking', 'refuse')).stdout, /policy of the service/);
+  const { token } = await api.machine(org, ['ORG_OWNER']);
+  assert.equal((await muster(token, 'login-policy', '--instance', '--linking', 'create')).code, 4);
+  for (const wrong of [[], [org, '--instance'], ['--instance', '--reset']]) {
+    assert.equal((await asOwner('login-policy', ...wrong)).code, 2, wrong.join(' '));
+  }
 });
 
 test('an ambiguous name is refused; an id takes precedence over a name', async () => {

@@ -25,7 +25,17 @@ export interface Judged {
 const publicId = (path: string) => publicPaths[path]?.get?.operationId ?? '';
 
 /** Members of responses that later steps need. */
-const TOLD = ['importId', 'tokenId', 'keyId', 'sessionId', 'clientId', 'sourceId', 'verificationCode', 'secret'];
+const TOLD = [
+  'importId',
+  'tokenId',
+  'keyId',
+  'sessionId',
+  'clientId',
+  'sourceId',
+  'idpId',
+  'verificationCode',
+  'secret',
+];
 
 export function openJudged(world: World): Judged {
   const known: Judged['known'] = { orgId: 'acme', userId: 'bob', index: '0' };

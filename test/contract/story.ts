@@ -102,6 +102,8 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   testPasswordSource: { before: toRefuse },
   // Later tests call operations on it.
   removePasswordSource: { after: ({ make }) => make('addPasswordSource', { example: 'ldap' }) },
+  // Of the organization: later tests call operations on it.
+  removeInstanceIdp: { after: ({ make }) => make('addIdp', { example: 'Google' }) },
   listWorkers: { before: aWorker },
 };
 

@@ -9,7 +9,7 @@ const OF_ORG = '/management/v1/policies/login';
 const DEFAULT = '/management/v1/policies/default/login';
 const OF_INSTANCE = '/admin/v1/policies/login';
 const PASSWORD = 'correct horse';
-const DEFAULTS = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always' };
+const DEFAULTS = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', linking: 'refuse' };
 
 describe('the login policy', () => {
   let api: TestApi;
@@ -86,7 +86,7 @@ describe('the login policy', () => {
     assert.deepEqual(await of(), { ...DEFAULTS, mailCode: 'all', isDefault: false });
     assert.equal((await call('PUT', OF_ORG, { forceMfa: true })).status, 200);
     assert.equal((await call('PUT', OF_ORG, { initMail: 'unlessWayIn' })).status, 200);
-    const changed = { forceMfa: true, mailCode: 'all', initMail: 'unlessWayIn', isDefault: false };
+    const changed = { ...DEFAULTS, forceMfa: true, mailCode: 'all', initMail: 'unlessWayIn', isDefault: false };
     assert.deepEqual(await of(), changed);
     await call('DELETE', OF_ORG);
     await api.call('PUT', OF_INSTANCE, { forceMfa: true, mailCode: 'off' });
@@ -109,7 +109,7 @@ describe('the login policy', () => {
   });
 
   it('must say something, and whether a second factor is required as a boolean', async () => {
-    const missing = 'must be true or false, unless the body has mailCode or initMail';
+    const missing = 'must be true or false, unless the body has mailCode, initMail or linking';
     for (const [body, bad] of [
       [{}, missing],
       [{ forceMfa: 'true' }, 'must be true or false'],

@@ -12,6 +12,7 @@ import { writeBatch } from '../../src/imports/run/write-batch.ts';
 import { markOf } from '../../src/passwords/marks.ts';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { endRound } from '../../src/signin/password-sources/store.ts';
+import { findIdp, type Idp, mayDecide } from '../../src/signin/providers/store.ts';
 import { type Answer, errorId, startApi, type TestApi, unique } from '../support/api.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { SETTINGS } from '../support/imports/existing.ts';
@@ -246,4 +247,73 @@ test('the allowed URLs of an organization send no code of an IAM_OWNER there', a
     const refused = await api.call('POST', path, body, owner);
     assert.deepEqual([refused.status, errorId(refused)], [403, 'AUTH-PERMISSION'], path);
   }
+});
+
+const IDPS = '/management/v1/idps';
+
+/** A user of the organization with a link of this name, and with a role elsewhere or in the instance. */
+async function linked(orgId: string, idpId: string, rights: 'instance' | 'elsewhere'): Promise<string> {
+  const name = unique('linked');
+  const { userId } = await must(api, 'POST', '/v2beta/users/human', {
+    username: name,
+    organization: { orgId },
+    profile: { givenName: 'Ann', familyName: 'Arbor' },
+    email: { email: `${name}@acme.example`, isVerified: true },
+    idpLinks: [{ idpId, userId: name, userName: name }],
+  });
+  if (rights === 'instance') await must(api, 'POST', '/admin/v1/members', { userId, roles: ['IAM_OWNER'] });
+  else {
+    const other = (await api.setupOrg()).orgId;
+    await must(api, 'POST', '/management/v1/orgs/me/members', { userId, roles: ['ORG_OWNER'] }, other);
+  }
+  return userId;
+}
+
+test('an ORG_OWNER does not change a provider that decides for somebody with more rights', async () => {
+  const { orgId } = await api.setupOrg();
+  const owner = { ...(await api.machine(orgId, ['ORG_OWNER'])), orgId };
+  const google = { type: 'google', clientId: 'c', clientSecret: 's' };
+  const { idpId } = await must(api, 'POST', IDPS, google, orgId);
+  const userId = await linked(orgId, 'Google-OAuth2', 'elsewhere');
+  const provider = async () => (await findIdp(api.deps.pool, idpId)) as Idp;
+  assert.equal(await mayDecide(api.deps.pool, await provider(), userId), true);
+  for (const change of [{ issuer: 'https://a.example', clientSecret: 'x' }, { isEnabled: false }, { aliases: [] }]) {
+    const refused = await api.call('PATCH', `${IDPS}/${idpId}`, change, owner);
+    assert.deepEqual([refused.status, errorId(refused)], [403, 'AUTH-PERMISSION'], JSON.stringify(change));
+  }
+  assert.equal((await api.call('DELETE', `${IDPS}/${idpId}`, undefined, owner)).status, 403);
+
+  await api.deps.pool.query('update idps set set_by = $2 where id = $1', [idpId, owner.userId]);
+  assert.equal(await mayDecide(api.deps.pool, await provider(), userId), false);
+  const changed = await api.call('PATCH', `${IDPS}/${idpId}`, { isEnabled: false }, owner);
+  assert.equal(changed.status, 200, 'it decides about nobody with more rights any more');
+});
+
+test('a provider of an organization never decides for an IAM_OWNER, one of the instance for everybody', async () => {
+  const { orgId } = await api.setupOrg();
+  const owner = { ...(await api.machine(orgId, ['ORG_OWNER'])), orgId };
+  const google = { type: 'google', clientId: 'c' };
+  const { idpId } = await must(api, 'POST', IDPS, google, orgId);
+  const userId = await linked(orgId, 'google', 'instance');
+  assert.equal(await mayDecide(api.deps.pool, (await findIdp(api.deps.pool, idpId)) as Idp, userId), false);
+  assert.equal((await api.call('PATCH', `${IDPS}/${idpId}`, { name: 'x' }, owner)).status, 200);
+  assert.equal(await mayDecide(api.deps.pool, { orgId: null, setBy: null }, userId), true);
+});
+
+test('a provider that an ORG_OWNER adds takes no links of an IAM_OWNER from one of the instance', async () => {
+  const { orgId } = await api.setupOrg();
+  const owner = { ...(await api.machine(orgId, ['ORG_OWNER'])), orgId };
+  await linked(orgId, 'acme-hub', 'instance');
+  const own = { type: 'github', clientId: 'c', aliases: ['x', 'ACME-Hub'] };
+  const add = () => api.call('POST', IDPS, own, owner);
+  const first = await add();
+  assert.equal(first.status, 200, 'there is none of the instance');
+  await must(api, 'DELETE', `${IDPS}/${first.body.idpId}`, undefined);
+  const shared = await must(api, 'POST', '/admin/v1/idps', { ...own, aliases: ['Acme-Hub'] });
+  assert.deepEqual([(await add()).status, errorId(await add())], [403, 'AUTH-PERMISSION']);
+  const { idpId } = (await api.call('POST', IDPS, { ...own, aliases: [] }, owner)).body;
+  const change = () => api.call('PATCH', `${IDPS}/${idpId}`, { aliases: ['acme-hub'] }, owner);
+  assert.equal((await change()).status, 403);
+  await must(api, 'DELETE', `/admin/v1/idps/${shared.idpId}`, undefined);
+  assert.equal((await change()).status, 200);
 });

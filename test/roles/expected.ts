@@ -61,7 +61,7 @@ function targetsOf({ of, who, path, body }: Operation, isVariant: boolean): Targ
   if (of === 'instance') {
     if (names('userId')) return ['own', 'other', 'missing', 'self'];
     if (path.includes('{orgId}')) return ['own', 'other', 'missing'];
-    return names('clientId') ? ['own', 'missing'] : ['own'];
+    return /\{(?:clientId|idpId)\}/.test(path) ? ['own', 'missing'] : ['own'];
   }
   if (of === 'orgs') return names('orgId') ? ['own', 'other', 'missing'] : ['own'];
   const ofUser = of === 'user' || of === 'session' || who.self || path === 'POST /v2beta/sessions';

@@ -48,44 +48,61 @@ const FORCE_MFA = {
   true: 'users without a second factor set one up before they are signed in',
 };
 
+const LINKING = {
+  refuse: 'an account at a provider that is linked to no user signs in nobody',
+  confirm: 'who comes with such an account signs in once in another way, and is linked',
+  verifiedAddress: 'such an account is linked to the user with the same address, where both sides have verified it',
+  create: 'such an account gets a new user, for the domains of its provider',
+} satisfies Record<Policy['linking'], string>;
+
 const oneOf = <K extends string>(meanings: Readonly<Record<K, string>>, describe: string) =>
   ({ choices: Object.keys(meanings) as K[], requiresArg: true, describe }) as const;
 
 export const loginPolicy = command({
-  usage: 'login-policy <org>',
-  describe: 'show or set who signs in with a code by mail, whom imports mail, and whether a second factor is required',
+  usage: 'login-policy [org]',
+  describe:
+    'show or set who signs in with codes by mail or a second factor, and whom providers and imports add or mail',
   options: {
-    org: ORG,
+    org: { type: 'string', describe: 'id, exact name or domain' },
+    instance: flag('the policy of the service, which organizations without their own have (IAM_OWNER)'),
     'mail-code': oneOf(MAIL_CODE, 'who may sign in with a code by mail'),
     'init-mail': oneOf(INIT_MAIL, 'whom imports mail'),
     'force-mfa': oneOf(FORCE_MFA, 'whether everybody needs a second factor'),
+    linking: oneOf(LINKING, 'what becomes of an account at a provider that is linked to no user'),
     reset: flag('from now on, the policy of the service'),
   },
   examples: [
     ['$0 orgs login-policy acme', 'show it'],
-    ['$0 orgs login-policy acme --mail-code all --init-mail unlessWayIn', 'set two, leave the third'],
+    ['$0 orgs login-policy acme --mail-code all --init-mail unlessWayIn', 'set two, leave the others'],
+    ['$0 orgs login-policy --instance --linking confirm', 'for every organization without a policy of its own'],
   ],
-  async run({ out, api }, { mailCode, initMail, forceMfa, reset, ...given }) {
-    const body = { mailCode, initMail, forceMfa: forceMfa === undefined ? undefined : forceMfa === 'true' };
+  async run({ out, api }, { mailCode, initMail, forceMfa, linking, reset, instance, ...given }) {
+    const body = { mailCode, initMail, forceMfa: forceMfa === undefined ? undefined : forceMfa === 'true', linking };
     const isChange = Object.values(body).some((value) => value !== undefined);
+    if (instance === (given.org !== undefined)) throw wrongUsage('Name an organization, or the service by --instance.');
+    if (reset && instance) throw wrongUsage('--reset is for an organization.');
     if (isChange && reset) throw wrongUsage('--reset takes the policy of the service, so nothing else can be set.');
-    const org = await findOrg(api, given.org);
+    const org = given.org === undefined ? undefined : await findOrg(api, given.org);
     if (reset) await api.call('resetLoginPolicy', { org });
-    if (isChange) await api.call('updateLoginPolicy', { org, body });
-    const answer = await api.call('getLoginPolicy', { org });
+    if (isChange && instance) await api.call('updateDefaultLoginPolicy', { body });
+    if (isChange && !instance) await api.call('updateLoginPolicy', { org, body });
+    const answer = await (instance ? api.call('getInstanceLoginPolicy') : api.call('getLoginPolicy', { org }));
     out.result(answer);
     showPolicy(out, org, answer.policy);
   },
 });
 
-function showPolicy(out: Output, org: string, policy: Policy): void {
+/** @param org undefined: the service */
+function showPolicy(out: Output, org: string | undefined, policy: Policy): void {
   out.table(
     ['OPTION', 'VALUE', 'MEANING'],
     [
       ['--mail-code', policy.mailCode, MAIL_CODE[policy.mailCode]],
       ['--init-mail', policy.initMail, INIT_MAIL[policy.initMail]],
       ['--force-mfa', String(policy.forceMfa), FORCE_MFA[`${policy.forceMfa}`]],
+      ['--linking', policy.linking, LINKING[policy.linking]],
     ],
   );
-  out.line(policy.isDefault ? `${org} has the policy of the service.` : `${org} has a policy of its own.`);
+  if (org === undefined) out.line('This is the policy of the service.');
+  else out.line(policy.isDefault ? `${org} has the policy of the service.` : `${org} has a policy of its own.`);
 }
