@@ -33,18 +33,21 @@ ${facts([
   [TEXTS.mailCode, TEXTS.mailCodes[policy.mailCode]],
   [TEXTS.initMail, TEXTS.initMails[policy.initMail]],
   [TEXTS.forceMfa, TEXTS.forceMfas[`${policy.forceMfa}`]],
+  [TEXTS.linking, TEXTS.linkings[policy.linking]],
 ])}<p class="soft small">${policy.isDefault ? TEXTS.ofService : TEXTS.own}</p>${change}</section>`;
 }
 
 /** The choices of the form: as chosen before the session ended, or as the policy is. */
 export function loginFields(req: Request, res: Response, policy: LoginPolicyView): Html {
   const sent = [req.body, sessionOf(res).kept];
-  const chosen = (name: 'mailCode' | 'initMail' | 'forceMfa') =>
+  const chosen = (name: 'mailCode' | 'initMail' | 'forceMfa' | 'linking') =>
     sent.map((one) => text(one, name)).find((value) => value !== '') ?? String(policy[name]);
   return html`${choices(TEXTS.mailCode, 'mailCode', TEXTS.mailCodes, chosen('mailCode'))}
 <p class="hint">${TEXTS.mailCodeOwners}</p>
 ${choices(TEXTS.initMail, 'initMail', TEXTS.initMails, chosen('initMail'))}
-${choices(TEXTS.forceMfa, 'forceMfa', TEXTS.forceMfas, chosen('forceMfa'))}`;
+${choices(TEXTS.forceMfa, 'forceMfa', TEXTS.forceMfas, chosen('forceMfa'))}
+${choices(TEXTS.linking, 'linking', TEXTS.linkings, chosen('linking'))}
+<p class="hint">${TEXTS.linkingHint}</p>`;
 }
 
 /** The form that takes the policy of the organization away. */
@@ -65,12 +68,18 @@ export async function sendLogin(req: Request, res: Response, org: string): Promi
     await api.call('resetLoginPolicy', { org });
     return 'loginReset';
   }
+  await api.call('updateLoginPolicy', { body: chosenPolicy(req), org });
+  return 'login';
+}
+
+/** The policy as chosen. @throws ApiError 400 for what is no choice */
+export function chosenPolicy(req: Request) {
   const forceMfa = text(req.body, 'forceMfa');
   const chosen = {
     mailCode: text(req.body, 'mailCode'),
     initMail: text(req.body, 'initMail'),
     forceMfa: Object.hasOwn(TEXTS.forceMfas, forceMfa) ? forceMfa === 'true' : forceMfa,
+    linking: text(req.body, 'linking'),
   };
-  await api.call('updateLoginPolicy', { body: parseBody(loginPolicyBody, chosen, 'POLICY-LOGIN-INVALID'), org });
-  return 'login';
+  return parseBody(loginPolicyBody, chosen, 'POLICY-LOGIN-INVALID');
 }

@@ -1,6 +1,6 @@
 /**
  * The screens that change an organization as a whole: for an IAM_OWNER deactivate, delete, take that back, set its limits;
- * for its owners how users sign in.
+ * for its owners how users sign in, which an IAM_OWNER sets for the service too.
  */
 import { type Request, type Response, Router } from 'express';
 import { ORG_LIMITS } from '../contract/organization-limits.ts';
@@ -9,12 +9,13 @@ import { field, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
 import type { ScreenDeps } from './deps.ts';
 import { limitFields, limitsPath, sendLimits } from './organization-limits.ts';
-import { loginFields, loginPath, loginReset, sendLogin } from './organization-login.ts';
+import { chosenPolicy, loginFields, loginPath, loginReset, sendLogin } from './organization-login.ts';
 import { type OrgView, orgOf, orgPath } from './organizations.ts';
 import { sessionOf } from './session.ts';
-import { count, facts, formPage, list } from './shell/blocks.ts';
-import { type Refusal, refusalOf } from './shell/errors.ts';
+import { count, facts, formPage, list, notice } from './shell/blocks.ts';
+import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import { LOGIN_POLICY, ORG_CHANGES, ORG_LIMIT_TEXTS } from './texts/organizations.ts';
+import { SYSTEM } from './texts/system.ts';
 
 /** The operation, and what the page of the organization says afterwards: a key of `ORGS.done`. */
 const CHANGES = {
@@ -26,6 +27,7 @@ const CHANGES = {
 type ChangeName = keyof typeof CHANGES;
 const LIMITS = '/console/organizations/:orgId/limits';
 const LOGIN = '/console/organizations/:orgId/login';
+const LOGIN_OF_SERVICE = '/console/system/login';
 
 export function organizationStateScreens(deps: ScreenDeps): Router {
   const router = Router();
@@ -38,6 +40,8 @@ export function organizationStateScreens(deps: ScreenDeps): Router {
   router.post(LIMITS, (req, res) => limit(deps, req, res));
   router.get(LOGIN, (req, res) => showLogin(deps, req, res));
   router.post(LOGIN, (req, res) => changeLogin(deps, req, res));
+  router.get(LOGIN_OF_SERVICE, (req, res) => showServiceLogin(deps, req, res));
+  router.post(LOGIN_OF_SERVICE, (req, res) => changeServiceLogin(deps, req, res));
   return router;
 }
 
@@ -152,5 +156,36 @@ async function changeLogin(deps: ScreenDeps, req: Request, res: Response): Promi
     res.redirect(303, deps.consoleUrl(`${orgPath(id)}?done=${done}`));
   } catch (error) {
     await showLogin(deps, req, res, refusalOf(error));
+  }
+}
+
+/** The policy of organizations that have none of their own. */
+async function showServiceLogin(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  requirePermission(sessionOf(res).caller, 'updateDefaultLoginPolicy');
+  const { policy } = await sessionOf(res).api.call('getInstanceLoginPolicy');
+  const body = formPage({
+    title: LOGIN_POLICY.title,
+    above: { href: consoleUrl('/system'), text: SYSTEM.title },
+    problem: refusal?.message,
+    action: consoleUrl('/system/login'),
+    content: html`<p>${LOGIN_POLICY.ofOthers}</p>${loginFields(req, res, policy)}`,
+    button: LOGIN_POLICY.set,
+  });
+  const done = saidOnce(res) === 'login' ? notice(LOGIN_POLICY.done) : undefined;
+  show(req, res, { title: LOGIN_POLICY.title, status: refusal?.status ?? 200, body: html`${done}${body}` });
+}
+
+async function changeServiceLogin(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  requirePermission(sessionOf(res).caller, 'updateDefaultLoginPolicy');
+  try {
+    await sessionOf(res).api.call('updateDefaultLoginPolicy', { body: chosenPolicy(req) });
+    res.redirect(303, deps.consoleUrl('/system/login?done=login'));
+  } catch (error) {
+    await showServiceLogin(deps, req, res, refusalOf(error));
   }
 }

@@ -34,6 +34,7 @@ import {
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { MEMBERS, ORG_CHANGES, ORGS } from './texts/organizations.ts';
+import { PROVIDERS } from './texts/providers.ts';
 import { userNames } from './users/list.ts';
 
 const ONE = '/console/organizations/:orgId';
@@ -142,6 +143,7 @@ async function showOne(
     refusal,
     mayChange: may(caller, 'deactivateOrg'),
     mayLimit: may(caller, 'setOrgLimits'),
+    mayProviders: may(caller, 'listIdps', org.id),
     limits,
     maySetLogin: may(caller, 'updateLoginPolicy', org.id),
     login,
@@ -320,6 +322,8 @@ interface OrgPage {
   login: LoginPolicyView | undefined;
   /** Whether the person may deactivate the organization. */
   mayChange: boolean;
+  /** Whether the person may manage its identity providers. */
+  mayProviders: boolean;
   /** Whether the person may set its limits. */
   mayLimit: boolean;
   /** Whether the person may set how its users sign in. */
@@ -337,6 +341,7 @@ function oneBody(consoleUrl: ConsoleUrl, page: OrgPage): Html {
   const users = consoleUrl(`/users${queryOf({ org: org.id })}`);
   const buttons = html`<a class="button quiet" href="${users}">${ORGS.users}</a>
 <a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/machines/new`)}">${ORGS.newMachine}</a>
+${page.mayProviders ? html`<a class="button quiet" href="${consoleUrl(`${orgPath(org.id)}/providers`)}">${PROVIDERS.title}</a>` : undefined}
 ${
   page.mayChange
     ? changesOf(org).map(

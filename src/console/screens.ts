@@ -14,6 +14,7 @@ import { hasMailbox, mailboxScreens } from './mailbox.ts';
 import { newImportScreens } from './new-import/routes.ts';
 import { organizationStateScreens } from './organization-states.ts';
 import { organizationScreens } from './organizations.ts';
+import { providerScreens } from './providers.ts';
 import { systemScreens } from './system.ts';
 import { FRAME } from './texts/frame.ts';
 import { MAILBOX } from './texts/mailbox.ts';
@@ -44,7 +45,11 @@ export const SCREENS: readonly Screen[] = [
     name: FRAME.organizations,
     operation: 'searchOrgMembers',
     routes: (deps) =>
-      Router().use(organizationScreens(deps)).use(organizationStateScreens(deps)).use(credentialScreens(deps)),
+      Router()
+        .use(organizationScreens(deps))
+        .use(organizationStateScreens(deps))
+        .use(providerScreens(deps))
+        .use(credentialScreens(deps)),
   },
   { path: '/clients', name: FRAME.clients, operation: 'listClients', routes: clientScreens },
   {

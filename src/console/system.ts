@@ -11,6 +11,8 @@ import { sessionOf } from './session.ts';
 import { duration, type Fact, facts, headline, numbers, state, table, time } from './shell/blocks.ts';
 import type { ConsoleUrl } from './shell/show.ts';
 import { ADMINISTRATORS } from './texts/administrators.ts';
+import { LOGIN_POLICY } from './texts/organizations.ts';
+import { PROVIDERS } from './texts/providers.ts';
 import { FINDING_STATES, SYSTEM } from './texts/system.ts';
 
 export function systemScreens({ consoleUrl, pool, show }: ScreenDeps): Router {
@@ -50,6 +52,8 @@ function systemBody(consoleUrl: ConsoleUrl, page: SystemPage): Html {
     SYSTEM.title,
     undefined,
     html`<span class="soft small">${SYSTEM.readAt} ${time(page.readAt.toISOString())}</span>
+<a class="button quiet" href="${consoleUrl('/system/providers')}">${PROVIDERS.title}</a>
+<a class="button quiet" href="${consoleUrl('/system/login')}">${LOGIN_POLICY.title}</a>
 <a class="button quiet" href="${consoleUrl('/system/administrators')}">${ADMINISTRATORS.title}</a>`,
   )}
 <section class="card"><h2>${SYSTEM.findings}</h2>${findingsOf(page.findings)}</section>

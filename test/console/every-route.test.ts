@@ -51,7 +51,7 @@ describe('every route of the console', () => {
   });
   after(() => api.stop());
 
-  /** An import with a planted hash that failed and one that did not, a draft of the same users, users, a client. */
+  /** An import with a planted hash that failed and one that did not, a draft of the same users, users, a client, a provider. */
   async function thingsOf(orgId: string): Promise<Things> {
     const users = [
       entry(`good-${orgId}`, { email: { email: `good@${orgId}.example`, isEmailVerified: true } }),
@@ -75,6 +75,8 @@ describe('every route of the console', () => {
     const person = { ...human, email, hashedPassword, organization: { orgId } };
     const user = (await api.call('POST', '/v2beta/users/human', person)).body.userId;
     const machine = (await api.machine(orgId)).userId;
+    const google = { type: 'google', clientId: `client of ${orgId}` };
+    const idp = (await api.call('POST', '/management/v1/idps', google, { orgId })).body;
     assert(body.importId && draft.importId && causes.length === 2 && made.body.clientId && user);
     return {
       ...FIXED,
@@ -83,6 +85,7 @@ describe('every route of the console', () => {
       orgId: [orgId],
       userId: [user, machine],
       clientId: [made.body.clientId],
+      idpId: [idp.idpId],
     };
   }
 

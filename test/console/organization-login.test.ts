@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { must } from '../support/calls.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
-import { findingsOf, openWorld, type World } from './world.ts';
+import { findingsOf, makeIamOwner, openWorld, type World } from './world.ts';
 
 const POLICY = '/management/v1/policies/login';
 
@@ -18,7 +18,13 @@ describe('the login policy of an organization', () => {
     const { details: _, ...fields } = (await must(world.api.call('GET', POLICY, undefined, { orgId }))).body.policy;
     return fields;
   };
-  const USUAL = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', isDefault: true };
+  const USUAL = {
+    forceMfa: false,
+    mailCode: 'withoutPassword',
+    initMail: 'always',
+    linking: 'refuse',
+    isDefault: true,
+  };
 
   it('is shown in words, set by an owner, and given back, without JavaScript', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
@@ -30,10 +36,11 @@ describe('the login policy of an organization', () => {
     assert.equal(await page.getByRole('button', { name: 'Take the policy of the service' }).count(), 0);
     await page.getByLabel('Everybody with a verified address').check();
     await page.getByLabel('Only users who cannot sign in').check();
+    await page.getByLabel('The person signs in once in another way').check();
     await page.getByRole('button', { name: 'Set how users sign in' }).click();
     await page.getByText('How users sign in is set.').waitFor();
     await page.getByText('The organization has a policy of its own.').waitFor();
-    const own = { forceMfa: false, mailCode: 'all', initMail: 'unlessWayIn', isDefault: false };
+    const own = { ...USUAL, mailCode: 'all', initMail: 'unlessWayIn', linking: 'confirm', isDefault: false };
     assert.deepEqual(await policy(orgId), own);
     await page.getByRole('link', { name: 'Change how users sign in' }).click();
     assert(await page.getByLabel('Everybody with a verified address').isChecked());
@@ -46,8 +53,8 @@ describe('the login policy of an organization', () => {
     if (!requireOrSkip(t, 'chromium')) return;
     const { orgId } = world.org;
     const page = await world.enter(t, `/console/organizations/${orgId}/login`);
-    const chosen = { mailCode: 'all', initMail: 'always', forceMfa: 'false' };
-    for (const wrong of [{ mailCode: 'everybody' }, { initMail: '' }, { forceMfa: 'no' }]) {
+    const chosen = { mailCode: 'all', initMail: 'always', forceMfa: 'false', linking: 'refuse' };
+    for (const wrong of [{ mailCode: 'everybody' }, { initMail: '' }, { forceMfa: 'no' }, { linking: 'always' }]) {
       const headers = { origin: world.api.url };
       const sent = await page.request.post(page.url(), { headers, form: { ...chosen, ...wrong } });
       assert.equal(sent.status(), 400, JSON.stringify(wrong));
@@ -61,6 +68,21 @@ describe('the login policy of an organization', () => {
     const { orgId } = world.other;
     const page = await world.enter(t, `/console/organizations/${orgId}/login`, undefined);
     assert.equal((await page.request.get(page.url())).status(), 403, 'an owner of another organization');
+  });
+
+  it('is set for the service by an administrator, for organizations without their own', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    await makeIamOwner(world.api, world.other);
+    const page = await world.enter(t, '/console/system', world.other, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'How users sign in' }).click();
+    await page.getByLabel('They get a new user').check();
+    await page.getByRole('button', { name: 'Set how users sign in' }).click();
+    await page.getByText('How users sign in is set.').waitFor();
+    assert.equal((await policy(world.other.orgId)).linking, 'create');
+    await page.getByLabel('They sign in nobody').check();
+    await page.getByRole('button', { name: 'Set how users sign in' }).click();
+    await page.getByText('How users sign in is set.').waitFor();
+    assert.deepEqual(await policy(world.other.orgId), USUAL);
   });
 
   it('has pages that everybody can use', async (t) => {

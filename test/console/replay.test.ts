@@ -40,7 +40,8 @@ type Typed = Readonly<Record<string, string>>;
 
 /** Forms that a person may mean twice, when they fill them in in two tabs. */
 const TWICE = [
-  /\/(?:clients|organizations|machines)\/new$/,
+  /\/(?:clients|organizations|machines|providers)\/new$/,
+  /\/providers\/[^/]+$/,
   /\/(?:tokens|keys|limits|login|claims)$/,
   /\/(?:resend|reset)$/,
   /\/imports\/\d+\/retry$/,
@@ -175,6 +176,14 @@ describe('a form that is sent again', () => {
     await replay(`${org}/machines/new`, { userName: 'reader', name: 'Reader' });
     await replay(`${org}/limits`, { users: '1000' });
     await replay(`${org}/login`, { mailCode: 'all' });
+    for (const owner of [org, '/console/system']) {
+      await replay(`${owner}/providers/new?type=github`, { clientId: 'client-1', aliases: '' });
+      const { text } = await person.get(`${owner}/providers`);
+      const [, provider = ''] = /href="([^"]*\/providers\/[^"/]+)\/remove"/.exec(text) ?? [];
+      await replay(provider, { name: 'The hub' });
+      await replay(`${provider}/remove`);
+    }
+    await replay('/console/system/login', { mailCode: 'all' });
     const other = await api.setupOrg();
     for (const change of ['deactivate', 'reactivate', 'delete', 'undelete']) {
       await replay(`/console/organizations/${other.orgId}/${change}`, { orgId: other.orgId });

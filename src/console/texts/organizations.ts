@@ -77,6 +77,8 @@ export const ORG_LIMIT_TEXTS = {
 export const LOGIN_POLICY = {
   title: 'How users sign in',
   own: 'The organization has a policy of its own.',
+  ofOthers: 'It is for organizations that have no policy of their own.',
+  done: 'How users sign in is set.',
   ofService: 'This is the policy of the service: the organization has none of its own.',
   change: 'Change how users sign in',
   changeOf: (name: string) => `How users of ${name} sign in`,
@@ -96,6 +98,15 @@ export const LOGIN_POLICY = {
     always: 'Every user without a password, or with an address that is not verified, gets one.',
     unlessWayIn: 'Only users who cannot sign in in another way get one.',
   } satisfies Record<LoginPolicy['initMail'], string>,
+  linking: 'Accounts at a provider that are linked to no user',
+  linkings: {
+    refuse: 'They sign in nobody.',
+    confirm: 'The person signs in once in another way, and is linked.',
+    verifiedAddress: 'They are linked to the user with the same address, if both sides have verified it.',
+    create: 'They get a new user, for the domains of the provider.',
+  } satisfies Record<LoginPolicy['linking'], string>,
+  linkingHint:
+    'A provider may have a rule of its own. The last two also need a provider that is trusted with addresses.',
   forceMfa: 'Second factor',
   forceMfas: {
     false: 'Users who have a second factor are asked for it.',
