@@ -63,14 +63,15 @@ const PARAMETERS: Record<
   }),
   sessionId: async ({ world, place }) => ({ sessionId: await world.sessionOf(place) }),
   sourceId: async ({ world, place }) => ({ sourceId: await world.sourceOf(place) }),
-  idpId: async ({ world, place }, id) => ({ idpId: await world.idpOf(place, id.includes('Instance')) }),
+  idpId: async ({ world, place }, id) => ({
+    idpId: id.includes('Link') ? 'none' : await world.idpOf(place, id.includes('Instance')),
+  }),
   importId: ({ world, place }, id) => (DRAFTS.has(id) ? world.draftOf(place) : { importId: world.importId(place) }),
   clientId: async ({ world, place }) => ({ clientId: place.target === 'missing' ? 'none' : await world.client() }),
   index: () => ({ index: '0' }),
   tokenId: () => ({ tokenId: 'none' }),
   keyId: () => ({ keyId: 'none' }),
   loginId: () => ({ loginId: 'none' }),
-  idpId: () => ({ idpId: 'none' }),
   linkedUserId: () => ({ linkedUserId: 'none' }),
 };
 
