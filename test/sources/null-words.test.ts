@@ -3,12 +3,10 @@
  * and the like as for an empty cell, in each column.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import test, { type TestContext } from 'node:test';
 import { openConversion } from '../../src/sources/convert.ts';
-import { openExport } from '../../src/sources/read/file.ts';
+import { type ExportFile, inspect, openExport } from '../../src/sources/read/file.ts';
 import { asFileOf } from '../../src/sources/recognize.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
 import type { ExportFormat, Fields } from '../../src/sources/source.ts';
@@ -43,9 +41,9 @@ for (const source of TABULAR) {
     assert.ok(columns.length > 1, 'the fixture has columns');
     for (const column of columns) {
       const emptied = (cell: string) => [...rows, ...rows.slice(0, ROWS).map((row) => ({ ...row, [column]: cell }))];
-      const expected = await converted(t, source, columns, emptied(''));
+      const expected = await converted(source, columns, emptied(''));
       for (const word of WORDS) {
-        assert.deepEqual(await converted(t, source, columns, emptied(word)), expected, `${column}: ${word}`);
+        assert.deepEqual(await converted(source, columns, emptied(word)), expected, `${column}: ${word}`);
       }
     }
   });
@@ -82,22 +80,21 @@ function json(value: unknown): string {
 }
 
 /** What a table becomes: entries, notes and reasons to skip. */
-async function converted(t: TestContext, source: ExportFormat, columns: string[], rows: Row[]): Promise<unknown[]> {
-  return convertedFiles(t, source, [
-    csvOf([columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))]),
-  ]);
+async function converted(source: ExportFormat, columns: string[], rows: Row[]): Promise<unknown[]> {
+  const file = await csvOf([columns, ...rows.map((row) => columns.map((column) => row[column] ?? ''))]);
+  return convertedFiles(source, [file]);
 }
 
-/** The path of a file with these cells. */
-function csvOf(lines: string[][]): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'muster-nulls-')), 'users.csv');
-  writeFileSync(path, lines.map((cells) => `${cells.map(quoted).join(',')}\n`).join(''));
-  return path;
+/** A file with these cells, in memory: there are thousands. */
+function csvOf(lines: string[][]): Promise<ExportFile> {
+  const bytes = Buffer.from(lines.map((cells) => `${cells.map(quoted).join(',')}\n`).join(''));
+  async function* read() {
+    yield bytes;
+  }
+  return inspect({ name: 'users.csv', size: bytes.length, read, close: async () => {} });
 }
 
-async function convertedFiles(t: TestContext, source: ExportFormat, paths: string[]): Promise<unknown[]> {
-  const opened = await Promise.all(paths.map((path) => openExport(path)));
-  t.after(() => Promise.all(opened.map((file) => file.close())));
+async function convertedFiles(source: ExportFormat, opened: readonly ExportFile[]): Promise<unknown[]> {
   const files = await Promise.all(opened.map((file) => asFileOf(source, file)));
   const conversion = await openConversion({ source, files, options: {}, orgId: 'acme' }).catch(
     (error: Error) => error.message,
@@ -115,16 +112,20 @@ test('a word for null in a file of hashes is no hash', async (t) => {
   const source = SOURCES.find(({ name }) => name === 'stytch') ?? assert.fail();
   const [users, hashFile] = FIXTURES.find((fixture) => fixture.source === 'stytch')?.files ?? [];
   assert.ok(users !== undefined && hashFile !== undefined);
+  const userFile = await openExport(users);
+  t.after(() => userFile.close());
   const lines = readFileSync(hashFile, 'utf8')
     .trimEnd()
     .split('\n')
     .map((line) => line.split(','));
   const hashes = (cell: string) =>
     csvOf(lines.map(([id = '', ...cells]) => [id, ...cells.map((one) => (id.startsWith('user-') ? cell : one))]));
-  const expected = await convertedFiles(t, source, [users, hashes('')]);
+  const expected = await convertedFiles(source, [userFile, await hashes('')]);
   assert.match(JSON.stringify(expected), /user-test-1/);
   assert.doesNotMatch(JSON.stringify(expected), /hashedPassword/);
-  for (const word of WORDS) assert.deepEqual(await convertedFiles(t, source, [users, hashes(word)]), expected, word);
+  for (const word of WORDS) {
+    assert.deepEqual(await convertedFiles(source, [userFile, await hashes(word)]), expected, word);
+  }
 });
 
 function quoted(cell: string): string {

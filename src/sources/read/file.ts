@@ -81,7 +81,7 @@ export async function openExport(
     const opened = name === STDIN ? await spooled(stdin) : await open(name);
     file = opened;
     const { size } = await opened.stat();
-    return await inspect({ name, size, read: () => bytesOf(opened), close: () => opened.close() }, options);
+    return await inspect({ name, size, read: () => bytesOf(opened, size), close: () => opened.close() }, options);
   } catch (error) {
     await file?.close();
     throw placed(name, error);
@@ -99,10 +99,17 @@ async function spooled(stdin: Readable): Promise<FileHandle> {
 
 export const CHUNK_BYTES = 2 ** 18;
 
-/** The file from its beginning, independent of other readers' positions. */
-async function* bytesOf(file: FileHandle): AsyncGenerator<Buffer> {
+/** What is read after the known end of a file, which may have grown. */
+const GROWN_BYTES = 2 ** 12;
+
+/**
+ * The file from its beginning, independent of other readers' positions.
+ * @param size as known; a small file needs no large buffers
+ */
+async function* bytesOf(file: FileHandle, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
+    const most = Math.min(CHUNK_BYTES, Math.max(size - at, GROWN_BYTES));
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(most), 0, most, at);
     if (bytesRead === 0) return;
     at += bytesRead;
     yield buffer.subarray(0, bytesRead);
