@@ -4,8 +4,6 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import type { Page as Tab } from 'playwright-core';
 import { passwordRules } from '../../src/contract/policies.ts';
 import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
 import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
@@ -40,10 +38,10 @@ import {
   passwordForm,
   verifyForm,
 } from '../../src/signin/pages/link-forms.ts';
+import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 
-const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const LONG = 'Vereinigte Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft & Co';
 const frame = {
   uid: 'x',
@@ -140,8 +138,7 @@ describe('the pages', () => {
 
   it('have no axe-core findings in any look, and fit a narrow screen', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !browser) return;
-    const tab = await browser.openPage(t, { bypassCSP: true, reducedMotion: 'reduce' });
-    await tab.addInitScript({ path: AXE });
+    const tab = await browser.openPage(t, { reducedMotion: 'reduce' });
     const found: string[] = [];
     for (const [name, page] of Object.entries(pages)) {
       await tab.goto(`${url}/${name}`);
@@ -150,7 +147,8 @@ describe('the pages', () => {
         await tab.setViewportSize(viewport);
         await tab.emulateMedia({ colorScheme });
         await screenshot(tab, `${name}-${look}`);
-        for (const finding of await findings(tab, rules)) found.push(`${name}, ${look}: ${finding}`);
+        for (const finding of await axeProblems(tab, rules ? { runOnly: rules } : {}))
+          found.push(`${name}, ${look}: ${finding}`);
       }
       await tab.setViewportSize({ width: 320, height: 600 });
       const width = await tab.evaluate('document.documentElement.scrollWidth');
@@ -160,15 +158,3 @@ describe('the pages', () => {
     assert.ok(Object.keys(pages).length >= 34);
   });
 });
-
-interface Finding {
-  id: string;
-  nodes: { html: string }[];
-}
-
-/** axe-core's violations and incomplete checks; by all of its rules unless `rules` is given. */
-async function findings(tab: Tab, rules?: string[]): Promise<string[]> {
-  const options = JSON.stringify(rules ? { runOnly: rules } : {});
-  const found = (await tab.evaluate(`axe.run(${options})`)) as { violations: Finding[]; incomplete: Finding[] };
-  return [...found.violations, ...found.incomplete].map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.html)}`);
-}

@@ -1,10 +1,9 @@
 /** The setup of the console's browser tests: an API, two organizations, a browser, and people who sign in. */
-import { readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { logIn } from '../browser/stage.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 import { keyboardFindings } from './keyboard.ts';
@@ -65,15 +64,9 @@ export async function makeIamOwner(api: TestApi, { userId }: SetUp): Promise<voi
   if (status >= 300) throw new Error(`answered ${status}`);
 }
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const OF_LOOKS = ['color-contrast', 'target-size'];
 const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
-
-interface Finding {
-  id: string;
-  nodes: { html: string }[];
-}
 
 /**
  * What axe-core finds on the page as it is shown, narrow and wide, light and dark; whether it fits 320 px and can be used
@@ -82,7 +75,6 @@ interface Finding {
  */
 export async function findingsOf(page: Page, name: string): Promise<string[]> {
   const found: string[] = [];
-  await page.evaluate(AXE);
   for (const [look, viewport, colorScheme, rules] of [
     ['phone-light', PHONE, 'light', undefined],
     ['phone-dark', PHONE, 'dark', OF_LOOKS],
@@ -94,11 +86,8 @@ export async function findingsOf(page: Page, name: string): Promise<string[]> {
     await screenshot(page, `${name}-${look}`);
     // The only frame is the HTML of a mail, which runs no script, so none of axe-core either.
     const noFrames = { iframes: false, rules: { 'frame-tested': { enabled: false } } };
-    const options = JSON.stringify({ ...noFrames, ...(rules ? { runOnly: rules } : {}) });
-    const result = (await page.evaluate(`axe.run(${options})`)) as { violations: Finding[]; incomplete: Finding[] };
-    for (const { id, nodes } of [...result.violations, ...result.incomplete]) {
-      found.push(`${name}, ${look}: ${id}: ${nodes.map((n) => n.html).join(' ')}`);
-    }
+    const problems = await axeProblems(page, { ...noFrames, ...(rules ? { runOnly: rules } : {}) });
+    found.push(...problems.map((problem) => `${name}, ${look}: ${problem}`));
   }
   await page.setViewportSize({ width: 320, height: 600 });
   const width = await page.evaluate('document.documentElement.scrollWidth');
