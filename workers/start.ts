@@ -34,7 +34,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   });
   const tracing = await openTracing({ service: 'muster-worker', config, db: pool, logger });
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);
-  const hasher = openHasher({ threads: config.HASH_THREADS, logger });
+  const hasher = openHasher({ threads: config.HASH_THREADS, bcryptCost: config.bcryptCost, logger });
   const queues = openQueues({ ...config, condition, onError: (err) => logger.warn({ err }, 'queue') });
   const deps = { pool, config, secrets, hasher, queues, logger, condition, poller: openWorkPoller(pool) };
   // Loaded only on demand: most workers do not listen, and start faster without it.

@@ -37,7 +37,12 @@ export interface ProcessOptions {
 }
 
 /** Settings of a process without embedded stores. */
-export type StoresConfig = Config & { DATABASE_URL: string; ENCRYPTION_KEY: string };
+export type StoresConfig = Config & {
+  DATABASE_URL: string;
+  ENCRYPTION_KEY: string;
+  /** Of new hashes. No setting: tests lower it where they do not measure. */
+  bcryptCost?: number;
+};
 
 type Start<C> = (config: C, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 

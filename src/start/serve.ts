@@ -31,7 +31,7 @@ const CLOSING_MS = 2500;
 /** @throws StartError when the database cannot be used, or it is not possible to listen on the address */
 export async function startApi(config: StoresConfig, logger: Logger): Promise<Running> {
   await prepareInstance(config, logger);
-  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs } = config;
+  const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs, HASH_THREADS: threads, bcryptCost } = config;
   const isShared = config.DATABASE_DIRECT_URL !== undefined;
   const pool = openPool(url, { max: POOL_SIZES.api, name: 'muster-api', statementMs, isShared });
   const tracing = await openTracing({ service: 'muster-api', config, db: pool, logger });
@@ -43,7 +43,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
     isShared,
   });
   const reads = openReads(pool, config.DATABASE_REPLICA_URL, { isShared });
-  const hasher = openHasher({ threads: config.HASH_THREADS, longestWaitMs: LONGEST_WAIT_MS, logger });
+  const hasher = openHasher({ threads, bcryptCost, longestWaitMs: LONGEST_WAIT_MS, logger });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(directUrl(config));
   const secrets = openSecrets(config.ENCRYPTION_KEY, config.DECRYPTION_KEYS);

@@ -5,6 +5,9 @@ import { type Running, requireStores, type StoresConfig } from '../../../src/pla
 import { openLogger } from '../../../src/platform/logger.ts';
 import type { Order } from './hosts.ts';
 
+/** Their own hashes cost little: entry files are started where the time of a hash matters. */
+const BCRYPT_COST = 4;
+
 type Start = (config: StoresConfig, logger: Logger, stopping: AbortSignal) => Promise<Running>;
 
 /** Each loads its code when first used. */
@@ -18,7 +21,7 @@ let stopping: AbortController | undefined;
 
 async function run(name: string, env: Record<string, string>): Promise<void> {
   const start = await (STARTS[name] as () => Promise<Start>)();
-  const config = requireStores(readConfig(env));
+  const config = { ...requireStores(readConfig(env)), bcryptCost: BCRYPT_COST };
   stopping = new AbortController();
   running = await start(config, openLogger({ level: config.LOG_LEVEL, name }), stopping.signal);
   process.send?.({ ready: true, ...running.ready });
