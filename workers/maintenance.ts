@@ -25,6 +25,7 @@ import { sweepMachineKeys } from '../src/signin/machines/keys.ts';
 import { sweepPats } from '../src/signin/machines/tokens.ts';
 import { sweepExpired } from '../src/signin/oauth/tokens.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
+import { sweepTrips } from '../src/signin/providers/round-trip.ts';
 import { sweepSessions, sweepWaitingSessions } from '../src/signin/sessions.ts';
 import { openDuty, type Pause, startLoop } from './loop.ts';
 
@@ -55,6 +56,7 @@ export const SWEEPS: Record<string, (db: Pool, config: Settings) => Promise<numb
   'mail counts': sweepMailCounts,
   'code holders': sweepCodeHolders,
   attempts: sweepAttempts,
+  'visits at providers': sweepTrips,
   oauth: sweepExpired,
   console: sweepConsoleSessions,
   keys: sweepKeys,

@@ -41,6 +41,7 @@ import type { LiveProvider } from '../signin/oauth/provider.ts';
 import { oauthRoutes } from '../signin/oauth/routes.ts';
 import { pageRoutes } from '../signin/pages/routes.ts';
 import { passwordSourceRoutes } from '../signin/password-sources/routes.ts';
+import { callbackRoutes } from '../signin/providers/callbacks.ts';
 import { idpRoutes } from '../signin/providers/routes.ts';
 import { identityRoutes, userRoutes } from '../signin/routes.ts';
 
@@ -88,6 +89,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(docsRoutes(deps));
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
+  app.use(callbackRoutes(deps));
   app.use(pageRoutes(deps));
   app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.

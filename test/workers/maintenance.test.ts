@@ -22,7 +22,8 @@ const EVENTS = 'insert into events (sequence, aggregate_type, aggregate_id, reso
 const SEQUENCE = `case when $1 like 'old%' then n else n + 1000000 end`;
 
 const EMPTY = `truncate users, codes, mail_outbox, login_networks, mail_counts, sessions, personal_access_tokens, machine_keys,
-  login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events, events`;
+  login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events, events, idps,
+  idp_round_trips`;
 
 interface Case {
   sweep: string;
@@ -141,6 +142,15 @@ const CASES: Case[] = [
     sweep: 'console',
     table: 'console_sessions',
     plant: `insert into console_sessions select sha256(($1 || n)::bytea), '', ${TIME} from ${NUMBERS}`,
+    ages: ['-1 minutes', '1 second'],
+  },
+  {
+    sweep: 'visits at providers',
+    table: 'idp_round_trips',
+    plant: `with p as (
+        insert into idps (id, type, name, settings, sequence) values ('p', 'oidc', '', '{}', 1) on conflict do nothing)
+      insert into idp_round_trips (id, idp_id, purpose, state_hash, sealed, expires_at)
+      select $1 || n, 'p', 'sign_in', sha256(($1 || n)::bytea), '', ${TIME} from ${NUMBERS}`,
     ages: ['-1 minutes', '1 second'],
   },
   {

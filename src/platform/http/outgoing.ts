@@ -1,5 +1,5 @@
 /**
- * One request to an address that somebody configured: a webhook, a password source, a gateway.
+ * One request to an address that somebody configured: a webhook, a password source, a gateway, an identity provider.
  *
  * Guarantee: connects only to a checked address, follows no redirect, keeps its time limit, and reads at most
  * `mostBytes` of the answer. Never throws because of the other side's behaviour. Unless private addresses are allowed,
@@ -8,7 +8,7 @@
  * DNS answer cannot lead elsewhere. No IPv4 address embedded in an IPv6 address passes.
  */
 import { lookup as systemLookup } from 'node:dns';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
@@ -68,32 +68,80 @@ export async function exchange(
   const problem = targetProblem(url, options.allowPrivate);
   if (problem) return { reason: `the URL ${problem}` };
   try {
-    return await send(url, headers, Buffer.from(body), options);
+    const { status, body: answer } = await send(url, { method: 'POST', headers, body: Buffer.from(body) }, options);
+    return { status, body: answer };
   } catch (error) {
     return { reason: reasonOf(error) };
   }
 }
 
-function send(
-  url: string,
-  headers: Record<string, string>,
-  body: Buffer,
-  options: ExchangeOptions,
-): Promise<{ status: number; body: string }> {
+/** A request of `guardedFetch` got no answer, or one that is too long. Its message says why, and holds no data. */
+export class NoAnswer extends Error {}
+
+/** What libraries use of `fetch`. */
+type Fetch = (url: string, init?: Parameters<typeof fetch>[1]) => Promise<Response>;
+
+/**
+ * A `fetch` for libraries, under the same guard: it follows no redirect, whatever it is told, and a longer answer is an
+ * error.
+ */
+export function guardedFetch(options: ExchangeOptions): Fetch {
+  return async (url, { method = 'GET', headers, body, signal } = {}) => {
+    const problem = targetProblem(url, options.allowPrivate);
+    if (problem) throw new NoAnswer(`the URL ${problem}`);
+    const sent = { method, headers: Object.fromEntries(new Headers(headers)), body: bytesOf(body) };
+    const answer = await send(url, sent, { ...options, ...(signal ? { signal } : {}) }).catch((error: unknown) => {
+      throw new NoAnswer(reasonOf(error));
+    });
+    if (answer.isCut) throw new NoAnswer(`the answer is longer than ${options.mostBytes} bytes or broke off`);
+    const { status, headers: given } = answer;
+    if (status < 200) throw new NoAnswer(`answered ${status}`);
+    const pairs = Object.entries(given).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one): [string, string] => [name, one]),
+    );
+    return new Response(BODYLESS.has(status) ? null : answer.body, { status, headers: pairs });
+  };
+}
+
+/** Statuses whose responses have no body (Fetch standard, "null body status"). */
+const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function bytesOf(body: unknown): Buffer | undefined {
+  return body === undefined || body === null ? undefined : Buffer.from(String(body));
+}
+
+interface Sent {
+  method: string;
+  headers: Record<string, string>;
+  body: Buffer | undefined;
+}
+
+interface Received {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+  /** The answer is longer than `mostBytes`, or its connection broke. */
+  isCut: boolean;
+}
+
+function send(url: string, { method, headers, body }: Sent, options: ExchangeOptions): Promise<Received> {
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
   const request = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const sent = request(url, {
-      method: 'POST',
+      method,
       agent: false, // keeps no connection, so each attempt resolves the address
       lookup: lookupFor(options.allowPrivate, options.resolve),
-      headers: { ...headers, 'content-length': body.length },
+      headers: body ? { ...headers, 'content-length': body.length } : headers,
       signal,
     });
     sent.on('error', reject);
     sent.on('response', (answer) =>
-      read(answer, options.mostBytes).then((text) => resolve({ status: answer.statusCode ?? 0, body: text })),
+      read(answer, options.mostBytes).then((text) => {
+        const isCut = !answer.complete || Buffer.byteLength(text) > options.mostBytes;
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text, isCut });
+      }),
     );
     sent.end(body);
   });

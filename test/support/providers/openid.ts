@@ -43,7 +43,7 @@ function configuration(state: ProviderState): Configuration {
     pairwiseIdentifier: (_ctx, id, { clientId }) =>
       createHash('sha256').update(`${clientId}:${id}`).digest('base64url'),
     claims: {
-      openid: ['sub', 'oid', 'tid', 'groups', 'employee', 'amr'],
+      openid: ['sub', 'oid', 'tid', 'groups', 'employee'],
       email: ['email', 'email_verified'],
       profile: PROFILE,
     },
@@ -56,7 +56,7 @@ function configuration(state: ProviderState): Configuration {
       return (
         person && {
           accountId: id,
-          claims: () => ({ sub: id, ...(person.amr ? { amr: person.amr } : {}), ...person.claims }),
+          claims: () => ({ sub: id, ...person.claims }),
         }
       );
     },
@@ -96,7 +96,7 @@ async function misbehave(state: ProviderState, ctx: KoaContextWithOIDC): Promise
   const body = ctx.body as Record<string, unknown> | undefined;
   if (ctx.path.startsWith('/.well-known/')) ctx.body = { ...body, ...metadata };
   if (typeof body?.id_token === 'string') ctx.body = { ...body, id_token: await signAgain(state, body.id_token) };
-  const location = ctx.response.get('location');
+  const location = ctx.response.get('location') ?? '';
   if (iss === undefined || !location.includes('code=')) return;
   const url = new URL(location);
   url.searchParams.delete('iss');
@@ -107,7 +107,8 @@ async function misbehave(state: ProviderState, ctx: KoaContextWithOIDC): Promise
 async function signAgain(state: ProviderState, token: string): Promise<string> {
   const [, payload = ''] = token.split('.');
   const said = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
-  return signIdToken(state, said);
+  const { amr } = state.people.find((each) => [each.id, pairwiseSubject(state, each)].includes(said.sub ?? '')) ?? {};
+  return signIdToken(state, { ...said, ...(amr ? { amr } : {}) });
 }
 
 /** Signs an ID token, or does what `misbehave` says. @param said the honest claims */
