@@ -36,6 +36,15 @@ export const YES = { ...flag('do not ask for confirmation'), alias: 'y' } as con
 export const WATCH = { ...flag('watch until the import ends'), alias: 'w' } as const;
 
 /** Of `import`, `convert` and `pull`. */
+/** Whether users who came only by a connection of their company may sign in with a code by mail. */
+export const ENTERPRISE_MAIL_CODES = {
+  type: 'boolean',
+  default: true,
+  describe:
+    'users who came only by a connection of their company may sign in with a code by mail; --no-enterprise-mail-codes ' +
+    'leaves them out',
+} as const;
+
 /** What counts for passwords that an old system perhaps made up (`ConvertOptions.unknownPasswords`). */
 export const UNKNOWN_PASSWORDS = {
   choices: ['keep', 'drop'],

@@ -40,6 +40,8 @@ export const AUDIT_TYPES = {
   'user.human.initialised':
     'a new user became active with the code from their mail: chose the first password, or signed in',
   'user.human.signin.code.added': 'a code by mail for a sign-in was sent or returned',
+  'user.human.mail.codes.allowed': 'the login policy decides again whether the user may use codes by mail',
+  'user.human.mail.codes.refused': 'the user was left out of codes by mail',
   'user.human.totp.added': 'the enrolment of a second factor began',
   'user.human.totp.verified': 'the second factor became active',
   'user.human.totp.removed': 'the second factor was removed',

@@ -17,6 +17,15 @@ export const mails = z
   .default('auto')
   .meta({ description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`.' });
 
+export const enterpriseMailCodes = z
+  .boolean('must be true or false')
+  .default(true)
+  .meta({
+    description:
+      'If false, users who came only by a connection of their company are left out of mail codes: no code and no mail ' +
+      'gives them a way in, until somebody who manages users allows it.',
+  });
+
 export const timeout = z.string('must be a string with a duration such as "30m0s"');
 
 /** The body of `_check`. */
@@ -24,6 +33,7 @@ export const checkBody = z.object({
   timeout: timeout.default('1h').meta({ description: 'Time limit of the check.' }),
   onExisting,
   mails,
+  enterpriseMailCodes,
 });
 
 /** The body of `_start`. */
@@ -31,6 +41,7 @@ export const startBody = z.object({
   timeout: timeout.meta({ description: 'Time limit of the import, from now on.' }),
   onExisting,
   mails,
+  enterpriseMailCodes,
   skipBroken: z
     .boolean('must be true or false')
     .default(false)
@@ -121,6 +132,11 @@ export const importQuery = z.strictObject({
   mails: z.enum(['auto', 'none'], 'must be auto or none').optional().meta({
     description: '`auto` sends the mails that are due; `none` holds them until `_send_mails`. Default: `auto`.',
   }),
+  enterpriseMailCodes: yesOrNo().meta({
+    description:
+      'If false, users who came only by a connection of their company (`oldSignIn.ways`) are left out of mail codes: no ' +
+      'code and no mail gives them a way in, until somebody who manages users allows it. Default: true.',
+  }),
   withoutEmail: yesOrNo().meta({
     description:
       'If true, users without an email address are imported. They need a `userName`, log in with it, and get no mail. ' +
@@ -143,7 +159,7 @@ export const importQuery = z.strictObject({
   draft: yesOrNo().meta({
     description:
       'If true, the users are kept as a draft, which `_check` judges and `_start` imports without sending them again. ' +
-      'The timeout, `onExisting`, `mails` and `webhook` are then options of `_start`.',
+      'The timeout, `onExisting`, `mails`, `enterpriseMailCodes` and `webhook` are then options of `_start`.',
   }),
   webhook: webhookUrl().optional().meta({
     description: 'URL that receives a message when the import ends, signed with the organization’s webhook secret.',

@@ -32,6 +32,7 @@ export const OUTLINE = {
   reactivateUser: { path: 'POST /v2beta/users/{userId}/reactivate', rpc: 'zitadel.user.v2.UserService/ReactivateUser', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } },
   lockUser: { path: 'POST /v2beta/users/{userId}/lock', rpc: 'zitadel.user.v2.UserService/LockUser', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } },
   unlockUser: { path: 'POST /v2beta/users/{userId}/unlock', rpc: 'zitadel.user.v2.UserService/UnlockUser', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } },
+  setMailCodes: { path: 'PUT /v2beta/users/{userId}/mail_codes', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } },
   deleteUser: { path: 'DELETE /v2beta/users/{userId}', rpc: 'zitadel.user.v2.UserService/DeleteUser', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } },
   eraseUser: { path: 'POST /v2beta/users/{userId}/erase', who: { roles: ['ORG_OWNER'] } },
   getUserLinks: { path: 'GET /v2beta/users/{userId}/links', rpc: 'zitadel.user.v2.UserService/ListIDPLinks', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'], self: true } },

@@ -25,8 +25,7 @@ export const CAUSES = {
   NO_ADDRESS: 'The user has no email address, and no password.',
   ADDRESS_NOT_VERIFIED: 'The user signs in with the address, which is not verified.',
   MAILS_HELD: 'The import holds its mails back; they are sent on request.',
-  ONLY_ENTERPRISE:
-    'The user came by a connection of their company only, and the import leaves such users out of mail codes.',
+  ONLY_ENTERPRISE: 'The user came by a connection of their company only, and is left out of mail codes.',
   INACTIVE: 'The user is inactive.',
   LOCKED: 'The user is locked.',
 } as const;

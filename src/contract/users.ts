@@ -66,6 +66,10 @@ const human = z
     email: z.object({ email: z.string(), isVerified: z.boolean() }),
     phone: z.object({ phone: z.string(), isVerified: z.boolean() }).optional(),
     passwordChangeRequired: z.boolean(),
+    withoutMailCodes: z.literal(true).optional().meta({
+      description:
+        'The user is left out of mail codes: no code signs them in, and “Forgot password?” sends them nothing. Absent for all others.',
+    }),
   })
   .meta({ id: 'Human' });
 
@@ -310,6 +314,23 @@ export const userOperations = operations({
     ['USER-STATE-ACTIVE', 'USER-STATE-INACTIVE', 'USER-STATE-INITIAL'],
     'Ends the timed locks of failed logins, in all networks. Of an active user it ends only these, and is refused if no failed login counts.',
   ),
+  setMailCodes: {
+    path: 'PUT /v2beta/users/{userId}/mail_codes',
+    who: MANAGER,
+    of: 'user',
+    summary: 'Allow a user mail codes, or leave them out',
+    description:
+      'An import with `enterpriseMailCodes=false` leaves users out who came only by a connection of their company: no ' +
+      'code by mail signs them in, and “Forgot password?” sends them nothing. With `allowed: true` the login policy ' +
+      'decides again. Mails that a manager sends are not affected. Leaving a user out ends their codes for a sign-in and a password.',
+    body: {
+      schema: z.object({ allowed: z.boolean('must be true or false') }),
+      error: 'USER-INVALID',
+      examples: { 'mail codes for the user': { allowed: true } },
+    },
+    answers: { 200: changed },
+    errors: ['USER-NOT-HUMAN'],
+  },
   deleteUser: {
     path: 'DELETE /v2beta/users/{userId}',
     rpc: 'zitadel.user.v2.UserService/DeleteUser',

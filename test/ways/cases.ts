@@ -27,6 +27,8 @@ export interface WaysUser {
   password?: string;
   /** The secret of a second factor that comes along, in base32. */
   totp?: string;
+  /** They have to set up a second factor at the first sign-in. */
+  setsUpFactor?: boolean;
   way: Way;
   cause?: Cause;
   changes: Change[];
@@ -56,4 +58,42 @@ export const nameOf = ({ name, address }: WaysUser): string => name ?? (address 
 export function withoutCodes(user: WaysUser): WaysUser {
   if (user.way !== 'MAIL_CODE') return user;
   return { ...user, way: user.cause === 'UNKNOWN_PASSWORD' ? 'PASSWORD' : 'INIT_MAIL' };
+}
+
+/** Where the organization has no codes by mail, and the import holds its mails back. */
+export function heldBack(given: WaysUser): WaysUser {
+  const user = withoutCodes(given);
+  const changes = user.changes.filter((change) => change !== 'GETS_MAIL');
+  return user.way === 'INIT_MAIL' ? { ...user, way: 'NONE', cause: 'MAILS_HELD', changes } : { ...user, changes };
+}
+
+/** Where the import leaves users of company connections out of mail codes. */
+export function leftOut(user: WaysUser): WaysUser {
+  if (user.way !== 'MAIL_CODE' || !user.changes.includes('ENTERPRISE_LINK_UNUSED')) return user;
+  if (user.cause === 'UNKNOWN_PASSWORD') return { ...user, way: 'PASSWORD' };
+  const changes = user.changes.filter((change) => change !== 'GETS_MAIL');
+  return { ...user, way: 'NONE', cause: 'ONLY_ENTERPRISE', changes };
+}
+
+/** Where the organization demands a second factor. */
+export function reEnrolled(user: WaysUser): WaysUser {
+  const changes = user.changes.map((change) => (change === 'SECOND_FACTOR_LOST' ? 'SECOND_FACTOR_RE_ENROL' : change));
+  const setsUpFactor = user.totp === undefined && user.way !== 'NONE';
+  return { ...user, changes, setsUpFactor };
+}
+
+/** The password of users whose password is at a source. */
+export const AT_SOURCE = 'horse at the source';
+
+/** Where a password source verifies the password of users who bring none. */
+export function withSource(user: WaysUser): WaysUser {
+  const cause = user.cause ?? '';
+  const isWithout = ['NO_PASSWORD', 'PROVIDER_NOT_SET_UP', 'NO_ADDRESS'].includes(cause);
+  if (!isWithout) return user;
+  const hasLink = cause === 'PROVIDER_NOT_SET_UP' && !user.changes.includes('ENTERPRISE_LINK_UNUSED');
+  const isUnverified = user.who.includes('not verified');
+  const rest = user.changes.filter((change) => change !== 'GETS_MAIL');
+  const changes: WaysUser['changes'] = isUnverified ? ['TYPES_USER_NAME', 'GETS_MAIL', ...rest] : rest;
+  if (hasLink) changes.push('LINK_UNUSED');
+  return { ...user, password: AT_SOURCE, way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE', changes };
 }

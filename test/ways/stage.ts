@@ -2,6 +2,9 @@
  * The API, its workers and a mail server in this process. Its own hashes cost little, so that the many refusals of these
  * tests do: each takes as long as the check of such a hash.
  */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { Pool } from '../../src/platform/db/pool.ts';
 import { startConverter } from '../../workers/converter.ts';
@@ -11,28 +14,55 @@ import { startMailer } from '../../workers/mailer.ts';
 import { startApi } from '../support/api.ts';
 import { type Calls, must, openCalls } from '../support/calls.ts';
 import { type SmtpCatcher, startSmtp } from '../support/smtp.ts';
+import { AT_SOURCE } from './cases.ts';
 
 export interface Stage extends Calls {
   url: string;
+  /** A password source, at which everybody has the password `AT_SOURCE`. */
+  sourceUrl: string;
   pool: Pool;
   smtp: SmtpCatcher;
 }
 
 /** Without limits of calls and mails; it stops with the test. */
 export async function openStage(t: TestContext): Promise<Stage> {
-  const smtp = await startSmtp();
+  const [smtp, source] = await Promise.all([startSmtp(), startSource()]);
   const env = { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0', RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MAILS: '0' };
-  const { deps, url, token, stop } = await startApi({ env: { ...env, SMTP_URL: smtp.url } });
+  const more = { PASSWORD_SOURCE_ALLOW_PRIVATE: 'true', SMTP_URL: smtp.url };
+  const { deps, url, token, stop } = await startApi({ env: { ...env, ...more } });
   const workers = [startConverter(deps), startImportWorker(deps), startDispatcher(deps), startMailer(deps)];
   t.after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()));
     await stop();
     await smtp.stop();
+    source.close();
+    source.closeAllConnections();
   });
-  return { ...openCalls(() => url, token), url, pool: deps.pool, smtp };
+  return { ...openCalls(() => url, token), url, sourceUrl: urlOf(source), pool: deps.pool, smtp };
 }
 
 /** Sets fields of an organization's login policy. */
 export async function setLoginPolicy({ call }: Pick<Calls, 'call'>, orgId: string, policy: object): Promise<void> {
   await must(call('PUT', '/management/v1/policies/login', policy, { orgId }));
+}
+
+/** An HTTP password source; see docs/password-sources.md. */
+async function startSource(): Promise<Server> {
+  const server = createServer(async (req, res) => {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    const isRight = JSON.parse(body).password === AT_SOURCE;
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ valid: isRight }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+const urlOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+/** Adds the password source to the organization; returns its id. */
+export async function addPasswordSource({ call, sourceUrl }: Stage, orgId: string): Promise<string> {
+  const body = { name: 'Old', kind: 'http', settings: { url: sourceUrl } };
+  return (await must(call('POST', '/management/v1/password_sources', body, { orgId }))).body.sourceId;
 }

@@ -22,6 +22,8 @@ export interface Tried {
   mustChange: boolean;
   /** A code was mailed, and signed the user in. */
   code: boolean;
+  /** The right password or code led to the enrolment of a second factor. */
+  setsUpFactor: boolean;
   /** Mails of the import to the user. */
   mails: number;
   /** The link of the import's mail led to a sign-in with a new password. */
@@ -51,9 +53,9 @@ export async function tryWays(stage: Stage, org: TestOrg, user: WaysUser, sent: 
   const opens = (loginName: string, typed: string) => openSession(stage, org, { loginName, typed, totp: user.totp });
   const wrongPassword = (await opens(name, WRONG)).isIn;
   const isSeparate = user.address !== undefined && user.address !== name;
-  const code = await signInWithCode(stage, org, { name, address: user.address });
+  const { code, mustSetUp } = await signInWithCode(stage, org, { name, address: user.address });
   const byAddress = isSeparate && (await knows(stage, org, user.address as string, password));
-  const { isIn: byName, mustChange } = await opens(name, password);
+  const { isIn: byName, mustChange, setsUp } = await opens(name, password);
   const mails = user.address === undefined ? [] : sent(user.address);
   const link = mails[0] && urlsIn((await mails[0].parsed()).text ?? '')[0];
   const isInit = link?.pathname.endsWith('/init') === true;
@@ -64,6 +66,7 @@ export async function tryWays(stage: Stage, org: TestOrg, user: WaysUser, sent: 
     byAddress: isSeparate ? byAddress : byName && user.address !== undefined,
     mustChange,
     code,
+    setsUpFactor: mustSetUp || setsUp,
     mails: mails.length,
     initLink: isInit && followed && (await opens(name, NEW)).isIn,
     verifyLink: !isInit && followed && (await knows(stage, org, user.address as string, password)),
@@ -80,33 +83,39 @@ async function openSession({ call }: Stage, org: TestOrg, { loginName, typed, to
   const factor = totp === undefined ? {} : { totp: { code: codeAt(totp) } };
   const checks = { user: { loginName }, password: { password: typed }, ...factor };
   const answer = judged(await call('POST', SESSIONS, { checks }, { token: org.ownerToken, orgId: org.orgId }));
-  return { isIn: answer.status === 201, mustChange: answer.body.passwordChangeRequired === true };
+  const setsUp = isSetUp(answer);
+  return { isIn: answer.status === 201 || setsUp, setsUp, mustChange: answer.body.passwordChangeRequired === true };
 }
 
 /** Whether name and password are right, without a code of the second factor, which works once. */
 async function knows({ call }: Stage, org: TestOrg, loginName: string, typed: string): Promise<boolean> {
   const checks = { user: { loginName }, password: { password: typed } };
   const answer = judged(await call('POST', SESSIONS, { checks }, { token: org.ownerToken, orgId: org.orgId }));
-  return answer.status === 201 || errorId(answer) === 'SESSION-TOTP-REQUIRED';
+  return answer.status === 201 || isSetUp(answer) || errorId(answer) === 'SESSION-TOTP-REQUIRED';
 }
+
+/** Whoever proved who they are has to set up a second factor first, on a page. */
+const isSetUp = (answer: Answer) => answer.status === 400 && errorId(answer) === 'SESSION-MFA-SETUP-REQUIRED';
 
 /** A session that waits for a code, the mail with it, and the code. */
 async function signInWithCode(
   { call, smtp }: Stage,
   org: TestOrg,
   { name, address }: { name: string; address: string | undefined },
-): Promise<boolean> {
+): Promise<{ code: boolean; mustSetUp: boolean }> {
   const before = smtp.mails.length;
   const body = { checks: { user: { loginName: name } }, challenges: { otpEmail: { sendCode: {} } } };
   const options = { token: org.ownerToken, orgId: org.orgId };
   const opened = judged(await call('POST', SESSIONS, body, options));
-  if (opened.status !== 201) return false;
+  if (opened.status !== 201) return { code: false, mustSetUp: false };
   if (address === undefined) throw new Error(`${name}: a code is mailed to nobody`);
   const code = await waitFor(() => mailedCode(smtp.mails.slice(before), address), { what: `a code for ${address}` });
   const path = `${SESSIONS}/${opened.body.sessionId}`;
   const wrong = await call('PATCH', path, { checks: { otpEmail: { code: other(code) } } }, options);
   if (wrong.status === 200) throw new Error(`${address}: a wrong code signs in`);
-  return judged(await call('PATCH', path, { checks: { otpEmail: { code } } }, options)).status === 200;
+  const answer = judged(await call('PATCH', path, { checks: { otpEmail: { code } } }, options));
+  const mustSetUp = isSetUp(answer);
+  return { code: answer.status === 200 || mustSetUp, mustSetUp };
 }
 
 async function mailedCode(mails: readonly CaughtMail[], address: string): Promise<string | undefined> {

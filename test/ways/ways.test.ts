@@ -11,8 +11,18 @@ import { must, type TestOrg } from '../support/calls.ts';
 import { runMuster } from '../support/processes/muster.ts';
 
 import { waitFor } from '../support/wait.ts';
-import { nameOf, type WaysCase, type WaysUser, waysCases, withoutCodes } from './cases.ts';
-import { openStage, type Stage, setLoginPolicy } from './stage.ts';
+import {
+  heldBack,
+  leftOut,
+  nameOf,
+  reEnrolled,
+  type WaysCase,
+  type WaysUser,
+  waysCases,
+  withoutCodes,
+  withSource,
+} from './cases.ts';
+import { addPasswordSource, openStage, type Stage, setLoginPolicy } from './stage.ts';
 import { type MailsOf, mailsOf, type Tried, tryWays } from './try.ts';
 
 /** Enough to have users with each way. */
@@ -27,23 +37,78 @@ test('there is an export with users of every kind for each source', () => {
   );
 });
 
+/** Under what an import is made, and how users sign in then who have the way of their case otherwise. */
+interface Circumstances {
+  title: string;
+  of?: readonly string[];
+  policy: object;
+  args?: readonly string[];
+  start?: object;
+  /** Users without a password of their own sign in with theirs at a password source. */
+  atSource?: boolean;
+  as?(user: WaysUser): WaysUser;
+}
+
+const CIRCUMSTANCES: readonly Circumstances[] = [
+  { title: '', policy: { mailCode: 'withoutPassword' } },
+  { title: 'without codes by mail', of: WITHOUT_CODES, policy: { mailCode: 'off' }, as: withoutCodes },
+  {
+    title: 'with its mails held back',
+    of: ['auth0', 'wordpress'],
+    policy: { mailCode: 'off' },
+    start: { mails: 'none' },
+    as: heldBack,
+  },
+  {
+    title: 'without codes for users of company connections',
+    of: ['auth0', 'clerk', 'keycloak', 'supabase'],
+    policy: { mailCode: 'withoutPassword' },
+    args: ['--no-enterprise-mail-codes'],
+    start: { enterpriseMailCodes: false },
+    as: leftOut,
+  },
+  {
+    title: 'where everybody must have a second factor',
+    of: ['auth0', 'keycloak'],
+    policy: { mailCode: 'withoutPassword', forceMfa: true },
+    as: reEnrolled,
+  },
+  {
+    title: 'with a password source',
+    of: ['clerk', 'cognito'],
+    policy: { mailCode: 'withoutPassword' },
+    atSource: true,
+    as: withSource,
+  },
+];
+
 test('every user signs in as predicted, and in no other way', async (t) => {
   const stage = await openStage(t);
-  const run = await runAll(stage, CASES, 'withoutPassword');
-  const off = CASES.filter(({ source }) => WITHOUT_CODES.includes(source));
-  const runOff = await runAll(
-    stage,
-    off.map((given) => ({ ...given, users: given.users.map(withoutCodes) })),
-    'off',
+  const runs: [Circumstances, Ran[]][] = [];
+  for (const [n, given] of CIRCUMSTANCES.entries()) {
+    const { of, as = (user) => user } = given;
+    const cases = CASES.filter(({ source }) => of?.includes(source) ?? true);
+    const changed = cases.map((one) => ({ ...one, users: one.users.map(as) }));
+    runs.push([given, await runAll(stage, changed, { ...given, prefix: n === 0 ? '' : `run${n}-` })]);
+  }
+  for (const [{ title }, run] of runs) {
+    for (const one of run) await t.test([one.given.source, title].filter(Boolean).join(', '), () => compare(one));
+  }
+  for (const [{ title }, run] of runs) {
+    if (title) t.diagnostic(`${title[0]?.toUpperCase()}${title.slice(1)}:`);
+    report(t, run);
+  }
+  const shown = new Set(runs.flatMap(([, run]) => run.flatMap(({ given }) => given.users.flatMap(causesOf))));
+  assert.deepEqual(
+    ['PASSWORD_SOURCE', 'MAILS_HELD', 'ONLY_ENTERPRISE', 'SECOND_FACTOR_RE_ENROL'].filter((id) => !shown.has(id)),
+    [],
+    'each has users',
   );
-  for (const one of run) await t.test(one.given.source, () => compare(one));
-  for (const one of runOff) await t.test(`${one.given.source}, without codes by mail`, () => compare(one));
-  report(t, run);
-  t.diagnostic('Without codes by mail:');
-  report(t, runOff);
 });
 
-type MailCode = 'withoutPassword' | 'off';
+const causesOf = ({ way, cause, changes }: WaysUser): string[] => [way, ...(cause ? [cause] : []), ...changes];
+
+type Given = Circumstances & { prefix: string };
 
 interface Ran {
   given: WaysCase;
@@ -56,9 +121,9 @@ interface Ran {
 }
 
 /** Imports all before the first user tries anything, so that the mails of the imports are known. */
-async function runAll(stage: Stage, cases: readonly WaysCase[], mailCode: MailCode): Promise<Ran[]> {
+async function runAll(stage: Stage, cases: readonly WaysCase[], given: Given): Promise<Ran[]> {
   const before = stage.smtp.mails.length;
-  const done = await inTurns(cases, 4, (given) => importCase(stage, given, mailCode));
+  const done = await inTurns(cases, 4, (one) => importCase(stage, one, given));
   await waitFor(() => allSent(stage), { what: 'the mails of the imports' });
   const sent = mailsOf(stage.smtp, before);
   return inTurns(done, 4, ({ org, ...one }) => tryAll(stage, org, one, sent));
@@ -66,19 +131,23 @@ async function runAll(stage: Stage, cases: readonly WaysCase[], mailCode: MailCo
 
 type Imported = Omit<Ran, 'tried'> & { org: TestOrg };
 
-async function importCase(stage: Stage, given: WaysCase, mailCode: MailCode): Promise<Imported> {
+async function importCase(stage: Stage, given: WaysCase, under: Given): Promise<Imported> {
+  const { policy, args = [], start = {}, prefix, atSource } = under;
   const org = await stage.newOrg();
-  await setLoginPolicy(stage, org.orgId, { mailCode });
-  const prefix = mailCode === 'off' ? ['--id-prefix', 'off-'] : [];
-  const common = ['import', ...given.files, '--from', given.source, '--org', org.orgId, ...given.args, ...prefix];
+  await setLoginPolicy(stage, org.orgId, policy);
+  const source = atSource ? ['--password-source', await addPasswordSource(stage, org.orgId)] : [];
+  const ids = prefix === '' ? [] : ['--id-prefix', prefix];
+  const options = [...given.args, ...args, ...source, ...ids];
+  const common = ['import', ...given.files, '--from', given.source, '--org', org.orgId, ...options];
   const env = { MUSTER_URL: stage.url, MUSTER_TOKEN: org.ownerToken };
-  const { stdout, stderr } = await runMuster([...common, '--json', '--dry-run'], { env });
+  const held = 'mails' in start ? ['--mails', 'none'] : [];
+  const { stdout, stderr } = await runMuster([...common, ...held, '--json', '--dry-run'], { env });
   const shown = stdout + stderr;
   if (!stdout.startsWith('{')) throw new Error(`${given.source}: ${shown}`);
   const { import: check, draft } = JSON.parse(stdout);
   const predicted = await predictionsOf(stage, check.importId);
-  const start = { timeout: '10m', mails: 'auto' };
-  await must(stage.call('POST', `/admin/v1/imports/${draft}/_start`, start, { token: org.ownerToken }));
+  const body = { timeout: '10m', mails: 'auto', ...start };
+  await must(stage.call('POST', `/admin/v1/imports/${draft}/_start`, body, { token: org.ownerToken }));
   await waitFor(() => hasEnded(stage, draft), { what: `the end of the import of ${given.source}` });
   const imported = await predictionsOf(stage, draft);
   return { org, given, predicted, imported, counts: check.signIn, shown };
@@ -89,7 +158,12 @@ async function hasEnded({ pool }: Stage, importId: string): Promise<boolean> {
 }
 
 async function allSent({ pool }: Stage): Promise<boolean> {
-  return (await pool.query(`select from mail_outbox where state = 'pending' limit 1`)).rowCount === 0;
+  return (
+    (
+      await pool.query(`select from mail_outbox m left join imports i on i.id = m.import_id
+    where m.state = 'pending' and i.mails is distinct from 'held' limit 1`)
+    ).rowCount === 0
+  );
 }
 
 async function predictionsOf({ call }: Stage, importId: string): Promise<Map<string, SignIn>> {
@@ -133,17 +207,19 @@ function expectedOf({ way, cause, changes }: WaysUser): SignIn {
 }
 
 /** What must happen if the prediction is right: only this way works. */
-function outcomeOf({ way, cause, changes }: SignIn, { address }: WaysUser): Tried {
+function outcomeOf({ way, cause, changes }: SignIn, { address, setsUpFactor = false }: WaysUser): Tried {
   const isPerhaps = cause === 'UNKNOWN_PASSWORD';
-  const byName = way === 'PASSWORD' || isPerhaps;
+  const byName = way === 'PASSWORD' || way === 'PASSWORD_SOURCE' || isPerhaps;
   const getsMail = changes.includes('GETS_MAIL');
   return {
     wrongPassword: false,
     byName,
     // A code has verified the address.
     byAddress: byName && address !== undefined && !changes.includes('TYPES_USER_NAME'),
-    mustChange: byName && changes.includes('NEW_PASSWORD'),
+    // The factor comes first.
+    mustChange: byName && changes.includes('NEW_PASSWORD') && !setsUpFactor,
     code: way === 'MAIL_CODE',
+    setsUpFactor,
     mails: getsMail ? 1 : 0,
     initLink: getsMail && !byName,
     verifyLink: getsMail && byName,
@@ -160,7 +236,9 @@ function actualWay({ byName, byAddress, code, initLink }: Tried): string {
 function report(t: TestContext, all: readonly Ran[]): void {
   for (const { given, predicted, tried } of all) {
     const ways = given.users.map((user) => predicted.get(nameOf(user))?.way ?? 'none predicted');
-    const right = tried.filter((one, index) => actualWay(one) === ways[index]).length;
+    const right = tried.filter(
+      (one, index) => actualWay(one) === ways[index]?.replace('PASSWORD_SOURCE', 'PASSWORD'),
+    ).length;
     const counted = [...new Set(ways)].map((way) => `${ways.filter((one) => one === way).length} ${way}`);
     t.diagnostic(`${given.source}: ${ways.length} users (${counted.join(', ')}), ${right} predicted = actual`);
   }

@@ -5,7 +5,7 @@ import { command } from '../command.ts';
 import { conclude, watchImport, watchMails } from '../follow/follow.ts';
 import { counted, isEnded, number } from '../follow/progress.ts';
 import { type ImportResult, showResult } from '../follow/result.ts';
-import { flag, IMPORT, text, WATCH, YES } from '../options.ts';
+import { ENTERPRISE_MAIL_CODES, flag, IMPORT, text, WATCH, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { confirm } from '../terminal/ask.ts';
 import { EXIT } from '../terminal/failure.ts';
@@ -95,6 +95,7 @@ const start = command({
       default: 'auto',
       describe: 'auto sends the mails that are due, none holds them for `muster send-mails`',
     },
+    'enterprise-mail-codes': ENTERPRISE_MAIL_CODES,
     webhook: text('URL to notify when the import ends'),
     'skip-broken': flag('skip records of its files that cannot be read'),
     watch: WATCH,
@@ -103,8 +104,8 @@ const start = command({
     ['$0 start 17 --watch', 'what `muster import FILE --dry-run` has checked'],
     ['$0 start 17 --timeout 30m --mails none', 'within 30 minutes, and hold the mails'],
   ],
-  async run(session, { timeout, onExisting, mails, webhook, skipBroken, ...given }) {
-    const body = { timeout, onExisting, mails, webhook, skipBroken };
+  async run(session, { timeout, onExisting, mails, enterpriseMailCodes, webhook, skipBroken, ...given }) {
+    const body = { timeout, onExisting, mails, enterpriseMailCodes, webhook, skipBroken };
     await conclude(session, await session.api.call('startImport', { importId: given.import }, { body }), given);
   },
 });

@@ -102,6 +102,7 @@ function show(out: Output, { details, user, metadata, links }: Whole): void {
     ['email', human && proven(human.email.email, human.email.isVerified)],
     ['phone', human?.phone && proven(human.phone.phone, human.phone.isVerified)],
     ['password', human?.passwordChangeRequired ? 'must be changed at the next login' : undefined],
+    ['mail codes', human?.withoutMailCodes && 'left out: no code by mail, nothing from “Forgot password?”'],
     ...metadata.map(({ key, value }): [string, string] => [`metadata ${key}`, decoded(value)]),
     ...links.map((link): [string, string] => [`link ${link.idpId}`, `${link.userId} ${link.userName}`.trim()]),
     ['changed', details.changeDate],
@@ -160,6 +161,25 @@ function stateChange(name: string, operation: StateChange, describe: string, don
   });
 }
 
+const mailCodes = command({
+  usage: 'mail-codes <user>',
+  describe: 'allow a user codes by mail whom an import left out of them, or leave a user out',
+  options: {
+    user: USER,
+    allow: { type: 'boolean', default: true, describe: 'the login policy decides; --no-allow leaves the user out' },
+  },
+  examples: [
+    ['$0 users mail-codes ann@acme.example', 'the login policy decides again'],
+    ['$0 users mail-codes ann@acme.example --no-allow', 'no code and no mail gives them a way in'],
+  ],
+  async run({ out, api }, { user, allow }) {
+    const userId = await userIdOf(api, user);
+    out.result(await api.call('setMailCodes', { userId }, { body: { allowed: allow } }));
+    const now = allow ? 'may use codes by mail, as the login policy says' : 'is left out of codes by mail';
+    out.line(`User ${userId} ${now}.`);
+  },
+});
+
 const resetPassword = command({
   usage: 'reset-password <user>',
   describe: 'send a user a mail with a link to set a new password',
@@ -208,6 +228,7 @@ export const users = group('users', 'list, find and manage users', [
   find,
   get,
   ...stateChanges,
+  mailCodes,
   resetPassword,
   remove,
   erase,

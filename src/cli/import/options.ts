@@ -6,7 +6,7 @@ import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/enco
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
-import { flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS, WATCH, YES } from '../options.ts';
+import { ENTERPRISE_MAIL_CODES, flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS, WATCH, YES } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
@@ -86,6 +86,7 @@ const RUN_OPTIONS = {
     describe:
       'auto sends the mails that are due, none holds them for `muster send-mails` (default: auto, but asks if many)',
   },
+  'enterprise-mail-codes': ENTERPRISE_MAIL_CODES,
   'without-email': flag('import users without an email address too; they log in with their user name and get no mail'),
   'password-source': text('id of the password source that verifies the first sign-in of users without a password'),
   'pepper-env': text('variable of the environment with the pepper that the old system added to passwords'),
@@ -115,7 +116,8 @@ export function wordsOf(options: RunOptions, leftOut: readonly (keyof typeof IMP
   return Object.entries(IMPORT_OPTIONS).flatMap(([name, definition]) => {
     const value = values.get(name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()));
     const isDefault = 'default' in definition && definition.default === value && name !== 'timeout';
-    if (value === undefined || value === false || isDefault || (leftOut as string[]).includes(name)) return [];
+    if (value === undefined || isDefault || (leftOut as string[]).includes(name)) return [];
+    if (value === false) return isDefault ? [] : [`--no-${name}`];
     return [value].flat().flatMap((one) => (one === true ? [`--${name}`] : [`--${name}`, String(one)]));
   });
 }

@@ -143,6 +143,7 @@ function queryOf(options: RunOptions, source: string, isDraft: boolean): Query<'
     dryRun: options.dryRun ? 'true' : undefined,
     onExisting: options.onExisting === 'fail' ? undefined : options.onExisting,
     mails: options.mails === 'none' ? 'none' : undefined,
+    enterpriseMailCodes: options.enterpriseMailCodes ? undefined : 'false',
     webhook: options.webhook,
   };
 }
@@ -306,14 +307,16 @@ function startLines(options: RunOptions, failures: readonly Group[], draftId: st
   ];
 }
 
-function startCommand({ timeout, onExisting, mails, webhook }: RunOptions, draftId: string): string {
+function startCommand(options: RunOptions, draftId: string): string {
+  const { timeout, onExisting, mails, enterpriseMailCodes, webhook } = options;
   const given = optionWords([
     ['timeout', timeout],
     ['on-existing', onExisting === 'fail' ? undefined : onExisting],
     ['mails', mails],
     ['webhook', webhook],
   ]);
-  return ['muster', 'start', draftId, ...given, '--watch'].map(quoted).join(' ');
+  const codes = enterpriseMailCodes ? [] : ['--no-enterprise-mail-codes'];
+  return ['muster', 'start', draftId, ...given, ...codes, '--watch'].map(quoted).join(' ');
 }
 
 function optionWords(valued: readonly [name: string, value: string | undefined][]): string[] {

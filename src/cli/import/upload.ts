@@ -150,8 +150,9 @@ function isLoopback(url: string): boolean {
 const EVERY_MS = 200;
 
 /** The options of `_check` and `_start`. */
-export function settingsOf({ timeout, onExisting, mails }: RunOptions): Omit<Sent<'startImport'>, 'webhook'> {
-  return { timeout, onExisting, mails };
+export function settingsOf(options: RunOptions): Omit<Sent<'startImport'>, 'webhook'> {
+  const { timeout, onExisting, mails, enterpriseMailCodes } = options;
+  return { timeout, onExisting, mails, enterpriseMailCodes };
 }
 
 /** Checks a draft: the result of a dry run of its users, once it has ended. @throws Failure @throws Interrupted */

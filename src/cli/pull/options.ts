@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { GivenOptions } from '../command.ts';
-import { flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS } from '../options.ts';
+import { ENTERPRISE_MAIL_CODES, flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 /** For a system whose records have no columns of their own. */
@@ -43,6 +43,7 @@ const OPTIONS = {
     default: 'none',
     describe: 'none holds the mails for `muster send-mails`, auto sends them at once',
   },
+  'enterprise-mail-codes': ENTERPRISE_MAIL_CODES,
   'without-email': flag('import users without an email address too'),
   'password-source': text('id of the password source that verifies users without a hash, at their first sign-in'),
   timeout: { ...text('time limit of each import'), default: '1h' },

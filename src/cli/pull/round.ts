@@ -174,6 +174,7 @@ function queryOf(options: PullOptions, isFirst: boolean): Query<'importUsers'> {
   return {
     timeout: options.timeout,
     mails: options.mails === 'none' ? 'none' : undefined,
+    enterpriseMailCodes: options.enterpriseMailCodes ? undefined : 'false',
     withoutEmail: options.withoutEmail ? 'true' : undefined,
     passwordSource: options.passwordSource,
     onExisting: onExisting === 'fail' ? undefined : onExisting,

@@ -120,7 +120,7 @@ function remedies(frame: Frame, { draft, passwordSource, policyHref }: DecideVie
     ...(policyHref ? [{ of: ['MAIL_CODE', 'INIT_MAIL', 'NO_PASSWORD'], href: policyHref, text: SIGN_INS.policy }] : []),
     ...(hasFiles ? [{ of: ['NO_ADDRESS'], href: hrefOf(frame, 'columns'), text: SIGN_INS.columns }] : []),
     { of: ['MAILS_HELD'], href: '#mails', text: SIGN_INS.mails },
-    { of: ['ONLY_ENTERPRISE'], href: options, text: SIGN_INS.options },
+    { of: ['ONLY_ENTERPRISE'], href: options, text: SIGN_INS.allowCodes },
   ];
 }
 

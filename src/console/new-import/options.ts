@@ -42,6 +42,7 @@ export function optionsStep(frame: Frame, view: OptionsView): Html {
 ${organization(view)}
 ${choices(OPTIONS.existing, 'existing', OPTIONS.existingKinds, plan.onExisting)}
 ${choices(OPTIONS.mails, 'mails', OPTIONS.mailKinds, plan.mails)}
+<div class="field"><label><input type="checkbox" name="enterpriseCodes" value="1"${plan.enterpriseMailCodes ? html` checked` : undefined}>${OPTIONS.enterpriseMailCodes}</label></div>
 <div class="field"><label><input type="checkbox" name="noEmail" value="1"${plan.withoutEmail ? html` checked` : undefined}>${OPTIONS.withoutEmail}</label></div>
 ${passwords(view)}
 ${view.hasFiles ? hashFormat(plan, wrong.hashFormat) : undefined}

@@ -58,13 +58,14 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
     others: kept.others,
     onExisting: existing ?? kept.onExisting,
     mails: mails === 'auto' || mails === 'none' ? mails : kept.mails,
+    enterpriseMailCodes: given('enterpriseCodes', kept.enterpriseMailCodes ? '1' : '') === '1',
     timeout: given('timeout', kept.timeout),
   };
 }
 
 function keptPlan(
   { orgId, ...conversion }: Conversion,
-  settings: Settings = { timeout: '1h', onExisting: 'fail', mails: 'none' },
+  settings: Settings = { timeout: '1h', onExisting: 'fail', mails: 'none', enterpriseMailCodes: true },
   org: string,
 ): Plan {
   const {
@@ -76,7 +77,7 @@ function keptPlan(
     passwordSource = '',
     ...others
   } = conversion;
-  const { timeout, onExisting, mails } = settings;
+  const { timeout, onExisting, mails, enterpriseMailCodes } = settings;
   const ofFiles: Omit<Plan, keyof Settings> = {
     source,
     encoding,
@@ -87,7 +88,7 @@ function keptPlan(
     passwordSource,
     others,
   };
-  return { ...ofFiles, timeout, onExisting, mails };
+  return { ...ofFiles, timeout, onExisting, mails, enterpriseMailCodes };
 }
 
 /** The encoding that a form or an address names; empty: as recognized. */
@@ -129,6 +130,9 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   if (plan.passwordSource !== kept.passwordSource) query.set('passwords', plan.passwordSource);
   if (onExisting !== kept.onExisting) query.set('existing', onExisting);
   if (mails !== kept.mails) query.set('mails', mails);
+  if (plan.enterpriseMailCodes !== kept.enterpriseMailCodes) {
+    query.set('enterpriseCodes', plan.enterpriseMailCodes ? '1' : '');
+  }
   if (timeout !== kept.timeout) query.set('timeout', timeout);
   return query.size > 0 ? `?${query}` : '';
 }
@@ -171,7 +175,9 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
 
 /** Whether the latest check says what the plan would do. */
 export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
-  return state === 'IMPORT_STATE_CHECKED' && isConverted(plan, draft) && draft.settings?.onExisting === plan.onExisting;
+  if (state !== 'IMPORT_STATE_CHECKED' || !isConverted(plan, draft)) return false;
+  const { onExisting, enterpriseMailCodes } = draft.settings ?? {};
+  return onExisting === plan.onExisting && enterpriseMailCodes === plan.enterpriseMailCodes;
 }
 
 /** Whether a person says what the columns of the source are. */
@@ -233,6 +239,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),
     ...(hashFormat ? ['--hash-format', hashFormat] : []),
     ...(onExisting === 'fail' ? [] : ['--on-existing', onExisting]),
+    ...(plan.enterpriseMailCodes ? [] : ['--no-enterprise-mail-codes']),
     ...(withoutEmail ? ['--without-email'] : []),
     ...(passwordSource ? ['--password-source', passwordSource] : []),
     ...(pepper ? ['--pepper-mode', pepper] : []),

@@ -181,9 +181,9 @@ export const ACTS: Record<StepName, Act> = {
     if (!isReady || !isConverted(plan, draft) || headers)
       await api.call('convertImport', importOf(req), { body: conversionOf(plan), headers: headers ?? {} });
     else {
-      const { onExisting, mails } = plan;
+      const { onExisting, mails, enterpriseMailCodes } = plan;
       const timeout = checkLimit(plan.timeout, on.config.MAX_IMPORT_TIMEOUT);
-      await api.call('checkImport', importOf(req), { body: { onExisting, mails, timeout } });
+      await api.call('checkImport', importOf(req), { body: { onExisting, mails, enterpriseMailCodes, timeout } });
     }
     return to(on, 'check', plan);
   },
@@ -191,8 +191,9 @@ export const ACTS: Record<StepName, Act> = {
     const { api, req, plan, frame } = on;
     const mails = text(req.body, 'mails') === 'auto' ? 'auto' : 'none';
     const skipBroken = text(req.body, 'skipBroken') === '1';
-    const { onExisting, timeout } = plan;
-    await api.call('startImport', importOf(req), { body: { onExisting, timeout, mails, skipBroken } });
+    const { onExisting, timeout, enterpriseMailCodes } = plan;
+    const body = { onExisting, timeout, enterpriseMailCodes, skipBroken };
+    await api.call('startImport', importOf(req), { body: { ...body, mails } });
     return `/imports/${frame.importId}`;
   },
 };
@@ -226,6 +227,7 @@ function typedPlan(plan: Plan, body: unknown): Plan {
     orgId: text(body, 'org'),
     onExisting: existing === 'skip' || existing === 'update' ? existing : 'fail',
     mails: text(body, 'mails') === 'auto' ? 'auto' : 'none',
+    enterpriseMailCodes: text(body, 'enterpriseCodes') === '1',
     withoutEmail: text(body, 'noEmail') === '1',
     passwordSource: text(body, 'passwords'),
     hashFormat: text(body, 'hashFormat').trim(),

@@ -204,6 +204,8 @@ export const OPTIONS = {
     none: 'Hold them. You send them with one button when you are ready.',
     auto: 'Send them as soon as a user is imported',
   },
+  enterpriseMailCodes:
+    'Users who came only by a connection of their company may sign in with a code by email. Otherwise they cannot sign in.',
   withoutEmail: 'Import users without an email address. They sign in with their user name.',
   passwords: 'Passwords that the files do not contain',
   noSource: 'Users without a password choose one by mail',

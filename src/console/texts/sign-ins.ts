@@ -37,7 +37,7 @@ export const SIGN_INS = {
   missing: 'What this export does not contain',
   passwordSource: 'Let a password source verify their password',
   policy: 'Change how users sign in',
-  options: 'Change the options',
+  allowCodes: 'Allow users of company connections a code by email',
   mails: 'Send the emails of the import',
   sendMails: 'Send the held emails',
   columns: 'Say which column has the address',

@@ -19,6 +19,8 @@ export const USER = {
   hasPassword: 'Set',
   noPassword: 'None yet',
   mustChange: 'Must be changed at the next sign-in',
+  mailCodes: 'Codes by email',
+  leftOut: 'Left out: no code signs them in, and “Forgot password?” sends them nothing',
   lastLogin: 'Last sign-in',
   never: 'Never',
   created: 'Created',
@@ -74,6 +76,15 @@ export const USER_ACTIONS = {
       'Nothing else changes: a password that the user has works until they choose another.',
     ],
     done: 'The mail is on its way.',
+  },
+  'allow-codes': {
+    button: 'Allow mail codes',
+    title: (name: string) => `Allow ${name} codes by email`,
+    effects: () => [
+      'The user may sign in with a code by email, if the login policy of the organization allows it.',
+      '“Forgot password?” works for them again.',
+    ],
+    done: 'The user may use codes by email, as the login policy says.',
   },
   lock: {
     button: 'Lock',

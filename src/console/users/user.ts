@@ -70,6 +70,7 @@ function account(consoleUrl: ConsoleUrl, page: OnePage): Fact[] {
     [USERS.email, human?.email.email ? contact(human.email.email, human.email.isVerified) : undefined],
     [USER.phone, human?.phone && contact(human.phone.phone, human.phone.isVerified)],
     [USER.password, human && passwordOf(page)],
+    [USER.mailCodes, human?.withoutMailCodes && USER.leftOut],
     [USER.lastLogin, background && (timeOf(background.lastLoginAt) ?? USER.never)],
     [USER.created, background && timeOf(background.createdAt)],
     [USERS.changed, time(details.changeDate)],
@@ -211,6 +212,13 @@ export const ACTIONS: readonly Action[] = [
     fits: (subject) => !!addressOf(subject) && !isIn('INACTIVE')(subject),
     effects: (subject) => USER_ACTIONS.reset.effects(addressOf(subject), resetMail(subject)),
     run: (api, userId) => api.call('resetPassword', { userId }, { body: { sendLink: {} } }),
+  },
+  {
+    name: 'allow-codes',
+    operation: 'setMailCodes',
+    fits: ({ user }) => user.human?.withoutMailCodes === true,
+    effects: () => USER_ACTIONS['allow-codes'].effects(),
+    run: (api, userId) => api.call('setMailCodes', { userId }, { body: { allowed: true } }),
   },
   {
     name: 'lock',

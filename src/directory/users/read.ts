@@ -80,6 +80,7 @@ function humanView(user: User) {
     email: { email: user.email ?? '', isVerified: user.emailVerified },
     ...(user.phone === null ? {} : { phone: { phone: user.phone, isVerified: user.phoneVerified } }),
     passwordChangeRequired: user.passwordChangeRequired,
+    ...(user.withoutMailCodes ? { withoutMailCodes: true as const } : {}),
   };
 }
 

@@ -30,7 +30,7 @@ import { createHuman, type HumanDeps } from './create.ts';
 import { requestErasure } from './erase.ts';
 import { metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
-import { changeState, type StateChange, TRANSITIONS } from './states.ts';
+import { changeState, type StateChange, setMailCodes, TRANSITIONS } from './states.ts';
 import { accessForChange, deleteUser, insertUser, type User } from './store.ts';
 
 /** Routes that read one user by id, their metadata and links. */
@@ -142,7 +142,7 @@ export function machineRoutes({ pool }: { pool: Pool }): Router {
   return router;
 }
 
-/** Routes that deactivate, reactivate, lock, unlock, delete and erase users. */
+/** Routes that deactivate, reactivate, lock, unlock, delete and erase users, and that leave them out of mail codes. */
 export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
   const router = Router();
   const user = changeableUser(pool);
@@ -151,6 +151,9 @@ export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets })
       act(pool, asked, (db, user, editor) => changeState({ db, secrets }, user, change, editor)),
     );
   }
+  serve(router, userOperations.setMailCodes, user, (asked) =>
+    act(pool, asked, (db, user, editor) => setMailCodes(db, user, { ...asked.body, editor })),
+  );
   serve(router, userOperations.deleteUser, user, (asked) => act(pool, asked, deleteUser));
   serve(router, userOperations.eraseUser, formerUser, async ({ caller, target: userId }) => {
     const { event, orgId, erasedId } = await requestErasure(pool, caller, userId);

@@ -1,5 +1,6 @@
 /**
- * The states of a user and the only transitions between them (diagram in README.md).
+ * The states of a user and the only transitions between them (diagram in README.md), and whether a user is left out of
+ * mail codes.
  *
  * Guarantee: a transition happens only from its `from` states; the update itself enforces this. The same transaction
  * appends the event and, where the user is deactivated or locked, revokes sessions and grants; so none of them is left
@@ -7,6 +8,7 @@
  */
 import type { OperationId } from '../../contract/operations.ts';
 import type { UserState } from '../../contract/users.ts';
+import { PASSWORD_CODES, revokeCodes } from '../../messages/mail/codes.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -86,4 +88,25 @@ function wrongState(state: UserState, change: StateChange): ApiError {
   const fitting = TRANSITIONS[change].from.map((s) => s.toUpperCase()).join(' or ');
   const message = `The user is ${state.toUpperCase()}. To ${change} a user, the state must be ${fitting}.`;
   return new ApiError('FAILED_PRECONDITION', WRONG_STATE[state], message);
+}
+
+/**
+ * Leaves the user, whose row is locked, out of mail codes, or lets the login policy decide again. Leaving them out ends
+ * the codes that would be a way in.
+ * @throws ApiError 400 USER-NOT-HUMAN
+ */
+export async function setMailCodes(
+  db: Db,
+  user: User,
+  { allowed, editor }: { allowed: boolean; editor: string },
+): Promise<AppendedEvent> {
+  if (user.kind !== 'human')
+    throw new ApiError('FAILED_PRECONDITION', 'USER-NOT-HUMAN', 'Only people get codes by mail.');
+  const type = allowed ? 'user.human.mail.codes.allowed' : 'user.human.mail.codes.refused';
+  const { id: aggregateId, orgId: resourceOwner } = user;
+  const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
+  const text = 'update users set sequence = $2, changed_at = $3, without_mail_codes = $4 where id = $1';
+  await db.query(text, [user.id, event.sequence, event.createdAt, !allowed]);
+  if (!allowed) await revokeCodes(db, user.id, [...PASSWORD_CODES, 'sign_in']);
+  return event;
 }

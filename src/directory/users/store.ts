@@ -53,6 +53,8 @@ const USER = {
   phone: 'phone',
   phoneVerified: 'phone_verified',
   passwordChangeRequired: 'password_change_required',
+  /** No code by mail, and no mail that they or a stranger asks for, gives them a way in. */
+  withoutMailCodes: 'without_mail_codes',
   machineName: 'machine_name',
   machineDescription: 'machine_description',
   /** Index into ACCESS_TOKEN_TYPES. */

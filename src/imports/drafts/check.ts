@@ -119,6 +119,7 @@ export function runOptions(settings: RunSettings, { withoutEmail, passwordSource
     dryRun: false,
     onExisting: settings.onExisting,
     holdMails: settings.mails === 'none',
+    enterpriseMailCodes: settings.enterpriseMailCodes ?? true,
     withoutEmail,
     webhook: undefined,
     passwordSource,

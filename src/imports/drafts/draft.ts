@@ -80,6 +80,8 @@ export interface RunSettings {
   timeout: string;
   onExisting: ExistingRule;
   mails: 'auto' | 'none';
+  /** Absent in checks that an earlier version stored. */
+  enterpriseMailCodes?: boolean;
   /** User id of the caller. */
   by: string;
 }

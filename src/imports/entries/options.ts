@@ -30,6 +30,8 @@ export interface ImportOptions {
   dryRun: boolean;
   onExisting: ExistingRule;
   holdMails: boolean;
+  /** Users who came only by a connection of their company may sign in with a code by mail. */
+  enterpriseMailCodes: boolean;
   /** Users without an email address are allowed. */
   withoutEmail: boolean;
   passwordSource: string | undefined;
@@ -45,14 +47,14 @@ export interface ReadQuery {
   options: Omit<ImportOptions, 'webhook'> & { webhook: string | undefined };
 }
 
-const OF_START = ['dryRun', 'onExisting', 'mails', 'webhook'] as const;
+const OF_START = ['dryRun', 'onExisting', 'mails', 'enterpriseMailCodes', 'webhook'] as const;
 
 /** @throws ApiError 400 naming every unknown parameter and every invalid value */
 export function readQuery(query: unknown): ReadQuery {
   const given = parseQuery(importQuery, query, 'IMPORT-QUERY');
   if (given.draft === 'true') requireOptionsOfDraft(given);
   const { strict, dryRun, draft, source, onExisting = 'fail', mails, ...rest } = given;
-  const { withoutEmail, passwordSource, webhook } = rest;
+  const { enterpriseMailCodes, withoutEmail, passwordSource, webhook } = rest;
   return {
     strict: strict === 'true',
     draft: draft === 'true',
@@ -61,6 +63,7 @@ export function readQuery(query: unknown): ReadQuery {
       dryRun: dryRun === 'true',
       onExisting,
       holdMails: mails === 'none',
+      enterpriseMailCodes: enterpriseMailCodes !== 'false',
       withoutEmail: withoutEmail === 'true',
       passwordSource,
       webhook,
@@ -90,22 +93,23 @@ export function badTimeout(problem: string): ApiError {
 
 /** The options if any of them differs from its default, else undefined. */
 export function unusual(options: ImportOptions): ImportOptions | undefined {
-  const { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook } = options;
-  const isUnusual = dryRun || onExisting !== 'fail' || holdMails || withoutEmail || passwordSource || webhook;
-  return isUnusual ? options : undefined;
+  const { dryRun, onExisting, holdMails, enterpriseMailCodes, withoutEmail, passwordSource, webhook } = options;
+  const isUnusual = dryRun || onExisting !== 'fail' || holdMails || !enterpriseMailCodes || withoutEmail;
+  return isUnusual || passwordSource || webhook ? options : undefined;
 }
 
 /**
  * The options as the audit event of the acceptance records them, without the webhook's URL, which may contain a secret.
  */
 export function auditOf(options: ImportOptions): Record<string, unknown> {
-  const { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook } = options;
+  const { dryRun, onExisting, holdMails, enterpriseMailCodes, withoutEmail, passwordSource, webhook } = options;
   const source = passwordSource === undefined ? {} : { passwordSource };
   return {
     dryRun,
     onExisting,
     mails: holdMails ? 'none' : 'auto',
     withoutEmail,
+    ...(enterpriseMailCodes ? {} : { enterpriseMailCodes }),
     ...source,
     webhook: webhook !== undefined,
   };
@@ -118,12 +122,12 @@ export function auditOf(options: ImportOptions): Record<string, unknown> {
 export async function keepOptions(
   db: Db,
   importId: string,
-  { dryRun, onExisting, holdMails, withoutEmail, passwordSource, webhook }: ImportOptions,
+  { dryRun, onExisting, holdMails, enterpriseMailCodes, withoutEmail, passwordSource, webhook }: ImportOptions,
   hashes: readonly object[],
 ): Promise<void> {
   await db.query(
     `update imports set dry_run = $2, on_existing = $3, mails = $4, without_email = $5, webhook_url = $6, webhook_org = $7,
-       password_source = $8
+       password_source = $8, enterprise_mail_codes = $9
      where id = $1`,
     [
       importId,
@@ -134,6 +138,7 @@ export async function keepOptions(
       webhook?.url ?? null,
       webhook?.orgId ?? null,
       passwordSource ?? null,
+      enterpriseMailCodes,
     ],
   );
   if (!dryRun) return;

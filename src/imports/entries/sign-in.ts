@@ -34,8 +34,10 @@ export const FACT = {
   recoveryCodesLost: 4096,
   /** An account at an external provider; without a password: the way that the user came by. */
   link: 8192,
-  /** Came by a connection of their company and no other way. */
+  /** Came by a connection of their company and no other way. `run/write-batch.sql` has the number too. */
   onlyEnterprise: 16384,
+  /** An existing user whom an earlier import or an administrator left out of mail codes. */
+  withoutMailCodes: 32768,
 } as const;
 
 /** The facts of a usual user, which are stored as null. */
@@ -60,6 +62,7 @@ const WAY_FACTS = [
   FACT.inactive,
   FACT.locked,
   FACT.onlyEnterprise,
+  FACT.withoutMailCodes,
 ];
 export const WAY_MASK = WAY_FACTS.reduce((sum, fact) => sum | fact, 0);
 /** In a search, beside the facts: the organization has no codes by mail. */
@@ -70,6 +73,8 @@ export interface Circumstances {
   policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'>;
   /** The import holds its mails back. */
   holdsMails: boolean;
+  /** The import leaves users who came only by a connection of their company out of mail codes. */
+  leavesOutEnterprise: boolean;
 }
 
 /** How a user with these facts signs in. */
@@ -80,19 +85,31 @@ export function predictSignIn(facts: number, given: Circumstances): SignIn {
 
 type Found = Pick<SignIn, 'way' | 'cause'>;
 
-function wayOf(facts: number, { policy, holdsMails }: Circumstances): Found {
+function wayOf(facts: number, given: Circumstances): Found {
+  const { policy, holdsMails } = given;
   const has = (fact: number) => (facts & fact) !== 0;
-  const codes = policy.mailCode !== 'off' && has(FACT.address);
+  const leftOut = isLeftOut(facts, given);
+  const codes = policy.mailCode !== 'off' && has(FACT.address) && !leftOut;
   if (has(FACT.inactive)) return { way: 'NONE', cause: 'INACTIVE' };
   if (has(FACT.locked)) return { way: 'NONE', cause: 'LOCKED' };
   if (has(FACT.perhaps)) return { way: codes ? 'MAIL_CODE' : 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
   if (has(FACT.password)) return { way: 'PASSWORD' };
   if (has(FACT.atSource)) return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
   if (!has(FACT.address)) return { way: 'NONE', cause: 'NO_ADDRESS' };
+  if (leftOut) return { way: 'NONE', cause: 'ONLY_ENTERPRISE' };
   const cause = has(FACT.link | FACT.onlyEnterprise) ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
   if (codes) return { way: 'MAIL_CODE', cause };
   if (!has(FACT.mailDue)) return { way: 'NONE', cause };
   return holdsMails ? { way: 'NONE', cause: 'MAILS_HELD' } : { way: 'INIT_MAIL', cause };
+}
+
+/** Whether no mail signs the user in, by the rule of `users.without_mail_codes`. */
+export function isLeftOut(
+  facts: number | null,
+  { leavesOutEnterprise }: Pick<Circumstances, 'leavesOutEnterprise'>,
+): boolean {
+  const which = FACT.withoutMailCodes | (leavesOutEnterprise ? FACT.onlyEnterprise : 0);
+  return ((facts ?? USUAL) & which) !== 0;
 }
 
 /** A user who is inactive or locked did not sign in to the other system either. */
@@ -118,9 +135,11 @@ function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
 }
 
 /** By the rule of the SQL function `import_mails`. */
-function getsMail(facts: number, { policy, holdsMails }: Circumstances): boolean {
+function getsMail(facts: number, given: Circumstances): boolean {
+  const { policy, holdsMails } = given;
   if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
   const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
+  if (!hasPassword && isLeftOut(facts, given)) return false;
   return policy.initMail === 'always' || !(hasPassword || policy.mailCode !== 'off');
 }
 
@@ -128,13 +147,13 @@ function getsMail(facts: number, { policy, holdsMails }: Circumstances): boolean
  * The facts of all users with this way, for a search: those of WAY_MASK, and CODES_OFF if the organization has no codes
  * by mail.
  */
-export function factsWithWay(way: Way, { holdsMails }: Pick<Circumstances, 'holdsMails'>): number[] {
+export function factsWithWay(way: Way, given: Omit<Circumstances, 'policy'>): number[] {
   const all = Array.from({ length: 2 ** WAY_FACTS.length }, (_, n) =>
     WAY_FACTS.reduce((facts, fact, i) => facts | bit((n & (1 << i)) !== 0, fact), 0),
   );
   return (['off', 'all'] as const).flatMap((mailCode) => {
     const policy = { mailCode, initMail: 'always', forceMfa: false } as const;
-    const found = all.filter((facts) => wayOf(facts, { policy, holdsMails }).way === way);
+    const found = all.filter((facts) => wayOf(facts, { policy, ...given }).way === way);
     return mailCode === 'off' ? found.map((facts) => facts | CODES_OFF) : found;
   });
 }
@@ -183,13 +202,14 @@ export function itemFacts(item: ItemFactsSource): number | null {
  */
 export function mergedFacts(
   item: number | null,
-  user: Omit<FactsSource, 'passwordSealed'>,
+  user: Omit<FactsSource, 'passwordSealed'> & { withoutMailCodes: boolean },
   { isMailDue, setsPassword }: { isMailDue: boolean; setsPassword: boolean },
 ): number {
   const ofUser = { ...user, passwordSealed: null };
   const old = FACT.secondFactorLost | FACT.passkeyLost | FACT.recoveryCodesLost | FACT.link | FACT.onlyEnterprise;
   const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
-  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue);
+  const withoutMailCodes = bit(user.withoutMailCodes, FACT.withoutMailCodes);
+  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | withoutMailCodes;
 }
 
 function userFacts(user: FactsSource): number {

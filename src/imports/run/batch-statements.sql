@@ -7,7 +7,10 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required
+    i.password_change_required,
+    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    coalesce(i.sign_in & 16384, 0) <> 0
+      and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1
       and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
@@ -20,11 +23,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, $1, sequence
+    case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
+    sequence
   from picked
   returning id, sequence
 ),
@@ -69,6 +73,7 @@ codes_added as (
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null))
+    and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -130,7 +135,10 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required
+    i.password_change_required,
+    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    coalesce(i.sign_in & 16384, 0) <> 0
+      and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1
       and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
@@ -143,11 +151,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, $1, sequence
+    case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
+    sequence
   from picked
   -- A deleted user of another organization keeps its id.
   where not user_id_removed_elsewhere(user_id, org_id)
@@ -195,6 +204,7 @@ codes_added as (
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null))
+    and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -280,7 +290,10 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required
+    i.password_change_required,
+    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    coalesce(i.sign_in & 16384, 0) <> 0
+      and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1
       and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
@@ -294,11 +307,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, $1, sequence
+    case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
+    sequence
   from picked
   where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id)
   on conflict do nothing
@@ -345,6 +359,7 @@ codes_added as (
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null))
+    and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
 mails_added as (
@@ -440,7 +455,10 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required
+    i.password_change_required,
+    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    coalesce(i.sign_in & 16384, 0) <> 0
+      and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and i.import_id = $1
       and i.ordinal between ($2::int[])[1] and ($2::int[])[cardinality($2::int[])]
@@ -453,11 +471,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, $1, sequence
+    case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
+    sequence
   from picked
   -- A deleted user of another organization keeps its id.
   where not user_id_removed_elsewhere(user_id, org_id)
@@ -505,6 +524,7 @@ codes_added as (
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null))
+    and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
 mails_added as (

@@ -11,7 +11,7 @@ import { originalHash } from '../../passwords/pepper.ts';
 import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
 import type { OmittedField } from '../entries/notes.ts';
-import { mergedFacts } from '../entries/sign-in.ts';
+import { isLeftOut, mergedFacts } from '../entries/sign-in.ts';
 
 /** The columns that items and users have in common. */
 export interface Columns
@@ -32,7 +32,9 @@ export interface CandidateItem
 }
 
 /** `rehashed_from` is the SHA-256 of the imported hash that the current one replaced at a login. */
-export interface CandidateUser extends Columns, Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'rehashed_from'> {}
+export interface CandidateUser
+  extends Columns,
+    Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'without_mail_codes' | 'rehashed_from'> {}
 
 /**
  * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that
@@ -41,7 +43,7 @@ export interface CandidateUser extends Columns, Pick<Users, 'id' | 'org_id' | 'k
  */
 export interface Difference {
   user: CandidateUser;
-  next: Columns & { state: UserState };
+  next: Columns & Pick<Users, 'state' | 'without_mail_codes'>;
   /** Names of the import's fields that change, as paths below `user` in an entry. */
   changed: string[];
   setsPassword: boolean;
@@ -75,17 +77,26 @@ const FIELDS: [name: string, column: keyof Columns][] = [
   ['passwordChangeRequired', 'password_change_required'],
 ];
 
-/** @param mails whether a user of the organization for whom a mail is due gets it */
+/**
+ * @param given.mails whether a user of the organization for whom a mail is due gets it
+ * @param given.leavesOutEnterprise the import leaves users of company connections out of mail codes
+ */
 export function difference(
   item: CandidateItem,
   user: CandidateUser,
-  mails: (hasPassword: boolean) => boolean,
+  { mails, leavesOutEnterprise }: { mails: (hasPassword: boolean) => boolean; leavesOutEnterprise: boolean },
 ): Difference {
   const columns = nextColumns(item, user);
   const setsPassword = columns.password_hash !== user.password_hash;
-  const next = { ...columns, state: nextState(item, user, columns.password_hash) };
+  const next = {
+    ...columns,
+    state: nextState(item, user, columns.password_hash),
+    // No import takes the mark away: who manages the user does.
+    without_mail_codes: user.without_mail_codes || isLeftOut(item.sign_in, { leavesOutEnterprise }),
+  };
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
+  if (next.without_mail_codes !== user.without_mail_codes) changed.push('oldSignIn.ways');
   const { due, ...others } = consequences(user, next, setsPassword, mails);
   const signIn = mergedFacts(item.sign_in, factsSource(next), { isMailDue: due !== undefined, setsPassword });
   return { user, next, changed, setsPassword, signIn, ...others };
@@ -157,6 +168,7 @@ function factsSource(next: Difference['next']): Parameters<typeof mergedFacts>[1
     emailVerified: next.email_verified,
     passwordHash: next.password_hash,
     passwordChangeRequired: next.password_change_required,
+    withoutMailCodes: next.without_mail_codes,
   };
 }
 
@@ -176,6 +188,7 @@ function consequences(
   const isStopped = next.state !== user.state && STOPPED.includes(next.state);
   const isLetIn = STOPPED.includes(user.state) && !STOPPED.includes(next.state);
   const losesProof = user.email_verified && !next.email_verified && next.state !== 'initial';
+  const isNewlyLeftOut = next.without_mail_codes && !user.without_mail_codes;
   const losesLink = user.state === 'initial' && setsPassword;
   const isDue = movesEmail || losesProof || losesLink || isLetIn;
   const due = isDue ? mailFor(next) : undefined;
@@ -183,7 +196,7 @@ function consequences(
   const ended = new Set<MailKind>([
     ...(movesEmail ? ADDRESS_CODES : []),
     ...(next.email_verified !== user.email_verified ? (['verify_email'] as const) : []),
-    ...(setsPassword ? ([...PASSWORD_CODES, 'sign_in'] as const) : []),
+    ...(setsPassword || isNewlyLeftOut ? ([...PASSWORD_CODES, 'sign_in'] as const) : []),
     ...(movesPhone ? (['verify_phone'] as const) : []),
     ...(mail ? [mail] : []),
   ]);
@@ -199,6 +212,6 @@ function consequences(
 /** The mail for the step that the user still has to take, if any. */
 function mailFor(next: Difference['next']): Difference['mail'] {
   if (next.email === null) return undefined;
-  if (next.state === 'initial') return 'initialise';
+  if (next.state === 'initial') return next.without_mail_codes ? undefined : 'initialise';
   return next.state === 'active' && !next.email_verified ? 'verify_email' : undefined;
 }

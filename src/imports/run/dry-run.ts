@@ -7,6 +7,7 @@
  */
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { publishBatch } from '../entries/outcome.ts';
+import { isLeftOut } from '../entries/sign-in.ts';
 import {
   type Candidates,
   decideOutcomes,
@@ -101,7 +102,7 @@ function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'ini
   if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
   const hasPassword = item.password_hash !== null || item.is_sealed;
   if (!mailsOf(candidates, item.org_id)(hasPassword)) return undefined;
-  if (!hasPassword) return 'initialise';
+  if (!hasPassword) return isLeftOut(item.sign_in, candidates) ? undefined : 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }
 

@@ -20,6 +20,7 @@ import { ERRORS } from './write-batch.ts';
 /** The options of the import that are relevant here. */
 interface ImportRules extends Actors {
   rule: ExistingRule;
+  leavesOutEnterprise: boolean;
 }
 
 export interface Candidates extends ImportRules {
@@ -77,7 +78,8 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
     const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
     if (error) return { item, state: 'failed', error };
     updated.add(user.id);
-    const found = difference(item, user, mailsOf(candidates, item.org_id));
+    const { leavesOutEnterprise } = candidates;
+    const found = difference(item, user, { mails: mailsOf(candidates, item.org_id), leavesOutEnterprise });
     const problem = changeProblem(candidates, item, found, access);
     return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
   });
@@ -224,9 +226,10 @@ function targetId(item: CandidateItem, names: ReadonlyMap<string, NameHolder>): 
 }
 
 async function loadRules(db: Db, importId: string): Promise<ImportRules> {
-  const { rows } = await db.query<ImportRules>(`select on_existing as rule, ${ACTORS} from imports where id = $1`, [
-    importId,
-  ]);
+  const { rows } = await db.query<ImportRules>(
+    `select on_existing as rule, not enterprise_mail_codes as "leavesOutEnterprise", ${ACTORS} from imports where id = $1`,
+    [importId],
+  );
   return oneRow(rows);
 }
 
@@ -258,7 +261,7 @@ async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['qu
 
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
   const { rows } = await db.query<CandidateUser>(
-    `select id, org_id, kind, state, ${COMMON}, rehashed_from from users
+    `select id, org_id, kind, state, ${COMMON}, without_mail_codes, rehashed_from from users
      where id = any($1::text[]) order by id ${lock ? 'for update' : ''}`,
     [ids],
   );

@@ -222,6 +222,7 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
        email = n.email, email_key = n.email_key, email_verified = n.email_verified,
        phone = n.phone, phone_verified = n.phone_verified,
        password_hash = n.password_hash, password_change_required = n.password_change_required,
+       without_mail_codes = n.without_mail_codes,
        password_changed_at = case when n.sets_password then now() else u.password_changed_at end,
        attempts_since = case when n.reactivates then now() else u.attempts_since end,
        rehashed_from = case when n.sets_password then null else u.rehashed_from end
@@ -229,7 +230,7 @@ async function updateRows(db: Db, differences: Difference[], sequences: Map<stri
        id text, sequence bigint, state user_state, sets_password boolean, reactivates boolean, user_name text, user_name_key text,
        given_name text, family_name text, nick_name text, display_name text, preferred_language text, gender smallint,
        email text, email_key text, email_verified boolean, phone text, phone_verified boolean, password_hash text,
-       password_change_required boolean)
+       password_change_required boolean, without_mail_codes boolean)
      where u.id = any($2::text[]) and u.id = n.id`,
     [JSON.stringify(rows), idsOf(differences)],
   );

@@ -17,7 +17,10 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required
+    i.password_change_required,
+    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    coalesce(i.sign_in & 16384, 0) <> 0
+      and (select not enterprise_mail_codes from imports where id = :importId) as without_mail_codes
   from unnest(:ordinals::int[]) as wanted (ordinal)
     join import_items i on i.ordinal = wanted.ordinal and i.import_id = :importId
       and i.ordinal between (:ordinals::int[])[1] and (:ordinals::int[])[cardinality(:ordinals::int[])]
@@ -35,11 +38,12 @@ created as (
   insert into users (
     id, org_id, kind, state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    password_changed_at, password_change_required, import_id, sequence)
+    password_changed_at, password_change_required, without_mail_codes, import_id, sequence)
   select
     user_id, org_id, 'human', new_state, user_name, user_name_key, given_name, family_name, nick_name, display_name,
     preferred_language, gender, email, email_key, email_verified, phone, phone_verified, password_hash,
-    case when password_hash is not null then now() end, password_change_required, :importId, sequence
+    case when password_hash is not null then now() end, password_change_required, without_mail_codes, :importId,
+    sequence
   from picked
 -- if fail, update
   -- A deleted user of another organization keeps its id.
@@ -96,6 +100,7 @@ codes_added as (
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null))
+    and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
 mails_added as (

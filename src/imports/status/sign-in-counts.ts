@@ -21,26 +21,27 @@ const OUTCOMES = `concat_ws(':', case when i.on_existing = 'update' then i.succe
 type PolicyRow = Parameters<typeof predictSignIn>[1]['policy'];
 
 /** What `SIGN_IN_COLUMNS` select. */
-export interface SignInRow extends Pick<Imports, 'mails' | 'sign_ins_of'> {
+export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_codes' | 'sign_ins_of'> {
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
   sign_ins: (PolicyRow & { facts: number; users: number })[] | null;
 }
 
 /** SQL columns over `imports i`. */
-export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
+export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
     case when i.sign_ins_of <> '' then (select jsonb_agg(c) from (
       select s.facts, sum(s.users) as users, ${POLICY}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
       where s.import_id = i.id group by s.facts, "mailCode", "initMail", "forceMfa") c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
-export function signInsOf({ sign_ins, sign_ins_of, mails }: SignInRow): SignInCounts | undefined {
+export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
   if (!sign_ins_of) return undefined;
   const counted = sign_ins ?? [];
+  const given = { holdsMails: row.mails === 'held', leavesOutEnterprise: !row.enterprise_mail_codes };
   return countSignIns(
     counted.map(({ facts, users, ...policy }) => {
-      return { signIn: predictSignIn(facts, { policy, holdsMails: mails === 'held' }), users };
+      return { signIn: predictSignIn(facts, { policy, ...given }), users };
     }),
   );
 }

@@ -41,19 +41,22 @@ interface OrgRow
   extends Pick<ImportOrgs, 'org_index' | 'org_id'>,
     Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'> {
   holdsMails: boolean;
+  leavesOutEnterprise: boolean;
   isKnown: boolean;
 }
 
 export async function openPredictions(pool: Pool, of: ImportResult): Promise<Predictions> {
   const { rows } = await pool.query<OrgRow>({
     name: 'import-orgs',
-    text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails", i.sign_ins_of is not null as "isKnown"
+    text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails",
+        not i.enterprise_mail_codes as "leavesOutEnterprise", i.sign_ins_of is not null as "isKnown"
       from imports i join import_orgs o on o.import_id = i.id ${JOIN_POLICIES} where i.id = $1`,
     values: [of.importId],
   });
   const given = new Map(rows.map((row): [number, Circumstances] => [row.org_index, { policy: row, ...row }]));
   const isKnown = rows.some((row) => row.isKnown);
   const holdsMails = rows.some((row) => row.holdsMails);
+  const leavesOutEnterprise = rows.some((row) => row.leavesOutEnterprise);
   return {
     orgs: new Map(rows.map((row) => [row.org_index, row.org_id])),
     of({ state, org_index, sign_in }) {
@@ -62,7 +65,7 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       return predictSignIn(sign_in ?? USUAL, circumstances);
     },
     search: (way) => ({
-      facts: isKnown ? factsWithWay(way, { holdsMails }) : [],
+      facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }) : [],
       orgsWithoutCodes: rows.filter((row) => row.mailCode === 'off').map((row) => row.org_index),
     }),
   };

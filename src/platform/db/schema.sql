@@ -369,6 +369,7 @@ create table imports (
   run_by text collate "C",
   end_uncounted boolean not null default false,
   sign_ins_of text,
+  enterprise_mail_codes boolean not null default true,
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );
@@ -739,6 +740,7 @@ create table users (
   attempts_since timestamp with time zone,
   named_at timestamp with time zone,
   addressed_at timestamp with time zone,
+  without_mail_codes boolean not null default false,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED

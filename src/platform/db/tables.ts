@@ -164,7 +164,7 @@ export interface Imports {
   on_existing: ExistingRule; mails: ImportMails; webhook_url: string | null; webhook_org: string | null;
   removed_to: number | null; trace_context: string | null; reopened: number; password_source: string | null;
   without_email: boolean; source: string | null; run_by: string | null; end_uncounted: boolean;
-  sign_ins_of: string | null;
+  sign_ins_of: string | null; enterprise_mail_codes: boolean;
 }
 
 export interface InstanceMembers {
@@ -316,6 +316,7 @@ export interface Users {
   machine_description: string | null; access_token_type: number; import_id: string | null; sequence: string;
   created_at: Date; changed_at: Date; secret_hash: Buffer | null; last_login_at: Date | null;
   rehashed_from: Buffer | null; attempts_since: Date | null; named_at: Date | null; addressed_at: Date | null;
+  without_mail_codes: boolean;
 }
 
 export interface WebhookDeliveries {

@@ -6,7 +6,7 @@
  * call needs a caller; without one it is refused, and its body is read at most to look for a code.
  *
  * Guarantee: a link to set a password goes only to a verified address, or to a user who has never had a password, whose
- * address it then verifies. The page's response takes the same time whether or not the user exists and whatever is
+ * address it then verifies; of users who are left out of mail codes, only when a manager asks. The page's response takes the same time whether or not the user exists and whatever is
  * sent. The page sends a user at most one such email a minute.
  *
  * On crash: after the response and before the commit, nothing was sent and the user can request it again.
@@ -267,8 +267,8 @@ function sendLink(deps: ForgottenDeps, { userId, code, login, isToVerify = false
 }
 
 /**
- * Emails a human who is not deactivated the link for their next step, unless that was done in the last minute. The
- * user's row is locked.
+ * Emails a human who is not deactivated the link for their next step, unless that was done in the last minute, or the
+ * link would be a way in for somebody who is left out of mail codes. The user's row is locked.
  * @param by.code see `requestNewLink` @param by.login the sign-in where somebody asked for it
  * @throws ApiError 429 MAIL-LIMIT
  */
@@ -278,6 +278,7 @@ export async function sendLinkOnce(
   { code = '', login = '' }: { code?: string | undefined; login?: string | undefined } = {},
 ): Promise<void> {
   if (user.kind !== 'human' || user.email === null || stateNow(user) === 'inactive') return;
+  if (user.withoutMailCodes && mailFor(user) !== 'verify_email') return;
   if (await wasMailed(db, user.id, mailFor(user))) return;
   const holds = { userId: user.id, entered: code, purposes: LINK_CODES };
   const isHolder = code !== '' && (await renewsLink({ db, secrets }, holds));

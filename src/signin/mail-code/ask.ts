@@ -69,6 +69,7 @@ function isProven({ emailVerified, hasPassword }: User): boolean {
 /** Whether the user may sign in with a code now, by their state and the policy of their organization. */
 export async function mayUseCode(db: Db, user: User): Promise<boolean> {
   const state = stateNow(user);
+  if (user.withoutMailCodes) return false;
   if (user.kind !== 'human' || user.email === null || !(state === 'active' || state === 'initial')) return false;
   const { rows } = await db.query<{ use: string }>(
     prepared(`select ${MAIL_CODE_USE} as use from users u where u.id = $1`, [user.id]),
@@ -148,6 +149,6 @@ export const CODE_UNAVAILABLE = 'SESSION-OTP-EMAIL-UNAVAILABLE';
 function unavailable(): ApiError {
   const message =
     'The user cannot sign in with a code by email: they have no address, or a password and an address that is not ' +
-    'verified, or they are locked or deactivated, or the login policy of the organization does not allow it.';
+    'verified, or they are locked or deactivated or left out of mail codes, or the login policy of the organization does not allow it.';
   return new ApiError('FAILED_PRECONDITION', CODE_UNAVAILABLE, message);
 }

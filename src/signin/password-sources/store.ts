@@ -300,7 +300,8 @@ async function isActive(db: Db, mark: string): Promise<boolean> {
 
 // Users are locked before imports, and imports before mails, as everywhere.
 const LOCK_USERS = `
-  select u.id, u.import_id as "importId", u.state = 'active' and u.email is not null as "isDue"
+  select u.id, u.import_id as "importId", u.state = 'active' and u.email is not null
+    and not u.without_mail_codes as "isDue"
   from users u where ${IS_AT_SOURCE} and u.password_hash = $1 order by u.id limit ${BATCH} for update skip locked`;
 
 const END = `

@@ -14,6 +14,7 @@ const OPTIONS = {
   timeout: '30m',
   dryRun: true,
   onExisting: 'fail',
+  enterpriseMailCodes: true,
 } as unknown as RunOptions;
 
 test('a dry run ends with the command that imports for real', () => {

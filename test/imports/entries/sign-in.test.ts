@@ -26,6 +26,8 @@ interface Case {
   atSource?: boolean;
   policy?: Partial<LoginPolicy>;
   held?: boolean;
+  /** The import leaves users of company connections out of mail codes. */
+  leaves?: boolean;
 }
 
 const OFF: Partial<LoginPolicy> = { mailCode: 'off' };
@@ -68,6 +70,25 @@ const TABLE: [Case, string][] = [
   [{ user: NO_HASH, old: { ways: ['provider'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
   [{ user: { ...NO_HASH, ...LINKED }, old: { ways: ['password', 'provider'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, old: { ways: ['enterprise'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL ENTERPRISE_LINK_UNUSED'],
+  [{ user: NO_HASH, old: { ways: ['enterprise'] }, leaves: true }, 'NONE/ONLY_ENTERPRISE ENTERPRISE_LINK_UNUSED'],
+  [
+    { user: NO_HASH, old: { ways: ['enterprise'] }, leaves: true, policy: OFF },
+    'NONE/ONLY_ENTERPRISE ENTERPRISE_LINK_UNUSED',
+  ],
+  [
+    { user: { ...NO_HASH, ...NO_ADDRESS }, old: { ways: ['enterprise'] }, leaves: true },
+    'NONE/NO_ADDRESS ENTERPRISE_LINK_UNUSED',
+  ],
+  [{ old: { ways: ['enterprise'] }, leaves: true }, 'PASSWORD ENTERPRISE_LINK_UNUSED'],
+  [
+    { old: { ways: ['enterprise'], password: 'perhaps' }, leaves: true },
+    'PASSWORD/UNKNOWN_PASSWORD ENTERPRISE_LINK_UNUSED',
+  ],
+  [
+    { user: UNVERIFIED, old: { ways: ['enterprise'] }, leaves: true },
+    'PASSWORD TYPES_USER_NAME GETS_MAIL ENTERPRISE_LINK_UNUSED',
+  ],
+  [{ user: NO_HASH, leaves: true }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ old: { password: 'unknown' } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ old: { password: 'perhaps' } }, 'MAIL_CODE/UNKNOWN_PASSWORD'],
   [{ old: { password: 'perhaps' }, policy: OFF }, 'PASSWORD/UNKNOWN_PASSWORD'],
@@ -97,7 +118,8 @@ function factsOf({ user, state, old, atSource }: Case): number | null {
 
 for (const [n, [given, expected]] of TABLE.entries()) {
   test(`${n}: ${expected}, of ${JSON.stringify(given)}`, () => {
-    const circumstances = { policy: { ...POLICY, ...given.policy }, holdsMails: given.held === true };
+    const options = { holdsMails: given.held === true, leavesOutEnterprise: given.leaves === true };
+    const circumstances = { policy: { ...POLICY, ...given.policy }, ...options };
     const facts = factsOf(given);
     const { way, cause, changes } = predictSignIn(facts ?? USUAL, circumstances);
     assert.equal([cause === undefined ? way : `${way}/${cause}`, ...changes].join(' '), expected);

@@ -284,3 +284,83 @@ test('a policy that changes changes the predictions', async () => {
   assert.equal((await api.call('PUT', '/management/v1/policies/login', { mailCode: 'off' }, { orgId })).status, 200);
   await requireCounted(id, ['INIT_MAIL/NO_PASSWORD GETS_MAIL']);
 });
+
+const WORK = { ways: ['enterprise'] };
+
+/** The users of an import by name: left out of mail codes or not, and the mails that are due for them. */
+async function written(names: readonly string[]): Promise<[boolean, string[]][]> {
+  const { rows } = await pool.query(
+    `select u.user_name as name, u.without_mail_codes as "isOut",
+       array(select m.kind::text from mail_outbox m where m.user_id = u.id order by m.id) as mails
+     from users u where u.org_id = $1`,
+    [orgId],
+  );
+  const of = new Map(rows.map(({ name, isOut, mails }) => [name, [isOut, mails]]));
+  return names.map((name) => of.get(name) as [boolean, string[]]);
+}
+
+test('an import leaves users of company connections out of mail codes, and its dry run says so', async () => {
+  const email = (name: string, isEmailVerified = true) => ({
+    email: { email: `${name}@example.com`, isEmailVerified },
+  });
+  const people = (prefix: string) => [
+    {
+      ...entry(`${prefix}-work`, { ...NO_HASH, ...email(`${prefix}-work`), userName: `${prefix}-work` }),
+      oldSignIn: WORK,
+    },
+    { ...entry(`${prefix}-both`, { ...email(`${prefix}-both`, false), userName: `${prefix}-both` }), oldSignIn: WORK },
+    entry(`${prefix}-none`, { ...NO_HASH, userName: `${prefix}-none` }),
+    entry(`${prefix}-usual`, { userName: `${prefix}-usual` }),
+  ];
+  const expected = [
+    'NONE/ONLY_ENTERPRISE ENTERPRISE_LINK_UNUSED',
+    'PASSWORD TYPES_USER_NAME GETS_MAIL ENTERPRISE_LINK_UNUSED',
+    'MAIL_CODE/NO_PASSWORD GETS_MAIL',
+    'PASSWORD',
+  ];
+  const users = people('out');
+  const dry = await accept(users, 'dryRun=true&enterpriseMailCodes=false');
+  await run(dry, 'dry');
+  await requireCounted(dry, expected);
+  const { mailKinds } = await result(dry);
+  assert.deepEqual(mailKinds, { verification: 1, initialisation: 1 });
+  for (const kind of ['fail', 'skip'] as const) {
+    const rule = kind === 'skip' ? '&onExisting=skip' : '';
+    const sent = kind === 'skip' ? people('skip') : users;
+    const id = await accept(sent, `enterpriseMailCodes=false${rule}`);
+    await run(id, kind);
+    await requireCounted(id, expected);
+    assert.deepEqual(await written(sent.map((one) => String(one.user.userName))), [
+      [true, []],
+      [true, ['verify_email']],
+      [false, ['initialise']],
+      [false, []],
+    ]);
+  }
+});
+
+test('an update leaves users out and ends their codes, and never takes that back', async () => {
+  const work = { ...entry('up-work', { ...NO_HASH, userName: 'up-work' }), oldSignIn: WORK };
+  const first = await accept([{ ...work }]);
+  await run(first, 'fail');
+  await requireCounted(first, ['MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL ENTERPRISE_LINK_UNUSED']);
+  assert.deepEqual(await written(['up-work']), [[false, ['initialise']]]);
+  const out = 'NONE/ONLY_ENTERPRISE ENTERPRISE_LINK_UNUSED';
+  const query = 'onExisting=update&enterpriseMailCodes=false';
+  const dry = await accept([{ ...work }], `dryRun=true&${query}`);
+  await run(dry, 'dry');
+  await requireCounted(dry, [out]);
+  const second = await accept([{ ...work }], query);
+  await run(second, 'update');
+  await requireCounted(second, [out]);
+  assert.deepEqual(await written(['up-work']), [[true, []]]);
+  assert.equal((await result(first)).mails.pending, 0, 'the first import has no mail to send any more');
+  Object.assign(work.user.profile as object, { lastName: 'Changed' });
+  const third = await accept([{ ...work }], 'onExisting=update');
+  await run(third, 'update');
+  await requireCounted(third, [out]);
+  assert.deepEqual(await written(['up-work']), [[true, []]]);
+  const put = await api.call('PUT', `/v2beta/users/${work.userId}/mail_codes`, { allowed: true });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
+  assert.deepEqual(await written(['up-work']), [[false, []]]);
+});

@@ -35,11 +35,15 @@ async function everybody(): Promise<Record<string, string>> {
   const [locked, inactive] = [await addHuman(api, org.orgId), await addHuman(api, org.orgId)];
   await setState(locked, 'locked');
   await setState(inactive, 'inactive');
+  const leftOut = await addHuman(api, org.orgId);
+  const put = await api.call('PUT', `/v2beta/users/${leftOut}/mail_codes`, { allowed: false });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
   return {
     allowed: await addHuman(api, org.orgId),
     unknown: 'nobody',
     locked,
     inactive,
+    'left out of mail codes': leftOut,
     'not allowed by the policy': await addVerified(api, org.orgId, PASSWORD),
     'without a proven address': await addHuman(api, org.orgId, PASSWORD),
     'a machine': (await api.machine(org.orgId)).userId,

@@ -13,6 +13,7 @@ export function special(onExisting: ExistingRule, dryRun = false): ImportOptions
     dryRun,
     onExisting,
     holdMails: false,
+    enterpriseMailCodes: true,
     withoutEmail: false,
     passwordSource: undefined,
     webhook: undefined,
