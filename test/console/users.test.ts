@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { headed } from '../browser/stage.ts';
 import { addHuman, addVerified } from '../directory/users/people.ts';
 import type { SetUp } from '../support/api.ts';
+import { addLinkRow, addProvider } from '../support/idp-rows.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
 
@@ -121,6 +122,34 @@ describe('users in the console', () => {
       seen,
       Array.from({ length: 111 }, (_, n) => `page-${100 + n}`),
     );
+  });
+
+  it('shows links with what they are good for, and removes one after a question', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { pool } = world.api.deps;
+    const userId = await named(MARKUP);
+    const idpId = await addProvider(pool, { orgId: world.org.orgId, name: 'Acme login', aliases: ['acme'] });
+    for (const [name, account] of [
+      ['acme', 'a/1'],
+      ['old', 'b?2'],
+    ] as const)
+      await addLinkRow(pool, userId, name, account);
+    await addLinkRow(pool, await addHuman(world.api, world.org.orgId), 'old', 'b?2');
+    const page = await world.enter(t, pathOf(userId));
+    const shown = await page.content();
+    assert.match(shown, /Acme login/);
+    assert.match(shown, /Another user has this account too/);
+    assert.deepEqual(await findingsOf(page, 'user-links'), []);
+    await page.getByRole('link', { name: 'Remove' }).first().click();
+    await headed(page, 'Remove the link to Acme login');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('The link is removed.').waitFor();
+    const { rows } = await pool.query('select idp_id from user_idp_links where user_id = $1', [userId]);
+    assert.deepEqual(rows, [{ idp_id: 'old' }]);
+    await pool.query('delete from idps where id = $1', [idpId]);
+    const unnamed = `${pathOf(userId)}/unlink?idp=none&account=1`;
+    await page.goto(`${world.api.url}${unnamed}`);
+    assert.equal(new URL(page.url()).pathname, pathOf(userId), 'a link that is gone');
   });
 
   it('shows where a user comes from, and no secret', async (t) => {

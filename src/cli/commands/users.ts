@@ -104,11 +104,20 @@ function show(out: Output, { details, user, metadata, links }: Whole): void {
     ['password', human?.passwordChangeRequired ? 'must be changed at the next login' : undefined],
     ['mail codes', human?.withoutMailCodes && 'left out: no code by mail, nothing from “Forgot password?”'],
     ...metadata.map(({ key, value }): [string, string] => [`metadata ${key}`, decoded(value)]),
-    ...links.map((link): [string, string] => [`link ${link.idpId}`, `${link.userId} ${link.userName}`.trim()]),
+    ...links.map((link): [string, string] => [`link ${link.idpId}`, linkText(link)]),
     ['changed', details.changeDate],
   ];
   const [first, ...rest] = rows.filter((row): row is [string, string] => Boolean(row[1]));
   out.table(first ?? [], rest);
+}
+
+function linkText({ userId, userName, provider, isHeldTwice }: Whole['links'][number]): string {
+  const use = isHeldTwice
+    ? 'another user has it too, so neither signs in with it'
+    : provider
+      ? `signs in with ${provider.name}`
+      : 'its provider is not set up';
+  return `${userId} ${userName}`.trim().concat(` (${use})`);
 }
 
 function proven(address: string, isVerified: boolean): string {

@@ -29,6 +29,9 @@ export const USER = {
   notImported: 'Not by an import',
   links: 'Linked accounts',
   noLinks: 'None.',
+  heldTwice: 'Another user has this account too, so neither signs in with it.',
+  noProvider: 'Its provider is not set up, so nobody signs in with it.',
+  removeLink: 'Remove',
   metadata: 'Metadata keys',
   noMetadata: 'None.',
   tokens: 'Tokens',
@@ -38,6 +41,18 @@ export const USER = {
 const STOPPED = 'All sessions of the user end now, and their tokens no longer work.';
 
 const firstPassword = 'The user has no password, so they still need the link of a mail to choose one.';
+
+/** Removing a link. */
+export const USER_UNLINK = {
+  title: (provider: string) => `Remove the link to ${provider}`,
+  effects: (provider: string, account: string) => [
+    `The account ${account} at ${provider} no longer signs in as this user.`,
+    'Sessions that are open stay open.',
+    'The user gets an email that says so, if they have an address.',
+  ],
+  button: 'Remove',
+  done: 'The link is removed.',
+};
 
 /** Actions on a user: the button, what it will do, and what it has done. */
 export const USER_ACTIONS = {

@@ -12,10 +12,20 @@ import { sessionOf } from '../session.ts';
 import { nameOfUser, userPath } from '../shapes.ts';
 import { notice, parameter, queryOf } from '../shell/blocks.ts';
 import { saidOnce } from '../shell/errors.ts';
-import { USER_ACTIONS } from '../texts/user.ts';
+import { USER_ACTIONS, USER_UNLINK } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
 import { findUsers, KINDS, listBody, type UserFilter } from './list.ts';
-import { ACTIONS, type Action, actionsFor, confirmBody, isAllowed, oneBody, type Subject } from './user.ts';
+import { unlinkScreens } from './unlink.ts';
+import {
+  ACTIONS,
+  type Action,
+  actionsFor,
+  confirmBody,
+  isAllowed,
+  mayRemoveLinks,
+  oneBody,
+  type Subject,
+} from './user.ts';
 
 const ONE = '/console/users/:userId';
 
@@ -27,7 +37,7 @@ export function userScreens(deps: ScreenDeps): Router {
     router.get(`${ONE}/${action.name}`, (req, res) => confirm(deps, action, req, res));
     router.post(`${ONE}/${action.name}`, (req, res) => act(deps, action, req, res));
   }
-  return router;
+  return router.use(unlinkScreens(deps, `${ONE}/unlink`, subjectOf));
 }
 
 async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -80,6 +90,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     actions: actionsFor(caller, subject),
     metadataKeys: metadata.result.map(({ key }) => key),
     links: links.result,
+    removesLinks: mayRemoveLinks(caller, subject),
     showsImport,
     managesCredentials:
       user.machine !== undefined && may(caller, 'listPats', details.resourceOwner) && covers(caller, subject.rights),
@@ -87,7 +98,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
       ? html`<a href="${consoleUrl(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName}</a>`
       : html`${orgName}`,
   });
-  const done = ownValue<{ done?: string }>(USER_ACTIONS, saidOnce(res))?.done;
+  const done = ownValue<{ done?: string }>({ ...USER_ACTIONS, unlink: USER_UNLINK }, saidOnce(res))?.done;
   show(req, res, { title: nameOfUser(user), body: html`${notice(done)}${body}` });
 }
 

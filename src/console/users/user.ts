@@ -13,7 +13,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { UserFacts } from '../database.ts';
 import { nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
-import { type Fact, facts, headline, list, notice, state, time } from '../shell/blocks.ts';
+import { type Fact, facts, headline, list, notice, queryOf, state, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
 import { USERS } from '../texts/users.ts';
@@ -23,6 +23,8 @@ export interface OnePage extends Subject {
   actions: readonly Action[];
   metadataKeys: readonly string[];
   links: Answer<'getUserLinks'>['result'];
+  /** Whether the person may remove links of this user. */
+  removesLinks: boolean;
   /** Whether the import that wrote the user can be opened. */
   showsImport: boolean;
   organization: Html;
@@ -49,7 +51,7 @@ ${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${
 <section class="card"><h2>${USER.account}</h2>${facts(account(consoleUrl, page))}</section>
 </div><div>
 <section class="card"><h2>${USER.names}</h2>${list(user.loginNames, 'plain')}</section>
-<section class="card"><h2>${USER.links}</h2>${linksOf(page)}</section>
+<section class="card"><h2>${USER.links}</h2>${linksOf(consoleUrl, page)}</section>
 <section class="card"><h2>${USER.metadata}</h2>${keysOf(page)}</section>
 </div></div>`;
 }
@@ -98,15 +100,19 @@ function importOf(consoleUrl: ConsoleUrl, { background, showsImport }: OnePage):
   return showsImport ? html`<a href="${consoleUrl(`/imports/${background.importId}`)}">${name}</a>` : name;
 }
 
-function linksOf({ links }: OnePage): Html {
+function linksOf(consoleUrl: ConsoleUrl, { links, user, removesLinks }: OnePage): Html {
   if (links.length === 0) return html`<p class="soft">${USER.noLinks}</p>`;
-  return list(
-    links.map(
-      ({ idpId, userId, userName }) => html`<strong>${idpId}</strong> <span class="soft">${userName || userId}</span>`,
-    ),
-    'plain',
-  );
+  const remove = consoleUrl(`${userPath(user.userId)}/unlink`);
+  const item = ({ idpId, userId, userName, provider, isHeldTwice }: Link) => {
+    const use = isHeldTwice ? USER.heldTwice : provider ? undefined : USER.noProvider;
+    const button = html`<a class="button small quiet" href="${`${remove}${queryOf({ idp: idpId, account: userId })}`}">${USER.removeLink}</a>`;
+    return html`<strong>${provider?.name ?? idpId}</strong> <span class="soft">${userName || userId}</span>
+${use && html`<br><span class="soft small">${use}</span>`} ${removesLinks ? button : undefined}`;
+  };
+  return list(links.map(item), 'plain');
 }
+
+export type Link = OnePage['links'][number];
 
 function keysOf({ metadataKeys }: OnePage): Html {
   if (metadataKeys.length === 0) return html`<p class="soft">${USER.noMetadata}</p>`;
@@ -256,6 +262,12 @@ function addressOf({ user }: Subject): string {
 export function isAllowed(caller: Caller, { operation }: Action, { user, details, rights }: Subject): boolean {
   if (!may(caller, operation, details.resourceOwner)) return false;
   return user.userId === caller.userId || covers(caller, rights);
+}
+
+/** Whether the person may remove links of this user. */
+export function mayRemoveLinks(caller: Caller, { user, details, rights }: Subject): boolean {
+  const isSelf = user.userId === caller.userId;
+  return isSelf || (may(caller, 'removeUserLink', details.resourceOwner) && covers(caller, rights));
 }
 
 /** The actions to offer on the page of the user. */

@@ -122,7 +122,7 @@ test('get shows all data of a user, by id or login name', async () => {
       /^phone +\+41791234567 \(not verified\)$/m,
       /^metadata plan +gold$/m,
       /^metadata raw +base64 \/\/4=$/m,
-      /^link google +g-1 bob@gmail.com$/m,
+      /^link google +g-1 bob@gmail.com \(its provider is not set up\)$/m,
     ]) {
       assert.match(stdout, line);
     }
