@@ -173,6 +173,9 @@ const BY_ALIAS: ReadonlyMap<string, IdpType> = new Map(
   IDP_TYPES.flatMap((type) => PRESETS[type].aliases.map((alias) => [aliasKey(alias), type] as const)),
 );
 
+/** The types by the aliases of their presets, in small letters. */
+export const PRESET_OF_ALIAS: Readonly<Record<string, IdpType>> = Object.fromEntries(BY_ALIAS);
+
 /** The type whose preset knows this name of a provider in an export. */
 export function presetOfAlias(name: string): IdpType | undefined {
   return BY_ALIAS.get(aliasKey(name));

@@ -12,7 +12,7 @@ const keysOf = <K extends string>(sentences: Readonly<Record<K, string>>) => Obj
 export const signIn: z.ZodType<SignIn, SignIn> = z
   .object({
     way: z.enum(WAYS),
-    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the old password signs in.' }),
+    cause: z.enum(keysOf(CAUSES)).optional().meta({ description: 'Absent where the user signs in as before.' }),
     changes: z.array(z.enum(keysOf(CHANGES))),
   })
   .meta({ id: 'ImportSignIn', description: 'How the user signs in after the import, and what is different then.' });
@@ -25,6 +25,24 @@ export const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
       .meta({ description: 'They add up to the users that are imported or can be.' }),
     causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
     changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
+    links: z
+      .array(
+        z.object({
+          name: z.string(),
+          users: count,
+          preset: z
+            .string()
+            .optional()
+            .meta({ description: 'The type of provider to add; it has this name as an alias.' }),
+        }),
+      )
+      .optional()
+      .meta({
+        description:
+          'The names under which users have links that lead to no enabled provider, those of most users first; at most ' +
+          '50. Absent: none.',
+      }),
+    moreLinks: count.optional().meta({ description: 'How many further such names there are.' }),
   })
   .meta({ id: 'ImportSignInCounts' });
 

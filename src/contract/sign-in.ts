@@ -50,7 +50,7 @@ export type Change = keyof typeof CHANGES;
 /** The prediction for one user. */
 export interface SignIn {
   way: Way;
-  /** Absent where the old password signs in. */
+  /** Absent where the user signs in as before. */
   cause?: Cause | undefined;
   changes: Change[];
 }
@@ -61,6 +61,18 @@ export interface SignInCounts {
   ways: Record<Way, number>;
   causes: Partial<Record<Cause, number>>;
   changes: Partial<Record<Change, number>>;
+  /** The names under which users have links that lead to no enabled provider, those of most users first. */
+  links?: UnknownLink[] | undefined;
+  /** How many further names there are. */
+  moreLinks?: number | undefined;
+}
+
+/** A name for a provider that is not set up, as the other system has it. */
+export interface UnknownLink {
+  name: string;
+  users: number;
+  /** The type of provider whose alias it is. */
+  preset?: string | undefined;
 }
 
 /** What people ask first: who signs in with what they know, who with something else, who cannot. */

@@ -102,6 +102,17 @@ export async function linksOf(db: Db, userId: string): Promise<KnownLink[]> {
   }));
 }
 
+/** The names under which each of these users has links to accounts that nobody else of their organization has. */
+export async function namesOfLinks(db: Db, userIds: readonly string[]): Promise<Map<string, string[]>> {
+  const { rows } = await db.query<{ id: string; names: string[] }>(
+    `select u.id, array_agg(distinct l.idp_id) as names
+     from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
+     where l.user_id = any($1::text[]) and not ${IS_HELD_TWICE} group by u.id`,
+    [userIds],
+  );
+  return new Map(rows.map(({ id, names }) => [id, names]));
+}
+
 /** Adds links to a user who has no links to these accounts yet. */
 export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
   await db.query(

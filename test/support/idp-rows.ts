@@ -8,7 +8,7 @@ export interface ProviderRow {
   orgId?: string;
   type?: string;
   name?: string;
-  aliases?: string[];
+  aliases?: readonly string[];
   isEnabled?: boolean;
 }
 

@@ -5,11 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
-import type { SignIn, SignInCounts } from '../../src/contract/sign-in.ts';
+import type { SignIn } from '../../src/contract/sign-in.ts';
 import { SOURCES } from '../../src/sources/registry.ts';
-import { must, type TestOrg } from '../support/calls.ts';
-import { runMuster } from '../support/processes/muster.ts';
-
+import type { TestOrg } from '../support/calls.ts';
 import { waitFor } from '../support/wait.ts';
 import {
   heldBack,
@@ -22,6 +20,7 @@ import {
   withoutCodes,
   withSource,
 } from './cases.ts';
+import { type Imported, importCase, inTurns } from './import-case.ts';
 import { addPasswordSource, openStage, type Stage, setLoginPolicy } from './stage.ts';
 import { type MailsOf, mailsOf, type Tried, tryWays } from './try.ts';
 
@@ -110,51 +109,26 @@ const causesOf = ({ way, cause, changes }: WaysUser): string[] => [way, ...(caus
 
 type Given = Circumstances & { prefix: string };
 
-interface Ran {
-  given: WaysCase;
-  /** The predictions of the dry run and of the import by user name. */
-  predicted: Map<string, SignIn>;
-  imported: Map<string, SignIn>;
-  counts: SignInCounts;
+interface Ran extends Omit<Imported, 'org'> {
   tried: Tried[];
-  shown: string;
 }
 
 /** Imports all before the first user tries anything, so that the mails of the imports are known. */
 async function runAll(stage: Stage, cases: readonly WaysCase[], given: Given): Promise<Ran[]> {
   const before = stage.smtp.mails.length;
-  const done = await inTurns(cases, 4, (one) => importCase(stage, one, given));
+  const done = await inTurns(cases, 4, (one) => importOne(stage, one, given));
   await waitFor(() => allSent(stage), { what: 'the mails of the imports' });
   const sent = mailsOf(stage.smtp, before);
   return inTurns(done, 4, ({ org, ...one }) => tryAll(stage, org, one, sent));
 }
 
-type Imported = Omit<Ran, 'tried'> & { org: TestOrg };
-
-async function importCase(stage: Stage, given: WaysCase, under: Given): Promise<Imported> {
-  const { policy, args = [], start = {}, prefix, atSource } = under;
+async function importOne(stage: Stage, given: WaysCase, under: Given): Promise<Imported> {
+  const { policy, args = [], start, prefix, atSource } = under;
   const org = await stage.newOrg();
   await setLoginPolicy(stage, org.orgId, policy);
   const source = atSource ? ['--password-source', await addPasswordSource(stage, org.orgId)] : [];
   const ids = prefix === '' ? [] : ['--id-prefix', prefix];
-  const options = [...given.args, ...args, ...source, ...ids];
-  const common = ['import', ...given.files, '--from', given.source, '--org', org.orgId, ...options];
-  const env = { MUSTER_URL: stage.url, MUSTER_TOKEN: org.ownerToken };
-  const held = 'mails' in start ? ['--mails', 'none'] : [];
-  const { stdout, stderr } = await runMuster([...common, ...held, '--json', '--dry-run'], { env });
-  const shown = stdout + stderr;
-  if (!stdout.startsWith('{')) throw new Error(`${given.source}: ${shown}`);
-  const { import: check, draft } = JSON.parse(stdout);
-  const predicted = await predictionsOf(stage, check.importId);
-  const body = { timeout: '10m', mails: 'auto', ...start };
-  await must(stage.call('POST', `/admin/v1/imports/${draft}/_start`, body, { token: org.ownerToken }));
-  await waitFor(() => hasEnded(stage, draft), { what: `the end of the import of ${given.source}` });
-  const imported = await predictionsOf(stage, draft);
-  return { org, given, predicted, imported, counts: check.signIn, shown };
-}
-
-async function hasEnded({ pool }: Stage, importId: string): Promise<boolean> {
-  return (await pool.query(`select from imports where id = $1 and state = 'running'`, [importId])).rowCount === 0;
+  return importCase(stage, org, given, { args: [...args, ...source, ...ids], start });
 }
 
 async function allSent({ pool }: Stage): Promise<boolean> {
@@ -166,26 +140,9 @@ async function allSent({ pool }: Stage): Promise<boolean> {
   );
 }
 
-async function predictionsOf({ call }: Stage, importId: string): Promise<Map<string, SignIn>> {
-  const { items } = (await must(call('GET', `/admin/v1/imports/${importId}/items?pageSize=1000`))).body;
-  const known = items.filter(({ signIn }: { signIn?: SignIn }) => signIn !== undefined);
-  return new Map(known.map((item: { userName: string; signIn: SignIn }) => [item.userName, item.signIn]));
-}
-
 async function tryAll(stage: Stage, org: TestOrg, one: Omit<Ran, 'tried'>, sent: MailsOf): Promise<Ran> {
   const tried = await inTurns(one.given.users, 3, (user) => tryWays(stage, org, user, sent));
   return { ...one, tried };
-}
-
-/** Some at once, and results in their order. */
-async function inTurns<T, R>(all: readonly T[], atOnce: number, work: (one: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const left = all.entries();
-  const turn = async () => {
-    for (const [index, one] of left) results[index] = await work(one);
-  };
-  await Promise.all(Array.from({ length: atOnce }, turn));
-  return results;
 }
 
 function compare({ given, predicted, imported, counts, tried, shown }: Ran): void {

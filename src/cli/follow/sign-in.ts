@@ -58,9 +58,22 @@ export function signInLines(counts: SignInCounts | undefined, of: { importId: st
       ...causes.map(([cause, n]) => line(n, `  why: ${causeText(cause)}`)),
     ]),
     ...(changes.length > 0 ? ['  What is different for them', ...changes] : []),
+    ...linkLines(counts),
     ...(asked.length > 0
       ? [`  To list them: ${asked.map((way) => `muster items ${of.importId} --sign-in ${way}`).join('; ')}`]
       : []),
+  ];
+}
+
+/** The links that lead to no provider yet, by the name of the other system, and what to add. */
+function linkLines({ links = [], moreLinks = 0 }: SignInCounts): string[] {
+  if (links.length === 0) return [];
+  return [
+    '  Providers that users have accounts at, and that are not set up (`muster idps`)',
+    ...links.map(({ name, users, preset }) =>
+      line(users, `${printable(name)}${preset ? `, for the type ${preset}` : ''}`),
+    ),
+    ...(moreLinks > 0 ? [`    ${' '.repeat(11)}  and ${number(moreLinks)} more`] : []),
   ];
 }
 

@@ -44,7 +44,7 @@ export function signInsCard(view: SignInsView): Html | undefined {
   return html`<section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${title}</h2>
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
 ${table(title, columns, rows, 'ways-table')}
-${view.more}${changes(counts)}${missingNotes(view.missing)}</section>`;
+${view.more}${changes(counts)}${unknownLinks(counts)}${missingNotes(view.missing)}</section>`;
 }
 
 /** Days in the table; the chart has all of them. */
@@ -127,6 +127,17 @@ function changes(counts: SignInCounts): Html | undefined {
   if (all.length === 0) return undefined;
   const items = all.map(([change, n]) => html`<strong>${count(n)}</strong> ${CHANGES[change]}`);
   return html`<h3>${TEXTS.different}</h3>${list(items, 'plain')}`;
+}
+
+/** The links that lead to no provider yet, and what to add. */
+function unknownLinks({ links = [], moreLinks = 0 }: SignInCounts): Html | undefined {
+  if (links.length === 0) return undefined;
+  const items = links.map(
+    ({ name, users, preset }) =>
+      html`<strong>${count(users)}</strong> ${name}${preset && html` <span class="soft small">${TEXTS.preset(preset)}</span>`}`,
+  );
+  const more = moreLinks > 0 ? html`<p class="soft small">${TEXTS.moreLinks(count(moreLinks))}</p>` : undefined;
+  return html`<h3>${TEXTS.unknownLinks}</h3>${list(items, 'plain')}${more}`;
 }
 
 function missingNotes(missing: SignInsView['missing'] = []): Html | undefined {

@@ -1,12 +1,13 @@
 -- The last step of a batch of a check: adds an item for each entry with an outcome to tell, and counts all of them.
 --
--- `items` is a JSON array of ordinal, state, user_id, error, changed and sign_in; `created` has the organization's number
+-- `items` is a JSON array of ordinal, state, user_id, error, changed, sign_in and links; `created` has the organization's number
 -- of each entry that would be created. The other entries are those of the draft, from `from` up to `to`.
 with told as (
-  insert into import_items (import_id, ordinal, org_index, state, user_id, user_name, error, changed, sign_in)
+  insert into import_items (import_id, ordinal, org_index, state, user_id, user_name, error, changed, sign_in, links)
   select :checkId, i.ordinal, i.org_index, v.state, coalesce(v.user_id, i.user_id), i.user_name, v.error,
-    (select array_agg(name) from jsonb_array_elements_text(v.changed) as name), coalesce(v.sign_in, i.sign_in)
-  from jsonb_to_recordset(:items) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb, sign_in int)
+    (select array_agg(name) from jsonb_array_elements_text(v.changed) as name), coalesce(v.sign_in, i.sign_in),
+    case when v.links is null then i.links else array(select jsonb_array_elements_text(v.links)) end
+  from jsonb_to_recordset(:items) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb, sign_in int, links jsonb)
     join import_items i on i.import_id = :draftId and i.ordinal >= :from and i.ordinal < :to and i.ordinal = v.ordinal
   returning ordinal, org_index, state, error
 ),

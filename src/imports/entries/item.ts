@@ -7,7 +7,7 @@
  */
 import type { ErrorBody } from '../../platform/errors.ts';
 import type { OldSignIn } from '../../sources/entry.ts';
-import { itemFacts } from './sign-in.ts';
+import { itemFacts, linkNames } from './sign-in.ts';
 
 export interface PendingItem {
   state: 'pending';
@@ -55,7 +55,7 @@ export type Item = PendingItem | FailedItem;
 
 const NAMES = Object.keys(columnsOf({} as PendingItem, String, String));
 /** The columns that are kept when the payload of an item is erased: its outcome, id and name, and how the user signs in. */
-const KEPT = ['state', 'user_id', 'user_name', 'error', 'sign_in'];
+const KEPT = ['state', 'user_id', 'user_name', 'error', 'sign_in', 'links'];
 
 /** The columns that are erased when they are no longer needed. */
 export const PAYLOAD: readonly string[] = NAMES.filter((name) => !KEPT.includes(name));
@@ -98,7 +98,7 @@ export function copyLine(
   if (item.state === 'failed') {
     const { userId, userName, error, entrySealed } = item;
     line += `\tfailed\t${text(userId)}\t${text(userName)}\t${escaped(JSON.stringify(error))}`;
-    return `${line}${FAILED_USER}\t${entrySealed ?? NULL}\t${NULL}\n`;
+    return `${line}${FAILED_USER}\t${entrySealed ?? NULL}\t${NULL}\t${NULL}\n`;
   }
   const columns: Record<string, string> = columnsOf(item, text, unescaped);
   for (const name in columns) line += `\t${columns[name]}`;
@@ -143,7 +143,13 @@ function columnsOf<T>(item: PendingItem, text: (value: string | null) => T, plai
     // Only a failed item has an encrypted entry.
     entry_sealed: plain(null),
     sign_in: plain(itemFacts(item)?.toString() ?? null),
+    links: text(arrayOf(linkNames(item))),
   };
+}
+
+/** The literal of an array of texts (PostgreSQL, Array Input and Output Syntax). */
+function arrayOf(texts: readonly string[] | null): string | null {
+  return texts && `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join()}}`;
 }
 
 function escaped(s: string | null): string {

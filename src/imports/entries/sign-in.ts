@@ -38,6 +38,8 @@ export const FACT = {
   onlyEnterprise: 16384,
   /** An existing user whom an earlier import or an administrator left out of mail codes. */
   withoutMailCodes: 32768,
+  /** Another user of the organization has the same account at a provider, which signs in neither. */
+  heldTwice: 65536,
 } as const;
 
 /** The facts of a usual user, which are stored as null. */
@@ -67,6 +69,8 @@ const WAY_FACTS = [
 export const WAY_MASK = WAY_FACTS.reduce((sum, fact) => sum | fact, 0);
 /** In a search, beside the facts: the organization has no codes by mail. */
 export const CODES_OFF = 2 ** 20;
+/** In a search, beside the facts: a link of the user signs in. */
+export const LINKED = 2 ** 21;
 
 /** What a prediction depends on beside the facts. */
 export interface Circumstances {
@@ -75,6 +79,8 @@ export interface Circumstances {
   holdsMails: boolean;
   /** The import leaves users who came only by a connection of their company out of mail codes. */
   leavesOutEnterprise: boolean;
+  /** A link of the user belongs to a provider that may sign the user in, and nobody else has the account. */
+  isLinked: boolean;
 }
 
 /** How a user with these facts signs in. */
@@ -86,18 +92,21 @@ export function predictSignIn(facts: number, given: Circumstances): SignIn {
 type Found = Pick<SignIn, 'way' | 'cause'>;
 
 function wayOf(facts: number, given: Circumstances): Found {
-  const { policy, holdsMails } = given;
+  const { policy, holdsMails, isLinked } = given;
   const has = (fact: number) => (facts & fact) !== 0;
   const leftOut = isLeftOut(facts, given);
   const codes = policy.mailCode !== 'off' && has(FACT.address) && !leftOut;
   if (has(FACT.inactive)) return { way: 'NONE', cause: 'INACTIVE' };
   if (has(FACT.locked)) return { way: 'NONE', cause: 'LOCKED' };
+  if (has(FACT.perhaps) && isLinked) return { way: 'PROVIDER', cause: 'UNKNOWN_PASSWORD' };
   if (has(FACT.perhaps)) return { way: codes ? 'MAIL_CODE' : 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
   if (has(FACT.password)) return { way: 'PASSWORD' };
   if (has(FACT.atSource)) return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
-  if (!has(FACT.address)) return { way: 'NONE', cause: 'NO_ADDRESS' };
+  const isByLink = has(FACT.link | FACT.onlyEnterprise);
+  if (isLinked) return isByLink ? { way: 'PROVIDER' } : { way: 'PROVIDER', cause: 'NO_PASSWORD' };
+  const cause = has(FACT.heldTwice) ? 'LINK_HELD_TWICE' : isByLink ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
+  if (!has(FACT.address)) return { way: 'NONE', cause: has(FACT.heldTwice) ? cause : 'NO_ADDRESS' };
   if (leftOut) return { way: 'NONE', cause: 'ONLY_ENTERPRISE' };
-  const cause = has(FACT.link | FACT.onlyEnterprise) ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
   if (codes) return { way: 'MAIL_CODE', cause };
   if (!has(FACT.mailDue)) return { way: 'NONE', cause };
   return holdsMails ? { way: 'NONE', cause: 'MAILS_HELD' } : { way: 'INIT_MAIL', cause };
@@ -115,7 +124,7 @@ export function isLeftOut(
 /** A user who is inactive or locked did not sign in to the other system either. */
 function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
   if ((facts & (FACT.inactive | FACT.locked)) !== 0) return [];
-  const { policy } = given;
+  const { policy, isLinked } = given;
   const has = (fact: number) => (facts & fact) !== 0;
   const hasPassword = has(FACT.password | FACT.atSource);
   const usesPassword = way === 'PASSWORD' || way === 'PASSWORD_SOURCE';
@@ -127,8 +136,8 @@ function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
     ['PASSKEYS_LOST', has(FACT.passkeyLost)],
     ['RECOVERY_CODES_LOST', has(FACT.recoveryCodesLost)],
     ['RELAY_ADDRESS', has(FACT.relay)],
-    ['LINK_UNUSED', hasPassword && has(FACT.link) && !has(FACT.onlyEnterprise)],
-    ['ENTERPRISE_LINK_UNUSED', has(FACT.onlyEnterprise)],
+    ['LINK_UNUSED', !isLinked && hasPassword && has(FACT.link) && !has(FACT.onlyEnterprise)],
+    ['ENTERPRISE_LINK_UNUSED', !isLinked && has(FACT.onlyEnterprise)],
     ['NEW_PASSWORD', usesPassword && has(FACT.changeRequired)],
   ];
   return all.filter(([, is]) => is).map(([change]) => change);
@@ -136,25 +145,28 @@ function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
 
 /** By the rule of the SQL function `import_mails`. */
 function getsMail(facts: number, given: Circumstances): boolean {
-  const { policy, holdsMails } = given;
+  const { policy, holdsMails, isLinked } = given;
   if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
   const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
   if (!hasPassword && isLeftOut(facts, given)) return false;
-  return policy.initMail === 'always' || !(hasPassword || policy.mailCode !== 'off');
+  return policy.initMail === 'always' || !(hasPassword || isLinked || policy.mailCode !== 'off');
 }
 
 /**
- * The facts of all users with this way, for a search: those of WAY_MASK, and CODES_OFF if the organization has no codes
- * by mail.
+ * The facts of all users with this way, for a search: those of WAY_MASK, CODES_OFF if the organization has no codes by
+ * mail, and LINKED if a link of the user signs in.
  */
-export function factsWithWay(way: Way, given: Omit<Circumstances, 'policy'>): number[] {
+export function factsWithWay(way: Way, given: Omit<Circumstances, 'policy' | 'isLinked'>): number[] {
   const all = Array.from({ length: 2 ** WAY_FACTS.length }, (_, n) =>
     WAY_FACTS.reduce((facts, fact, i) => facts | bit((n & (1 << i)) !== 0, fact), 0),
   );
-  return (['off', 'all'] as const).flatMap((mailCode) => {
+  const cases = (['off', 'all'] as const).flatMap((mailCode) =>
+    [true, false].map((isLinked) => ({ mailCode, isLinked })),
+  );
+  return cases.flatMap(({ mailCode, isLinked }) => {
     const policy = { mailCode, initMail: 'always', forceMfa: false } as const;
-    const found = all.filter((facts) => wayOf(facts, { policy, ...given }).way === way);
-    return mailCode === 'off' ? found.map((facts) => facts | CODES_OFF) : found;
+    const found = all.filter((facts) => wayOf(facts, { policy, ...given, isLinked }).way === way);
+    return found.map((facts) => facts | bit(mailCode === 'off', CODES_OFF) | bit(isLinked, LINKED));
   });
 }
 
@@ -172,7 +184,7 @@ interface FactsSource {
 
 interface ItemFactsSource extends FactsSource {
   totpSealed: string | null;
-  extras: { idps: readonly unknown[] } | null;
+  extras: { idps: readonly { configId: string }[] } | null;
   oldSignIn: OldSignIn | null;
 }
 
@@ -196,6 +208,16 @@ export function itemFacts(item: ItemFactsSource): number | null {
   return facts === USUAL ? null : facts;
 }
 
+/** The names of providers that are kept of one user. */
+export const MOST_NAMES = 20;
+
+/** The names under which an item has links, each once; null: it has none. */
+export function linkNames({ extras }: Pick<ItemFactsSource, 'extras'>): string[] | null {
+  const idps = extras?.idps ?? [];
+  if (idps.length === 0) return null;
+  return [...new Set(idps.map(({ configId }) => configId))].sort().slice(0, MOST_NAMES);
+}
+
 /**
  * The facts of an existing user as an import leaves them.
  * @param item the facts of the item that updates the user
@@ -203,13 +225,20 @@ export function itemFacts(item: ItemFactsSource): number | null {
 export function mergedFacts(
   item: number | null,
   user: Omit<FactsSource, 'passwordSealed'> & { withoutMailCodes: boolean },
-  { isMailDue, setsPassword }: { isMailDue: boolean; setsPassword: boolean },
+  { isMailDue, setsPassword, hasLinks }: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean },
 ): number {
   const ofUser = { ...user, passwordSealed: null };
-  const old = FACT.secondFactorLost | FACT.passkeyLost | FACT.recoveryCodesLost | FACT.link | FACT.onlyEnterprise;
+  const old =
+    FACT.secondFactorLost |
+    FACT.passkeyLost |
+    FACT.recoveryCodesLost |
+    FACT.link |
+    FACT.onlyEnterprise |
+    FACT.heldTwice;
   const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
-  const withoutMailCodes = bit(user.withoutMailCodes, FACT.withoutMailCodes);
-  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | withoutMailCodes;
+  const isByLink = hasLinks && user.passwordHash === null;
+  const now = bit(user.withoutMailCodes, FACT.withoutMailCodes) | bit(isByLink, FACT.link);
+  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | now;
 }
 
 function userFacts(user: FactsSource): number {
@@ -249,28 +278,52 @@ export function oldSignInOf(stored: number | null, hasLinks: boolean): OldSignIn
   return Object.keys(said).length > 0 ? said : undefined;
 }
 
-/** Counts the facts of items, by the number of their organization. */
+/** Different sets of names that an import counts; users with a further one count as if their providers had no name. */
+export const MOST_LINK_SETS = 2000;
+
+/** Counts the facts and links of items, by the number of their organization. */
 export class FactsTally {
   private readonly counts = new Map<number, number>();
+  private readonly linked = new Map<string, CountedFacts>();
 
-  add(org: number, facts: number | null): void {
-    const key = org * ORG_STEP + (facts ?? USUAL);
+  add(org: number, facts: number | null, links: string[] | null): void {
+    if (links !== null) this.addLinked(org, facts ?? USUAL, links);
+    else this.addPlain(org, facts ?? USUAL);
+  }
+
+  private addPlain(org: number, facts: number): void {
+    const key = org * ORG_STEP + facts;
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
   }
 
+  private addLinked(org: number, facts: number, links: string[]): void {
+    const key = JSON.stringify([org, facts, links]);
+    const counted = this.linked.get(key);
+    if (counted) counted.users++;
+    else if (this.linked.size < MOST_LINK_SETS) this.linked.set(key, { org, facts, links, users: 1 });
+    else this.addPlain(org, facts);
+  }
+
   list(): CountedFacts[] {
-    return [...this.counts].map(([key, users]) => ({ org: Math.floor(key / ORG_STEP), facts: key % ORG_STEP, users }));
+    const plain = [...this.counts].map(([key, users]) => ({
+      org: Math.floor(key / ORG_STEP),
+      facts: key % ORG_STEP,
+      users,
+    }));
+    return [...plain, ...this.linked.values()];
   }
 }
 
 /** Above all facts. */
 const ORG_STEP = 2 ** 20;
 
-/** How many users of an organization have the same facts. */
+/** How many users of an organization have the same facts and links. */
 export interface CountedFacts {
   /** The organization's number in the import. */
   org: number;
   facts: number;
+  /** See `linkNames`. */
+  links?: string[];
   users: number;
 }
 

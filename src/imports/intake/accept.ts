@@ -8,8 +8,9 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
+import { judgeLinks } from '../entries/links.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
-import { type CountedFacts, USUAL } from '../entries/sign-in.ts';
+import { type CountedFacts, MOST_LINK_SETS, USUAL } from '../entries/sign-in.ts';
 
 /** The counts of an organization, by its place in the body. */
 export interface OrgTally {
@@ -116,8 +117,8 @@ export async function activate(db: Db, acceptance: Acceptance): Promise<SettledB
   const { importId, orgs } = acceptance;
   await touchReceiving(db, importId); // locks the row against a concurrent sweep
   await insertOrgs(db, importId, orgs);
-  await keepSignIns(db, acceptance);
   if (acceptance.hasDuplicates) await settleDuplicates(db, acceptance);
+  await keepSignIns(db, acceptance);
   const { rows } = await db.query<SettledBatch>(
     `with counted as (
        select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
@@ -169,27 +170,28 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
 }
 
 /**
- * Stores how many users have which facts before duplicates are settled; when the import has ended with other outcomes,
- * they are counted again (status/sign-in-counts.ts).
+ * Stores how many users have which facts and links; when the import has ended with other outcomes than those of its
+ * entries, they are counted again (status/sign-in-counts.ts).
  */
 async function keepSignIns(
   db: Db,
   { importId, orgs, signIns, entriesOf }: Pick<Acceptance, 'importId' | 'orgs' | 'signIns' | 'entriesOf'>,
 ): Promise<void> {
   if (signIns === undefined) return;
-  if (signIns === 'changed') {
+  const mayHaveLinks = signIns === 'changed' || signIns.some(({ links }) => links !== undefined);
+  const areHeld = mayHaveLinks && (await judgeLinks(db, importId, entriesOf));
+  if (signIns === 'changed' || areHeld) {
     await allowLong(db);
-    await db.query(
-      `insert into import_sign_ins (import_id, org_index, facts, users)
-       select $1, org_index, coalesce(sign_in, ${USUAL}), count(*) from import_items
-       where import_id = $2 and state = 'pending' group by org_index, coalesce(sign_in, ${USUAL})`,
-      [importId, entriesOf ?? importId],
-    );
+    await db.query(countFacts(`import_items i where import_id = $2 and state = 'pending'`), [
+      importId,
+      entriesOf ?? importId,
+    ]);
   } else {
     await db.query(
-      `insert into import_sign_ins (import_id, org_index, facts, users)
-       select $1, * from unnest($2::int[], $3::int[], $4::int[])`,
-      [importId, signIns.map(({ org }) => org), signIns.map(({ facts }) => facts), signIns.map(({ users }) => users)],
+      `insert into import_sign_ins (import_id, org_index, facts, links, users)
+       select $1, org, facts, coalesce(links, '{}'), users
+       from jsonb_to_recordset($2) as counted (org int, facts int, links text[], users int)`,
+      [importId, JSON.stringify(signIns)],
     );
   }
   const skipped = orgs.reduce((sum, org) => sum + (org.skipped ?? 0), 0);
@@ -199,6 +201,23 @@ async function keepSignIns(
     skipped,
     failed,
   ]);
+}
+
+/**
+ * SQL that counts the facts and links of items `i` of the import `$1`, and returns the counts. Users with one of too
+ * many different sets of links count as if their providers had no name.
+ * @param items a `from` item and its conditions
+ */
+export function countFacts(items: string): string {
+  return `with counted as materialized (
+      select org_index, coalesce(sign_in, ${USUAL}) as facts, coalesce(links, '{}') as links, count(*) as users
+      from ${items} group by 1, 2, 3),
+    ranked as (
+      select *, links = '{}' or row_number() over (order by links = '{}', users desc, links) <= ${MOST_LINK_SETS} as is_kept
+      from counted)
+    insert into import_sign_ins (import_id, org_index, facts, links, users)
+    select $1, org_index, facts, case when is_kept then links else '{}' end, sum(users)
+    from ranked group by 2, 3, 4 returning users`;
 }
 
 type Duplicates = Pick<Acceptance, 'importId' | 'duplicates' | 'entriesOf'>;

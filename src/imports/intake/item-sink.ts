@@ -14,7 +14,7 @@ import { copyLine, type Item } from '../entries/item.ts';
 import type { HashCount, Notes } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { ShapedEntries } from '../entries/parser.ts';
-import { type CountedFacts, FactsTally, itemFacts } from '../entries/sign-in.ts';
+import { type CountedFacts, FactsTally, itemFacts, linkNames } from '../entries/sign-in.ts';
 import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
 import type { OrgTally } from './accept.ts';
 import { openCopyWriter } from './copy.ts';
@@ -129,7 +129,7 @@ export class ItemSink {
     if (item.state === 'failed') tally.failed++;
     else if (item.passwordHash !== null) this.examine(item.passwordHash);
     if (hasPepper) takePepper(item, this.importId);
-    if (item.state === 'pending') this.facts.add(org, itemFacts(item));
+    if (item.state === 'pending') this.facts.add(org, itemFacts(item), linkNames(item));
     const duplicate = item.state === 'pending' && this.maybeDuplicate(item);
     if (duplicate) this.hasDuplicates = true;
     this.rows.add(copyLine(this.importId, this.ordinal++, org, duplicate, item, plain));
@@ -145,7 +145,7 @@ export class ItemSink {
       }
       this.ordinal++;
       of.tally.total++;
-      this.facts.add(of.org, lines.facts);
+      this.facts.add(of.org, lines.facts, null);
       if (lines.hash !== undefined) this.examine(lines.hash);
       this.filter ??= createDuplicateFilter();
       if (lines.markDuplicate(this.filter)) this.hasDuplicates = true;

@@ -44,7 +44,7 @@ const HASH_NAME = /hash|salt|digest/i;
 
 const FIXED = fixedError('The entry was corrected. Retry the import to import this user.');
 
-const NOTHING = Object.fromEntries(['sign_in', ...PAYLOAD].map((column) => [column, null]));
+const NOTHING = Object.fromEntries(['sign_in', 'links', ...PAYLOAD].map((column) => [column, null]));
 
 export interface StoredRow extends PayloadRow, Pick<ImportItems, 'state' | 'user_name_key' | 'kept' | 'changed'> {
   error: ErrorBody | null;
@@ -135,7 +135,7 @@ export async function writeChanged(
 ): Promise<number[]> {
   await requireSourcesOf(db, importId, changed);
   await addAuthor(db, importId, editor, 'entries');
-  const columns = ['user_id', 'user_name', 'error', 'sign_in', ...PAYLOAD];
+  const columns = ['user_id', 'user_name', 'error', 'sign_in', 'links', ...PAYLOAD];
   const { rows } = await db.query<Pick<ImportItems, 'ordinal'>>(
     `update import_items i set ${correctedBy('$5')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}
      from json_populate_recordset(null::import_items, $2::json) r

@@ -289,7 +289,7 @@ async function writeEntries(
 ): Promise<number[]> {
   await addAuthor(db, importId, editor, 'entries');
   const values = changed.map(({ row, item }) => ({ ordinal: row.ordinal, ...columnsOf(item, null) }));
-  const columns = ['state', 'user_id', 'user_name', 'error', 'sign_in', ...PAYLOAD];
+  const columns = ['state', 'user_id', 'user_name', 'error', 'sign_in', 'links', ...PAYLOAD];
   const { rows } = await db.query<{ ordinal: number }>(
     `with changed as (
        update import_items i set maybe_duplicate = true, ${correctedBy('$7')}, ${columns.map((column) => `${column} = r.${column}`).join(', ')}

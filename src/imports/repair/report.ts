@@ -80,6 +80,7 @@ export interface PayloadRow
       | 'org_index'
       | 'entry_sealed'
       | 'sign_in'
+      | 'links'
       | 'email'
       | 'phone'
       | 'password_hash'

@@ -11,7 +11,7 @@ import { originalHash } from '../../passwords/pepper.ts';
 import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
 import type { OmittedField } from '../entries/notes.ts';
-import { isLeftOut, mergedFacts } from '../entries/sign-in.ts';
+import { isLeftOut, MOST_NAMES, mergedFacts } from '../entries/sign-in.ts';
 
 /** The columns that items and users have in common. */
 export interface Columns
@@ -21,7 +21,7 @@ export interface Columns
 
 export interface CandidateItem
   extends Columns,
-    Pick<ImportItems, 'ordinal' | 'org_index' | 'changed_by' | 'sign_in'>,
+    Pick<ImportItems, 'ordinal' | 'org_index' | 'changed_by' | 'sign_in' | 'links'>,
     Present<Pick<ImportItems, 'user_id'>>,
     Pick<ImportOrgs, 'org_id'> {
   user_state: 'active' | 'inactive' | 'locked';
@@ -34,7 +34,10 @@ export interface CandidateItem
 /** `rehashed_from` is the SHA-256 of the imported hash that the current one replaced at a login. */
 export interface CandidateUser
   extends Columns,
-    Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'without_mail_codes' | 'rehashed_from'> {}
+    Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'without_mail_codes' | 'rehashed_from'> {
+  /** The names under which they have links that nobody else of the organization has. */
+  links: string[];
+}
 
 /**
  * How an existing user differs from an entry of an updating import, and what follows from the difference. Fields that
@@ -57,6 +60,8 @@ export interface Difference {
   mail: 'verify_email' | 'initialise' | undefined;
   /** How the changed user signs in; see entries/sign-in.ts. */
   signIn: number;
+  /** The names under which the user then has links that nobody else has. */
+  links: string[];
 }
 
 const STOPPED: readonly UserState[] = ['inactive', 'locked'];
@@ -84,7 +89,10 @@ const FIELDS: [name: string, column: keyof Columns][] = [
 export function difference(
   item: CandidateItem,
   user: CandidateUser,
-  { mails, leavesOutEnterprise }: { mails: (hasPassword: boolean) => boolean; leavesOutEnterprise: boolean },
+  {
+    mails,
+    leavesOutEnterprise,
+  }: { mails: (hasPassword: boolean, links: readonly string[]) => boolean; leavesOutEnterprise: boolean },
 ): Difference {
   const columns = nextColumns(item, user);
   const setsPassword = columns.password_hash !== user.password_hash;
@@ -97,9 +105,14 @@ export function difference(
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   if (next.without_mail_codes !== user.without_mail_codes) changed.push('oldSignIn.ways');
-  const { due, ...others } = consequences(user, next, setsPassword, mails);
-  const signIn = mergedFacts(item.sign_in, factsSource(next), { isMailDue: due !== undefined, setsPassword });
-  return { user, next, changed, setsPassword, signIn, ...others };
+  const links = [...new Set([...user.links, ...(item.links ?? [])])].sort().slice(0, MOST_NAMES);
+  const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) => mails(hasPassword, links));
+  const signIn = mergedFacts(item.sign_in, factsSource(next), {
+    isMailDue: due !== undefined,
+    setsPassword,
+    hasLinks: links.length > 0,
+  });
+  return { user, next, changed, setsPassword, signIn, links, ...others };
 }
 
 function nextColumns(item: CandidateItem, user: CandidateUser): Columns {

@@ -5,7 +5,9 @@
  * Guarantee: what `lock` names stays as it was read until the transaction ends. Rows are read only by index: the
  * planner's wrong estimates for freshly copied rows would make it scan whole tables for a few of them.
  */
+import { aliasKey } from '../../contract/idp-presets.ts';
 import { covers } from '../../contract/permissions.ts';
+import { namesOfLinks } from '../../directory/idp-links.ts';
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { type Named, oneRow } from '../../platform/db/rows.ts';
@@ -33,9 +35,15 @@ export interface Candidates extends ImportRules {
   /** The items' ids that deleted users had, with the organization that may use each again. */
   removed: Map<string, string>;
   /** The organizations that mail a user only in need (`import_mails`), and whether that includes users without a password. */
-  quiet: ReadonlyMap<string, { withoutPassword: boolean }>;
+  quiet: ReadonlyMap<string, QuietOrg>;
   /** The organizations whose ids may be named; absent: all. Only a dry run leaves ids out. */
   known?: ReadonlySet<string> | undefined;
+}
+
+interface QuietOrg {
+  withoutPassword: boolean;
+  /** The names of links that sign in. */
+  links: string[];
 }
 
 type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
@@ -67,7 +75,7 @@ const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, di
 /** SQL over an item `i` and its organization `o`: the columns of `CandidateItem`. */
 const CANDIDATE = `i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
        coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
-       i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in`;
+       i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in, i.links`;
 
 /** Decides the outcomes of the items. @param access to the users, for an import that updates them */
 export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
@@ -86,9 +94,14 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
 }
 
 /** Whether a user of the organization for whom a mail is due gets it; see `import_mails`. */
-export function mailsOf({ quiet }: Pick<Candidates, 'quiet'>, orgId: string): (hasPassword: boolean) => boolean {
+export function mailsOf(
+  { quiet }: Pick<Candidates, 'quiet'>,
+  orgId: string,
+): (hasPassword: boolean, links: readonly string[]) => boolean {
   const rule = quiet.get(orgId);
-  return (hasPassword) => rule === undefined || (!hasPassword && rule.withoutPassword);
+  if (rule === undefined) return () => true;
+  const signsIn = (link: string) => rule.links.includes(aliasKey(link));
+  return (hasPassword, links) => !hasPassword && rule.withoutPassword && !links.some(signsIn);
 }
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
@@ -251,8 +264,9 @@ async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, s
 }
 
 async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['quiet']> {
-  const { rows } = await db.query<{ id: string; withoutPassword: boolean }>(
-    `select o.id, import_mails(o.id, false) as "withoutPassword" from unnest($1::text[]) as o (id)
+  const { rows } = await db.query<QuietOrg & { id: string }>(
+    `select o.id, import_mails(o.id, false) as "withoutPassword",
+       array(select name from idp_names(o.id) where is_enabled) as links from unnest($1::text[]) as o (id)
      where exists (select from login_policies where init_mail <> 'always') and not import_mails(o.id, true)`,
     [[...new Set(items.map(({ org_id }) => org_id))]],
   );
@@ -260,12 +274,16 @@ async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['qu
 }
 
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
-  const { rows } = await db.query<CandidateUser>(
+  const { rows } = await db.query<Omit<CandidateUser, 'links'>>(
     `select id, org_id, kind, state, ${COMMON}, without_mail_codes, rehashed_from from users
      where id = any($1::text[]) order by id ${lock ? 'for update' : ''}`,
     [ids],
   );
-  return new Map(rows.map((user) => [user.id, user]));
+  const links = await namesOfLinks(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return new Map(rows.map((user) => [user.id, { ...user, links: links.get(user.id) ?? [] }]));
 }
 
 /** Reads the rights of the target users and of everybody who made or runs a part of the import, once for a batch. */

@@ -1,12 +1,13 @@
 -- The last step of a batch whose items were judged one by one: writes states and counts.
 --
--- `items` is a JSON array of ordinal, state, user_id, error, changed and sign_in; the ordinals are those of its elements, in any
+-- `items` is a JSON array of ordinal, state, user_id, error, changed, sign_in and links; the ordinals are those of its elements, in any
 -- order. Why items need a range of them too: `withinBatch` of entries/item.ts.
 with settled as (
   update import_items i set
     state = v.state, error = v.error, user_id = coalesce(v.user_id, i.user_id),
     changed = (select array_agg(name) from jsonb_array_elements_text(v.changed) as name),
     sign_in = coalesce(v.sign_in, i.sign_in),
+    links = case when v.links is null then i.links else array(select jsonb_array_elements_text(v.links)) end,
     -- A failed item keeps its payload for a retry, unless it is erased too.
     user_name_key = case when v.state = 'failed' and not :erase then i.user_name_key end,
     user_state = case when v.state = 'failed' and not :erase then i.user_state end,
@@ -27,7 +28,7 @@ with settled as (
     password_change_required = case when v.state = 'failed' and not :erase then i.password_change_required end,
     extras = case when v.state = 'failed' and not :erase then i.extras end,
     entry_sealed = case when v.state = 'failed' and not :erase then i.entry_sealed end
-  from jsonb_to_recordset(:items) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb, sign_in int)
+  from jsonb_to_recordset(:items) as v (ordinal int, state item_state, user_id text, error jsonb, changed jsonb, sign_in int, links jsonb)
   where i.import_id = :importId
     and i.ordinal between (select min(o) from unnest(:ordinals::int[]) as o)
       and (select max(o) from unnest(:ordinals::int[]) as o)

@@ -51,6 +51,7 @@ export interface Settled {
   changed?: string[];
   /** The facts of an existing user that the item changes. */
   signIn?: number;
+  links?: string[] | undefined;
 }
 
 const OF_PAIRS = `from unnest($2::int[], $3::text[]) as p (ordinal, user_id)
@@ -150,9 +151,9 @@ function settlementOf(verdict: Exclude<Verdict, { state: 'create' }>): Settled {
   const { ordinal } = verdict.item;
   if (verdict.state === 'failed') return { ordinal, state: 'failed', error: verdict.error };
   if (verdict.state === 'skipped') return { ordinal, state: 'skipped', userId: verdict.userId };
-  const { user, changed, signIn } = verdict.difference;
+  const { user, changed, signIn, links } = verdict.difference;
   if (changed.length === 0) return { ordinal, state: 'skipped', userId: user.id };
-  return { ordinal, state: 'succeeded', userId: user.id, changed, signIn };
+  return { ordinal, state: 'succeeded', userId: user.id, changed, signIn, ...(links.length > 0 ? { links } : {}) };
 }
 
 /**

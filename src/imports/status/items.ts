@@ -36,7 +36,7 @@ const LAST = '\u{10FFFF}';
 export interface ItemRow
   extends Pick<
     ImportItems,
-    'ordinal' | 'org_index' | 'user_id' | 'user_name' | 'state' | 'kept' | 'changed' | 'sign_in'
+    'ordinal' | 'org_index' | 'user_id' | 'user_name' | 'state' | 'kept' | 'changed' | 'sign_in' | 'links'
   > {
   error: ErrorBody | null;
 }
@@ -47,11 +47,11 @@ export interface ItemRow
  */
 export const itemsBetween = ({ dryRun }: Pick<ImportResult, 'dryRun'>) =>
   dryRun
-    ? `(select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in, user_name_key, email_key
+    ? `(select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in, links, user_name_key, email_key
         from import_items where import_id = $1 and ordinal >= $2 and ordinal < $3
       union all
       select d.ordinal, d.org_index, d.user_id, d.user_name,
-        (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state, null, null, null, d.sign_in, null, null
+        (case when d.ordinal < r.judged_to then 'succeeded' else 'pending' end)::item_state, null, null, null, d.sign_in, d.links, null, null
       from import_dry_runs r join import_items d on d.import_id = r.entries_of and d.ordinal >= $2 and d.ordinal < $3
       where r.import_id = $1 and not exists (
         select from import_items v
@@ -133,7 +133,7 @@ export async function scanItems(pool: Pool, of: ImportResult, limit: number, fil
     if (found.length >= limit) break;
     const { rows } = await pool.query<ItemRow>({
       name: ofKind('items-stretch', of),
-      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in from ${itemsBetween(of)} i
+      text: `select ordinal, org_index, user_id, user_name, state, error, kept, changed, sign_in, links from ${itemsBetween(of)} i
         where ($4::item_state is null or state = $4)
           and ($5::int[] is null or org_index = any($5))
           and ($6::text is null or user_id = $6)
@@ -244,7 +244,7 @@ const HAS_SIGNED_IN = `($13::boolean is null or $13 = exists (
     and u.last_login_at >= (select accepted_at from imports where id = $1)))`;
 
 const searchStatement = (of: ImportResult, isOfMatch: string) => `
-select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed, i.sign_in from ${itemsBetween(of)} i
+select i.ordinal, i.org_index, i.user_id, i.user_name, i.state, i.error, i.kept, i.changed, i.sign_in, i.links from ${itemsBetween(of)} i
 where ($4::item_state is null or i.state = $4)
   and ($5::int[] is null or i.org_index = any($5))
   and ($6::text is null or i.user_id = $6)
@@ -279,6 +279,7 @@ async function readStretch(
       text === undefined ? null : nameKey(text),
       limit,
       hasSignedIn ?? null,
+      way?.links ?? null,
     ],
   });
   return rows;

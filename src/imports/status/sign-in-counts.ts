@@ -6,12 +6,15 @@
  * Guarantee: once the import has ended, the counts are exact, and the ways add up to the users that were imported or
  * can be.
  */
+import { presetOfAlias } from '../../contract/idp-presets.ts';
 import type { SignInCounts } from '../../contract/sign-in.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Imports } from '../../platform/db/tables.ts';
-import { countSignIns, predictSignIn, USUAL } from '../entries/sign-in.ts';
+import { judgeLinks } from '../entries/links.ts';
+import { countSignIns, predictSignIn } from '../entries/sign-in.ts';
 import { HAS_ENDED } from '../entries/states.ts';
+import { countFacts } from '../intake/accept.ts';
 import { itemsBetween } from './items.ts';
 import { JOIN_POLICIES, POLICY } from './sign-ins.ts';
 
@@ -24,26 +27,56 @@ type PolicyRow = Parameters<typeof predictSignIn>[1]['policy'];
 export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_codes' | 'sign_ins_of'> {
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
-  sign_ins: (PolicyRow & { facts: number; users: number })[] | null;
+  sign_ins: (PolicyRow & { facts: number; users: number; isLinked: boolean; unknown: string[] })[] | null;
 }
+
+/** SQL over `import_sign_ins s` and `import_orgs o`: what the links of these users are good for. */
+const LINKS = `s.links <> '{}' and signs_in_by_link(o.org_id, s.links) as "isLinked",
+  case when s.links = '{}' then s.links else array(
+    select l from unnest(s.links) as l where not signs_in_by_link(o.org_id, array[l])) end as unknown`;
 
 /** SQL columns over `imports i`. */
 export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
     case when i.sign_ins_of <> '' then (select jsonb_agg(c) from (
-      select s.facts, sum(s.users) as users, ${POLICY}
+      select s.facts, sum(s.users) as users, ${POLICY}, ${LINKS}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
-      where s.import_id = i.id group by s.facts, "mailCode", "initMail", "forceMfa") c) end as sign_ins`;
+      where s.import_id = i.id group by s.facts, "mailCode", "initMail", "forceMfa", "isLinked", unknown) c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
   if (!sign_ins_of) return undefined;
   const counted = sign_ins ?? [];
   const given = { holdsMails: row.mails === 'held', leavesOutEnterprise: !row.enterprise_mail_codes };
-  return countSignIns(
-    counted.map(({ facts, users, ...policy }) => {
-      return { signIn: predictSignIn(facts, { policy, ...given }), users };
-    }),
-  );
+  return {
+    ...countSignIns(
+      counted.map(({ facts, users, isLinked, unknown: _, ...policy }) => {
+        return { signIn: predictSignIn(facts, { policy, isLinked, ...given }), users };
+      }),
+    ),
+    ...unknownLinks(counted),
+  };
+}
+
+/** Names of providers that are shown. */
+const MOST_SHOWN = 50;
+
+/** The names under which users have links that lead to no provider, those of most users first. */
+function unknownLinks(
+  counted: readonly { users: number; unknown: string[] }[],
+): Pick<SignInCounts, 'links' | 'moreLinks'> {
+  const users = new Map<string, number>();
+  for (const row of counted) {
+    for (const name of row.unknown) users.set(name, (users.get(name) ?? 0) + Number(row.users));
+  }
+  if (users.size === 0) return {};
+  const all = [...users].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+  const links = all.slice(0, MOST_SHOWN).map(([name, count]) => ({ name, users: count, ...presetFor(name) }));
+  return { links, ...(all.length > MOST_SHOWN ? { moreLinks: all.length - MOST_SHOWN } : {}) };
+}
+
+function presetFor(name: string): { preset?: string } {
+  const preset = presetOfAlias(name);
+  return preset === undefined ? {} : { preset };
 }
 
 const counting = new WeakMap<Pool, Map<string, Promise<void>>>();
@@ -78,16 +111,14 @@ async function recount(db: Db, importId: string): Promise<void> {
   const [ended] = rows;
   if (!ended) return;
   await db.query('delete from import_sign_ins where import_id = $1', [importId]);
+  // Of a dry run nothing was written, so what its entries said at the beginning is still right.
+  if (!ended.dryRun) await judgeLinks(db, importId);
   const states = ended.isUndone ? ['succeeded'] : ['pending', 'succeeded'];
-  const counted = await db.query<{ users: number }>(
-    `with counted as (
-       insert into import_sign_ins (import_id, org_index, facts, users)
-       select $1, org_index, coalesce(sign_in, ${USUAL}), count(*) from ${itemsBetween(ended)} i
-       where state = any($4::item_state[]) group by org_index, coalesce(sign_in, ${USUAL}) returning users)
-     select coalesce(sum(users), 0)::int as users from counted`,
+  const { rows: counted } = await db.query<{ users: number }>(
+    countFacts(`${itemsBetween(ended)} i where state = any($4::item_state[])`),
     [importId, 0, ended.total, states],
   );
   // The entries of a check go with their draft.
-  const isComplete = counted.rows[0]?.users === ended.users;
+  const isComplete = counted.reduce((sum, { users }) => sum + users, 0) === ended.users;
   await db.query('update imports set sign_ins_of = $2 where id = $1', [importId, isComplete ? ended.outcomes : null]);
 }

@@ -1,16 +1,17 @@
 /**
- * The predictions of how the users of an import sign in, by the login policies of their organizations as they are when
- * somebody reads the prediction.
+ * The predictions of how the users of an import sign in, by the login policies and the providers of their organizations
+ * as they are when somebody reads the prediction.
  *
  * Guarantee: an item that has failed, was skipped or undone, or can no longer be imported has no prediction; nor has an
  * item of an import that an earlier version accepted, as nothing is known of it.
  */
+import { aliasKey } from '../../contract/idp-presets.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { LoginPolicy } from '../../contract/policies.ts';
 import type { SignIn, Way } from '../../contract/sign-in.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
-import { type Circumstances, CODES_OFF, factsWithWay, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
+import { CODES_OFF, factsWithWay, LINKED, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
 
 /** SQL: joins the login policies of `import_orgs o`, from which POLICY takes those that apply. */
 export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org_id
@@ -18,22 +19,27 @@ export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org
 export const POLICY = `coalesce(own.mail_code, instance.mail_code) as "mailCode",
   coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa"`;
 
-/** SQL: whether an item `i` has a way; `$7` and `$8` are a `WaySearch`. */
+/** SQL: whether an item `i` has a way; `$7`, `$8` and `$14` are a `WaySearch`. */
 export const HAS_WAY = `($7::int[] is null or i.state in ('pending', 'succeeded')
     and (coalesce(i.sign_in, ${USUAL}) & ${WAY_MASK}
-      | case when i.org_index = any($8::int[]) then ${CODES_OFF} else 0 end) = any($7))`;
+      | case when i.org_index = any($8::int[]) then ${CODES_OFF} else 0 end
+      | case when i.links is not null and exists (
+          select from unnest(i.links) as l where i.org_index || ' ' || lower(l collate "C") = any($14::text[]))
+        then ${LINKED} else 0 end) = any($7))`;
 
 /** What to look for to find the items with a way. */
 export interface WaySearch {
   facts: number[];
   /** The numbers of the organizations without codes by mail. */
   orgsWithoutCodes: number[];
+  /** The names of links that sign in, each after the number of the organization. */
+  links: string[];
 }
 
 export interface Predictions {
   /** Organization ids by their index in the body. */
   orgs: Map<number, string>;
-  of(item: Pick<ImportItems, 'state' | 'org_index' | 'sign_in'>): SignIn | undefined;
+  of(item: Pick<ImportItems, 'state' | 'org_index' | 'sign_in' | 'links'>): SignIn | undefined;
   search(way: Way): WaySearch;
 }
 
@@ -43,30 +49,35 @@ interface OrgRow
   holdsMails: boolean;
   leavesOutEnterprise: boolean;
   isKnown: boolean;
+  /** The names of links that sign in. */
+  links: string[];
 }
 
 export async function openPredictions(pool: Pool, of: ImportResult): Promise<Predictions> {
   const { rows } = await pool.query<OrgRow>({
     name: 'import-orgs',
     text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails",
-        not i.enterprise_mail_codes as "leavesOutEnterprise", i.sign_ins_of is not null as "isKnown"
+        not i.enterprise_mail_codes as "leavesOutEnterprise", i.sign_ins_of is not null as "isKnown",
+        array(select name from idp_names(o.org_id) where is_enabled) as links
       from imports i join import_orgs o on o.import_id = i.id ${JOIN_POLICIES} where i.id = $1`,
     values: [of.importId],
   });
-  const given = new Map(rows.map((row): [number, Circumstances] => [row.org_index, { policy: row, ...row }]));
+  const given = new Map(rows.map((row) => [row.org_index, { policy: row, ...row, links: new Set(row.links) }]));
   const isKnown = rows.some((row) => row.isKnown);
   const holdsMails = rows.some((row) => row.holdsMails);
   const leavesOutEnterprise = rows.some((row) => row.leavesOutEnterprise);
   return {
     orgs: new Map(rows.map((row) => [row.org_index, row.org_id])),
-    of({ state, org_index, sign_in }) {
+    of({ state, org_index, sign_in, links }) {
       const circumstances = given.get(org_index);
       if (!isKnown || !circumstances || !mayBeImported(of, state)) return undefined;
-      return predictSignIn(sign_in ?? USUAL, circumstances);
+      const isLinked = links?.some((name) => circumstances.links.has(aliasKey(name))) === true;
+      return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked });
     },
     search: (way) => ({
       facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }) : [],
       orgsWithoutCodes: rows.filter((row) => row.mailCode === 'off').map((row) => row.org_index),
+      links: rows.flatMap(({ org_index, links }) => links.map((name) => `${org_index} ${name}`)),
     }),
   };
 }

@@ -157,7 +157,7 @@ async function eraseOfImport(db: Db, importId: string, items: FoundItem[], tombs
   // Found again by the next pass.
   if (!isStill) return items.length;
   await db.query(
-    `update import_items set user_id = $3, user_name = null, ${ERASED},
+    `update import_items set user_id = $3, user_name = null, links = null, ${ERASED},
        error = case when state in ('failed', 'pending') then $4::jsonb end,
        state = case when state = 'pending' then 'failed' else state end
      where import_id = $1 and ordinal = any($2::int[])`,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { CopyRows } from '../../../src/imports/entries/copy-rows.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/entries/item.ts';
-import { itemFacts } from '../../../src/imports/entries/sign-in.ts';
+import { itemFacts, linkNames } from '../../../src/imports/entries/sign-in.ts';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { withoutUnseen } from '../../../src/platform/text/visible.ts';
 import fc from '../../support/fast-check.ts';
@@ -143,6 +143,7 @@ function expectedRow(item: Item, ordinal: number): Row {
     gender,
     extras,
     sign_in: itemFacts(item),
+    links: linkNames(item),
   };
   return { ...head, ...Object.fromEntries(rest.map((c, i) => [c, values[i]])), ...typed };
 }

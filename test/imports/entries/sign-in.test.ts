@@ -9,6 +9,7 @@ import {
   FACT,
   factsWithWay,
   itemFacts,
+  LINKED,
   oldSignInOf,
   predictSignIn,
   USUAL,
@@ -28,13 +29,14 @@ interface Case {
   held?: boolean;
   /** The import leaves users of company connections out of mail codes. */
   leaves?: boolean;
+  isLinked?: boolean;
 }
 
 const OFF: Partial<LoginPolicy> = { mailCode: 'off' };
 const QUIET: Partial<LoginPolicy> = { initMail: 'unlessWayIn' };
 const NO_HASH = { hashedPassword: undefined };
 const UNVERIFIED = { email: { email: 'ann@example.com', isEmailVerified: false } };
-const LINKED = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
+const BY_LINK = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
 const NO_ADDRESS = { email: undefined, userName: 'ann' };
 
 /** What, of whom, and the expected way, cause and changes. */
@@ -49,7 +51,7 @@ const TABLE: [Case, string][] = [
   [{ user: UNVERIFIED, policy: QUIET }, 'PASSWORD TYPES_USER_NAME'],
   [{ user: UNVERIFIED, held: true }, 'PASSWORD TYPES_USER_NAME'],
   [{ user: NO_ADDRESS }, 'PASSWORD'],
-  [{ user: LINKED }, 'PASSWORD LINK_UNUSED'],
+  [{ user: BY_LINK }, 'PASSWORD LINK_UNUSED'],
   [{ old: { ways: ['password', 'enterprise'] } }, 'PASSWORD LINK_UNUSED'],
   [{ old: { ways: ['enterprise'] } }, 'PASSWORD ENTERPRISE_LINK_UNUSED'],
   [{ old: { lost: ['secondFactor', 'passkey'] } }, 'PASSWORD SECOND_FACTOR_LOST PASSKEYS_LOST'],
@@ -66,9 +68,9 @@ const TABLE: [Case, string][] = [
   [{ user: NO_HASH, policy: QUIET }, 'MAIL_CODE/NO_PASSWORD'],
   [{ user: NO_HASH, policy: { mailCode: 'all' }, held: true }, 'MAIL_CODE/NO_PASSWORD'],
   [{ user: NO_HASH, old: { ways: ['mailCode'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
-  [{ user: { ...NO_HASH, ...LINKED } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...BY_LINK } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
   [{ user: NO_HASH, old: { ways: ['provider'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL'],
-  [{ user: { ...NO_HASH, ...LINKED }, old: { ways: ['password', 'provider'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, old: { ways: ['password', 'provider'] } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, old: { ways: ['enterprise'] } }, 'MAIL_CODE/PROVIDER_NOT_SET_UP GETS_MAIL ENTERPRISE_LINK_UNUSED'],
   [{ user: NO_HASH, old: { ways: ['enterprise'] }, leaves: true }, 'NONE/ONLY_ENTERPRISE ENTERPRISE_LINK_UNUSED'],
   [
@@ -97,13 +99,27 @@ const TABLE: [Case, string][] = [
   [{ old: { password: 'perhaps' }, user: NO_HASH }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, policy: OFF }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, policy: { ...OFF, ...QUIET } }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
-  [{ user: { ...NO_HASH, ...LINKED }, policy: OFF }, 'INIT_MAIL/PROVIDER_NOT_SET_UP GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, policy: OFF }, 'INIT_MAIL/PROVIDER_NOT_SET_UP GETS_MAIL'],
   [{ user: NO_HASH, policy: OFF, held: true }, 'NONE/MAILS_HELD'],
   [{ user: { ...NO_HASH, ...NO_ADDRESS } }, 'NONE/NO_ADDRESS'],
-  [{ user: { ...NO_HASH, ...NO_ADDRESS, ...LINKED } }, 'NONE/NO_ADDRESS'],
+  [{ user: { ...NO_HASH, ...NO_ADDRESS, ...BY_LINK } }, 'NONE/NO_ADDRESS'],
+  [{ user: BY_LINK, isLinked: true }, 'PASSWORD'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true }, 'PROVIDER GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true, policy: QUIET }, 'PROVIDER'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true, policy: { ...QUIET, ...OFF } }, 'PROVIDER'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true, policy: OFF, held: true }, 'PROVIDER'],
+  [{ user: { ...NO_HASH, ...NO_ADDRESS, ...BY_LINK }, isLinked: true }, 'PROVIDER'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true, old: { ways: ['enterprise'] } }, 'PROVIDER GETS_MAIL'],
+  [
+    { user: { ...NO_HASH, ...BY_LINK }, isLinked: true, old: { ways: ['password', 'provider'] } },
+    'PROVIDER/NO_PASSWORD GETS_MAIL',
+  ],
+  [{ user: BY_LINK, isLinked: true, old: { password: 'perhaps' } }, 'PROVIDER/UNKNOWN_PASSWORD'],
+  [{ user: { ...NO_HASH, ...BY_LINK }, isLinked: true, atSource: true }, 'PASSWORD_SOURCE/PASSWORD_AT_SOURCE'],
+  [{ state: 'USER_STATE_LOCKED', user: { ...NO_HASH, ...BY_LINK }, isLinked: true }, 'NONE/LOCKED'],
   [{ state: 'USER_STATE_INACTIVE' }, 'NONE/INACTIVE'],
   [{ state: 'USER_STATE_INACTIVE', user: { ...NO_HASH, ...UNVERIFIED }, old: { lost: ['passkey'] } }, 'NONE/INACTIVE'],
-  [{ state: 'USER_STATE_LOCKED', user: LINKED }, 'NONE/LOCKED'],
+  [{ state: 'USER_STATE_LOCKED', user: BY_LINK }, 'NONE/LOCKED'],
 ];
 
 const POLICY: LoginPolicy = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', linking: 'refuse' };
@@ -118,12 +134,17 @@ function factsOf({ user, state, old, atSource }: Case): number | null {
 
 for (const [n, [given, expected]] of TABLE.entries()) {
   test(`${n}: ${expected}, of ${JSON.stringify(given)}`, () => {
-    const options = { holdsMails: given.held === true, leavesOutEnterprise: given.leaves === true };
-    const circumstances = { policy: { ...POLICY, ...given.policy }, ...options };
+    const circumstances = {
+      policy: { ...POLICY, ...given.policy },
+      holdsMails: given.held === true,
+      leavesOutEnterprise: given.leaves === true,
+      isLinked: given.isLinked === true,
+    };
     const facts = factsOf(given);
     const { way, cause, changes } = predictSignIn(facts ?? USUAL, circumstances);
     assert.equal([cause === undefined ? way : `${way}/${cause}`, ...changes].join(' '), expected);
-    const searched = ((facts ?? USUAL) & WAY_MASK) | (circumstances.policy.mailCode === 'off' ? CODES_OFF : 0);
+    const isOff = circumstances.policy.mailCode === 'off';
+    const searched = ((facts ?? USUAL) & WAY_MASK) | (isOff ? CODES_OFF : 0) | (given.isLinked ? LINKED : 0);
     const found = WAYS.filter((one) => factsWithWay(one, circumstances).includes(searched));
     assert.deepEqual(found, [way], 'a search finds it by this way alone');
   });

@@ -196,6 +196,8 @@ export class ShapedLines {
     rows.addBytes(NULL, 0, NULL.length);
     rows.addBytes(NULL, 0, NULL.length);
     this.addFacts();
+    // An entry with links is none of these.
+    rows.addBytes(NULL, 0, NULL.length);
     rows.addByte(NEWLINE);
     return true;
   }

@@ -28,3 +28,8 @@ alter table import_items add column links text[];
 alter table import_sign_ins add column links text[] not null default '{}';
 alter table import_sign_ins drop constraint import_sign_ins_pkey;
 create index import_sign_ins_import on import_sign_ins (import_id);
+
+-- The links of users whom earlier versions imported are read when the users are counted again, as soon as somebody reads
+-- the result.
+update imports i set sign_ins_of = '' where sign_ins_of <> '' and not dry_run
+  and exists (select from import_sign_ins s where s.import_id = i.id and s.facts & 8192 <> 0);
