@@ -132,7 +132,7 @@ test('then everything of it is removed, and nothing of others; the id stays take
   await runRemoval();
   assert.equal((await api.call('GET', `/admin/v1/orgs/${orgId}`)).status, 404);
   for (const [table, column] of [
-    ...['users', 'org_members', 'password_sources', 'login_policies'].map((name) => [name, 'org_id']),
+    ...['users', 'org_members', 'password_sources', 'idps', 'login_policies'].map((name) => [name, 'org_id']),
     ['events', 'resource_owner'],
     ['organizations', 'id'],
   ] as const) {

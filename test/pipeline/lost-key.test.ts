@@ -21,7 +21,7 @@ async function stopAll({ processes, pool }: Service): Promise<void> {
 }
 
 /** Users with and without a factor, and a value of every other kind that is encrypted. */
-async function fill(service: Service, orgId: string): Promise<{ importId: string; draftId: string }> {
+async function fill(service: Service, orgId: string): Promise<{ importId: string; draftId: string; idpId: string }> {
   const { call, importBody } = service;
   const people = [
     entry('ann', { otpCode: TOTP }),
@@ -37,6 +37,8 @@ async function fill(service: Service, orgId: string): Promise<{ importId: string
   await must(call('PUT', '/management/v1/orgs/me/webhook_secret', {}, { orgId }));
   const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com' } };
   await must(call('POST', '/management/v1/password_sources', source, { orgId }));
+  const google = { type: 'google', clientId: 'c', clientSecret: 's' };
+  const { idpId } = (await must(call('POST', '/management/v1/idps', google, { orgId }))).body;
   const draftId = (await must(call('POST', '/admin/v1/imports', {}))).body.importId;
   const metadata = `filename ${btoa('people.csv')},kind ${btoa('users')}`;
   const tus = { 'tus-resumable': '1.0.0', 'upload-length': '40', 'upload-metadata': metadata };
@@ -50,14 +52,14 @@ async function fill(service: Service, orgId: string): Promise<{ importId: string
     entry('bad', { profile: {} }),
   ];
   const { importId } = (await must(importBody(bulk(orgId, waiting)))).body;
-  return { importId, draftId };
+  return { importId, draftId, idpId };
 }
 
 onOneBackend('a lost encryption key', async (t, backend) => {
   const service = await startService(t, { backend, env: { ENCRYPTION_KEY: OLD, LOGIN_DELAY_MS: '0' } });
   const { call, pool } = service;
   const { orgId } = await service.newOrg();
-  const { importId, draftId } = await fill(service, orgId);
+  const { importId, draftId, idpId } = await fill(service, orgId);
   const env = { DATABASE_URL: service.databaseUrl, ENCRYPTION_KEY: NEW };
   const lost = (...args: string[]) => runMuster(['keys', 'lost', ...args], { env });
 
@@ -72,6 +74,7 @@ onOneBackend('a lost encryption key', async (t, backend) => {
     /^second factors +3 +no code is right until the factor is removed +id-ann, id-ben, id-own$/m,
     /^signing keys +\d /m,
     /^password sources +1 /m,
+    new RegExp(`^identity providers +1 .* ${idpId}$`, 'm'),
     new RegExp(`^webhook secrets +1 .* ${orgId}$`, 'm'),
     /^passwords with a pepper +1 /m,
     new RegExp(`^users to be imported +2 .* import ${importId}$`, 'm'),
@@ -108,6 +111,9 @@ onOneBackend('a lost encryption key', async (t, backend) => {
   assert.equal((await service.login({ userId: 'id-dan' }, 'another horse 7')).status, 201);
   await must(call('DELETE', '/v2beta/users/id-ann/totp'));
   assert.equal(await login('ann'), 201);
+
+  const { idp } = (await must(call('GET', `/management/v1/idps/${idpId}`))).body;
+  assert.deepEqual([idp.hasSecret, idp.isEnabled], [false, false], 'nobody signs in by it without its secret');
 
   const ended = await service.waitForEnd(importId);
   assert.deepEqual(
