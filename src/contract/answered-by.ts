@@ -69,7 +69,7 @@ export const ANSWERED_BY = {
   'PASSWORD-SOURCES-FULL': ['addPasswordSource'],
   'PASSWORD-SOURCE-UNAVAILABLE': ['createSession'],
   'IDP-INVALID': ['addIdp', 'changeIdp', 'addInstanceIdp', 'changeInstanceIdp'],
-  'IDP-NOT-FOUND': ['getIdp', 'changeIdp', 'removeIdp', 'getInstanceIdp', 'changeInstanceIdp', 'removeInstanceIdp'],
+  'IDP-NOT-FOUND': ['getIdp', 'checkIdp', 'changeIdp', 'removeIdp', 'getInstanceIdp', 'checkInstanceIdp', 'changeInstanceIdp', 'removeInstanceIdp'],
   'IDP-ALIAS-TAKEN': ['addIdp', 'changeIdp', 'addInstanceIdp', 'changeInstanceIdp'],
   'IDPS-FULL': ['addIdp', 'addInstanceIdp'],
   'EVENTS-SEARCH': ['searchEvents'],

@@ -90,6 +90,15 @@ const limits = z.object({
   loginsPerMinute: count(),
 });
 
+const providers = z.object({
+  providers: z.array(
+    z.object({ idpId: z.string(), name: z.string(), answers: z.boolean(), reason: z.string().optional() }),
+  ),
+  clashes: z.object({ accounts: count(), users: count() }).meta({
+    description: 'Accounts at providers that several users of an organization hold, so that they sign in none of them.',
+  }),
+});
+
 /** Settings that name the first administrators. */
 export const FIRST_START_SETTINGS = ['BOOTSTRAP_TOKEN', 'ADMIN_EMAIL'] as const;
 
@@ -107,6 +116,7 @@ const diagnostics = z
     }),
     encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
     limits: limits.meta({ description: '0: no limit.' }),
+    identityProviders: providers.optional().meta({ description: 'The enabled identity providers of the instance.' }),
     unusedSettings: z.array(z.enum(FIRST_START_SETTINGS)).optional().meta({
       description: 'Settings that only the first start uses and with which nobody is IAM_OWNER.',
     }),
@@ -137,6 +147,7 @@ const worker = z
   .meta({ id: 'Worker' });
 
 export type Diagnostics = z.output<typeof diagnostics>;
+export type ProviderFacts = z.output<typeof providers>;
 export type PostgresFacts = z.output<typeof postgres>;
 export type ServerFacts = z.output<typeof server>;
 export type TimeLimit = keyof ServerFacts['timeouts'];

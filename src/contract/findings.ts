@@ -1,6 +1,13 @@
 /** Findings about what a service reports about itself: stores, replica, queue, mails, key, limits and versions. */
-import type { Diagnostics, FirstStartSetting, MailFacts, ProxyFacts, ReplicaFacts } from './diagnostics.ts';
-import { type Finding, number, ok, problem, size, warning } from './finding.ts';
+import type {
+  Diagnostics,
+  FirstStartSetting,
+  MailFacts,
+  ProviderFacts,
+  ProxyFacts,
+  ReplicaFacts,
+} from './diagnostics.ts';
+import { type Finding, many, number, ok, problem, size, warning } from './finding.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
 /** Above this share of the limit, a large import may be refused. */
@@ -26,6 +33,7 @@ export function checkService(facts: Diagnostics): Finding[] {
     ...checkQueue(facts.queue),
     ...checkMail(facts.mail),
     ...checkProxy(facts.proxy),
+    ...checkProviders(facts.identityProviders),
     checkKey(facts),
     checkLimits(facts),
     ...checkFirstStart(facts.unusedSettings),
@@ -75,6 +83,24 @@ export function checkProxy(facts: ProxyFacts | undefined): Finding[] {
   if (!contradiction) return [ok('proxy', forwarded === 0 ? seen : `${seen}; ${forwarded} addresses were forwarded`)];
   const advice = 'Set TRUST_PROXY to the networks of your proxies. Without proxies, set it to 0.';
   return [warning('proxy', `${seen}: ${contradiction.replace(/\.$/, '')}`, advice)];
+}
+
+/** @param facts absent from a service of an earlier version */
+export function checkProviders(facts: ProviderFacts | undefined): Finding[] {
+  if (!facts) return [];
+  const { providers, clashes } = facts;
+  const silent = providers.filter(({ answers }) => !answers);
+  const found = silent.map(({ idpId, name, reason = '' }) => {
+    const advice = `See GET /admin/v1/idps/${idpId}/_check. Until then nobody signs in with it.`;
+    return warning('identity providers', `${name}: ${reason.replace(/\.$/, '')}`, advice);
+  });
+  const good = providers.length - silent.length;
+  if (good > 0) found.unshift(ok('identity providers', `${many(good, 'identity provider')} answer`));
+  if (clashes.accounts === 0) return found;
+  const message = `${many(clashes.accounts, 'account')} at providers are held by ${many(clashes.users, 'user')} of the same organization, and sign in none of them`;
+  const advice =
+    'Remove the wrong links: GET and DELETE /v2beta/users/{userId}/links. _check of a provider says where.';
+  return [...found, warning('links to providers', message, advice)];
 }
 
 export function checkMail({ smtp, pending, failedLastWeek }: MailFacts): Finding[] {

@@ -52,6 +52,9 @@ export interface IdpSettings {
   apple?: { teamId: string; keyId: string };
 }
 
+/** What a check of a provider looks at. */
+export const IDP_CHECKS = ['discovery', 'keys', 'authorization', 'credentials', 'callbackPaths', 'links'] as const;
+
 /** What is stored encrypted and never answered. */
 export interface IdpSecrets {
   clientSecret?: string | undefined;
@@ -244,6 +247,31 @@ const ABOUT_CHANGE =
   'never sent to another address. `endpoints` are replaced together.';
 const ABOUT_REMOVAL = 'Its users keep their links, which sign nobody in until another provider has their names.';
 
+const CHECKED = z.object({
+  isUsable: z.boolean().meta({ description: 'Whether nothing is known that keeps people from signing in with it.' }),
+  checks: z.array(
+    z.object({
+      name: z.enum(IDP_CHECKS),
+      ok: z.boolean(),
+      message: z.string().meta({ description: 'What was found, and what to do about it.' }),
+    }),
+  ),
+});
+const CHECK_ANSWER = {
+  schema: CHECKED,
+  example: {
+    isUsable: false,
+    checks: [
+      { name: 'discovery', ok: true, message: 'The provider describes itself as https://accounts.google.com.' },
+      { name: 'credentials', ok: false, message: 'The provider does not accept the client secret (invalid_client).' },
+    ],
+  },
+} as const;
+const ABOUT_CHECK =
+  'Asks the provider for its metadata and keys, tries the client id and the redirect URI, and redeems a code that does ' +
+  'not exist, which the provider answers differently for a right and a wrong secret. Nobody signs in. It also says ' +
+  'whether links of users clash, and whether another provider has the same callback path.';
+
 export const idpOperations = operations({
   addIdp: {
     path: 'POST /management/v1/idps',
@@ -268,6 +296,15 @@ export const idpOperations = operations({
     of: 'idp',
     summary: 'Get an identity provider of an organization',
     answers: { 200: { schema: ONE, example: { idp: exampleIdp } } },
+  },
+  checkIdp: {
+    path: 'GET /management/v1/idps/{idpId}/_check',
+    who: OWNER,
+    of: 'idp',
+    summary: 'Check an identity provider of an organization',
+    description: ABOUT_CHECK,
+    answers: { 200: CHECK_ANSWER },
+    errors: ['RATE-LIMIT'],
   },
   changeIdp: {
     path: 'PATCH /management/v1/idps/{idpId}',
@@ -311,6 +348,15 @@ export const idpOperations = operations({
     summary: 'Get an identity provider of the instance',
     answers: { 200: { schema: ONE, example: { idp: { ...exampleIdp, details: ofInstance } } } },
     errors: ['IDP-NOT-FOUND'],
+  },
+  checkInstanceIdp: {
+    path: 'GET /admin/v1/idps/{idpId}/_check',
+    who: IAM_OWNER_ONLY,
+    of: 'instance',
+    summary: 'Check an identity provider of the instance',
+    description: ABOUT_CHECK,
+    answers: { 200: CHECK_ANSWER },
+    errors: ['IDP-NOT-FOUND', 'RATE-LIMIT'],
   },
   changeInstanceIdp: {
     path: 'PATCH /admin/v1/idps/{idpId}',

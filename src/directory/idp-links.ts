@@ -249,3 +249,13 @@ export async function linkClashes(db: Db, limit = 20): Promise<{ clashes: Clash[
   );
   return { clashes: rows.map(({ total: _, ...clash }) => clash), total: rows[0]?.total ?? 0 };
 }
+
+/** The links that belong to a provider. @param limit counting stops here */
+export async function countLinks(db: Db, idp: { id: string }, limit: number): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select count(*)::int as n from (
+       select from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER} where n.idp_id = $1 limit $2) as r`,
+    [idp.id, limit],
+  );
+  return oneRow(rows).n;
+}

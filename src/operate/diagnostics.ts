@@ -37,6 +37,7 @@ import { arrivalOf, contradictionOf, type TrustProxy } from '../platform/http/pr
 import { withTimeout } from '../platform/timeouts.ts';
 import { unusedFirstStartSettings } from '../signin/bootstrap.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
+import { providerFacts } from '../signin/providers/check.ts';
 
 /** Time limit for one read from the queue, and for the replica, in milliseconds. */
 const PATIENCE_MS = 4000;
@@ -146,7 +147,7 @@ function workerView({
 
 async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
   const { pool, config, secrets, reads } = deps;
-  const [postgres, queue, mail, opensKeys, waiting, replica, unusedSettings] = await Promise.all([
+  const [postgres, queue, mail, opensKeys, waiting, replica, unusedSettings, identityProviders] = await Promise.all([
     postgresFacts(pool),
     queueFacts(deps),
     mailFacts(pool, config.SMTP_URL),
@@ -154,6 +155,7 @@ async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
     backlog(pool),
     reads.replica && replicaFacts(pool, reads.replica),
     unusedFirstStartSettings(pool, config),
+    providerFacts(deps),
   ]);
   return {
     version: packageJson.version,
@@ -164,6 +166,7 @@ async function diagnostics(deps: DiagnosticsDeps): Promise<Diagnostics> {
     mail,
     encryptionKey: { opensSigningKeys: opensKeys },
     limits: limitsOf(config, waiting),
+    identityProviders,
     unusedSettings,
   };
 }

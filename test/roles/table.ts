@@ -139,11 +139,13 @@ DELETE /management/v1/password_sources/:sourceId          200  ..3333331 .333.33
 POST   /management/v1/idps                                200  ..3333331 .333.3331 433333331 _
 GET    /management/v1/idps                                200  ..3333331 .333.3331 433333331 _
 GET    /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/idps/:idpId/_check                  200  ..3333331 .333.3331 433333331 _
 PATCH  /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
 DELETE /management/v1/idps/:idpId                         200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/idps                                     200  .33333331 _         _         _
 GET    /admin/v1/idps                                     200  .33333331 _         _         _
 GET    /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
+GET    /admin/v1/idps/:idpId/_check                       200  .33333331 _         433333331 _
 PATCH  /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
 DELETE /admin/v1/idps/:idpId                              200  .33333331 _         433333331 _
 

@@ -12,12 +12,14 @@ import { existingOrg } from '../../directory/finders.ts';
 import { INSTANCE } from '../../directory/members.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import type { Config } from '../../platform/config.ts';
+import { countWithin, type Limit } from '../../platform/db/counts.ts';
 import { changedAnswer, details, newDetails } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { searchResult } from '../../platform/http/answers.ts';
 import { pathId } from '../../platform/http/parse.ts';
+import { checkIdp } from './check.ts';
 import { changedDraft, newDraft } from './settings.ts';
 import {
   addIdp,
@@ -51,6 +53,7 @@ export function idpRoutes(deps: IdpDeps): Router {
   serve(router, operations.addIdp, anOrg, ({ caller, target, body }) => add(deps, caller, target, body));
   serve(router, operations.listIdps, existingOrg(pool), ({ target }) => all(target.id));
   serve(router, operations.getIdp, own, ({ target }) => ({ idp: view(target) }));
+  serve(router, operations.checkIdp, own, ({ target }) => checked(deps, target));
   serve(router, operations.changeIdp, own, ({ target, body, ...by }) => change(deps, by, target, body));
   serve(router, operations.removeIdp, own, ({ target, ...by }) => remove(deps, by, target));
 
@@ -58,6 +61,7 @@ export function idpRoutes(deps: IdpDeps): Router {
   serve(router, operations.addInstanceIdp, instance, ({ caller, body }) => add(deps, caller, null, body));
   serve(router, operations.listInstanceIdps, instance, () => all(null));
   serve(router, operations.getInstanceIdp, instance, async (by) => ({ idp: view(await ofInstance(by)) }));
+  serve(router, operations.checkInstanceIdp, instance, async (by) => checked(deps, await ofInstance(by)));
   serve(router, operations.changeInstanceIdp, instance, async ({ body, ...by }) =>
     change(deps, by, await ofInstance(by), body),
   );
@@ -72,6 +76,19 @@ async function add({ pool, secrets, config }: IdpDeps, caller: Caller, orgId: st
     return addIdp(db, secrets, orgId, draft, caller);
   });
   return { idpId: id, details: newDetails(event, orgId ?? INSTANCE) };
+}
+
+/** Each asks the provider several times. */
+const MOST_CHECKS: Limit = {
+  limit: 20,
+  windowMs: 60_000,
+  message: 'The provider has been checked too often. Try again in a minute.',
+};
+
+async function checked(deps: IdpDeps, idp: Idp) {
+  await countWithin(deps.pool, `checks of the provider ${idp.id}`, MOST_CHECKS);
+  const checks = await checkIdp(deps, idp);
+  return { isUsable: checks.every(({ ok }) => ok), checks };
 }
 
 /** Who changes a provider, by which operation. */
