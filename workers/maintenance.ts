@@ -1,6 +1,7 @@
 /**
  * The role `maintenance`: removes expired data (docs/operations.md lists it), the payload of imports, and old
- * imports (src/imports/upkeep/), removes deleted organizations, and ends password sources. Any number of processes may run it.
+ * imports (src/imports/upkeep/), removes deleted organizations, ends password sources, and writes the mails to users who
+ * have not signed in. Any number of processes may run it.
  */
 import type { Logger } from 'pino';
 import { sweepConsoleSessions } from '../src/console/session-store.ts';
@@ -8,6 +9,7 @@ import { parseDuration } from '../src/contract/import-options.ts';
 import { sweepAudit } from '../src/directory/audit.ts';
 import { sweepEvents } from '../src/directory/event-retention.ts';
 import { removeOrgRound } from '../src/directory/organization-removal.ts';
+import { signInMailsRound } from '../src/imports/control/sign-in-mails.ts';
 import { eraseDrafts } from '../src/imports/drafts/erase.ts';
 import { sweepKeys } from '../src/imports/intake/idempotency.ts';
 import { openEraser } from '../src/imports/upkeep/erasure.ts';
@@ -33,6 +35,8 @@ const SWEEP_EVERY_MS = 60_000;
 /** After this time at the latest, the users of a password source that has ended get their emails. */
 const END_EVERY_MS = 5000;
 const DRAFTS_EVERY_MS = 15_000;
+/** After this time at the latest, mails to users who have not signed in are written. */
+const TELL_EVERY_MS = 2000;
 /** Between two batches of a sweep that has more to remove, so that a large one slows imports little. */
 const PAUSE_MS = 100;
 /** A short IMPORT_PAYLOAD_TTL is checked more often, but not more often than this. */
@@ -96,6 +100,7 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
   const ender = start('password sources', async () =>
     (await endRound(pool, { codeTtlMs: config.CODE_TTL_MS })) ? PAUSE_MS : END_EVERY_MS,
   );
+  const telling = start('sign-in mails', async () => ((await signInMailsRound(pool)) ? 0 : TELL_EVERY_MS));
   const drafts = start('eraser of drafts', async () => ((await eraseDrafts(pool)) ? 0 : DRAFTS_EVERY_MS));
   const erasing = openDuty('eraser of people', { pool, logger });
   const erase = openEraser(pool);
@@ -106,7 +111,7 @@ export function startMaintenance({ pool, config, logger, condition }: Maintenanc
   });
   return {
     async stop() {
-      const loops = [...sweepers, eraser, remover, orgs, ender, drafts, people, peppers];
+      const loops = [...sweepers, eraser, remover, orgs, ender, telling, drafts, people, peppers];
       await Promise.all(loops.map((loop) => loop.stop()));
       await erasing.giveUp();
     },

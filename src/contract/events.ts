@@ -116,6 +116,7 @@ export const AUDIT_TYPES = {
   'import.retried': 'the failed users of an import were started again',
   'import.item.corrected': 'the entry of a failed user was corrected',
   'import.cause.fixed': 'the users who failed for one cause were corrected or left out',
+  'import.sign.in.mails.requested': 'somebody asked for a mail to the users of an import who have not signed in',
   'import.mails.released': 'the held mails of an import were released',
   'import.undo.started': 'the undo of an import began',
   'import.undone': 'the undo of an import ended',

@@ -78,7 +78,9 @@ export const exampleSignIns = {
   notYet: 1,
   ways: { PASSWORD: 1 },
   days: [{ day: '2026-02-01', ways: { PASSWORD: 1 } }],
+  mails: { askedAt: '2026-02-03T09:00:00.000Z', state: 'WRITTEN' as const, users: 1, sent: 1, failed: 0 },
 };
+export const exampleSignInMailsPreview = { users: 1, reasons: [{ reason: 'SIGNED_IN' as const, users: 1 }] };
 export const exampleUndoPreview = { removed: 1, kept: 1, reasons: [{ reason: 'SIGNED_IN', users: 1 }] };
 
 const noUsers = { ...none, total: 0 };

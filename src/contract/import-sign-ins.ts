@@ -56,5 +56,18 @@ export const signIns = z
     days: z
       .array(z.object({ day: z.iso.date(), ways: signInsByWay }))
       .meta({ description: 'By the day of the first sign-in (UTC), days without one left out, oldest first.' }),
+    mails: z
+      .object({
+        askedAt: z.iso.datetime().meta({ description: 'When somebody asked for them last.' }),
+        state: z.enum(['WRITING', 'WRITTEN', 'STOPPED']).meta({
+          description:
+            '`STOPPED`: before all were written, whoever asked lost the right to do so, or the import ran again or was undone.',
+        }),
+        users: count.meta({ description: 'Mails that were written, of all times that somebody asked.' }),
+        sent: count,
+        failed: count,
+      })
+      .optional()
+      .meta({ description: 'The mails of `_send_sign_in_mails`; absent if nobody has asked for them.' }),
   })
   .meta({ id: 'ImportSignIns' });

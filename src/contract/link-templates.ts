@@ -12,11 +12,13 @@ export interface LinkParts {
 
 /** The purpose of a code, and so the kind of mail that carries it. */
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'sign_in';
-/** A mail that only tells something: without a code, and so without a link. */
+/** A mail that tells of a change of the account: without a code, and so without a link. */
 export type NoticeKind = 'email_changed' | 'link_added' | 'link_removed';
+/** A mail without a code. */
+export type TellingKind = NoticeKind | 'how_to_sign_in';
 const NOTICES: ReadonlySet<string> = new Set<NoticeKind>(['email_changed', 'link_added', 'link_removed']);
 
-export function isNotice(kind: MailKind | NoticeKind): kind is NoticeKind {
+export function isNotice(kind: MailKind | TellingKind): kind is NoticeKind {
   return NOTICES.has(kind);
 }
 

@@ -17,6 +17,7 @@ import { orgOperations } from './organizations.ts';
 import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
 import { loginOperations, sessionOperations } from './sessions.ts';
+import { signInMailOperations } from './sign-in-mails.ts';
 import { userOperations } from './users.ts';
 
 /** The groups of operations, in the order in which they are shown. */
@@ -32,7 +33,7 @@ export const FEATURES = [
   [
     'Imports',
     'Import users with their password hashes, and control a running import.',
-    { ...importOperations, ...draftOperations },
+    { ...importOperations, ...signInMailOperations, ...draftOperations },
   ],
   [
     'Password sources',
@@ -61,6 +62,7 @@ export const CONTRACT = {
   ...credentialOperations,
   ...totpOperations,
   ...importOperations,
+  ...signInMailOperations,
   ...draftOperations,
   ...passwordSourceOperations,
   ...idpOperations,

@@ -70,6 +70,8 @@ export const OUTLINE = {
   sendImportMails: { path: 'POST /admin/v1/imports/{importId}/_send_mails', who: { roles: ['ORG_OWNER'] } },
   undoImport: { path: 'POST /admin/v1/imports/{importId}/_undo', who: { roles: ['ORG_OWNER'] } },
   previewImportUndo: { path: 'GET /admin/v1/imports/{importId}/undo_preview', who: { roles: ['ORG_OWNER'] } },
+  previewSignInMails: { path: 'GET /admin/v1/imports/{importId}/sign_in_mails_preview', who: { roles: ['ORG_OWNER'] } },
+  sendSignInMails: { path: 'POST /admin/v1/imports/{importId}/_send_sign_in_mails', who: { roles: ['ORG_OWNER'] } },
   createImport: { path: 'POST /admin/v1/imports', who: { roles: ['ORG_OWNER'] } },
   guessImport: { path: 'GET /admin/v1/imports/{importId}/guess', who: { roles: ['ORG_OWNER'] } },
   convertImport: { path: 'POST /admin/v1/imports/{importId}/_convert', who: { roles: ['ORG_OWNER'] } },

@@ -11,6 +11,8 @@ import type { ImportResult } from '../contract/import-types.ts';
 import { importOperations as operations } from '../contract/imports.ts';
 import type { Caller } from '../contract/permissions.ts';
 import { type Asked, anOrg, type Finder, ownOrgs, serve, serveRaw } from '../contract/serve.ts';
+import { signInMailOperations } from '../contract/sign-in-mails.ts';
+import { requireAllowedTemplate } from '../directory/users/routes.ts';
 import type { Hasher } from '../passwords/hasher.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
@@ -27,6 +29,7 @@ import {
   resumeImport,
   retryImport,
 } from './control/control.ts';
+import { previewSignInMails, sendSignInMails } from './control/sign-in-mails.ts';
 import { previewUndo, undoImport } from './control/undo.ts';
 import { draftProgress, findDraft, listDrafts, stateOf } from './drafts/draft.ts';
 import { draftRoutes } from './drafts/routes.ts';
@@ -113,6 +116,13 @@ function readRoutes({ pool, reads, logger }: { pool: Pool; reads: Reads; logger:
     operations.previewImportUndo,
     target,
     ({ target, res }) => previewUndo(pool, target, () => !res.closed),
+    previews,
+  );
+  serve(
+    router,
+    signInMailOperations.previewSignInMails,
+    target,
+    ({ target, res }) => previewSignInMails(pool, target, () => !res.closed),
     previews,
   );
   serve(
@@ -282,6 +292,12 @@ function actionRoutes({ pool, config }: ImportDeps): Router {
   serveRaw(router, operations.retryImport, target, timed(retryImport));
   serve(router, operations.undoImport, target, plain(undoImport));
   serve(router, operations.sendImportMails, target, plain(releaseMails));
+  serve(router, signInMailOperations.sendSignInMails, target, async ({ caller, target: { importId, orgs }, body }) => {
+    const template = body.urlTemplate;
+    for (const { orgId } of orgs) await requireAllowedTemplate({ pool, config }, orgId, 'urlTemplate', template);
+    await sendSignInMails(pool, caller, importId, template);
+    return currentResult(pool, importId);
+  });
   return router;
 }
 

@@ -70,7 +70,7 @@ test('who is sent again is who was corrected or is valid, as the action does', (
   const page = (causes: Partial<Causes>) => {
     const all = { failed: 39, corrected: 0, causes: [], moreCauses: 0, asOf: '', ...causes };
     return actionPage(at, {
-      ...{ name: 'retry', progress: ENDED, preview: undefined, typed: {}, problem: undefined },
+      ...{ name: 'retry', progress: ENDED, preview: undefined, mailPreview: undefined, typed: {}, problem: undefined },
       causes: all,
     }).markup;
   };
@@ -89,7 +89,15 @@ test('who is sent again is who was corrected or is valid, as the action does', (
 test('an undo says which mails went out, and afterwards whether it has ended', () => {
   const preview = { removed: 61, kept: 0, reasons: [] };
   const { markup } = actionPage(at, {
-    ...{ name: 'undo', progress: ENDED, preview, causes: undefined, typed: {}, problem: undefined },
+    ...{
+      name: 'undo',
+      progress: ENDED,
+      preview,
+      mailPreview: undefined,
+      causes: undefined,
+      typed: {},
+      problem: undefined,
+    },
   });
   assert.match(markup, /3,120 mails went out already\..*3 mails that are not sent yet are not sent to users who/s);
   assert.match(doneText('undo', { ...ENDED, state: 'IMPORT_STATE_UNDOING' }), /The undo runs/);
@@ -98,6 +106,16 @@ test('an undo says which mails went out, and afterwards whether it has ended', (
   assert.equal(doneText('retry', RUNNING), 'The failed users are sent again.');
   assert.match(doneText('retry', ENDED), /has ended/);
   assert.match(doneText('resume', ENDED), /has ended/);
+});
+
+test('the mail to those who have not signed in says who gets it and who does not, before it is sent', () => {
+  const progress = { ...ENDED, mails: { ...ENDED.mails, held: 0 } };
+  const mailPreview = { users: 1204, reasons: [{ reason: 'SIGNED_IN' as const, users: 61 }] };
+  const view = { name: 'sign_in_mails', preview: undefined, causes: undefined, typed: {}, problem: undefined } as const;
+  const { markup } = actionPage(at, { ...view, progress, mailPreview });
+  assert.match(markup, /1,204 users get a mail that says how to sign in.*61 have signed in.*name="url".*<button>/s);
+  const held = actionPage(at, { ...view, progress: ENDED, mailPreview: undefined }).markup;
+  assert.doesNotMatch(held, /<form/, 'held mails are sent first');
 });
 
 test('the chart has no peak of a short last interval, and shows in which time the import stood still', () => {

@@ -94,6 +94,33 @@ describe('how the users of an import sign in', () => {
     assert.deepEqual(await findingsOf(scripted, 'import-since'), []);
   });
 
+  it('mails those who have not signed in, without JavaScript', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const { importId } = (await must(api.call('POST', '/admin/v1/import', bulk(org.orgId, users('e'))))).body;
+    const ended = async () => !/RUNNING/.test((await api.call('GET', `/admin/v1/imports/${importId}`)).body.state);
+    await waitFor(ended, { what: 'the import' });
+    const checks = { user: { userId: 'id-ann-e' }, password: { password: OLD_PASSWORD } };
+    await must(api.call('POST', '/v2beta/sessions', { checks }));
+    const page = await world.enter(t, `/console/imports/${importId}`, undefined, { javaScriptEnabled: false });
+    const button = 'Mail who has not signed in';
+    await page.getByRole('link', { name: button }).click();
+    await page.getByText('1 user gets a mail that says how to sign in.').waitFor();
+    await page.getByText('1 have signed in').waitFor();
+    await page.getByText('1 are inactive or locked').waitFor();
+    await page.getByLabel('Where they sign in').fill('https://elsewhere.example.net/');
+    await page.getByRole('button', { name: button }).click();
+    await page.getByText('must begin with a URL that the organization allows').first().waitFor();
+    await page.getByLabel('Where they sign in').fill('');
+    await page.getByRole('button', { name: button }).click();
+    await page.getByText('The mails are being written.').waitFor();
+    await page.getByRole('heading', { name: 'Mails to those who have not' }).waitFor();
+    const { rows } = await api.deps.pool.query('select import_id from import_sign_in_mails where import_id = $1', [
+      importId,
+    ]);
+    assert.equal(rows.length, 1);
+  });
+
   it('has a page Decide that everybody can use', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const { api, org } = world;

@@ -84,6 +84,8 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   pauseImport: { before: (context) => toState(context, 'running') },
   retryImport: { before: toEnd },
   sendImportMails: { before: toEnd },
+  previewSignInMails: { before: toEnd },
+  sendSignInMails: { before: toEnd, body: () => ({}) },
   undoImport: { before: toEnd },
   previewImportUndo: { before: toEnd },
   guessImport: { before: withFile },

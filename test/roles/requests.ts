@@ -156,6 +156,7 @@ const BODIES: Readonly<Record<string, (at: At) => unknown>> = {
   importHumanUser: ({ place }) => (place.target === 'missing' ? entry() : { profile: 7 }),
   importUsers: ({ place }) => imported(place.orgId),
   'POST /admin/v1/import (of both organizations)': ({ world }) => imported(world.orgOf('own'), world.orgOf('other')),
+  sendSignInMails: () => ({}),
   createImport: ({ place: { orgId } }) => ({ orgId }),
   sendImportFile: () => Buffer.from('{}'),
   changePasswordSource: () => CONTRACT.addPasswordSource.body.examples.http,

@@ -125,6 +125,8 @@ POST   /admin/v1/imports/:importId/_retry                 400  ..3333331 .333.33
 POST   /admin/v1/imports/:importId/_pause                 400  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/report                 200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_send_mails            200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/sign_in_mails_preview  200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_send_sign_in_mails    200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_undo                  200  ..3333331 .333.3331 433333331 _
 
 POST   /management/v1/password_sources                    200  ..3333331 .333.3331 433333331 _

@@ -6,12 +6,13 @@ import { command } from '../command.ts';
 import { download, OUTPUT } from '../download.ts';
 import { conclude } from '../follow/follow.ts';
 import { itemPages, pagesAsJson, pagesAsTable } from '../follow/pages.ts';
-import { type ImportProgress, number, remainingText, stateText } from '../follow/progress.ts';
+import { counted, type ImportProgress, number, remainingText, stateText } from '../follow/progress.ts';
 import type { ImportResult } from '../follow/result.ts';
 import { SIGN_IN } from '../follow/sign-in.ts';
-import { flag, IMPORT, importNumber, isLimit, itemState, limit, STATE, text, WATCH } from '../options.ts';
+import { flag, IMPORT, importNumber, isLimit, itemState, limit, STATE, text, WATCH, YES } from '../options.ts';
 import { findOrg } from '../service/find.ts';
 import type { Session } from '../service/session.ts';
+import { confirm } from '../terminal/ask.ts';
 import { Failure } from '../terminal/failure.ts';
 import { distance } from '../terminal/output.ts';
 
@@ -82,25 +83,67 @@ function row(progress: ImportProgress): string[] {
   ];
 }
 
-/** `muster sign-ins`: who of an import has signed in since. */
+/** `muster sign-ins`: who of an import has signed in since, and a mail to the others. */
 export const signIns = command({
   usage: 'sign-ins <import>',
-  describe: 'show how many users of an import have signed in since, by day and way',
-  options: { import: IMPORT },
-  examples: [['$0 sign-ins 17', 'how many have signed in, and by which way first']],
-  async run({ api, out }, given) {
+  describe: 'show how many users of an import have signed in since, by day and way, and mail the others',
+  options: {
+    import: IMPORT,
+    'send-mail': flag('mail those who have not signed in how to do so; says how many that are, and asks'),
+    'dry-run': flag('with --send-mail: only say how many would get it, and why others would not'),
+    url: text('with --send-mail: where they sign in, which the mail links to'),
+    yes: YES,
+  },
+  examples: [
+    ['$0 sign-ins 17', 'how many have signed in, and by which way first'],
+    ['$0 sign-ins 17 --send-mail --dry-run', 'how many would get a mail, and why others would not'],
+    ['$0 sign-ins 17 --send-mail --url https://app.example.com', 'asks before it sends'],
+  ],
+  async run(session, { sendMail, dryRun, url, yes, ...given }) {
+    if (sendMail) return mailOthers(session, given.import, { dryRun, url, yes });
+    const { api, out } = session;
     const found = await api.call('getImportSignIns', { importId: given.import });
     out.result(found);
-    const { signedIn, notYet, ways, days } = found;
+    const { signedIn, notYet, ways, days, mails } = found;
     out.line(
       `${number(signedIn)} of ${number(signedIn + notYet)} users have signed in since; ${number(notYet)} have not.`,
     );
+    if (mails)
+      out.line(
+        `Mails to those who have not: ${number(mails.users)}, sent ${number(mails.sent)}, failed ${number(mails.failed)}.`,
+      );
     if (days.length === 0) return;
     const used = Object.keys(ways) as (keyof typeof ways)[];
     const rowOf = (name: string, of: typeof ways) => [name, ...used.map((way) => number(of[way] ?? 0))];
     out.table(['DAY', ...used], [...days.map(({ day, ways: by }) => rowOf(day, by)), rowOf('in all', ways)]);
   },
 });
+
+interface MailOptions {
+  dryRun: boolean;
+  url: string | undefined;
+  yes: boolean;
+}
+
+async function mailOthers({ api, out }: Session, importId: string, { dryRun, url, yes }: MailOptions): Promise<void> {
+  const preview = await api.call('previewSignInMails', { importId });
+  const would = `${counted(preview.users, 'user')} who ${preview.users === 1 ? 'has' : 'have'} not signed in`;
+  const others = preview.reasons.map(
+    ({ reason, users }) => `${number(users)} ${reason.toLowerCase().replaceAll('_', ' ')}`,
+  );
+  const rest = others.length > 0 ? ` (not: ${others.join(', ')})` : '';
+  if (dryRun) {
+    out.result(preview);
+    return out.line(`A mail would go to ${would}${rest}.`);
+  }
+  if (preview.users > 0 && !yes) await confirm(out, `Send a mail to ${would}${rest}?`);
+  if (preview.users === 0) {
+    out.result(preview);
+    return out.line(`Nobody is left to mail${rest}.`);
+  }
+  out.result(await api.call('sendSignInMails', { importId }, { body: url === undefined ? {} : { urlTemplate: url } }));
+  out.line(`Mails to ${would} are being written; \`muster sign-ins ${importId}\` counts them.`);
+}
 
 const YES_NO = { yes: 'true', no: 'false' } as const;
 

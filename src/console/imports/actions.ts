@@ -12,11 +12,12 @@ import { open, type Progress, settled, stateOf } from '../shapes.ts';
 import { count, crumb, list, notice } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { ONE } from '../texts/import.ts';
-import { ACTIONS, type FailedUsers } from '../texts/import-actions.ts';
+import { ACTIONS, type FailedUsers, UNMAILED } from '../texts/import-actions.ts';
 import { KEPT } from '../texts/imports.ts';
 
 type UndoPreview = Answer<'previewImportUndo'>;
-export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'cancel' | 'undo';
+type SignInMailsPreview = Answer<'previewSignInMails'>;
+export type ActionName = 'pause' | 'resume' | 'retry' | 'send_mails' | 'sign_in_mails' | 'cancel' | 'undo';
 
 interface Action {
   name: ActionName;
@@ -24,7 +25,7 @@ interface Action {
   isDanger: boolean;
 }
 
-const ALL: readonly ActionName[] = ['pause', 'resume', 'retry', 'send_mails', 'cancel', 'undo'];
+const ALL: readonly ActionName[] = ['pause', 'resume', 'retry', 'send_mails', 'sign_in_mails', 'cancel', 'undo'];
 const DANGEROUS: ReadonlySet<ActionName> = new Set(['cancel', 'undo']);
 const FITS: Record<ActionName, (progress: Progress, state: string) => boolean> = {
   pause: (_, state) => state === 'RUNNING',
@@ -33,6 +34,11 @@ const FITS: Record<ActionName, (progress: Progress, state: string) => boolean> =
   retry: ({ counts }, state) =>
     counts.failed > 0 && ['PAUSED', 'COMPLETED_WITH_ERRORS', 'TIMED_OUT', 'CANCELLED'].includes(state),
   send_mails: ({ mails, dryRun }, state) => mails.held > 0 && !dryRun && !['UNDOING', 'UNDONE'].includes(state),
+  sign_in_mails: ({ counts, mails, dryRun }, state) =>
+    !dryRun &&
+    counts.succeeded > 0 &&
+    mails.held === 0 &&
+    ['SUCCEEDED', 'COMPLETED_WITH_ERRORS', 'TIMED_OUT', 'CANCELLED'].includes(state),
   undo: ({ counts, dryRun }, state) =>
     !dryRun && counts.succeeded > 0 && !['RUNNING', 'UNDOING', 'UNDONE'].includes(state),
 };
@@ -70,7 +76,7 @@ function isTimed(name: ActionName): boolean {
 
 /** What is wrong with the form. */
 export interface ActionProblem {
-  field?: 'timeout' | 'number';
+  field?: 'timeout' | 'number' | 'url';
   message: string;
 }
 
@@ -79,6 +85,8 @@ export interface ActionView {
   progress: Progress;
   /** What an undo would do. */
   preview: UndoPreview | undefined;
+  /** Who would get the mail to those who have not signed in. */
+  mailPreview: SignInMailsPreview | undefined;
   /** Why users failed, before they are sent again. */
   causes: Causes | undefined;
   typed: Readonly<Record<string, string>>;
@@ -90,14 +98,15 @@ export function actionPage(consoleUrl: ConsoleUrl, view: ActionView): Html {
   const { importId: id } = progress;
   const { title, button } = ACTIONS[name];
   const isPossible = fits(name, progress) && (name !== 'retry' || isOfUse(view));
+  const isMail = name === 'sign_in_mails';
   return html`${crumb({ href: consoleUrl(`/imports/${id}`), text: ONE.title(id) })}
 <section class="message"><h1>${title}</h1>
 ${notice(problem?.message, 'bad', 'problem')}
 ${
   isPossible
-    ? html`${list(sentences(view), 'does')}${reasons(view.preview)}
+    ? html`${list(sentences(view), 'does')}${reasons(view)}
 <form method="post" action="${consoleUrl(`/imports/${id}/${name}`)}">
-${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}
+${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField(view) : undefined}${isMail ? urlField(view) : undefined}
 <div class="buttons"><button${DANGEROUS.has(name) ? html` class="danger"` : undefined}>${button}</button>
 <a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></div></form>`
     : html`<p>${name === 'retry' && fits(name, progress) ? ACTIONS.retry.nobody : ACTIONS.unavailable}</p><p><a class="button quiet" href="${consoleUrl(`/imports/${id}`)}">${ACTIONS.back}</a></p>`
@@ -119,17 +128,22 @@ function failedUsers(causes: Causes | undefined, { counts }: Progress): FailedUs
   return { corrected, refused, invalid: Math.max(0, failed - corrected - refused) };
 }
 
-function sentences({ name, progress, preview, causes }: ActionView): string[] {
+function sentences({ name, progress, preview, mailPreview, causes }: ActionView): string[] {
   const { counts, mails } = progress;
   if (name === 'pause' || name === 'cancel') return ACTIONS[name].does(settled(counts), open(progress));
   if (name === 'resume') return ACTIONS.resume.does(open(progress));
   if (name === 'retry') return ACTIONS.retry.does(failedUsers(causes, progress), open(progress));
   if (name === 'send_mails') return ACTIONS.send_mails.does(mails.held);
+  if (name === 'sign_in_mails') return ACTIONS.sign_in_mails.does(mailPreview?.users ?? 0);
   const unsent = mails.pending + mails.held;
   return ACTIONS.undo.does(preview?.removed ?? 0, preview?.kept ?? 0, { sent: mails.sent, unsent });
 }
 
-function reasons(preview: UndoPreview | undefined): Html | undefined {
+function reasons({ preview, mailPreview }: ActionView): Html | undefined {
+  if (mailPreview && mailPreview.reasons.length > 0) {
+    const others = mailPreview.reasons.map(({ reason, users }) => `${count(users)} ${UNMAILED[reason]}`);
+    return html`<p>${ACTIONS.sign_in_mails.others}</p>${list(others)}`;
+  }
   if (!preview || preview.reasons.length === 0) return undefined;
   return list(preview.reasons.map(({ reason, users }) => `${count(users)} ${ownValue(KEPT, reason) ?? reason}`));
 }
@@ -144,6 +158,11 @@ function timeoutField({ progress, typed, problem }: ActionView): Html {
     isOptional: !isOver,
     problem: problemOf(problem),
   });
+}
+
+function urlField({ typed, problem }: ActionView): Html {
+  const { url: label, urlHint: hint } = ACTIONS.sign_in_mails;
+  return field({ name: 'url', label, hint, value: typed.url, isOptional: true, problem: problemOf(problem) });
 }
 
 function numberField({ progress, typed, problem }: ActionView): Html {

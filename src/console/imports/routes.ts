@@ -3,6 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import { WAYS } from '../../contract/sign-in.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
+import { ownValue } from '../../platform/text/names.ts';
 import type { Api } from '../api.ts';
 import { orgNames } from '../database.ts';
 import type { ScreenDeps } from '../deps.ts';
@@ -29,17 +30,19 @@ const EVENTS = [
   'import.item.corrected',
   'import.cause.fixed',
   'import.mails.released',
+  'import.sign.in.mails.requested',
   'import.undo.started',
   'import.undone',
   'import.erased',
 ] as const;
 
-type Run = (api: Api, one: { importId: string }, body: { timeout?: string }) => Promise<unknown>;
+type Run = (api: Api, one: { importId: string }, body: { timeout?: string; urlTemplate?: string }) => Promise<unknown>;
 
 const RUNS: Readonly<Record<ActionName, Run>> = {
   pause: (api, one) => api.call('pauseImport', one),
   resume: (api, one, body) => api.call('resumeImport', one, { body }),
   retry: (api, one, body) => api.call('retryImport', one, { body }),
+  sign_in_mails: (api, one, body) => api.call('sendSignInMails', one, { body }),
   send_mails: (api, one) => api.call('sendImportMails', one),
   cancel: (api, one) => api.call('cancelImport', one),
   undo: (api, one) => api.call('undoImport', one),
@@ -167,10 +170,13 @@ async function showAction(
   const { api, kept } = sessionOf(res);
   const progress = await api.call('getImport', importOf(req));
   const preview = name === 'undo' && !progress.dryRun ? await api.call('previewImportUndo', importOf(req)) : undefined;
+  const mailPreview =
+    name === 'sign_in_mails' && fits(name, progress) ? await api.call('previewSignInMails', importOf(req)) : undefined;
   const causes =
     name === 'retry' && fits(name, progress) ? await api.call('listImportCauses', importOf(req)) : undefined;
-  const typed = problem ? { timeout: text(req.body, 'timeout'), number: text(req.body, 'number') } : kept;
-  const body = actionPage(consoleUrl, { name, progress, preview, causes, typed, problem });
+  const fields = ['timeout', 'number', 'url'];
+  const typed = problem ? Object.fromEntries(fields.map((one) => [one, text(req.body, one)])) : kept;
+  const body = actionPage(consoleUrl, { name, progress, preview, mailPreview, causes, typed, problem });
   show(req, res, { title: ACTIONS[name].title, body, status: problem ? 400 : 200 });
 }
 
@@ -180,11 +186,18 @@ async function act(deps: ScreenDeps, req: Request, res: Response, name: ActionNa
     return showAction(deps, req, res, name, { field: 'number', message: ACTIONS.notConfirmed(id) });
   }
   const timeout = text(req.body, 'timeout').trim();
+  const urlTemplate = text(req.body, 'url').trim();
   try {
-    await RUNS[name](sessionOf(res).api, importOf(req), given({ timeout }));
+    await RUNS[name](
+      sessionOf(res).api,
+      importOf(req),
+      name === 'sign_in_mails' ? given({ urlTemplate }) : given({ timeout }),
+    );
   } catch (error) {
     if (!(error instanceof ApiError) || error.http !== 400) throw error;
-    const field = error.id === 'IMPORT-TIMEOUT' ? { field: 'timeout' as const } : {};
+    const named = { 'IMPORT-TIMEOUT': 'timeout', 'URL-TEMPLATE-NOT-ALLOWED': 'url', 'IMPORT-ACTION': 'url' } as const;
+    const wrong = ownValue(named, error.id);
+    const field = wrong ? { field: wrong } : {};
     return showAction(deps, req, res, name, { ...field, message: error.message });
   }
   res.redirect(303, deps.consoleUrl(`/imports/${id}?done=${name}`));

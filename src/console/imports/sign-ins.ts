@@ -12,7 +12,7 @@ import {
 } from '../../contract/sign-in.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Summary } from '../../sources/summary.ts';
-import { type Choice, count, list, numbers, table } from '../shell/blocks.ts';
+import { type Choice, count, list, numbers, table, time } from '../shell/blocks.ts';
 import { SIGN_INS as TEXTS } from '../texts/sign-ins.ts';
 
 /** A link to what helps. */
@@ -59,7 +59,18 @@ export function sinceCard(since: Answer<'getImportSignIns'>, hrefOf: (signedIn: 
     html`<div><dt>${name}</dt><dd>${users > 0 ? html`<a href="${hrefOf(has)}">${count(users)}</a>` : '0'}</dd></div>\n`;
   return html`<section class="card" aria-labelledby="since-title"><h2 id="since-title">${TEXTS.since}</h2>
 <dl class="facts">${fact(TEXTS.signedIn, signedIn, true)}${fact(TEXTS.notYet, notYet, false)}</dl>
-${days.length > 1 ? curve(since) : undefined}${days.length > 0 ? dayTable(since) : undefined}</section>`;
+${since.mails && mailFacts(since.mails)}${days.length > 1 ? curve(since) : undefined}${days.length > 0 ? dayTable(since) : undefined}</section>`;
+}
+
+/** The mails to those who have not signed in. */
+function mailFacts({ askedAt, state, users, sent, failed }: NonNullable<Answer<'getImportSignIns'>['mails']>): Html {
+  const facts = [
+    [TEXTS.mailed, count(users)],
+    [TEXTS.mailsSent, count(sent)],
+    [TEXTS.mailsFailed, count(failed)],
+  ];
+  return html`<h3>${TEXTS.mailsTitle}</h3><dl class="facts minor">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>
+<p class="soft small">${TEXTS.asked} ${time(askedAt)}${state === 'STOPPED' ? html` · ${TEXTS.stopped}` : undefined}</p>`;
 }
 
 /** How many had signed in at the end of each day, from the first to the last. */

@@ -1,4 +1,5 @@
 /** The texts of actions on an import. */
+import type { Answer } from '../../contract/client.ts';
 
 /** A number with its noun. */
 const counted = (noun: string) => (count: number) =>
@@ -79,6 +80,19 @@ export const ACTIONS = {
     ],
     done: 'The mails are on their way.',
   },
+  sign_in_mails: {
+    button: 'Mail who has not signed in',
+    title: 'Send a mail to those who have not signed in?',
+    does: (n: number) => [
+      n === 0
+        ? 'Nobody would get a mail now.'
+        : `${users(n)} ${n === 1 ? 'gets' : 'get'} a mail that says how to sign in. Who signs in before it is sent gets none.`,
+    ],
+    others: 'No mail goes to the others:',
+    url: 'Where they sign in',
+    urlHint: 'The address of your application, which the mail links to. It must be allowed for the organization.',
+    done: 'The mails are being written. You see here how many were sent.',
+  },
   undo: {
     button: 'Undo',
     title: 'Undo this import?',
@@ -97,4 +111,16 @@ export const ACTIONS = {
     done: 'The undo runs. You see here which users are removed and which are kept.',
     ended: (removed: number) => `The undo has ended: ${users(removed)} ${removed === 1 ? 'was' : 'were'} removed.`,
   },
+};
+
+/** Why a user gets no mail that tells how to sign in. */
+export const UNMAILED: Record<Answer<'previewSignInMails'>['reasons'][number]['reason'], string> = {
+  SIGNED_IN: 'have signed in',
+  DELETED: 'were deleted',
+  INACTIVE: 'are inactive or locked',
+  NO_ADDRESS: 'have no email address',
+  LEFT_OUT: 'are left out of mail codes, and have no password',
+  MAIL_WAITS: 'have a mail that is still to be sent',
+  MAILED_LATELY: 'got such a mail within the last 24 hours',
+  MAIL_REFUSED: 'have an address that refused the last mail',
 };

@@ -63,6 +63,7 @@ export const EVENTS: Readonly<Record<string, string>> = {
   'import.item.corrected': 'corrected a failed user',
   'import.cause.fixed': 'corrected or left out the failed users of a cause',
   'import.mails.released': 'sent the held mails',
+  'import.sign.in.mails.requested': 'asked for a mail to those who have not signed in',
   'import.undo.started': 'started the undo',
   'import.undone': 'finished the undo',
   'import.erased': 'erased the data of users that were not written',

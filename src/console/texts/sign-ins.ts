@@ -26,6 +26,12 @@ export const SIGN_INS = {
   since: 'Who has signed in since',
   signedIn: 'Have signed in',
   notYet: 'Have not yet',
+  mailsTitle: 'Mails to those who have not',
+  mailed: 'Written',
+  mailsSent: 'Sent',
+  mailsFailed: 'Failed',
+  asked: 'Last asked for',
+  stopped: 'ended early: whoever asked lost the right to do so, or the import ran again or was undone',
   day: 'Day (UTC)',
   curve: (signedIn: string, all: string, from: string, to: string) =>
     `${signedIn} of ${all} users have signed in, from ${from} to ${to}.`,

@@ -131,6 +131,11 @@ export const IMPORT_ERRORS = {
     meaning: '`Password-Pepper` or its mode is invalid.',
     remedy: 'Correct the header that the error names.',
   },
+  'IMPORT-MAILS-HELD': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The import holds its mails back, so that other mails to its users would wait as well.',
+    remedy: 'Send the mails of the import first, with `_send_mails`.',
+  },
   'IMPORT-PREVIEWS': {
     status: 'RESOURCE_EXHAUSTED',
     meaning: 'The caller, the organization or the server has too many previews under way.',

@@ -56,6 +56,10 @@ export const ACTIONS = {
     states: ['running', 'paused', 'succeeded', 'completed_with_errors', 'timed_out', 'cancelled'],
     done: 'asked to send its mails',
   },
+  signInMails: {
+    states: ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled'],
+    done: 'asked to mail those who have not signed in',
+  },
 } as const satisfies Record<string, Allowed>;
 
 /** The actions that change the state of a draft, which stays a draft. */

@@ -82,7 +82,7 @@ export async function requireAuthors(
  * transaction ends.
  * @throws ApiError 403, 400 ORG-INACTIVE
  */
-export async function requireRights(db: Db, caller: Caller, orgIds: readonly string[]): Promise<void> {
+export async function requireRights(db: Db, caller: Pick<Caller, 'userId'>, orgIds: readonly string[]): Promise<void> {
   if (!(await haveRights(db, [caller.userId], orgIds))) throw permissionDenied();
 }
 

@@ -7,7 +7,7 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required,
+    i.password_change_required, i.links,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -72,7 +72,7 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null))
+      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -135,7 +135,7 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required,
+    i.password_change_required, i.links,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -203,7 +203,7 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null))
+      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -290,7 +290,7 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required,
+    i.password_change_required, i.links,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -358,7 +358,7 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null))
+      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -455,7 +455,7 @@ with picked as materialized (
     case when i.user_state = 'active' and i.password_hash is null then 'initial' else i.user_state end as new_state,
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
-    i.password_change_required,
+    i.password_change_required, i.links,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -523,7 +523,7 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null))
+      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),

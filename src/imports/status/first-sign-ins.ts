@@ -13,6 +13,15 @@ export interface SignIns {
   notYet: number;
   ways: Partial<Record<Way, number>>;
   days: { day: string; ways: Partial<Record<Way, number>> }[];
+  mails?: SignInMails;
+}
+
+interface SignInMails {
+  askedAt: string;
+  state: 'WRITING' | 'WRITTEN' | 'STOPPED';
+  users: number;
+  sent: number;
+  failed: number;
 }
 
 export async function readSignIns(pool: Pool, { importId, counts }: ImportResult): Promise<SignIns> {
@@ -35,5 +44,18 @@ export async function readSignIns(pool: Pool, { importId, counts }: ImportResult
     notYet: Math.max(0, counts.succeeded - signedIn),
     ways,
     days: [...days].map(([day, byWay]) => ({ day, ways: byWay })),
+    ...(await readMails(pool, importId)),
   };
+}
+
+/** The mails to those who have not signed in, if somebody has asked for them. */
+async function readMails(pool: Pool, importId: string): Promise<Pick<SignIns, 'mails'>> {
+  const { rows } = await pool.query<SignInMails>({
+    name: 'sign-in-mails',
+    text: `select to_json(asked_at at time zone 'UTC') #>> '{}' || 'Z' as "askedAt", users, sent, failed,
+        case when stopped then 'STOPPED' when next is null then 'WRITTEN' else 'WRITING' end as state
+      from import_sign_in_mails where import_id = $1`,
+    values: [importId],
+  });
+  return rows[0] ? { mails: rows[0] } : {};
 }

@@ -45,6 +45,7 @@ export const TRACES: readonly (readonly [table: string, erase: Erase])[] = [
   ['audit_events', eraseAudit],
   ['imports', eraseColumns('imports', ['created_by', 'run_by', 'undo_by'])],
   ['import_authors', eraseColumns('import_authors', ['author'])],
+  ['import_sign_in_mails', eraseColumns('import_sign_in_mails', ['asked_by'])],
   ['password_sources', eraseColumns('password_sources', ['set_by'])],
   ['idps', eraseColumns('idps', ['set_by'])],
   ['sessions', eraseColumns('sessions', ['opened_by'])],

@@ -12,7 +12,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isNotice, type LinkKind, type NoticeKind, pageLink, templateLink } from '../../contract/link-templates.ts';
+import { isNotice, type LinkKind, pageLink, type TellingKind, templateLink } from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
 import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
@@ -20,12 +20,13 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
-import { HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
+import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
 import { digitsOf } from './sign-in-codes.ts';
 import {
   composeText,
   type MailContent,
+  renderHowToSignIn,
   renderMail,
   renderNotice,
   renderSignInCode,
@@ -68,7 +69,7 @@ export interface DeliverDeps {
   retryDelaysMs?: readonly number[];
 }
 
-/** `gone`: already settled, deleted with its user, claimed by another process, or a job of an earlier attempt.
+/** `gone`: already settled, of no use any more, deleted with its user, claimed by another process, or a job of an earlier attempt.
  * `held`: its organization is not active, or has sent its mails of the day. */
 export type Delivery = 'sent' | 'retry' | 'failed' | 'held' | 'gone';
 
@@ -80,6 +81,10 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
   if (!mail.org_is_active) {
     await holdMail(deps.pool, mail, HOLD_MS);
     return 'held';
+  }
+  if (mail.is_moot) {
+    await dropMail(deps.pool, mail);
+    return 'gone';
   }
   if (await isOverLimit(deps.pool, mail)) {
     await holdMail(deps.pool, mail, restOfDayMs());
@@ -196,12 +201,16 @@ function textMessage(mail: LoadedMail, code: string): TextMessage {
 function contentOf(
   config: DeliverDeps['config'],
   mail: LoadedMail,
-  kind: LinkKind | NoticeKind | 'sign_in',
+  kind: LinkKind | TellingKind | 'sign_in',
   code: string,
 ): MailContent {
   const orgName = mail.org_name ?? '';
   if (isNotice(kind)) return renderNotice({ kind, orgName });
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
+  if (kind === 'how_to_sign_in') {
+    const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
+    return renderHowToSignIn({ displayName: nameFor(mail), orgName, link, ...namesOf(mail) });
+  }
   if (kind === 'sign_in') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
     return renderSignInCode({ displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) });
@@ -209,6 +218,13 @@ function contentOf(
   const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
   const { user_name: userName } = mail;
   return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) });
+}
+
+/** What the user signs in with, as the organization allows. */
+function namesOf({ sign_in_names: names, user_name: userName, primary_domain: domain, verified }: LoadedMail) {
+  const allows = (name: string) => names?.includes(name) ?? true;
+  const full = domain !== null && allows('loginName') ? `${userName}@${domain}` : '';
+  return { userName: allows('userName') ? userName : full, byAddress: verified && allows('email') };
 }
 
 function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): ComposedMail {

@@ -9,7 +9,7 @@
  *
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
-import type { MailKind, NoticeKind } from '../../contract/link-templates.ts';
+import type { MailKind, NoticeKind, TellingKind } from '../../contract/link-templates.ts';
 import { releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
 import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
@@ -69,6 +69,22 @@ export async function enqueueNotice(
   { kind, userId, address }: { kind: NoticeKind; userId: string; address: string },
 ): Promise<void> {
   await db.query('insert into mail_outbox (kind, user_id, address) values ($1, $2, $3)', [kind, userId, address]);
+}
+
+/** The kind of mail that tells the users of an import who have not signed in how to do so. */
+export const HOW_TO_SIGN_IN = 'how_to_sign_in' satisfies TellingKind;
+
+/** SQL over `users u`: they have signed in, by whatever way. */
+export const HAS_SIGNED_IN = `(u.last_login_at is not null
+  or coalesce((select true from first_sign_ins f where f.user_id = u.id), false))`;
+
+/** Drops a mail that is still to be sent, which its import then does not count any more. */
+export async function dropMail(pool: Pool, { id, import_id: importId }: Pick<LoadedMail, 'id' | 'import_id'>) {
+  await transaction(pool, async (db) => {
+    await db.query('select from imports where id = $1 for update', [importId]);
+    const { rowCount } = await db.query(`delete from mail_outbox m where m.id = $1 and ${IS_UNSENT}`, [id]);
+    if (rowCount === 1) await db.query('update imports set mails_due = mails_due - 1 where id = $1', [importId]);
+  });
 }
 
 /** A due row as the queue holds it: a pointer. */
@@ -206,7 +222,7 @@ export async function holdMail(
 export interface LoadedMail
   extends Pick<MailOutbox, 'id' | 'attempts' | 'created_at' | 'url_template' | 'import_id'>,
     Named<Users, { user_id: 'id'; user_name: 'user_name'; display_name: 'display_name'; org_id: 'org_id' }> {
-  kind: MailKind | NoticeKind;
+  kind: MailKind | TellingKind;
   /** In the database's text form; another value later means that another process has claimed the mail. */
   claimed_until: string;
   /** Null for a notice, as are the next two. */
@@ -222,6 +238,11 @@ export interface LoadedMail
   mails_per_day: OrgLimits['most'] | null;
   /** Whether the organization of the user is neither deactivated nor deleted. */
   org_is_active: boolean;
+  /** What users of the organization sign in with. */
+  sign_in_names: Organizations['sign_in_names'] | null;
+  primary_domain: Organizations['primary_domain'] | null;
+  /** It tells how to sign in, and the user has done so, or no longer may. */
+  is_moot: boolean;
 }
 
 // `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
@@ -231,6 +252,8 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     u.email_verified and m.address is null as verified,
     u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name,
     o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active,
+    o.sign_in_names, o.primary_domain,
+    m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN}) as is_moot,
     (select most from org_limits l where l.org_id = u.org_id and l.name = 'mailsPerDay') as mails_per_day
   from unnest($1::bigint[]) as wanted (id)
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m

@@ -17,6 +17,7 @@ import {
   CLAIM_MS,
   type ClaimedMail,
   claimDue,
+  HOW_TO_SIGN_IN,
   IS_UNSENT,
   type MailPointer,
   prepareReleased,
@@ -183,6 +184,9 @@ export async function recordDeliveries(pool: Pool, outcomes: MailOutcome[]): Pro
 }
 
 interface ImportCount {
+  /** Of these, mails that tell how to sign in. */
+  toldSent: number;
+  toldFailed: number;
   import_id: NonNullable<MailOutbox['import_id']>;
   sent: number;
   failed: number;
@@ -198,9 +202,11 @@ async function writeOutcomes(db: Db, outcomes: MailOutcome[]): Promise<ImportCou
        from unnest($1::bigint[], $2::int[], $3::mail_state[], $4::text[], $5::bigint[])
          as o (id, attempt, state, error, delay_ms)
        where m.id = any($1::bigint[]) and m.id = o.id and ${IS_UNSENT} and (o.state = 'sent' or m.attempts = o.attempt)
-       returning m.import_id, m.state)
+       returning m.import_id, m.state, m.kind)
      select import_id, count(*) filter (where state = 'sent')::int as sent,
-            count(*) filter (where state = 'failed')::int as failed
+            count(*) filter (where state = 'failed')::int as failed,
+            count(*) filter (where state = 'sent' and kind::text = '${HOW_TO_SIGN_IN}')::int as "toldSent",
+            count(*) filter (where state = 'failed' and kind::text = '${HOW_TO_SIGN_IN}')::int as "toldFailed"
      from settled where import_id is not null and state <> 'pending' group by import_id`,
     [
       outcomes.map((o) => o.id),
@@ -219,4 +225,9 @@ async function countOnImports(db: Db, counts: ImportCount[]): Promise<void> {
      from unnest($1::bigint[], $2::int[], $3::int[]) as c (id, sent, failed) where i.id = c.id`,
     [counts.map((c) => c.import_id), counts.map((c) => c.sent), counts.map((c) => c.failed)],
   );
+  for (const { import_id, toldSent, toldFailed } of counts) {
+    if (toldSent + toldFailed === 0) continue;
+    const text = 'update import_sign_in_mails set sent = sent + $2, failed = failed + $3 where import_id = $1';
+    await db.query(text, [import_id, toldSent, toldFailed]);
+  }
 }

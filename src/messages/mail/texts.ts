@@ -87,6 +87,36 @@ export function renderNotice({ kind, orgName }: Pick<MailFacts, 'orgName'> & { k
   return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };
 }
 
+/** The facts of the mail that tells how to sign in. */
+export type HowToSignInFacts = Pick<MailFacts, 'displayName' | 'orgName' | 'userName'> & {
+  /** The address of the mail signs in too. */
+  byAddress: boolean;
+  /** Where they sign in. */
+  link: string | undefined;
+};
+
+/** Tells a user who was moved here how to sign in. It has no code: whoever else reads it gains nothing. */
+export function renderHowToSignIn({ displayName, orgName, userName, byAddress, link }: HowToSignInFacts): MailContent {
+  const [name, org, user] = [harmless(displayName), harmless(orgName), harmless(userName)];
+  const subject = `${org === '' ? '' : `${org}: `}How to sign in`;
+  const names = [...(user === '' ? [] : [`the user name ${user}`]), ...(byAddress ? ['this email address'] : [])];
+  const lines = [
+    name === '' ? 'Hello,' : `Hello ${name},`,
+    `Your account${org === '' ? '' : ` at ${org}`} has a new sign-in page, and you have not signed in there yet.`,
+    ...(names.length > 0 ? [`Sign in with ${names.join(' or ')}.`] : []),
+    'If you do not know your password, or have none, select “Forgot password?” on that page.',
+  ];
+  const ignore = 'If you do not recognize this account, you can ignore this email.';
+  const text = [...lines, ...(link === undefined ? [] : ['Sign in:', link]), ignore];
+  const body = html`${lines.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`)}${
+    link === undefined
+      ? undefined
+      : html`<p style="margin:0 0 24px"><a href="${link}" style="${BUTTON}">Sign in</a></p>\n`
+  }<p style="${SMALL}">${ignore}</p>
+`;
+  return { subject, text: text.join('\n\n').concat('\n'), html: page(subject, body).markup };
+}
+
 /** The facts of a mail with a code for a sign-in. */
 export type SignInFacts = Pick<MailFacts, 'displayName' | 'orgName' | 'expiresAt'> & {
   code: string;

@@ -22,7 +22,7 @@ create type linking_rule as enum ('refuse', 'confirm', 'verifiedAddress', 'creat
 
 create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 
-create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'link_added', 'link_removed');
+create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'how_to_sign_in', 'link_added', 'link_removed');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
@@ -316,6 +316,20 @@ create table import_rates (
   skipped integer not null,
   failed integer not null,
   PRIMARY KEY (import_id, tick)
+);
+
+create table import_sign_in_mails (
+  import_id bigint not null,
+  asked_by text collate "C" not null,
+  asked_at timestamp with time zone not null default now(),
+  url_template text,
+  next integer,
+  stopped boolean not null default false,
+  users integer not null default 0,
+  sent integer not null default 0,
+  failed integer not null default 0,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id)
 );
 
 create table import_sign_ins (
@@ -832,6 +846,8 @@ CREATE INDEX import_orgs_org ON public.import_orgs USING btree (org_id, import_i
 CREATE INDEX import_preparations_due ON public.import_preparations USING btree (requested_at) WHERE (requested_at IS NOT NULL);
 
 CREATE INDEX import_preparations_expires ON public.import_preparations USING btree (expires_at);
+
+CREATE INDEX import_sign_in_mails_open ON public.import_sign_in_mails USING btree (import_id) WHERE (next IS NOT NULL);
 
 CREATE INDEX import_sign_ins_import ON public.import_sign_ins USING btree (import_id);
 

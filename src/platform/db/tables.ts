@@ -27,7 +27,7 @@ export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
 
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'link_added' | 'link_removed';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -149,6 +149,11 @@ export interface ImportPreparations {
 
 export interface ImportRates {
   import_id: string; tick: number; at: Date; ran_ms: string; succeeded: number; skipped: number; failed: number;
+}
+
+export interface ImportSignInMails {
+  import_id: string; asked_by: string; asked_at: Date; url_template: string | null; next: number | null;
+  stopped: boolean; users: number; sent: number; failed: number;
 }
 
 export interface ImportSignIns {
