@@ -91,7 +91,7 @@ export function checkProviders(facts: ProviderFacts | undefined): Finding[] {
   const { providers, clashes } = facts;
   const silent = providers.filter(({ answers }) => !answers);
   const found = silent.map(({ idpId, name, reason = '' }) => {
-    const advice = `See GET /admin/v1/idps/${idpId}/_check. Until then nobody signs in with it.`;
+    const advice = `See muster idps check ${idpId}. Until then nobody signs in with it.`;
     return warning('identity providers', `${name}: ${reason.replace(/\.$/, '')}`, advice);
   });
   const good = providers.length - silent.length;

@@ -85,3 +85,13 @@ test('what is wrong is said', async () => {
   assert.equal(unknown.code, 1);
   assert.match(unknown.stderr, /issuer: is required/);
 });
+
+test('a provider that does not answer is said to be wrong, with exit code 1', async () => {
+  const { idpId } = await json('add', 'Nowhere', '--preset', 'oidc', '--client-id', 'c', ...NOWHERE, '--instance');
+  const checked = await muster(['check', idpId]);
+  assert.equal(checked.code, 1, checked.stderr);
+  assert.match(checked.stdout, /^wrong {2}discovery: The metadata of the provider could not be used: /m);
+  assert.match(checked.stdout, /^ok {2}links: 0 links belong to it\.$/m);
+});
+
+const NOWHERE = ['--issuer', 'https://nowhere.invalid'];

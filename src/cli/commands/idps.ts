@@ -8,7 +8,7 @@ import type { Api } from '../service/api.ts';
 import { findOrg } from '../service/find.ts';
 import { askSecret, confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
-import { Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
+import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
 /** The id in examples. */
@@ -223,6 +223,20 @@ const show = command({
   },
 });
 
+const check = command({
+  usage: 'check <idp>',
+  describe: 'ask a provider for its metadata and keys, and try the client there; nobody signs in',
+  options: { idp: IDP },
+  examples: [[`$0 idps check ${ID}`, 'exits with 1 if something is wrong']],
+  async run({ out, api }, { idp: idpId, shell }) {
+    const found = await read(api, idpId);
+    const answer = await api.call(isOfInstance(found) ? 'checkInstanceIdp' : 'checkIdp', { idpId });
+    out.result(answer);
+    for (const { name, ok, message } of answer.checks) out.line(`${ok ? 'ok' : 'wrong'}  ${name}: ${message}`);
+    if (!answer.isUsable) shell.exitCode = EXIT.failed;
+  },
+});
+
 const update = command({
   usage: 'update <idp>',
   describe: 'change a provider; what is not named stays',
@@ -255,10 +269,11 @@ const remove = command({
   },
 });
 
-export const idps = group('idps', 'external identity providers: list, add, show, update, remove', [
+export const idps = group('idps', 'external identity providers: list, add, show, check, update, remove', [
   listAll,
   add,
   show,
+  check,
   update,
   remove,
 ]);

@@ -26,7 +26,7 @@ export function callbackRoutes(deps: CallbackDeps): Router {
   router.post(own, readForm, asQuery);
   const isOld = oldPaths(deps.pool);
   router.use(async (req, res, next) => {
-    const isAnswer = req.method === 'GET' ? typeof req.query.state === 'string' : req.method === 'POST';
+    const isAnswer = req.method === 'GET' ? PARAMETERS.some((name) => name in req.query) : req.method === 'POST';
     if (!isAnswer || OURS.test(req.path) || !(await isOld(req.path))) return next();
     if (req.method === 'GET') return comeBack(deps, req, res);
     readForm(req, res, (error?: unknown) => (error ? next(error) : asQuery(req, res, next)));

@@ -4,9 +4,9 @@
  *
  * Guarantee: nobody is believed to be somebody unless the provider said so for this client, in answer to this very
  * request: `state`, `nonce`, PKCE, `iss` (RFC 9207), the signature, issuer, audience, authorized party and age of the ID
- * token are checked (OpenID Connect Core section 3.1.3.7), and its key is one that the provider publishes now. A person is
- * named by the id that the provider never gives to somebody else, never by an address. Every request keeps to the guard
- * of src/platform/http/outgoing.ts. Errors hold no codes, tokens or data of users.
+ * token are checked (OpenID Connect Core section 3.1.3.7), and its key is one that the provider published in the last ten
+ * minutes. A person is named by the id that the provider never gives to somebody else, never by an address. Every request
+ * keeps to the guard of src/platform/http/outgoing.ts. Errors hold no codes, tokens or data of users.
  */
 import { createPrivateKey } from 'node:crypto';
 import { createRemoteJWKSet, customFetch, jwtVerify, SignJWT } from 'jose';

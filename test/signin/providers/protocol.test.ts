@@ -82,7 +82,7 @@ test('HS256 is refused also where the provider announces it', async () => {
   assert.equal((await visit(api, google, announced, 'ann'))?.error, 'not-trusted');
 });
 
-test('T11: after a rotation the new key is believed at once, and the old one no longer', async () => {
+test('T11: after a rotation the new key is believed at once, and only that one', async () => {
   assert.ok((await visit(api, google, idp, 'ann'))?.identity);
   await google.rotate();
   assert.ok((await visit(api, google, idp, 'ann'))?.identity);
