@@ -94,9 +94,14 @@ const providers = z.object({
   providers: z.array(
     z.object({ idpId: z.string(), name: z.string(), answers: z.boolean(), reason: z.string().optional() }),
   ),
-  clashes: z.object({ accounts: count(), users: count() }).meta({
-    description: 'Accounts at providers that several users of an organization hold, so that they sign in none of them.',
-  }),
+  clashes: z
+    .object({ accounts: count(), users: count() })
+    .optional()
+    .meta({
+      description:
+        'Accounts at providers that several users of an organization hold, so that they sign in none of them. Absent if ' +
+        'there are too many links to look through in 5 seconds.',
+    }),
 });
 
 /** Settings that name the first administrators. */

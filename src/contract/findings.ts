@@ -96,7 +96,7 @@ export function checkProviders(facts: ProviderFacts | undefined): Finding[] {
   });
   const good = providers.length - silent.length;
   if (good > 0) found.unshift(ok('identity providers', `${many(good, 'identity provider')} answer`));
-  if (clashes.accounts === 0) return found;
+  if (!clashes || clashes.accounts === 0) return found;
   const message = `${many(clashes.accounts, 'account')} at providers are held by ${many(clashes.users, 'user')} of the same organization, and sign in none of them`;
   const advice =
     'Remove the wrong links: GET and DELETE /v2beta/users/{userId}/links. _check of a provider says where.';

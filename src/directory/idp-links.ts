@@ -29,6 +29,12 @@ const JOIN_PROVIDER = `left join lateral (select * from idp_names(u.org_id) wher
 /** SQL over `l` and `n`: what an account is compared by; a name that leads nowhere stands for itself. */
 const ACCOUNT_OF = `coalesce(n.idp_id, ${NAME})`;
 
+/** SQL: a link `l` names the provider $1, by its id or an alias. */
+const IS_NAMED = `${NAME} in (
+  select lower(p.id) from idps p where p.id = $1
+  union select lower(alias collate "C") from idps p, jsonb_array_elements_text(p.settings -> 'aliases') as alias
+  where p.id = $1)`;
+
 /** A user who holds an account at a provider. */
 export interface Holder {
   userId: string;
@@ -55,10 +61,7 @@ export async function holdersOf(
      from user_idp_links l join users u on u.id = l.user_id join organizations o on o.id = u.org_id ${JOIN_PROVIDER}
      where l.external_user_id = any($2::text[]) and n.idp_id = $1 and u.kind = 'human'
        and ($3::text is null or u.org_id = $3)
-       and ${NAME} in (
-         select lower(p.id) from idps p where p.id = $1
-         union select lower(alias collate "C") from idps p, jsonb_array_elements_text(p.settings -> 'aliases') as alias
-         where p.id = $1)
+       and ${IS_NAMED}
      order by 2, 1`,
     [idp.id, subjects, orgId ?? null],
   );
@@ -250,11 +253,12 @@ export async function linkClashes(db: Db, limit = 20): Promise<{ clashes: Clash[
   return { clashes: rows.map(({ total: _, ...clash }) => clash), total: rows[0]?.total ?? 0 };
 }
 
-/** The links that belong to a provider. @param limit counting stops here */
+/** The links that belong to a provider. Reads the table of links up to the limit. @param limit counting stops here */
 export async function countLinks(db: Db, idp: { id: string }, limit: number): Promise<number> {
   const { rows } = await db.query<{ n: number }>(
     `select count(*)::int as n from (
-       select from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER} where n.idp_id = $1 limit $2) as r`,
+       select from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
+       where n.idp_id = $1 and ${IS_NAMED} limit $2) as r`,
     [idp.id, limit],
   );
   return oneRow(rows).n;

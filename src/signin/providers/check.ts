@@ -9,9 +9,10 @@ import * as oidc from 'openid-client';
 import type { ProviderFacts } from '../../contract/diagnostics.ts';
 import { OAUTH_TYPES } from '../../contract/idp-presets.ts';
 import type { IDP_CHECKS } from '../../contract/idps.ts';
-import { countLinks, linkClashes } from '../../directory/idp-links.ts';
+import { type Clash, countLinks, linkClashes } from '../../directory/idp-links.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Pool } from '../../platform/db/pool.ts';
+import { sqlState } from '../../platform/db/faults.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { type Client, guardOf, openClient, type ProtocolDeps } from './protocol.ts';
 import { asProviderError, type ProviderError } from './provider-error.ts';
 import { ownsPath } from './round-trip.ts';
@@ -172,22 +173,45 @@ async function pathChecks({ pool }: CheckDeps, idp: Idp): Promise<IdpCheck[]> {
 }
 
 /** Counting stops here: a larger number would say no more. */
-const MOST_LINKS = 100_000;
+const MOST_LINKS = 10_000;
+/** Organizations and providers whose clashes are read. */
+const MOST_CLASHES = 1000;
+/** Time limit of reading the links: there may be one for each of many millions of users. */
+const READ_MS = 5000;
+const CANCELLED = '57014';
 
 async function linkCheck(pool: Pool, idp: Idp): Promise<IdpCheck> {
   const name = 'links';
-  const { clashes } = await linkClashes(pool, 1000);
-  const own = clashes.filter(({ idpId }) => idpId === idp.id);
-  const count = await countLinks(pool, idp, MOST_LINKS);
+  const count = await inTime(pool, (db) => countLinks(db, idp, MOST_LINKS));
+  const found = await inTime(pool, (db) => linkClashes(db, MOST_CLASHES));
+  if (count === undefined || !found) return { name, ok: true, message: 'There are too many links to look through.' };
+  const own = found.clashes.filter(({ idpId }) => idpId === idp.id);
   const have = `${count}${count === MOST_LINKS ? ' or more' : ''} links belong to it`;
   if (own.length === 0) return { name, ok: true, message: `${have}.` };
-  const accounts = own.reduce((sum, clash) => sum + clash.accounts, 0);
-  const users = own.reduce((sum, clash) => sum + clash.users, 0);
+  const { accounts, users } = sumOf(own);
   const where = own.map(({ orgId }) => orgId).slice(0, 5);
   const message =
     `${have}. ${accounts} accounts are held by ${users} users of the same organization (${where.join(', ')}), and sign ` +
     'in none of them. Remove the wrong links: GET and DELETE /v2beta/users/{id}/links.';
   return { name, ok: false, message };
+}
+
+/** What is read, or undefined if that takes too long. */
+async function inTime<T>(pool: Pool, read: (db: Db) => Promise<T>): Promise<T | undefined> {
+  try {
+    return await transaction(pool, async (db) => {
+      await db.query(`set local statement_timeout = ${READ_MS}`);
+      return read(db);
+    });
+  } catch (error) {
+    if (sqlState(error) === CANCELLED) return undefined;
+    throw error;
+  }
+}
+
+function sumOf(clashes: readonly Clash[]): { accounts: number; users: number } {
+  const sum = (field: 'accounts' | 'users') => clashes.reduce((all, clash) => all + clash[field], 0);
+  return { accounts: sum('accounts'), users: sum('users') };
 }
 
 /** Providers that one look of `muster doctor` asks. */
@@ -202,7 +226,6 @@ export async function providerFacts(deps: CheckDeps): Promise<ProviderFacts> {
       return { idpId: idp.id, name: idp.name, answers: !failed, ...(failed ? { reason: failed.message } : {}) };
     }),
   );
-  const { clashes } = await linkClashes(deps.pool, 1000);
-  const sum = (field: 'accounts' | 'users') => clashes.reduce((all, clash) => all + clash[field], 0);
-  return { providers, clashes: { accounts: sum('accounts'), users: sum('users') } };
+  const found = await inTime(deps.pool, (db) => linkClashes(db, MOST_CLASHES));
+  return { providers, ...(found ? { clashes: sumOf(found.clashes) } : {}) };
 }
