@@ -18,14 +18,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.exitCode = 130;
   });
 }
-const OWN = ['end.ts', 'untracked.ts'].map((file) => `--import=${new URL(file, import.meta.url)}`);
 /** Addresses of files, which have no spaces. */
 const preloads = process.env.TEST_NODE_OPTIONS?.split(' ') ?? [];
 const times: [file: string, seconds: number][] = [];
 const events = run({
   files: runTogether(files),
   concurrency: Number(atOnce),
-  execArgv: [NEW_SPACE, ...OWN, ...preloads],
+  execArgv: [NEW_SPACE, `--import=${new URL('./end.ts', import.meta.url)}`, ...preloads],
   timeout: Number(mostMs),
   signal: interruption.signal,
 });
