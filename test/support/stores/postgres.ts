@@ -24,6 +24,8 @@ const SETTINGS = {
   synchronous_commit: 'off',
   full_page_writes: 'off',
   max_connections: '500',
+  // Each new or removed database means a look at all of them.
+  shared_buffers: '128MB',
   max_wal_size: '256MB',
 };
 
