@@ -1,5 +1,7 @@
 -- Finds accounts at providers that are held twice, and notes them in the items (links.ts).
 --
+-- `offset 0`: links and users are looked up by index, as an import may be small and the instance large.
+--
 -- `presets` are the types of the presets' aliases. 65536 and 8192 are `heldTwice` and `link` of `FACT`, 20 is
 -- `MOST_NAMES` (sign-in.ts).
 with names as materialized (
@@ -24,7 +26,8 @@ sent as (
   where i.state = 'pending'
   union all
   select i.ordinal, i.org_index, i.org_id, i.user_id, null, l.idp_id, l.external_user_id
-  from items i join user_idp_links l on l.user_id = i.user_id where i.state = 'succeeded'
+  from items i cross join lateral (select * from user_idp_links where user_id = i.user_id offset 0) l
+  where i.state = 'succeeded'
 ),
 -- The provider that a name leads to, or what stands for it.
 accounts as materialized (
@@ -36,12 +39,14 @@ taken as (
   select org_id, provider, subject from accounts group by 1, 2, 3 having count(distinct user_id) > 1
   union
   select a.org_id, a.provider, a.subject
-  from accounts a join user_idp_links x on x.external_user_id = a.subject and x.user_id <> a.user_id
-    join users u on u.id = x.user_id and u.org_id = a.org_id
-      and (a.user_name_key is null or u.user_name_key <> a.user_name_key)
+  from accounts a
+    cross join lateral (
+      select * from user_idp_links where external_user_id = a.subject and user_id <> a.user_id offset 0) x
+    cross join lateral (select org_id, user_name_key from users where id = x.user_id offset 0) u
     left join names n on n.org_index = a.org_index and n.name = lower(x.idp_id collate "C")
-  where a.provider
-    = coalesce(n.idp_id, :presets::jsonb ->> lower(x.idp_id collate "C"), lower(x.idp_id collate "C"))
+  where u.org_id = a.org_id and (a.user_name_key is null or u.user_name_key <> a.user_name_key)
+    and a.provider
+      = coalesce(n.idp_id, :presets::jsonb ->> lower(x.idp_id collate "C"), lower(x.idp_id collate "C"))
 ),
 judged as (
   select a.ordinal, bool_or(t.subject is not null) as is_held,
