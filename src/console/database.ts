@@ -4,9 +4,11 @@
  * Guarantee: each function is called only after the API, or `requirePermission`, has let the person see what it is
  * about.
  */
+
 import type { Rights } from '../contract/permissions.ts';
 import { rightsOf } from '../directory/members.ts';
 import { findOrgs } from '../directory/organizations.ts';
+import { KNOWS_PASSWORD } from '../passwords/forms.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { IS_ACTIVE } from '../signin/password-sources/store.ts';
 
@@ -24,6 +26,8 @@ export interface Background {
   createdAt: Date;
   lastLoginAt: Date | null;
   hasPassword: boolean;
+  /** As far as the import said. */
+  knowsPassword: boolean;
   importId: string | null;
 }
 
@@ -37,7 +41,7 @@ export interface UserFacts {
 export async function userFacts(db: Db, userId: string): Promise<UserFacts> {
   const query = db.query<Background>(
     `select created_at as "createdAt", last_login_at as "lastLoginAt", password_hash is not null as "hasPassword",
-       import_id as "importId" from users where id = $1`,
+       ${KNOWS_PASSWORD} as "knowsPassword", import_id as "importId" from users u where id = $1`,
     [userId],
   );
   const [{ rows }, rights] = await Promise.all([query, rightsOf(db, userId)]);

@@ -24,6 +24,9 @@ export const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
       .object(Object.fromEntries(WAYS.map((way) => [way, count])) as Record<Way, typeof count>)
       .meta({ description: 'They add up to the users that are imported or can be.' }),
     causes: z.partialRecord(z.enum(keysOf(CAUSES)), count),
+    causesByWay: z
+      .partialRecord(z.enum(WAYS), z.partialRecord(z.enum(keysOf(CAUSES)), count))
+      .meta({ description: 'The causes of the users of each way that has some.' }),
     changes: z.partialRecord(z.enum(keysOf(CHANGES)), count),
     links: z
       .array(

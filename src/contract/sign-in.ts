@@ -60,6 +60,8 @@ export interface SignInCounts {
   /** They add up to the users that are imported or can be. */
   ways: Record<Way, number>;
   causes: Partial<Record<Cause, number>>;
+  /** The causes of the users of each way that has some. */
+  causesByWay: Partial<Record<Way, Partial<Record<Cause, number>>>>;
   changes: Partial<Record<Change, number>>;
   /** The names under which users have links that lead to no enabled provider, those of most users first. */
   links?: UnknownLink[] | undefined;
@@ -83,21 +85,6 @@ export const WAY_GROUPS = {
 } as const satisfies Record<string, readonly Way[]>;
 export type WayGroup = keyof typeof WAY_GROUPS;
 
-/** Where a cause belongs: the first of these groups that has users. */
-const GROUPS_OF_CAUSES: Record<Cause, readonly WayGroup[]> = {
-  NO_PASSWORD: ['other', 'none'],
-  UNKNOWN_PASSWORD: ['other', 'known'],
-  PASSWORD_AT_SOURCE: ['known'],
-  PROVIDER_NOT_SET_UP: ['other', 'none'],
-  LINK_HELD_TWICE: ['other', 'none'],
-  NO_ADDRESS: ['none'],
-  ADDRESS_NOT_VERIFIED: ['other', 'none'],
-  MAILS_HELD: ['none'],
-  ONLY_ENTERPRISE: ['none'],
-  INACTIVE: ['none'],
-  LOCKED: ['none'],
-};
-
 export interface GroupedSignIns {
   name: WayGroup;
   users: number;
@@ -107,19 +94,20 @@ export interface GroupedSignIns {
 }
 
 /** The counts in the order in which people ask. */
-export function groupSignIns({ ways, causes }: SignInCounts): GroupedSignIns[] {
-  const usersOf = (name: WayGroup) => WAY_GROUPS[name].reduce((sum, way) => sum + ways[way], 0);
-  const groupOf = (cause: Cause) => {
-    const groups = GROUPS_OF_CAUSES[cause];
-    return groups.find((name) => usersOf(name) > 0) ?? groups[0];
-  };
-  const counted = entriesOf(CAUSES, causes);
-  return (Object.keys(WAY_GROUPS) as WayGroup[]).map((name) => ({
-    name,
-    users: usersOf(name),
-    ways: WAY_GROUPS[name].map((way): [Way, number] => [way, ways[way]]).filter(([, users]) => users > 0),
-    causes: counted.filter(([cause]) => groupOf(cause) === name),
-  }));
+export function groupSignIns({ ways, causesByWay }: SignInCounts): GroupedSignIns[] {
+  return (Object.keys(WAY_GROUPS) as WayGroup[]).map((name) => {
+    const all: readonly Way[] = WAY_GROUPS[name];
+    const causes: Partial<Record<Cause, number>> = {};
+    for (const [cause, users] of all.flatMap((way) => entriesOf(CAUSES, causesByWay[way] ?? {}))) {
+      causes[cause] = (causes[cause] ?? 0) + users;
+    }
+    return {
+      name,
+      users: all.reduce((sum, way) => sum + ways[way], 0),
+      ways: all.map((way): [Way, number] => [way, ways[way]]).filter(([, users]) => users > 0),
+      causes: entriesOf(CAUSES, causes),
+    };
+  });
 }
 
 /** What is different, and for how many, in the order of CHANGES. */

@@ -41,6 +41,7 @@ import { openCausesReader } from './repair/causes.ts';
 import { fixCause, fixItem, readItem } from './repair/fix.ts';
 import { type Fixable, type FixDeps, fixableDraft, fixableImport } from './repair/fixable.ts';
 import { reportText } from './repair/report.ts';
+import type { HashDeps } from './run/process-job.ts';
 import { importOne } from './single-import.ts';
 import { readSignIns } from './status/first-sign-ins.ts';
 import { readItems } from './status/items.ts';
@@ -242,7 +243,8 @@ function sendChanges(watch: ProgressWatch, res: Response, first: ImportResult): 
 
 /** `GET …/report`: streams the report as a download, with its media type and file name. */
 function reportRoutes({ pool, secrets, hasher }: ImportDeps & { hasher: Hasher }): Router {
-  const deps = { pool, secrets, hash: oneAtATime(hasher.hash) };
+  const hash = oneAtATime(hasher.hash);
+  const deps: HashDeps = { pool, secrets, hash: async (plain, mark) => mark(await hash(plain)) };
   const router = Router();
   serve(router, operations.getImportReport, visibleImport(pool), async ({ target, query, req, res }) => {
     const { format, state } = query;

@@ -251,7 +251,8 @@ function checked(person: Hashed, hash: string, found: Parameters, given: Formula
   if (!isBare) {
     const isForeign = salt !== undefined && WITH_OWN_SALT.test(scheme ?? '') && !hash.includes(salt.toString().trim());
     if (!isForeign) return person;
-    return withNote(given ? person : salted(person, hash, found), saltNotUsed(fields.salt as string));
+    if (given) return withNote(person, saltIgnored(fields.salt as string));
+    return withNote(salted(person, hash, found), saltNotUsed(fields.salt as string));
   }
   const isOther = fields.algorithm !== undefined && `${plainAlgorithm(algorithm ?? '')}-plain` !== scheme;
   const isRepeated = fields.rounds !== undefined && rounds !== 1;
@@ -313,6 +314,16 @@ function saltNotUsed(field: string): Note {
       `The hash does not contain the salt in ${field}: passwords are tried alone, with it before or after them, and as ` +
       'digests, unless that takes too long. If the old system did something else, say so (--hash-format, the hash ' +
       'format of the console), such as bcrypt(sha256(salt + password)).',
+  };
+}
+
+/** As `saltNotUsed`, where somebody has said how hashes were made: the salt is not tried then. */
+function saltIgnored(field: string): Note {
+  return {
+    id: 'SALT-NOT-USED',
+    message:
+      `The hash does not contain the salt in ${field}, and the hash format that is given does not use it: passwords are ` +
+      'tried alone.',
   };
 }
 

@@ -85,6 +85,7 @@ test('who signs in with what they know comes first, then with something else, th
   const page = signInsOf({
     ways: { ...WAYS_OF_NOBODY, PASSWORD: 30, MAIL_CODE: 8, NONE: 2 },
     causes: { NO_PASSWORD: 8, INACTIVE: 2 },
+    causesByWay: { MAIL_CODE: { NO_PASSWORD: 8 }, NONE: { INACTIVE: 2 } },
     changes: { GETS_MAIL: 8 },
   });
   assert.match(
@@ -102,7 +103,12 @@ test('who signs in with what they know comes first, then with something else, th
 });
 
 test('each group has the remedies that help it, where the person may use them', () => {
-  const codes = { ways: { ...WAYS_OF_NOBODY, MAIL_CODE: 3 }, causes: { NO_PASSWORD: 3 }, changes: {} };
+  const codes = {
+    ways: { ...WAYS_OF_NOBODY, MAIL_CODE: 3 },
+    causes: { NO_PASSWORD: 3 },
+    causesByWay: { MAIL_CODE: { NO_PASSWORD: 3 } },
+    changes: {},
+  };
   assert.doesNotMatch(signInsOf(codes), /Change how users sign in|Let a password source/);
   const summary = { hashes: [], broken: [], skipped: [], notes: [] };
   const draft = { files: [{ kind: 'users', name: 'users.csv' }], summary };
@@ -110,7 +116,12 @@ test('each group has the remedies that help it, where the person may use them', 
   assert.match(page, /href="\/console\/organizations\/acme\/login">Change how users sign in</);
   assert.match(page, /href="\/console\/imports\/new\/7\/options">Let a password source verify their password</);
   assert.doesNotMatch(signInsOf(codes, { draft, passwordSource: 'Old shop' }), /Let a password source/);
-  const held = { ways: { ...WAYS_OF_NOBODY, NONE: 3 }, causes: { MAILS_HELD: 3 }, changes: {} };
+  const held = {
+    ways: { ...WAYS_OF_NOBODY, NONE: 3 },
+    causes: { MAILS_HELD: 3 },
+    causesByWay: { NONE: { MAILS_HELD: 3 } },
+    changes: {},
+  };
   assert.match(signInsOf(held), /href="#mails">Send the emails of the import</);
   assert.doesNotMatch(signInsOf(held, { policyHref: '/x' }), /Change how users sign in/);
 });
@@ -119,7 +130,7 @@ test('users who would fail without an address can be imported without', () => {
   const withoutEmail = { id: 'x', message: 'none', count: 3, examples: [] };
   const summary = { hashes: [], broken: [], skipped: [], notes: [], withoutEmail };
   const draft = { files: [{ kind: 'users', name: 'users.csv' }], summary };
-  const all = { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, changes: {} };
+  const all = { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, causesByWay: {}, changes: {} };
   assert.match(
     signInsOf(all, { draft }),
     /3 users fail, as they have no email address.*\/options">Import users without/s,
@@ -132,7 +143,7 @@ test('what the export does not contain is said with what to do', () => {
   const missing = [{ id: 'X', what: 'secondFactor', message: 'There are no factors.', remedy: 'Join them.' }];
   const summary = { broken: [], skipped: [], notes: [], missing };
   const page = signInsOf(
-    { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, changes: {} },
+    { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, causesByWay: {}, changes: {} },
     { draft: { files: [], summary } },
   );
   assert.match(page, /What this export does not contain.*There are no factors\.<div class="soft small">Join them\./s);

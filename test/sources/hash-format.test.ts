@@ -63,6 +63,7 @@ test('a formula is for hashes that do not say themselves how they were made', ()
   const own = bcrypt(P);
   assert.equal(hashOf({ hash: own, salt: 'Xq7' }, options), `$form$latin1$${own}`);
   assert.deepEqual(noteIds(converted({ hash: own, salt: 'Xq7' }, options)).includes('SALT-NOT-USED'), true);
+  assert.match(JSON.stringify(converted({ hash: own, salt: 'Xq7' }, options)), /passwords are tried alone\./);
   assert.deepEqual(noteIds(converted({ hash: own, salt: own.slice(0, 29) }, options)).includes('SALT-NOT-USED'), false);
 });
 

@@ -17,6 +17,7 @@ export const USER = {
   verified: 'verified',
   password: 'Password',
   hasPassword: 'Set',
+  perhapsPassword: 'Set, but the user may not know it',
   noPassword: 'None yet',
   mustChange: 'Must be changed at the next sign-in',
   mailCodes: 'Codes by email',

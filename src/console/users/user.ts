@@ -90,6 +90,7 @@ function contact(value: string, isVerified: boolean): Html {
 
 function passwordOf({ user, background }: OnePage): string | undefined {
   if (user.human?.passwordChangeRequired) return USER.mustChange;
+  if (background?.hasPassword && !background.knowsPassword) return USER.perhapsPassword;
   return background && (background.hasPassword ? USER.hasPassword : USER.noPassword);
 }
 

@@ -165,7 +165,7 @@ async function judgeEntries(db: Db, { checkId, draftId }: Check, range: Range, h
   return judge(db, checkId, draftId, { ...candidates, items });
 }
 
-/** The user's hash for each password that is the user's, so that the entry changes nothing; see `hashUnlessSame`. */
+/** The user's hash for each password that is the user's, so that the entry changes nothing; see `sameHash`. */
 async function comparePasswords(
   { pool, secrets, hasher }: JudgeDeps,
   { draftId }: Check,

@@ -196,12 +196,11 @@ export function itemFacts(item: ItemFactsSource): number | null {
   const lost = old.lost ?? [];
   const hasPassword = (own & (FACT.password | FACT.atSource)) !== 0;
   const hasLink = (item.extras?.idps.length ?? 0) > 0 || ways.includes('provider') || ways.includes('enterprise');
-  const hasHash = (own & FACT.password) !== 0 && item.passwordHash !== null;
   const isMailDue = item.userState === 'active' && item.emailKey !== null && !(hasPassword && item.emailVerified);
   const facts =
     own |
     bit(isMailDue, FACT.mailDue) |
-    bit(hasHash && old.password === 'perhaps', FACT.perhaps) |
+    bit((own & FACT.password) !== 0 && old.password === 'perhaps', FACT.perhaps) |
     lost.reduce((sum, what) => sum | bit(what !== 'secondFactor' || item.totpSealed === null, LOST_FACTS[what]), 0) |
     bit(hasLink && (hasPassword || !ways.includes('password')), FACT.link) |
     bit(ways.length > 0 && ways.every((way) => way === 'enterprise'), FACT.onlyEnterprise);
@@ -332,12 +331,17 @@ export function countSignIns(predictions: Iterable<{ signIn: SignIn; users: numb
   const counts: SignInCounts = {
     ways: Object.fromEntries(WAYS.map((way) => [way, 0])) as Record<Way, number>,
     causes: {},
+    causesByWay: {},
     changes: {},
   };
   for (const { signIn, users } of predictions) {
     const { way, cause, changes } = signIn;
     counts.ways[way] += users;
-    if (cause !== undefined) counts.causes[cause] = (counts.causes[cause] ?? 0) + users;
+    if (cause !== undefined) {
+      counts.causes[cause] = (counts.causes[cause] ?? 0) + users;
+      const ofWay = counts.causesByWay[way] ?? {};
+      counts.causesByWay[way] = { ...ofWay, [cause]: (ofWay[cause] ?? 0) + users };
+    }
     for (const change of changes) counts.changes[change] = (counts.changes[change] ?? 0) + users;
   }
   return counts;

@@ -229,7 +229,8 @@ export function entryFromColumns(row: PayloadRow, hash: string | null): { user: 
 
 async function invalidEntry(deps: HashDeps, importId: string, ordinal: number, sealed: string): Promise<unknown> {
   const entry = unsealEntry(sealed, deps.secrets);
-  if (await hashPassword(entry, deps.hash)) {
+  // The entry itself says whether the user knows the password.
+  if (await hashPassword(entry, (plain) => deps.hash(plain, (hash) => hash))) {
     await deps.pool.query(
       `update import_items set entry_sealed = $3 where import_id = $1 and ordinal = $2 and entry_sealed = $4`,
       [importId, ordinal, sealEntry(entry, deps.secrets), sealed],

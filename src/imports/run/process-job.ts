@@ -8,6 +8,7 @@
  * fails its item after a few attempts. A password that was hashed while a job waited for its turn is not hashed again.
  * On crash: the encrypted password is still in the item, and the job is processed again.
  */
+import { perhapsKnown } from '../../passwords/forms.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Named } from '../../platform/db/rows.ts';
@@ -15,6 +16,7 @@ import type { ImportItems, Users } from '../../platform/db/tables.ts';
 import { MissingKey, type Secrets } from '../../platform/encryption.ts';
 import { inImport } from '../../platform/telemetry.ts';
 import { type ItemPointer, PASSWORD_PURPOSE, type Special } from '../entries/item.ts';
+import { FACT } from '../entries/sign-in.ts';
 import type { JobToAdd } from '../queue/queues.ts';
 import { HandBack, type JobPointer } from '../queue/worker.ts';
 import { BatchFault, type BatchWriter } from './batch-writer.ts';
@@ -68,10 +70,11 @@ export async function hashAndWrite(
 ): Promise<void> {
   const { writerPool: pool, secrets, hasher, lane, onFault } = deps;
   const writer = writerFor(deps, mode);
-  const makeHash = (plain: string) =>
-    mode === 'update' || mode === 'dry'
-      ? hashUnlessSame({ pool, hasher }, importId, ordinal, plain)
-      : hasher.hash(plain);
+  const makeHash: HashDeps['hash'] = async (plain, mark) => {
+    const isUpdate = mode === 'update' || mode === 'dry';
+    const same = isUpdate ? await sameHash({ pool, hasher }, importId, ordinal, plain) : undefined;
+    return same ?? mark(await hasher.hash(plain));
+  };
   // Read when its turn has come: it may have been hashed, settled or encrypted again while it waited.
   const hash = async () => void (await hashItem({ pool, secrets, hash: makeHash }, importId, ordinal));
   for (let left = HASH_TRIES; ; left--) {
@@ -108,7 +111,8 @@ function writerFor(
 export interface HashDeps {
   pool: Pool;
   secrets: Secrets;
-  hash(plain: string): Promise<string>;
+  /** @param mark makes of a new hash what is stored: a password that its user may not know is marked as such */
+  hash(plain: string, mark: (hash: string) => string): Promise<string>;
 }
 
 /**
@@ -116,13 +120,15 @@ export interface HashDeps {
  * that was encrypted again meanwhile, with another key, is read again.
  */
 export async function hashItem(deps: HashDeps, importId: string, ordinal: number): Promise<string | null> {
-  const { rows } = await deps.pool.query<Pick<ImportItems, 'password_sealed' | 'password_hash'>>(
-    'select password_sealed, password_hash from import_items where import_id = $1 and ordinal = $2',
+  const { rows } = await deps.pool.query<Pick<ImportItems, 'password_sealed' | 'password_hash' | 'sign_in'>>(
+    'select password_sealed, password_hash, sign_in from import_items where import_id = $1 and ordinal = $2',
     [importId, ordinal],
   );
   const sealed = rows[0]?.password_sealed;
   if (!sealed) return rows[0]?.password_hash ?? null;
-  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_PURPOSE));
+  const isPerhaps = ((rows[0]?.sign_in ?? 0) & FACT.perhaps) !== 0;
+  const mark = (made: string) => (isPerhaps ? perhapsKnown(made) : made);
+  const hash = await deps.hash(deps.secrets.unseal(sealed, PASSWORD_PURPOSE), mark);
   const { rowCount } = await deps.pool.query(
     `update import_items set password_hash = $3, password_sealed = null
      where import_id = $1 and ordinal = $2 and password_sealed = $4`,
@@ -132,18 +138,17 @@ export async function hashItem(deps: HashDeps, importId: string, ordinal: number
 }
 
 /**
- * Hashes the plain password that an import sends for an existing user. It is often the user's current password; the
- * result is then their current hash, so that the update changes nothing.
+ * The current hash of an existing user, if the plain password that an import sends for them is their current one, so
+ * that the update changes nothing.
  */
-async function hashUnlessSame(
+async function sameHash(
   { pool, hasher }: { pool: Pool; hasher: Hasher },
   importId: string,
   ordinal: number,
   plain: string,
-): Promise<string> {
+): Promise<string | undefined> {
   const current = await currentHash(pool, importId, ordinal);
-  if (current && (await hasher.verify(current, plain)).ok) return current;
-  return hasher.hash(plain);
+  return current && (await hasher.verify(current, plain)).ok ? current : undefined;
 }
 
 /** The hash of the user that `targetId` of existing-users.ts finds. */

@@ -8,6 +8,7 @@ const NOBODY = Object.fromEntries(WAYS.map((way) => [way, 0])) as SignInCounts['
 const COUNTS: SignInCounts = {
   ways: { ...NOBODY, PASSWORD: 1204, MAIL_CODE: 30, NONE: 5 },
   causes: { INACTIVE: 4, NO_ADDRESS: 1, NO_PASSWORD: 30 },
+  causesByWay: { MAIL_CODE: { NO_PASSWORD: 30 }, NONE: { INACTIVE: 4, NO_ADDRESS: 1 } },
   changes: { GETS_MAIL: 12 },
 };
 
@@ -31,14 +32,19 @@ test('says who signs in with what they know, with something else, and not at all
 test('says nothing of an import of an earlier version, or without users', () => {
   const of = { importId: '9', isDone: true };
   assert.deepEqual(signInLines(undefined, of), []);
-  assert.deepEqual(signInLines({ ways: NOBODY, causes: {}, changes: {} }, of), []);
+  assert.deepEqual(signInLines({ ways: NOBODY, causes: {}, causesByWay: {}, changes: {} }, of), []);
 });
 
-test('a cause that several groups can have is named where there are users', () => {
-  const off = { ...COUNTS, ways: { ...NOBODY, PASSWORD: 1, NONE: 30 }, causes: { NO_PASSWORD: 30 }, changes: {} };
+test('a cause that several groups have is counted in each', () => {
+  const ways = { ...NOBODY, PASSWORD: 1, MAIL_CODE: 2, NONE: 30 };
+  const causesByWay = { MAIL_CODE: { NO_PASSWORD: 2 }, NONE: { NO_PASSWORD: 30 } };
+  const off = { ways, causes: { NO_PASSWORD: 32 }, causesByWay, changes: {} };
   const lines = signInLines(off, { importId: '9', isDone: true });
   assert.equal(lines[0], '  How they sign in');
-  assert.match(lines[lines.findIndex((line) => line.includes('not at all')) + 1] ?? '', /NO_PASSWORD/);
+  assert.deepEqual(
+    lines.filter((line) => line.includes('NO_PASSWORD')).map((line) => line.trim().split(' ')[0]),
+    ['2', '30'],
+  );
 });
 
 test('what the export does not contain comes with what to do, and moves no cursor', () => {

@@ -95,7 +95,7 @@ const TABLE: [Case, string][] = [
   [{ old: { password: 'perhaps' } }, 'MAIL_CODE/UNKNOWN_PASSWORD'],
   [{ old: { password: 'perhaps' }, policy: OFF }, 'PASSWORD/UNKNOWN_PASSWORD'],
   [{ old: { password: 'perhaps' }, user: NO_ADDRESS }, 'PASSWORD/UNKNOWN_PASSWORD'],
-  [{ old: { password: 'perhaps' }, user: { ...NO_HASH, password: 'a plain one' } }, 'PASSWORD'],
+  [{ old: { password: 'perhaps' }, user: { ...NO_HASH, password: 'a plain one' } }, 'MAIL_CODE/UNKNOWN_PASSWORD'],
   [{ old: { password: 'perhaps' }, user: NO_HASH }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, policy: OFF }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
   [{ user: NO_HASH, policy: { ...OFF, ...QUIET } }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],

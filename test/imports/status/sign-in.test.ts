@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { CAUSES, CHANGES, WAYS } from '../../../src/contract/sign-in.ts';
 import { convertRound } from '../../../src/imports/drafts/convert-round.ts';
+import { hashItem } from '../../../src/imports/run/process-job.ts';
 import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
 import { startApi, type TestApi, unique } from '../../support/api.ts';
@@ -108,6 +109,17 @@ async function predictions(id: string, query = ''): Promise<string[]> {
   }
 }
 
+function causesOf(expected: readonly string[]): Record<string, Record<string, number>> {
+  const found: Record<string, Record<string, number>> = {};
+  for (const text of expected) {
+    const [way = '', cause] = (text.split(' ')[0] ?? '').split('/');
+    if (cause === undefined) continue;
+    const ofWay = found[way] ?? {};
+    found[way] = { ...ofWay, [cause]: (ofWay[cause] ?? 0) + 1 };
+  }
+  return found;
+}
+
 /** The counts say what the items say, and the searches find what the counts say. */
 async function requireCounted(id: string, expected: readonly string[]): Promise<void> {
   assert.deepEqual(await predictions(id), expected);
@@ -120,6 +132,7 @@ async function requireCounted(id: string, expected: readonly string[]): Promise<
   assert.deepEqual(signIn, {
     ways: counted(WAYS),
     causes: some(Object.keys(CAUSES)),
+    causesByWay: causesOf(expected),
     changes: some(Object.keys(CHANGES)),
   });
   const sum = Object.values(signIn.ways as Record<string, number>).reduce((a, b) => a + b, 0);
@@ -364,4 +377,19 @@ test('an update leaves users out and ends their codes, and never takes that back
   const put = await api.call('PUT', `/v2beta/users/${work.userId}/mail_codes`, { allowed: true });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   assert.deepEqual(await written(['up-work']), [[false, []]]);
+});
+
+test('a plain password that its user may not know is one like a hash', async () => {
+  const plain = 'a plain one';
+  const user = { ...entry('plain-1', { ...NO_HASH, password: plain }), oldSignIn: { password: 'perhaps' } };
+  const id = await accept([user]);
+  const { secrets, hasher } = api.deps;
+  await hashItem({ pool, secrets, hash: async (text, mark) => mark(await hasher.hash(text)) }, id, 0);
+  await run(id, 'fail');
+  await requireCounted(id, ['MAIL_CODE/UNKNOWN_PASSWORD']);
+  const checks = { user: { userId: user.userId } };
+  const asked = await api.call('POST', '/v2beta/sessions', { checks, challenges: { otpEmail: { returnCode: {} } } });
+  assert.equal(asked.status, 201, JSON.stringify(asked.body));
+  const known = { ...checks, password: { password: plain } };
+  assert.equal((await api.call('POST', '/v2beta/sessions', { checks: known })).status, 201);
 });
