@@ -7,7 +7,7 @@
  * active, with a known password, and with a name or address that signs in.
  */
 import type { LoginPolicy } from '../../contract/policies.ts';
-import { type Change, type SignIn, type SignInCounts, WAYS, type Way } from '../../contract/sign-in.ts';
+import { type Cause, type Change, type SignIn, type SignInCounts, WAYS, type Way } from '../../contract/sign-in.ts';
 import type { UserState } from '../../contract/users.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { LOST, type OldSignIn } from '../../sources/entry.ts';
@@ -40,6 +40,8 @@ export const FACT = {
   withoutMailCodes: 32768,
   /** Another user of the organization has the same account at a provider, which signs in neither. */
   heldTwice: 65536,
+  /** There is an address, which is not verified. */
+  unverified: 131072,
 } as const;
 
 /** The facts of a usual user, which are stored as null. */
@@ -65,16 +67,22 @@ const WAY_FACTS = [
   FACT.locked,
   FACT.onlyEnterprise,
   FACT.withoutMailCodes,
+  FACT.unverified,
 ];
 export const WAY_MASK = WAY_FACTS.reduce((sum, fact) => sum | fact, 0);
 /** In a search, beside the facts: the organization has no codes by mail. */
 export const CODES_OFF = 2 ** 20;
 /** In a search, beside the facts: a link of the user signs in. */
 export const LINKED = 2 ** 21;
+/** As CODES_OFF: in the organization, addresses alone sign in. */
+export const ONLY_ADDRESSES = 2 ** 22;
 
 /** What a prediction depends on beside the facts. */
 export interface Circumstances {
-  policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'>;
+  policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'> & {
+    /** Of the sign-in names of the organization, the address alone; see `signsInWith`. */
+    onlyAddresses: boolean;
+  };
   /** The import holds its mails back. */
   holdsMails: boolean;
   /** The import leaves users who came only by a connection of their company out of mail codes. */
@@ -99,9 +107,14 @@ function wayOf(facts: number, given: Circumstances): Found {
   if (has(FACT.inactive)) return { way: 'NONE', cause: 'INACTIVE' };
   if (has(FACT.locked)) return { way: 'NONE', cause: 'LOCKED' };
   if (has(FACT.perhaps) && isLinked) return { way: 'PROVIDER', cause: 'UNKNOWN_PASSWORD' };
-  if (has(FACT.perhaps)) return { way: codes ? 'MAIL_CODE' : 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
-  if (has(FACT.password)) return { way: 'PASSWORD' };
-  if (has(FACT.atSource)) return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
+  if (has(FACT.perhaps) && codes) return { way: 'MAIL_CODE', cause: 'UNKNOWN_PASSWORD' };
+  if (has(FACT.password | FACT.atSource)) {
+    const nameless = policy.onlyAddresses ? namelessBy(facts) : undefined;
+    if (nameless) return { way: isLinked ? 'PROVIDER' : 'NONE', cause: nameless };
+    if (has(FACT.perhaps)) return { way: 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
+    if (has(FACT.password)) return { way: 'PASSWORD' };
+    return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
+  }
   const isByLink = has(FACT.link | FACT.onlyEnterprise);
   if (isLinked) return isByLink ? { way: 'PROVIDER' } : { way: 'PROVIDER', cause: 'NO_PASSWORD' };
   const cause = has(FACT.heldTwice) ? 'LINK_HELD_TWICE' : isByLink ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
@@ -119,6 +132,12 @@ export function isLeftOut(
 ): boolean {
   const which = FACT.withoutMailCodes | (leavesOutEnterprise ? FACT.onlyEnterprise : 0);
   return ((facts ?? USUAL) & which) !== 0;
+}
+
+/** Why a user with a password has no name to type where addresses alone sign in. */
+function namelessBy(facts: number): Cause | undefined {
+  if ((facts & FACT.address) === 0) return 'NO_ADDRESS';
+  return (facts & FACT.unverified) === 0 ? undefined : 'ADDRESS_NOT_VERIFIED';
 }
 
 /** A user who is inactive or locked did not sign in to the other system either. */
@@ -152,21 +171,33 @@ function getsMail(facts: number, given: Circumstances): boolean {
   return policy.initMail === 'always' || !(hasPassword || isLinked || policy.mailCode !== 'off');
 }
 
+/** How the organizations of an import differ for a search. */
+export type OrgKind = Pick<Circumstances['policy'], 'mailCode' | 'onlyAddresses'>;
+
+/** CODES_OFF and ONLY_ADDRESSES, where they apply. */
+export function flagsOf({ mailCode, onlyAddresses }: OrgKind): number {
+  return bit(mailCode === 'off', CODES_OFF) | bit(onlyAddresses, ONLY_ADDRESSES);
+}
+
 /**
- * The facts of all users with this way, for a search: those of WAY_MASK, CODES_OFF if the organization has no codes by
- * mail, and LINKED if a link of the user signs in.
+ * The facts of all users with this way, for a search: those of WAY_MASK, with the flags of their organization, and
+ * LINKED if a link of the user signs in.
+ * @param orgs of the import
  */
-export function factsWithWay(way: Way, given: Omit<Circumstances, 'policy' | 'isLinked'>): number[] {
+export function factsWithWay(
+  way: Way,
+  given: Omit<Circumstances, 'policy' | 'isLinked'>,
+  orgs: readonly OrgKind[],
+): number[] {
   const all = Array.from({ length: 2 ** WAY_FACTS.length }, (_, n) =>
     WAY_FACTS.reduce((facts, fact, i) => facts | bit((n & (1 << i)) !== 0, fact), 0),
   );
-  const cases = (['off', 'all'] as const).flatMap((mailCode) =>
-    [true, false].map((isLinked) => ({ mailCode, isLinked })),
-  );
-  return cases.flatMap(({ mailCode, isLinked }) => {
-    const policy = { mailCode, initMail: 'always', forceMfa: false } as const;
+  const kinds = [...new Map(orgs.map((org) => [flagsOf(org), org]))];
+  const cases = kinds.flatMap(([flags, org]) => [true, false].map((isLinked) => ({ flags, org, isLinked })));
+  return cases.flatMap(({ flags, org, isLinked }) => {
+    const policy = { ...org, initMail: 'always', forceMfa: false } as const;
     const found = all.filter((facts) => wayOf(facts, { policy, ...given, isLinked }).way === way);
-    return found.map((facts) => facts | bit(mailCode === 'off', CODES_OFF) | bit(isLinked, LINKED));
+    return found.map((facts) => facts | flags | bit(isLinked, LINKED));
   });
 }
 
@@ -249,6 +280,7 @@ function userFacts(user: FactsSource): number {
     bit(isAtSource && !hasPassword, FACT.atSource) |
     bit(emailKey !== null, FACT.address) |
     bit(emailKey !== null && !emailVerified && emailKey !== userNameKey, FACT.typesUserName) |
+    bit(emailKey !== null && !emailVerified, FACT.unverified) |
     bit(userState === 'inactive', FACT.inactive) |
     bit(userState === 'locked', FACT.locked) |
     bit(emailKey?.endsWith(RELAY) === true, FACT.relay) |

@@ -40,7 +40,8 @@ export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_
     case when i.sign_ins_of <> '' then (select jsonb_agg(c) from (
       select s.facts, sum(s.users) as users, ${POLICY}, ${LINKS}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
-      where s.import_id = i.id group by s.facts, "mailCode", "initMail", "forceMfa", "isLinked", unknown) c) end as sign_ins`;
+      where s.import_id = i.id
+      group by s.facts, "mailCode", "initMail", "forceMfa", "onlyAddresses", "isLinked", unknown) c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {

@@ -7,31 +7,33 @@
  */
 import { aliasKey } from '../../contract/idp-presets.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
-import type { LoginPolicy } from '../../contract/policies.ts';
 import type { SignIn, Way } from '../../contract/sign-in.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
-import { CODES_OFF, factsWithWay, LINKED, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
+import { type Circumstances, factsWithWay, flagsOf, LINKED, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
 
-/** SQL: joins the login policies of `import_orgs o`, from which POLICY takes those that apply. */
+/** SQL: joins the login policies and sign-in names of `import_orgs o`, from which POLICY takes what applies. */
 export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org_id
-  cross join (select * from login_policies where org_id is null) instance`;
+  cross join (select * from login_policies where org_id is null) instance
+  left join organizations q on q.id = o.org_id`;
 export const POLICY = `coalesce(own.mail_code, instance.mail_code) as "mailCode",
-  coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa"`;
+  coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa",
+  coalesce(q.sign_in_names = '{email}', false) as "onlyAddresses"`;
 
-/** SQL: whether an item `i` has a way; `$7`, `$8` and `$14` are a `WaySearch`. */
+/** SQL: whether an item `i` has a way; `$7`, `$8`, `$14` and `$15` are a `WaySearch`. */
 export const HAS_WAY = `($7::int[] is null or i.state in ('pending', 'succeeded')
     and (coalesce(i.sign_in, ${USUAL}) & ${WAY_MASK}
-      | case when i.org_index = any($8::int[]) then ${CODES_OFF} else 0 end
+      | coalesce(($14::int[])[array_position($8::int[], i.org_index)], 0)
       | case when i.links is not null and exists (
-          select from unnest(i.links) as l where i.org_index || ' ' || lower(l collate "C") = any($14::text[]))
+          select from unnest(i.links) as l where i.org_index || ' ' || lower(l collate "C") = any($15::text[]))
         then ${LINKED} else 0 end) = any($7))`;
 
 /** What to look for to find the items with a way. */
 export interface WaySearch {
   facts: number[];
-  /** The numbers of the organizations without codes by mail. */
-  orgsWithoutCodes: number[];
+  /** The numbers of organizations with flags, and their flags (`flagsOf`). */
+  orgs: number[];
+  flags: number[];
   /** The names of links that sign in, each after the number of the organization. */
   links: string[];
 }
@@ -45,7 +47,7 @@ export interface Predictions {
 
 interface OrgRow
   extends Pick<ImportOrgs, 'org_index' | 'org_id'>,
-    Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'> {
+    Pick<Circumstances['policy'], 'mailCode' | 'initMail' | 'forceMfa' | 'onlyAddresses'> {
   holdsMails: boolean;
   leavesOutEnterprise: boolean;
   isKnown: boolean;
@@ -74,11 +76,15 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       const isLinked = links?.some((name) => circumstances.links.has(aliasKey(name))) === true;
       return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked });
     },
-    search: (way) => ({
-      facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }) : [],
-      orgsWithoutCodes: rows.filter((row) => row.mailCode === 'off').map((row) => row.org_index),
-      links: rows.flatMap(({ org_index, links }) => links.map((name) => `${org_index} ${name}`)),
-    }),
+    search: (way) => {
+      const flagged = rows.filter((row) => flagsOf(row) !== 0);
+      return {
+        facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }, rows) : [],
+        orgs: flagged.map((row) => row.org_index),
+        flags: flagged.map(flagsOf),
+        links: rows.flatMap(({ org_index, links }) => links.map((name) => `${org_index} ${name}`)),
+      };
+    },
   };
 }
 

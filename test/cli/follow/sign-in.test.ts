@@ -21,7 +21,7 @@ test('says who signs in with what they know, with something else, and not at all
     '             30    a code by mail (MAIL_CODE)',
     '             30    why: The import brings no password for the user. (NO_PASSWORD)',
     '              5  not at all',
-    '              1    why: The user has no email address, and no password. (NO_ADDRESS)',
+    '              1    why: The user has no email address, and no password or user name that signs in. (NO_ADDRESS)',
     '              4    why: The user is inactive. (INACTIVE)',
     '  What is different for them',
     '             12  The import sends the user a mail. (GETS_MAIL)',

@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import type { LoginPolicy } from '../../../src/contract/policies.ts';
 import { CAUSES, CHANGES, WAYS } from '../../../src/contract/sign-in.ts';
 import {
-  CODES_OFF,
   FACT,
   factsWithWay,
+  flagsOf,
   itemFacts,
   LINKED,
   oldSignInOf,
@@ -25,7 +25,7 @@ interface Case {
   state?: string;
   old?: OldSignIn;
   atSource?: boolean;
-  policy?: Partial<LoginPolicy>;
+  policy?: Partial<LoginPolicy> & { onlyAddresses?: boolean };
   held?: boolean;
   /** The import leaves users of company connections out of mail codes. */
   leaves?: boolean;
@@ -34,6 +34,7 @@ interface Case {
 
 const OFF: Partial<LoginPolicy> = { mailCode: 'off' };
 const QUIET: Partial<LoginPolicy> = { initMail: 'unlessWayIn' };
+const ADDRESSES = { onlyAddresses: true };
 const NO_HASH = { hashedPassword: undefined };
 const UNVERIFIED = { email: { email: 'ann@example.com', isEmailVerified: false } };
 const BY_LINK = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
@@ -51,6 +52,13 @@ const TABLE: [Case, string][] = [
   [{ user: UNVERIFIED, policy: QUIET }, 'PASSWORD TYPES_USER_NAME'],
   [{ user: UNVERIFIED, held: true }, 'PASSWORD TYPES_USER_NAME'],
   [{ user: NO_ADDRESS }, 'PASSWORD'],
+  [{ policy: ADDRESSES }, 'PASSWORD'],
+  [{ user: UNVERIFIED, policy: ADDRESSES }, 'NONE/ADDRESS_NOT_VERIFIED GETS_MAIL'],
+  [{ user: UNVERIFIED, policy: ADDRESSES, isLinked: true }, 'PROVIDER/ADDRESS_NOT_VERIFIED GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...UNVERIFIED }, atSource: true, policy: ADDRESSES }, 'NONE/ADDRESS_NOT_VERIFIED GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...UNVERIFIED }, policy: ADDRESSES }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: UNVERIFIED, old: { password: 'perhaps' }, policy: ADDRESSES }, 'MAIL_CODE/UNKNOWN_PASSWORD GETS_MAIL'],
+  [{ user: NO_ADDRESS, policy: ADDRESSES }, 'NONE/NO_ADDRESS'],
   [{ user: BY_LINK }, 'PASSWORD LINK_UNUSED'],
   [{ old: { ways: ['password', 'enterprise'] } }, 'PASSWORD LINK_UNUSED'],
   [{ old: { ways: ['enterprise'] } }, 'PASSWORD ENTERPRISE_LINK_UNUSED'],
@@ -134,18 +142,17 @@ function factsOf({ user, state, old, atSource }: Case): number | null {
 
 for (const [n, [given, expected]] of TABLE.entries()) {
   test(`${n}: ${expected}, of ${JSON.stringify(given)}`, () => {
-    const circumstances = {
-      policy: { ...POLICY, ...given.policy },
-      holdsMails: given.held === true,
-      leavesOutEnterprise: given.leaves === true,
-      isLinked: given.isLinked === true,
-    };
+    const options = { holdsMails: given.held === true, leavesOutEnterprise: given.leaves === true };
+    const policy = { ...POLICY, onlyAddresses: false, ...given.policy };
     const facts = factsOf(given);
-    const { way, cause, changes } = predictSignIn(facts ?? USUAL, circumstances);
+    const { way, cause, changes } = predictSignIn(facts ?? USUAL, {
+      policy,
+      ...options,
+      isLinked: given.isLinked === true,
+    });
     assert.equal([cause === undefined ? way : `${way}/${cause}`, ...changes].join(' '), expected);
-    const isOff = circumstances.policy.mailCode === 'off';
-    const searched = ((facts ?? USUAL) & WAY_MASK) | (isOff ? CODES_OFF : 0) | (given.isLinked ? LINKED : 0);
-    const found = WAYS.filter((one) => factsWithWay(one, circumstances).includes(searched));
+    const searched = ((facts ?? USUAL) & WAY_MASK) | flagsOf(policy) | (given.isLinked ? LINKED : 0);
+    const found = WAYS.filter((one) => factsWithWay(one, options, [policy]).includes(searched));
     assert.deepEqual(found, [way], 'a search finds it by this way alone');
   });
 }

@@ -393,3 +393,23 @@ test('a plain password that its user may not know is one like a hash', async () 
   const known = { ...checks, password: { password: plain } };
   assert.equal((await api.call('POST', '/v2beta/sessions', { checks: known })).status, 201);
 });
+
+test('where addresses alone sign in, an address that is not verified does not', async () => {
+  const put = await api.call('PUT', '/management/v1/orgs/me/sign_in_names', { signInNames: ['email'] }, { orgId });
+  assert.equal(put.status, 200, JSON.stringify(put.body));
+  const email = (name: string, isEmailVerified: boolean) => ({
+    userName: `${name}-name`,
+    email: { email: `${name}@example.com`, isEmailVerified },
+  });
+  const id = await accept([entry('ad-1', email('ad-1', true)), entry('ad-2', email('ad-2', false))]);
+  await run(id, 'fail');
+  await requireCounted(id, ['PASSWORD', 'NONE/ADDRESS_NOT_VERIFIED GETS_MAIL']);
+  const open = async (loginName: string) => {
+    const checks = { user: { loginName }, password: { password: 'secret' } };
+    return (await api.call('POST', '/v2beta/sessions', { checks })).status;
+  };
+  assert.deepEqual(
+    [await open('ad-1@example.com'), await open('ad-2@example.com'), await open('ad-2-name')],
+    [201, 400, 400],
+  );
+});

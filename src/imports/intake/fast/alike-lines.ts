@@ -211,6 +211,7 @@ export class ShapedLines {
     if (state === 'active' && !(hash !== undefined && isVerified)) facts |= FACT.mailDue;
     if (state === 'inactive') facts |= FACT.inactive;
     if (state === 'locked') facts |= FACT.locked;
+    if (!isVerified) facts |= FACT.unverified;
     if (!isVerified && !this.isNamedByEmail()) facts |= FACT.typesUserName;
     if (this.isRelay()) facts |= FACT.relay;
     if (this.flag(FIELD.changeRequired)) facts |= FACT.changeRequired;
