@@ -16,11 +16,23 @@ import type { ScreenDeps } from './deps.ts';
 import { orgOf, orgPath } from './organizations.ts';
 import { type Provider, providerFieldNames, providerFields, type Values } from './provider-fields.ts';
 import { sessionOf } from './session.ts';
-import { empty, facts, formPage, headline, type Link, list, notice, parameter, state, table } from './shell/blocks.ts';
+import {
+  empty,
+  facts,
+  formPage,
+  headline,
+  type Link,
+  list,
+  notice,
+  parameter,
+  queryOf,
+  state,
+  table,
+} from './shell/blocks.ts';
 import { type Refusal, refusalOf, saidOnce } from './shell/errors.ts';
 import { ONCE_SCRIPTS } from './shell/once.ts';
 import { PROVIDERS as TEXTS } from './texts/providers.ts';
-import { SYSTEM } from './texts/system.ts';
+import { FINDING_STATES, SYSTEM } from './texts/system.ts';
 
 const OF_ORG = '/console/organizations/:orgId/providers';
 const OF_SERVICE = '/console/system/providers';
@@ -43,6 +55,7 @@ export function providerScreens(deps: ScreenDeps): Router {
     router.post(`${path}/new`, (req, res) => add(deps, req, res));
     router.get(`${path}/:idpId`, (req, res) => showOne(deps, req, res));
     router.post(`${path}/:idpId`, (req, res) => save(deps, req, res));
+    router.get(`${path}/:idpId/check`, (req, res) => showCheck(deps, req, res));
     router.get(`${path}/:idpId/remove`, (req, res) => showRemoval(deps, req, res));
     router.post(`${path}/:idpId/remove`, (req, res) => remove(deps, req, res));
   }
@@ -104,7 +117,7 @@ async function showNew(deps: ScreenDeps, req: Request, res: Response, refusal?: 
   if (type === undefined) {
     const links = IDP_TYPES.map(
       (one) =>
-        html`<a class="button quiet" href="${consoleUrl(`${owner.path}/new?type=${one}`)}">${TEXTS.types[one]}</a>\n`,
+        html`<a class="button quiet" href="${consoleUrl(`${owner.path}/new${queryOf({ type: one, alias: parameter(req, 'alias') })}`)}">${TEXTS.types[one]}</a>\n`,
     );
     const body = html`${headline(TEXTS.add, above)}<section class="card"><p>${TEXTS.choose}</p><div class="buttons">${links}</div></section>`;
     return show(req, res, { title: TEXTS.add, body });
@@ -169,7 +182,8 @@ async function showOne(deps: ScreenDeps, req: Request, res: Response, refusal?: 
   const body = html`${headline(
     idp.name,
     { href: consoleUrl(owner.path), text: TEXTS.titleOf(owner.name) },
-    html`<a class="button quiet" href="${path}/remove">${TEXTS.remove}</a>`,
+    html`<a class="button quiet" href="${path}/check">${TEXTS.check}</a>
+<a class="button quiet" href="${path}/remove">${TEXTS.remove}</a>`,
   )}
 ${notice(ownValue(TEXTS.done, saidOnce(res)))}${notice(refusal?.message, 'bad')}
 <section class="card"><h2>${TEXTS.redirectUri}</h2><p>${TEXTS.redirectHint}</p>
@@ -199,6 +213,25 @@ async function save(deps: ScreenDeps, req: Request, res: Response): Promise<void
   } catch (error) {
     await showOne(deps, req, res, refusalOf(error, providerFieldNames(type)));
   }
+}
+
+/** What the provider answers, as far as it does so without a user. */
+async function showCheck(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const { consoleUrl, show } = deps;
+  const owner = await ownerOf(deps, req, res);
+  const { idpId, name } = await providerOf(owner, req, res);
+  const { api } = sessionOf(res);
+  const { checks } = await (owner.orgId === undefined
+    ? api.call('checkInstanceIdp', { idpId })
+    : api.call('checkIdp', { idpId }));
+  const title = TEXTS.checkTitle(name);
+  const findings = checks.map(
+    (check) => html`<li>${state(check.ok ? FINDING_STATES.ok : FINDING_STATES.problem)}
+<div><strong>${check.name}</strong>: ${check.message}</div></li>\n`,
+  );
+  const body = html`${headline(title, { href: consoleUrl(onePath(owner, idpId)), text: name })}
+<section class="card"><p>${TEXTS.checkAbout}</p><ul class="plain findings">${findings}</ul></section>`;
+  show(req, res, { title, body });
 }
 
 async function showRemoval(deps: ScreenDeps, req: Request, res: Response, refusal?: Refusal): Promise<void> {

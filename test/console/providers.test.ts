@@ -117,12 +117,15 @@ describe('the providers of an organization', () => {
     const { orgId } = world.org;
     const google = { type: 'google', clientId: 'client-1', callbackPaths: ['/login/callback'] };
     const { body } = await must(world.api.call('POST', OF_ORG, google, { orgId }));
+    const issuer = `update idps set settings = settings || '{"issuer": "https://127.0.0.1"}'`;
+    await world.api.deps.pool.query(issuer);
     const page = await world.enter(t, `/console/organizations/${orgId}/providers`);
     const found = await findingsOf(page, 'providers');
     for (const [path, name] of [
       ['new', 'providers-types'],
       ['new?type=microsoft', 'providers-new'],
       [body.idpId, 'provider'],
+      [`${body.idpId}/check`, 'provider-check'],
       [`${body.idpId}/remove`, 'provider-remove'],
     ] as const) {
       await page.goto(`${world.api.url}/console/organizations/${orgId}/providers/${path}`);
