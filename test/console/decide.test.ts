@@ -148,3 +148,17 @@ test('what the export does not contain is said with what to do', () => {
   );
   assert.match(page, /What this export does not contain.*There are no factors\.<div class="soft small">Join them\./s);
 });
+
+test('a link without a provider leads to the form that adds one, for those who may', () => {
+  const links = [
+    { name: 'google-oauth2', users: 3, preset: 'google' },
+    { name: 'acme <sso>', users: 1 },
+  ];
+  const signIn = { ways: { ...WAYS_OF_NOBODY, MAIL_CODE: 4 }, causes: {}, changes: {}, links, moreLinks: 2 };
+  const page = signInsOf(signIn, { providersHref: '/console/organizations/acme/providers' });
+  assert.match(page, /href="\/console\/organizations\/acme\/providers\/new\?type=google&amp;alias=google-oauth2"/);
+  assert.match(page, /href="\/console\/organizations\/acme\/providers\/new\?alias=acme\+%3Csso%3E"/);
+  const seen = signInsOf(signIn, { providersHref: undefined });
+  assert.doesNotMatch(seen, /providers\/new/);
+  assert.match(seen, /Add a provider of the type google\./);
+});

@@ -19,7 +19,7 @@ describe('how the users of an import sign in', () => {
   /** Two with a password, one without, one who is inactive. */
   const users = (name: string) => [
     entry(`ann-${name}`),
-    entry(`bea-${name}`),
+    entry(`bea-${name}`, { idps: [{ configId: 'google-oauth2', externalUserId: name, displayName: name }] }),
     entry(`cleo-${name}`, { hashedPassword: undefined }),
     entry(`dora-${name}`, {}, { state: 'USER_STATE_INACTIVE' }),
   ];
@@ -41,6 +41,10 @@ describe('how the users of an import sign in', () => {
     assert.deepEqual(facts, ['With what they know2', 'With something else1', 'Cannot sign in1']);
     await card.getByText('The import brings no password for the user.').waitFor();
     await card.getByRole('link', { name: 'Change how users sign in' }).waitFor();
+    await card.getByRole('link', { name: 'Set up this provider google-oauth2' }).click();
+    await page.getByRole('heading', { name: 'Add Google' }).waitFor();
+    assert.match(await page.getByLabel('Names in exports').inputValue(), /^google-oauth2$/m);
+    await page.goBack();
     await card.getByRole('link', { name: 'A code by email' }).click();
     await page.waitForURL(/signIn=MAIL_CODE/);
     const rows = await page.locator('#items tbody tr').allTextContents();

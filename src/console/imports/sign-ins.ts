@@ -7,6 +7,7 @@ import {
   type GroupedSignIns,
   groupSignIns,
   type SignInCounts,
+  type UnknownLink,
   WAYS,
   type Way,
 } from '../../contract/sign-in.ts';
@@ -27,6 +28,8 @@ export interface SignInsView {
   hrefOf(way: Way): string;
   /** What can be done about the users of a group. */
   remediesOf?(group: GroupedSignIns): readonly Remedy[];
+  /** The form that adds a provider for these links; undefined: the person may not. */
+  setUpHref?(link: UnknownLink): string | undefined;
   /** What the export does not contain. */
   missing?: Summary['missing'] | undefined;
   /** What else keeps users out. */
@@ -44,7 +47,7 @@ export function signInsCard(view: SignInsView): Html | undefined {
   return html`<section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${title}</h2>
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
 ${table(title, columns, rows, 'ways-table')}
-${view.more}${changes(counts)}${unknownLinks(counts)}${missingNotes(view.missing)}</section>`;
+${view.more}${changes(counts)}${unknownLinks(view, counts)}${missingNotes(view.missing)}</section>`;
 }
 
 /** Days in the table; the chart has all of them. */
@@ -141,12 +144,15 @@ function changes(counts: SignInCounts): Html | undefined {
 }
 
 /** The links that lead to no provider yet, and what to add. */
-function unknownLinks({ links = [], moreLinks = 0 }: SignInCounts): Html | undefined {
+function unknownLinks({ setUpHref }: SignInsView, { links = [], moreLinks = 0 }: SignInCounts): Html | undefined {
   if (links.length === 0) return undefined;
-  const items = links.map(
-    ({ name, users, preset }) =>
-      html`<strong>${count(users)}</strong> ${name}${preset && html` <span class="soft small">${TEXTS.preset(preset)}</span>`}`,
-  );
+  const items = links.map((link) => {
+    const { name, users, preset } = link;
+    const href = setUpHref?.(link);
+    const hint = preset && html` <span class="soft small">${TEXTS.preset(preset)}</span>`;
+    const button = html` <a class="button quiet small" href="${href}">${TEXTS.setUp}<span class="sr"> ${name}</span></a>`;
+    return html`<strong>${count(users)}</strong> ${name}${href ? button : hint}`;
+  });
   const more = moreLinks > 0 ? html`<p class="soft small">${TEXTS.moreLinks(count(moreLinks))}</p>` : undefined;
   return html`<h3>${TEXTS.unknownLinks}</h3>${list(items, 'plain')}${more}`;
 }

@@ -7,7 +7,19 @@ import { remedyLinks } from '../imports/fix.ts';
 import { itemsPath } from '../imports/import.ts';
 import { type Remedy, signInsCard } from '../imports/sign-ins.ts';
 import { nameOfCause, open, type Result, type ShownDraft } from '../shapes.ts';
-import { bar, type Choice, choices, count, duration, list, notice, numbers, options, table } from '../shell/blocks.ts';
+import {
+  bar,
+  type Choice,
+  choices,
+  count,
+  duration,
+  list,
+  notice,
+  numbers,
+  options,
+  queryOf,
+  table,
+} from '../shell/blocks.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
@@ -27,6 +39,8 @@ export interface DecideView {
   passwordSource: string | undefined;
   /** Where the person may change how its users sign in; undefined: they may not. */
   policyHref: string | undefined;
+  /** The list of providers where the person may add one for its users; undefined: they may not. */
+  providersHref: string | undefined;
   /** Emails per second; 0: no limit. */
   mailRate: number;
   command: string;
@@ -88,7 +102,7 @@ function corrected(frame: Frame, { causes, check }: DecideView): Html | undefine
 
 /** Who signs in with what, who they are, and what can be done about those who cannot or need something else. */
 function signIns(frame: Frame, view: DecideView): Html | undefined {
-  const { check, draft } = view;
+  const { check, draft, providersHref } = view;
   return signInsCard({
     title: SIGN_INS.before,
     counts: check.signIn,
@@ -98,6 +112,7 @@ function signIns(frame: Frame, view: DecideView): Html | undefined {
       const names: string[] = [...ways, ...causes].map(([id]) => id);
       return remedies(frame, view).filter(({ of }) => of.some((id) => names.includes(id)));
     },
+    setUpHref: ({ name, preset }) => providersHref && `${providersHref}/new${queryOf({ type: preset, alias: name })}`,
     missing: draft.summary?.missing,
     more: failWithout(frame, view),
   });

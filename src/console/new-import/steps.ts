@@ -6,6 +6,7 @@ import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { countUpdates } from '../database.ts';
 import { loginPath } from '../organization-login.ts';
+import { providersPath } from '../providers.ts';
 import { importOf, isReadable } from '../shapes.ts';
 import { OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
@@ -121,12 +122,19 @@ export const VIEWS: Record<StepName, View> = {
       problem: problem?.message,
       passwordSource: await sourceName(on),
       policyHref: mayPolicy ? on.consoleUrl(loginPath(org)) : undefined,
+      providersHref: providersHrefOf(on, others.length === 0 ? org : undefined),
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
       command: commandFor(draft, plan),
     });
   },
 };
+
+/** Of the organization of all users, or else of the service. */
+function providersHrefOf({ caller, consoleUrl }: WizardStep, org: string | undefined): string | undefined {
+  if (!may(caller, org === undefined ? 'addInstanceIdp' : 'addIdp', org)) return undefined;
+  return consoleUrl(providersPath(org));
+}
 
 export const ACTS: Record<StepName, Act> = {
   files: async (on) => to(on, 'source', on.plan),

@@ -42,6 +42,7 @@ export const SIGN_INS = {
   different: 'What is different for them',
   missing: 'What this export does not contain',
   unknownLinks: 'Providers that users have accounts at, and that are not set up',
+  setUp: 'Set up this provider',
   preset: (type: string) => `Add a provider of the type ${type}.`,
   moreLinks: (names: string) => `And ${names} more names.`,
   passwordSource: 'Let a password source verify their password',
