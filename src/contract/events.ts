@@ -39,6 +39,8 @@ export const AUDIT_TYPES = {
   'user.human.password.migrated': 'a password was verified at its password source and hashed here',
   'user.human.initialised':
     'a new user became active with the code from their mail: chose the first password, or signed in',
+  'user.human.claimed':
+    'a provider signed in a user whose address is not verified, for the first time: what was begun before ended',
   'user.human.signin.code.added': 'a code by mail for a sign-in was sent or returned',
   'user.human.mail.codes.allowed': 'the login policy decides again whether the user may use codes by mail',
   'user.human.mail.codes.refused': 'the user was left out of codes by mail',

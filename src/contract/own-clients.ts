@@ -1,5 +1,5 @@
 /**
- * The OAuth clients that are built in: the command line and the console. In a file without zod, which the command line
+ * The OAuth clients that are built in: the command line, the console and the pages of one's own account. In a file without zod, which the command line
  * need not load.
  *
  * The command line needs no setup for `muster login`, unless CLI_LOGIN turns it off. It is a native application (RFC
@@ -89,4 +89,23 @@ export function consoleClient(baseUrl: string): ClientMetadata {
 /** The client secret of the console. */
 export function consoleSecret(secrets: Pick<Secrets, 'key'>): string {
   return secrets.key('console-client').toString('base64url');
+}
+
+/** The client id of the pages on which people manage how they sign in (`src/signin/pages/links.ts`). */
+export const ACCOUNT_CLIENT = 'muster-account';
+
+/** Addresses of these pages, below the public address. */
+export const ACCOUNT_PATHS = { page: '/ui/links', signedIn: '/ui/links/signed-in' };
+
+/** These pages as a client: its codes are never redeemed, as it needs no token. @param baseUrl the public address */
+export function accountClient(baseUrl: string): ClientMetadata {
+  return {
+    client_id: ACCOUNT_CLIENT,
+    client_name: 'Muster account',
+    application_type: 'web',
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: [baseUrl + ACCOUNT_PATHS.signedIn],
+  };
 }

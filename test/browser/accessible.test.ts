@@ -29,6 +29,7 @@ import {
   nameForm,
   pausedPage,
   stopPage,
+  unlinkedPage,
 } from '../../src/signin/pages/forms.ts';
 import {
   expiredPage,
@@ -38,6 +39,8 @@ import {
   passwordForm,
   verifyForm,
 } from '../../src/signin/pages/link-forms.ts';
+import { linksPage } from '../../src/signin/pages/links.ts';
+import { organizationsPage } from '../../src/signin/pages/providers.ts';
 import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
@@ -51,6 +54,16 @@ const frame = {
   offersCodes: true,
   sealName: () => 's',
 };
+const providers = [
+  { id: '1', name: 'Google' },
+  { id: '2', name: LONG },
+];
+const connect = { name: 'Google', account: `${'ann.'.repeat(20)}arbor@example.com`, sealed: 's' };
+const ofLinks = { loginName: 'ann@example.com', token: 't', up: '' };
+const links = [
+  { idpId: 'google', userId: '1', userName: connect.account, provider: { idpId: '1', name: 'Google' } },
+  { idpId: LONG, userId: 'x'.repeat(100), userName: '', isHeldTwice: true as const },
+];
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const key = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', address: 'otpauth://totp/Acme:ann?secret=JBSWY3DPEHPK3PXP' };
 const link = { userId: 'u', code: 'c' };
@@ -66,6 +79,15 @@ const pages: Record<string, HtmlPage | undefined> = {
   'mail-code': mailCodeForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
   'mail-code-problem': mailCodeForm(frame, proven.loginName, { ...problem, fields: ['code'] }),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
+  'log-in-providers': nameForm({ ...frame, clientName: 'Acme', providers }),
+  'log-in-password-providers': loginForm({ ...frame, providers }, proven.loginName),
+  'provider-problem': nameForm({ ...frame, providers }, { message: 'We cannot reach Google right now.', fields: [] }),
+  connect: nameForm({ ...frame, providers, connect }),
+  'connect-password': loginForm({ ...frame, providers, connect }, proven.loginName),
+  organizations: organizationsPage(frame, 'Google', [...providers], 's'),
+  unlinked: unlinkedPage(frame, proven, 'Google'),
+  links: linksPage(ofLinks, links, providers),
+  'links-problem': linksPage(ofLinks, [], [], problem),
   continue: continuePage(frame, proven.loginName),
   code: codeForm(frame, proven),
   'code-problem': codeForm(frame, proven, problem),

@@ -172,6 +172,12 @@ button {
 button:hover { background: var(--accent-strong) }
 button.quiet { background: transparent; border-color: var(--line); color: var(--text) }
 button.quiet:hover, button.plain:hover { background: var(--tint) }
+button.provider { display: flex; align-items: center; justify-content: center; gap: 12px }
+.initial {
+  flex: none; display: grid; place-items: center; width: 28px; height: 28px; border-radius: 50%; background: var(--tint);
+  color: var(--accent); font-size: .875rem; font-weight: 700;
+}
+button.provider:hover .initial { background: var(--card) }
 button.plain { background: transparent; color: var(--accent) }
 .buttons { display: grid; gap: 12px }
 .or { margin: 12px 0; text-align: center }
@@ -197,6 +203,9 @@ a:focus-visible { border-radius: 4px }
 .shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center }
 .shown code { font-size: 1.75rem; letter-spacing: .12em }
 .shown code.key { font-size: 1.125rem; letter-spacing: .06em }
+.rows { margin: 0 0 24px; padding: 0; list-style: none }
+.rows li { margin: 0 0 16px; padding: 0 0 16px; border-bottom: 1px solid var(--hair) }
+.rows p { margin: 0 0 12px }
 .steps { margin: 0 0 24px; padding: 0 0 0 24px }
 .steps li { margin: 0 0 12px }
 .steps p { margin: 12px 0 }

@@ -13,7 +13,7 @@ import { verifyOwnPassword } from './check.ts';
 import type { LoginDeps, Origin } from './origin.ts';
 
 /** How long a sign-in counts as recent, in seconds. */
-const RECENT_S = 5 * 60;
+export const RECENT_S = 5 * 60;
 
 /**
  * @param user whom the caller wants to change

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Adapter, ClientMetadata } from 'oidc-provider';
 import { applicationType } from '../../contract/clients.ts';
-import { cliClients, consoleClient, consoleSecret } from '../../contract/own-clients.ts';
+import { accountClient, cliClients, consoleClient, consoleSecret } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
@@ -34,7 +34,10 @@ export function staticClients(
   secrets: Pick<Secrets, 'key'>,
 ): ClientMetadata[] {
   const forConsole = { ...consoleClient(baseUrl), client_secret: storedSecret(tokenHash(consoleSecret(secrets))) };
-  return [SERVICE_USERS, forConsole, ...cliClients(CLI_LOGIN)];
+  // Nobody knows this secret, or needs it.
+  const secret = storedSecret(secrets.key('account-client'));
+  const forAccount = { ...accountClient(baseUrl), client_secret: secret };
+  return [SERVICE_USERS, forConsole, forAccount, ...cliClients(CLI_LOGIN)];
 }
 
 const SERVICE_USERS: ClientMetadata = {

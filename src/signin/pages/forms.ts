@@ -10,9 +10,9 @@ import { ownValue } from '../../platform/text/names.ts';
 
 /**
  * The step that is still required: the code of the second factor, to set one up, a new password and the reason for it,
- * or only to go on (way-back.ts).
+ * or only to go on (way-back.ts; or without the link that was asked for).
  */
-export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring' | 'resume';
+export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring' | 'resume' | 'unlinked';
 
 /** What all pages of one login share. */
 export interface LoginFrame {
@@ -28,27 +28,77 @@ export interface LoginFrame {
   offersCodes: boolean;
   /** Seals a name for an address, where it must not be read (`sealedName`). */
   sealName(loginName: string): string;
+  /** From the address of the page to that of a sign-in; empty unless the page has a longer address. */
+  up?: string;
+  /** The external providers that people may continue with. */
+  providers?: readonly ProviderButton[];
+  /** The account at a provider that is linked to whoever signs in now. */
+  connect?: Connecting | undefined;
+}
+
+export interface ProviderButton {
+  id: string;
+  name: string;
+}
+
+export interface Connecting {
+  /** Name of the provider. */
+  name: string;
+  /** What the account there is called; empty if that is not known. */
+  account: string;
+  /** The account, as all forms of the sign-in keep it. */
+  sealed: string;
 }
 
 /** The first step. Its form is that of the second one without the password, which is asked for then. */
 export function nameForm(frame: LoginFrame, problem?: Problem): HtmlPage {
-  const body = html`<h1>Sign in</h1>
-<p>to continue to <strong>${frame.clientName}</strong></p>
+  const title = titleOf(frame);
+  const body = html`<h1>${title}</h1>
+${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
 ${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
+${providerButtons(frame)}
 <p class="links">${forgot(frame)}</p>
 ${back(frame)}`;
-  return { title: titled('Sign in', problem), body };
+  return { title: titled(title, problem), body };
+}
+
+function titleOf({ connect }: LoginFrame): string {
+  return connect ? `Sign in once to connect ${connect.name}` : 'Sign in';
+}
+
+/** Says the same whether or not there is an account for it. */
+function purposeOf({ connect, clientName }: LoginFrame): Html {
+  if (!connect) return html`<p>to continue to <strong>${clientName}</strong></p>`;
+  const { name, account } = connect;
+  const which = account === '' ? html`your ${name} account` : html`your ${name} account <strong>${account}</strong>`;
+  return html`<p>Show that you have an account here, as you did before. Then you can sign in to <strong>${clientName}</strong> with ${which}.</p>`;
+}
+
+/** The external providers, as buttons of one form; nothing of theirs is loaded. */
+export function providerButtons(frame: LoginFrame): Html | undefined {
+  const { providers = [], connect } = frame;
+  if (providers.length === 0 || connect) return undefined;
+  return html`<p class="or">or</p>
+${step(frame, 'provider')}<div class="buttons">
+${providers.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id}" class="quiet provider"><span class="initial" aria-hidden="true">${initialOf(name)}</span> <span>Continue with ${name}</span></button>\n`)}</div>
+</form>`;
+}
+
+/** What stands for a provider beside its name. */
+export function initialOf(name: string): string {
+  return Array.from(name.trim())[0]?.toUpperCase() ?? '';
 }
 
 /** The second step, the same for everybody: it does not tell who has a password, nor who exists. */
 export function loginForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
-  const title = titled('Sign in', problem);
-  const body = html`<h1>Sign in</h1>
-<p>to continue to <strong>${frame.clientName}</strong></p>
+  const heading = titleOf(frame);
+  const title = titled(heading, problem);
+  const body = html`<h1>${heading}</h1>
+${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
 ${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
@@ -62,6 +112,7 @@ ${codeButton('Email me a code')}`
 }
 <p class="hint" id="no-password">${frame.offersCodes ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
 </form>
+${providerButtons(frame)}
 <p class="links">${forgot(frame, loginName)}</p>
 ${back(frame)}`;
   return { title, body };
@@ -116,7 +167,7 @@ ${back(frame)}`;
 }
 
 /** Why a new password is required or offered. */
-export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'resume'>;
+export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'resume' | 'unlinked'>;
 
 const REASONS: Record<ChangeReason, { title: string; why: string }> = {
   required: {
@@ -164,6 +215,16 @@ ${step(frame, 'later', proof)}
 </form>
 </div>`;
   return { title, body };
+}
+
+/** The page after a sign-in that was to link an account, and did not. @param provider its name */
+export function unlinkedPage(frame: LoginFrame, { proof }: Proven, provider: string): HtmlPage {
+  const title = `${provider} is not connected`;
+  const message = `You are signed in, but your organization does not let you connect this ${provider} account, or somebody else has connected it. Your administrator can help.`;
+  const go = html`${step(frame, 'later', proof)}
+<button type="submit">Continue</button>
+</form>`;
+  return problemPage(title, message, go);
 }
 
 const STOPS: Record<string, { title: string; message: string }> = {
@@ -280,30 +341,37 @@ export function nameLabel(names: readonly string[]): string {
 }
 
 function differentUser(frame: LoginFrame): Html {
-  return html`<p class="links"><a href="${encodeURIComponent(frame.uid)}">Sign in as a different user</a></p>`;
+  return html`<p class="links"><a href="${pathTo(frame)}">Sign in as a different user</a></p>`;
 }
 
 /** The parameter of `/ui/forgot` with the sealed name. */
 export const TYPED_NAME = 'typed-login';
 
 /** @param loginName what was typed, which the page for forgotten passwords takes over */
-function forgot({ uid, orgId, sealName }: LoginFrame, loginName?: string): Html {
+function forgot({ uid, orgId, sealName, up = '' }: LoginFrame, loginName?: string): Html {
   const query = new URLSearchParams({
     login: uid,
     ...(orgId === undefined ? {} : { organization: orgId }),
     ...(loginName === undefined ? {} : { [TYPED_NAME]: sealName(loginName) }),
   });
-  return html`<a href="../forgot?${String(query)}">Forgot password?</a>`;
+  return html`<a href="${up}../forgot?${String(query)}">Forgot password?</a>`;
 }
 
 /** The opening of a form that sends a step. */
-function step(frame: LoginFrame, name: string, proof?: string): Html {
-  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}) };
-  return html`<form method="post" action="${encodeURIComponent(frame.uid)}">
+export function step(frame: LoginFrame, name: string, proof?: string): Html {
+  const connect = frame.connect?.sealed;
+  const values = { step: name, token: frame.token, ...(proof ? { proof } : {}), ...(connect ? { connect } : {}) };
+  return html`<form method="post" action="${pathTo(frame)}">
 ${hidden(values)}`;
 }
 
-function back(frame: LoginFrame): Html {
+/** The address of the sign-in, relative to that of the page. */
+function pathTo({ uid, up = '' }: LoginFrame): string {
+  return `${up}${encodeURIComponent(uid)}`;
+}
+
+/** Leads back to the application. */
+export function back(frame: LoginFrame): Html {
   return html`<div class="aside">
 ${step(frame, 'cancel')}
 <button type="submit" class="plain">Back to ${frame.clientName}</button>

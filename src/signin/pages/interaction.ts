@@ -7,10 +7,12 @@
  */
 import type { Request, Response } from 'express';
 import { type Client, errors, type Provider } from 'oidc-provider';
+import { PRESETS } from '../../contract/idp-presets.ts';
 import { signInNamesOf } from '../../directory/organizations.ts';
+import type { Config } from '../../platform/config.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { Problem } from '../../platform/html/forms.ts';
+import { type Problem, text } from '../../platform/html/forms.ts';
 import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
@@ -18,13 +20,24 @@ import type { PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { offersCodes } from '../mail-code/ask.ts';
-import { namedOrganization } from '../oauth/account.ts';
+import { hintOf, namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { type LoginFrame, loginForm, nameForm, nameLabel, type ProofStep, pausedPage, stopPage } from './forms.ts';
+import type { Account } from '../providers/sign-in.ts';
+import { type Idp, idpsFor } from '../providers/store.ts';
+import {
+  type Connecting,
+  type LoginFrame,
+  loginForm,
+  nameForm,
+  nameLabel,
+  type ProofStep,
+  pausedPage,
+  stopPage,
+} from './forms.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
-  config: LoginDeps['config'] & ForgottenDeps['config'];
+  config: LoginDeps['config'] & ForgottenDeps['config'] & Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE'>;
 }
 
 export interface LoginInteraction {
@@ -35,8 +48,33 @@ export interface LoginInteraction {
   loginName: string;
   /** Login name of the user who is signed in, and only has to choose to continue. */
   signedInAs?: string | undefined;
-  /** Where the forms may finally lead: to the application. */
+  /** Where the forms may finally lead: to the application, or to an external provider. */
   formTargets: string[];
+  /** What the application asked for that concerns external providers. */
+  asked: ProviderAsk;
+  /** The account at a provider that is linked when the user has signed in. */
+  connect?: ConnectedAccount | undefined;
+}
+
+/** What leads to an external provider. */
+export interface ProviderAsk {
+  /** The id, an alias or the name of a provider; empty if none was named. */
+  hint: string;
+  /** The application's `login_hint`; empty without one. */
+  loginHint: string;
+  /** `prompt` and `max_age` of the application. */
+  prompt: string;
+  maxAge: number | undefined;
+  /** Ids of the providers that this sign-in led straight to: not again, or a failure there would never end. */
+  visited: readonly string[];
+  /** Remembers another one. */
+  visit(idpId: string): Promise<void>;
+}
+
+/** An account at a provider, as a form keeps it. */
+export interface ConnectedAccount {
+  idpId: string;
+  identity: Account;
 }
 
 /** One request of a login. */
@@ -60,27 +98,51 @@ export async function findInteraction(
   const client = await provider.Client.find(String(params.client_id));
   if (!client) return undefined;
   nameCaller({ clientId: client.clientId });
-  const token = formToken(deps.secrets, uid);
   const orgId = namedOrganization(params);
+  const idps = await idpsFor(deps.pool, orgId);
+  const connect = openConnect(deps.secrets, uid, text(req.body, 'connect'));
   return {
     frame: {
       uid,
-      token,
+      token: formToken(deps.secrets, uid),
       clientName: client.clientName ?? client.clientId,
       orgId,
       nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId)),
       offersCodes: await offersCodes(deps.pool, orgId),
       sealName: (name) => sealName(deps.secrets, name),
+      providers: idps.map(({ id, name }) => ({ id, name })),
+      connect: connect?.shown,
     },
+    asked: askedOf(interaction),
+    connect: connect?.account,
     loginName: await probableName(
       deps,
       params.login_hint,
       prompt.name === 'select_account' ? undefined : session?.accountId,
     ),
     signedInAs: prompt.name === 'consent' ? await loginNameOf(deps, session?.accountId) : undefined,
-    formTargets: targetsOf(client, params.redirect_uri),
+    formTargets: [...new Set([...idps.flatMap(providerTargets), ...targetsOf(client, params.redirect_uri)])],
   };
 }
+
+function askedOf(interaction: Interaction): ProviderAsk {
+  const { params, lastSubmission } = interaction;
+  const visited = (lastSubmission?.visited ?? []) as string[];
+  const maxAge = params.max_age === undefined ? undefined : Number(params.max_age);
+  return {
+    hint: hintOf(params),
+    loginHint: typeof params.login_hint === 'string' ? params.login_hint.slice(0, 500) : '',
+    prompt: typeof params.prompt === 'string' ? params.prompt : '',
+    maxAge: Number.isSafeInteger(maxAge) ? maxAge : undefined,
+    visited,
+    async visit(idpId) {
+      interaction.lastSubmission = { ...lastSubmission, visited: [...visited, idpId] };
+      await interaction.persist();
+    },
+  };
+}
+
+type Interaction = InstanceType<Provider['Interaction']>;
 
 /** Addresses that a form may lead to; few, to keep the header short. */
 const MOST_TARGETS = 20;
@@ -92,6 +154,20 @@ export function targetsOf(
 ): string[] {
   const targets = [String(redirectUri ?? ''), ...redirectUris, ...postLogoutRedirectUris];
   return [...new Set(targets.filter((uri) => URL.canParse(uri)).map(formTarget))].slice(0, MOST_TARGETS);
+}
+
+/**
+ * Types of providers that may lead on to others, wherever these are: a company's sign-in to that of its partner. Browsers
+ * apply the policy to every redirect that follows a form, so it cannot name them all.
+ */
+const LEADING_ON: ReadonlySet<string> = new Set(['microsoft', 'auth0', 'keycloak', 'zitadel', 'oidc', 'oauth']);
+
+/** Where the button of a provider leads. Does not ask the provider: a sign-in page waits for nobody. */
+export function providerTargets({ type, settings }: Pick<Idp, 'type' | 'settings'>): string[] {
+  const { endpoints, issuer } = PRESETS[type];
+  const address = settings.endpoints?.authorization ?? endpoints?.authorization ?? settings.issuer ?? issuer ?? '';
+  const own = URL.canParse(address) ? [formTarget(address)] : [];
+  return LEADING_ON.has(type) ? [...own, 'https:'] : own;
 }
 
 /** Sends a page of the login. */
@@ -185,6 +261,30 @@ export function isRefusal(error: unknown, id: string): boolean {
   return error instanceof ApiError && error.id === id;
 }
 
+/** The account as a form keeps it. @param provider its name */
+export function sealConnect(secrets: Secrets, uid: string, provider: string, account: ConnectedAccount): Connecting {
+  const { email, userName, name } = account.identity;
+  const shown = { name: provider, account: email ?? userName ?? name ?? '' };
+  const sealed = secrets.seal(JSON.stringify({ shown, account, until: Date.now() + GOOD_FOR_MS }), connectPurpose(uid));
+  return { ...shown, sealed };
+}
+
+/** The account in a form of this sign-in, while it is valid. */
+function openConnect(
+  secrets: Secrets,
+  uid: string,
+  sealed: string,
+): { shown: Connecting; account: ConnectedAccount } | undefined {
+  const opened = sealed === '' ? undefined : unsealed(secrets, sealed, connectPurpose(uid));
+  if (opened === undefined) return undefined;
+  const { shown, account, until } = JSON.parse(opened);
+  return Date.now() < until ? { shown: { ...shown, sealed }, account } : undefined;
+}
+
+function connectPurpose(uid: string): string {
+  return `login connect ${uid}`;
+}
+
 /** What a user has proved so far. */
 export interface LoginProof extends PasswordProof {
   step: ProofStep;
@@ -210,9 +310,9 @@ export function openProof(
   steps: readonly ProofStep[],
   now: number = Date.now(),
 ): LoginProof | undefined {
-  const text = unsealed(secrets, sealed, purpose(uid));
-  if (text === undefined) return undefined;
-  const { until, ...proof } = JSON.parse(text) as LoginProof & { until: number };
+  const opened = unsealed(secrets, sealed, purpose(uid));
+  if (opened === undefined) return undefined;
+  const { until, ...proof } = JSON.parse(opened) as LoginProof & { until: number };
   return now < until && steps.includes(proof.step) ? proof : undefined;
 }
 

@@ -10,34 +10,21 @@
  */
 import { type Request, type Response, Router } from 'express';
 import { errors } from 'oidc-provider';
-import { recordSignIn } from '../../directory/sign-in-events.ts';
 import { holderOf } from '../../messages/mail/sign-in-codes.ts';
-import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { sendPage } from '../../platform/html/layout.ts';
-import { nameCaller } from '../../platform/request-context.ts';
 import { recordLogin } from '../login/attempts.ts';
-import {
-  type CheckedLogin,
-  checkAfterPassword,
-  checkLogin,
-  checkWithNewFactor,
-  MFA_SETUP_REQUIRED,
-  type PasswordProof,
-} from '../login/check.ts';
+import { checkAfterPassword, checkLogin, checkWithNewFactor } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { askForCode } from '../mail-code/ask.ts';
 import { checkMailCode } from '../mail-code/check.ts';
 import { loginGonePage } from '../oauth/pages.ts';
+import { requireStillProvided } from '../providers/sign-in.ts';
 import {
-  type ChangeReason,
-  changeForm,
   codeForm,
   continuePage,
-  expiringPage,
-  factorForm,
   loginForm,
   mailCodeForm,
   nameForm,
@@ -60,14 +47,9 @@ import {
   startAgain,
   wrong,
 } from './interaction.ts';
-import {
-  factorKey,
-  isSamePassword,
-  ownPasswordProblem,
-  ownPasswordRules,
-  replaceOwnPassword,
-  setUpFactor,
-} from './own-credentials.ts';
+import { isSamePassword, ownPasswordProblem, replaceOwnPassword, setUpFactor } from './own-credentials.ts';
+import { askForTotp, checkFirst, finish, proceed, showChange, showSetUp } from './proceed.ts';
+import { leadStraight, PROVIDER_STEPS, providerReturns } from './providers.ts';
 import { homeOf } from './way-back.ts';
 
 const PATH = '/ui/login/:uid';
@@ -77,18 +59,17 @@ export function loginPages(deps: LoginPageDeps): Router {
   const router = Router();
   router.get(PATH, (req, res) => getLogin(deps, req, res));
   router.post(PATH, readForm, (req, res) => postLogin(deps, req, res));
+  router.use(providerReturns(deps));
   return router;
 }
 
 async function getLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
   const interaction = await findInteraction(deps, req, res);
   if (!interaction) return sendPage(res, 410, loginGonePage());
+  const loginRequest = { deps, interaction, req, res };
   const { frame, loginName, signedInAs } = interaction;
-  show(
-    { deps, interaction, req, res },
-    200,
-    signedInAs ? continuePage(frame, signedInAs) : firstForm(frame, loginName),
-  );
+  if (signedInAs) return show(loginRequest, 200, continuePage(frame, signedInAs));
+  if (!(await leadStraight(loginRequest))) show(loginRequest, 200, firstForm(frame, loginName));
 }
 
 async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
@@ -123,6 +104,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['continue', continueSignedIn],
   ['different', signInAsAnother],
   ['cancel', cancel],
+  ...PROVIDER_STEPS,
 ]);
 
 /** The name, with a password, with the wish for a code, or alone: then the next page asks for either. */
@@ -132,6 +114,7 @@ async function checkPassword(loginRequest: LoginRequest): Promise<void> {
   const isCode = text(body, 'way') === 'code';
   if (!isCode && Object.hasOwn(body, 'password')) return checkTyped(loginRequest, loginName, text(body, 'password'));
   const { frame } = loginRequest.interaction;
+  if (!isCode && loginName !== '' && (await leadStraight(loginRequest, loginName))) return;
   if (loginName === '') {
     const message = `Please enter your ${frame.nameLabel.toLowerCase()}.`;
     return show(loginRequest, 400, nameForm(frame, { message }));
@@ -175,7 +158,9 @@ async function checkCodeOfMail(loginRequest: LoginRequest): Promise<void> {
   if (textProblem(loginName, 500) || loginName === '') return startAgain(loginRequest);
   const attempt = { user: { loginName, orgId: frame.orgId, alsoUnverified: true }, ...originOfForm(req, res) };
   const code = { code: text(req.body, 'code'), holder: holderOf('login', frame.uid) };
-  await checkFirst(loginRequest, loginName, (proven) => checkMailCode(deps, attempt, code, proven), again);
+  await checkFirst(loginRequest, loginName, (proven) => checkMailCode(deps, attempt, code, proven), {
+    wrongCode: again,
+  });
 }
 
 async function checkTyped(loginRequest: LoginRequest, loginName: string, password: string): Promise<void> {
@@ -183,44 +168,6 @@ async function checkTyped(loginRequest: LoginRequest, loginName: string, passwor
   const user = { loginName, orgId: loginRequest.interaction.frame.orgId };
   const attempt = { user, ...originOfForm(loginRequest.req, loginRequest.res) };
   await checkFirst(loginRequest, loginName, (proven) => checkLogin(loginRequest.deps, attempt, { password }, proven));
-}
-
-/**
- * The first factor, and where it leads.
- * @param wrongCode shows the page again for a wrong code by mail
- */
-async function checkFirst(
-  loginRequest: LoginRequest,
-  loginName: string,
-  check: (proven: (by: PasswordProof) => void) => Promise<CheckedLogin>,
-  wrongCode?: () => void,
-): Promise<void> {
-  const seen: { user?: PasswordProof } = {};
-  try {
-    const login = await check((right) => {
-      seen.user = right;
-    });
-    await proceed(loginRequest, login, seen.user as PasswordProof);
-  } catch (error) {
-    if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
-    if (!seen.user) return refuse(loginRequest, error, loginName);
-    const proof = { ...pick(seen.user), amr: [], loginName };
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForTotp(loginRequest, proof);
-    if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
-    refuse(loginRequest, error, loginName);
-  }
-}
-
-function askForTotp(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
-  show(loginRequest, 200, codeForm(loginRequest.interaction.frame, prove(loginRequest, { ...proof, step: 'code' })));
-}
-
-/** The form to set up a second factor, with its secret: a new one, or that of the proof. */
-async function showSetUp(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
-  const { secret = newTotpSecret() } = proof;
-  const key = await factorKey(loginRequest.deps, proof, secret);
-  const proven = prove(loginRequest, { ...proof, secret });
-  show(loginRequest, problem ? 400 : 200, factorForm(loginRequest.interaction.frame, proven, key, problem));
 }
 
 const NOT_THIS_CODE: Problem = {
@@ -236,6 +183,7 @@ async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
   const { secret, ...rest } = proof;
   const code = text(req.body, 'code');
   try {
+    await requireStillProvided(deps, proof);
     const enrol = () => setUpFactor(deps, proof, secret, code);
     await proceed(loginRequest, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
   } catch (error) {
@@ -253,6 +201,7 @@ async function checkCode(loginRequest: LoginRequest): Promise<void> {
     show(loginRequest, 400, codeForm(loginRequest.interaction.frame, prove(loginRequest, proof), { message }));
   try {
     const origin = originOfForm(loginRequest.req, loginRequest.res);
+    await requireStillProvided(loginRequest.deps, proof);
     await proceed(
       loginRequest,
       await checkAfterPassword(loginRequest.deps, proof, origin, text(loginRequest.req.body, 'code')),
@@ -264,26 +213,6 @@ async function checkCode(loginRequest: LoginRequest): Promise<void> {
       return again('The code is wrong or has already been used. Please enter the next one.');
     refuse(loginRequest, error, proof.loginName);
   }
-}
-
-/** After all checks: leads to the form for a new password, to a warning, or to the application. */
-async function proceed(loginRequest: LoginRequest, login: CheckedLogin, shown: PasswordProof): Promise<void> {
-  const { mustChange, expiresInDays, loginName, amr } = login;
-  const step = mustChange ?? 'expiring';
-  if (!mustChange && expiresInDays === undefined) return finish(loginRequest, login.id, amr);
-  const proof = { ...pick(shown), step, amr, loginName } as const;
-  if (mustChange) return showChange(loginRequest, proof);
-  show(loginRequest, 200, expiringPage(loginRequest.interaction.frame, prove(loginRequest, proof), expiresInDays ?? 0));
-}
-
-/** The form for a new password, with the rules for it. */
-async function showChange(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
-  const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(loginRequest.deps, proof.id) };
-  show(
-    loginRequest,
-    problem ? 400 : 200,
-    changeForm(loginRequest.interaction.frame, prove(loginRequest, proof), about, problem),
-  );
 }
 
 /** Shows the form for a new password to a user who chose to change it before it expires. */
@@ -310,7 +239,7 @@ async function changePassword(loginRequest: LoginRequest): Promise<void> {
   } catch (error) {
     return refuse(loginRequest, error, proof.loginName, AGAIN);
   }
-  await finish(loginRequest, proof.id, proof.amr);
+  await finish(loginRequest, proof);
 }
 
 async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: string): Promise<Problem | undefined> {
@@ -318,12 +247,12 @@ async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: 
   return { message: 'This is your current password. Please choose a different one.' };
 }
 
-/** Continues with a password that expires soon. */
+/** Continues with a password that expires soon, or without the link that was asked for. */
 async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
-  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring']);
+  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring', 'unlinked']);
   if (!proof || (await recordLogin(loginRequest.deps.pool, proof, { hasCode: true })) !== 'active')
     return startAgain(loginRequest);
-  await finish(loginRequest, proof.id, proof.amr);
+  await finish(loginRequest, proof);
 }
 
 /** The user who is signed in lets the application have that. */
@@ -340,16 +269,4 @@ async function signInAsAnother(loginRequest: LoginRequest): Promise<void> {
 async function cancel({ deps, req, res }: LoginRequest): Promise<void> {
   const result = { error: 'access_denied', error_description: 'the login was cancelled' };
   await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
-}
-
-async function finish({ deps, req, res }: LoginRequest, accountId: string, amr: string[]): Promise<void> {
-  nameCaller({ userId: accountId });
-  await recordSignIn(deps.pool, { id: accountId }, amr);
-  // Signing in also is the choice that `prompt=select_account` asks for.
-  const result = { login: { accountId, amr }, select_account: {} };
-  await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
-}
-
-function pick({ id, passwordSetAt, byMail }: PasswordProof): PasswordProof {
-  return { id, passwordSetAt, ...(byMail ? { byMail } : {}) };
 }

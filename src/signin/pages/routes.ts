@@ -4,6 +4,7 @@ import type { Config } from '../../platform/config.ts';
 import { sameOrigin } from '../../platform/http/origins.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { LoginPageDeps } from './interaction.ts';
+import { linkPages } from './links.ts';
 import { loginPages } from './login.ts';
 import { forgotPages, verifyPages } from './verify.ts';
 
@@ -18,5 +19,6 @@ export function pageRoutes(deps: PageDeps): Router {
   router.use(verifyPages(deps));
   router.use(forgotPages(deps));
   router.use(loginPages(deps));
+  router.use(linkPages(deps));
   return router;
 }

@@ -1,0 +1,132 @@
+/**
+ * Where a check of a login leads: to the second factor, to the form for a new password, or to the application; and the
+ * end of every login.
+ *
+ * Guarantee: an account at a provider is linked only when its person has signed in completely, with the second factor.
+ */
+import { recordSignIn } from '../../directory/sign-in-events.ts';
+import { newTotpSecret } from '../../passwords/totp-secret.ts';
+import type { Problem } from '../../platform/html/forms.ts';
+import { nameCaller } from '../../platform/request-context.ts';
+import { publish } from '../../platform/telemetry.ts';
+import { type CheckedLogin, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
+import { PROVIDED } from '../oauth/interactions.ts';
+import { linkConfirmed } from '../providers/sign-in.ts';
+import { findIdp } from '../providers/store.ts';
+import { type ChangeReason, changeForm, codeForm, expiringPage, factorForm, unlinkedPage } from './forms.ts';
+import {
+  type ConnectedAccount,
+  isRefusal,
+  type LoginProof,
+  type LoginRequest,
+  prove,
+  refuse,
+  show,
+} from './interaction.ts';
+import { factorKey, ownPasswordRules } from './own-credentials.ts';
+
+/**
+ * The first factor, and where it leads.
+ * @param on.wrongCode shows the page again for a wrong code by mail @param on.wrong what the page says otherwise
+ */
+export async function checkFirst(
+  loginRequest: LoginRequest,
+  loginName: string,
+  check: (proven: (by: PasswordProof) => void) => Promise<CheckedLogin>,
+  { wrongCode, wrong }: { wrongCode?: () => void; wrong?: Problem } = {},
+): Promise<void> {
+  const seen: { user?: PasswordProof } = {};
+  try {
+    const login = await check((right) => {
+      seen.user = right;
+    });
+    await proceed(loginRequest, login, seen.user as PasswordProof);
+  } catch (error) {
+    if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
+    if (!seen.user) return refuse(loginRequest, error, loginName, wrong);
+    const proof = { ...pick(seen.user), amr: [], loginName };
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForTotp(loginRequest, proof);
+    if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
+    refuse(loginRequest, error, loginName, wrong);
+  }
+}
+
+export function askForTotp(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
+  show(loginRequest, 200, codeForm(loginRequest.interaction.frame, prove(loginRequest, { ...proof, step: 'code' })));
+}
+
+/** The form to set up a second factor, with its secret: a new one, or that of the proof. */
+export async function showSetUp(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  const { secret = newTotpSecret() } = proof;
+  const key = await factorKey(loginRequest.deps, proof, secret);
+  const proven = prove(loginRequest, { ...proof, secret });
+  show(loginRequest, problem ? 400 : 200, factorForm(loginRequest.interaction.frame, proven, key, problem));
+}
+
+/** After all checks: leads to the form for a new password, to a warning, or to the application. */
+export async function proceed(loginRequest: LoginRequest, login: CheckedLogin, shown: PasswordProof): Promise<void> {
+  const { mustChange, expiresInDays, loginName, amr } = login;
+  const step = mustChange ?? 'expiring';
+  if (!mustChange && expiresInDays === undefined) return finish(loginRequest, login);
+  const proof = { ...pick(shown), step, amr, loginName } as const;
+  if (mustChange) return showChange(loginRequest, proof);
+  show(loginRequest, 200, expiringPage(loginRequest.interaction.frame, prove(loginRequest, proof), expiresInDays ?? 0));
+}
+
+/** The form for a new password, with the rules for it. */
+export async function showChange(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(loginRequest.deps, proof.id) };
+  show(
+    loginRequest,
+    problem ? 400 : 200,
+    changeForm(loginRequest.interaction.frame, prove(loginRequest, proof), about, problem),
+  );
+}
+
+/** Ends the login: records it, and leads back to the application. */
+export async function finish(
+  loginRequest: LoginRequest,
+  login: Pick<CheckedLogin, 'id' | 'amr' | 'loginName' | 'passwordSetAt' | 'provided'>,
+): Promise<void> {
+  const { deps, req, res, interaction } = loginRequest;
+  const { connect } = interaction;
+  if (connect && !(await isLinked(deps, connect, login.id))) return showUnlinked(loginRequest, login);
+  const { id: accountId, amr, provided } = login;
+  nameCaller({ userId: accountId });
+  await recordSignIn(deps.pool, { id: accountId }, amr, provided?.idpId);
+  if (provided) publish('provider', { idpId: provided.idpId, outcome: 'succeeded' });
+  // Signing in also is the choice that `prompt=select_account` asks for.
+  const result = { login: { accountId, amr, ...(provided ? ofProvider(provided) : {}) }, select_account: {} };
+  await deps.oauth.current().interactionFinished(req, res, result, { mergeWithLastSubmission: false });
+}
+
+/** A sign-in at a provider counts as at most this old: the session here would soon end with an older one. */
+const OLDEST_S = 24 * 60 * 60;
+
+/** What is kept of a sign-in by a provider; its time is that of the sign-in there, unless a code was entered here. */
+function ofProvider({ authTime, hasCode }: NonNullable<CheckedLogin['provided']>): { ts?: number; acr?: string } {
+  if (hasCode) return {};
+  const now = Math.floor(Date.now() / 1000);
+  const ts = authTime === undefined ? now : Math.min(now, Math.max(authTime, now - OLDEST_S));
+  return { ts, acr: PROVIDED };
+}
+
+async function isLinked(deps: LoginRequest['deps'], account: ConnectedAccount, userId: string): Promise<boolean> {
+  const idp = await findIdp(deps.pool, account.idpId);
+  return idp !== undefined && linkConfirmed(deps, userId, { idp, identity: account.identity });
+}
+
+/** Says that the account is not linked; the sign-in itself is complete. */
+function showUnlinked(
+  loginRequest: LoginRequest,
+  { id, passwordSetAt, loginName, amr }: Pick<LoginProof, 'id' | 'passwordSetAt' | 'loginName' | 'amr'>,
+): void {
+  const { frame } = loginRequest.interaction;
+  const proven = prove(loginRequest, { id, passwordSetAt, amr, loginName, step: 'unlinked' });
+  show(loginRequest, 200, unlinkedPage({ ...frame, connect: undefined }, proven, frame.connect?.name ?? ''));
+}
+
+/** The proof without what belongs to one step. */
+export function pick({ id, passwordSetAt, byMail, byProvider }: PasswordProof): PasswordProof {
+  return { id, passwordSetAt, ...(byMail ? { byMail } : {}), ...(byProvider ? { byProvider } : {}) };
+}

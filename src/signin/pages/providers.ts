@@ -1,0 +1,283 @@
+/**
+ * Signing in at an external provider, on the log-in pages: the way there (a button, or a hint that leads straight there)
+ * and the way back, `/ui/login/:uid/idps/:tripId`, with the pages for what cannot be decided without the person.
+ *
+ * Guarantee: only providers of the instance and of the organization that the application names are offered; another
+ * organization's provider only to whoever types an address of its own domain, or where the application names its id. A
+ * sign-in leads straight to a provider once: after a failure, a cancellation or "Back" the page with the other ways is
+ * shown. What the provider said is read once, in the browser that was sent there.
+ */
+import { type Request, type Response, Router } from 'express';
+import { findOrgByDomain, findOrgs } from '../../directory/organizations.ts';
+import { type PROVIDER_FAILURES, recordProviderFailure } from '../../directory/sign-in-events.ts';
+import type { Db } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { idProblem } from '../../platform/fields.ts';
+import { hidden, text } from '../../platform/html/forms.ts';
+import { html } from '../../platform/html/html.ts';
+import { type HtmlPage, sendPage } from '../../platform/html/layout.ts';
+import { publish } from '../../platform/telemetry.ts';
+import { originOfForm } from '../login/origin.ts';
+import { findLogin } from '../login/store.ts';
+import { loginGonePage } from '../oauth/pages.ts';
+import { type Identity, ProviderError } from '../providers/protocol.ts';
+import { beginTrip, takeResult } from '../providers/round-trip.ts';
+import { accountOf, checkByProvider, type Provided, signInByProvider } from '../providers/sign-in.ts';
+import { findIdp, type Idp, idpsFor } from '../providers/store.ts';
+import { back, type LoginFrame, step } from './forms.ts';
+import {
+  AGAIN,
+  findInteraction,
+  firstForm,
+  type LoginPageDeps,
+  type LoginRequest,
+  providerTargets,
+  sealConnect,
+  show,
+  startAgain,
+} from './interaction.ts';
+import { checkFirst } from './proceed.ts';
+
+/** Serves the way back; mount it at `/`. */
+export function providerReturns(deps: LoginPageDeps): Router {
+  return Router().get('/ui/login/:uid/idps/:tripId', (req, res) => comeBack(deps, req, res));
+}
+
+/** The steps of a login that concern providers, as `LOGIN_STEPS`. */
+export const PROVIDER_STEPS: readonly [string, (loginRequest: LoginRequest) => Promise<void>][] = [
+  ['provider', goToProvider],
+  ['organization', chooseOrganization],
+];
+
+/** A button was selected. */
+async function goToProvider(loginRequest: LoginRequest): Promise<void> {
+  const idp = await usableIdp(loginRequest, text(loginRequest.req.body, 'idpId'));
+  if (!idp) return startAgain(loginRequest);
+  await leaveFor(loginRequest, idp, loginRequest.interaction.asked.loginHint);
+}
+
+async function usableIdp({ deps, interaction }: LoginRequest, id: string): Promise<Idp | undefined> {
+  const idp = idProblem(id) ? undefined : await findIdp(deps.pool, id);
+  const { orgId } = interaction.frame;
+  const isOfOther = idp !== undefined && idp.orgId !== null && orgId !== undefined && idp.orgId !== orgId;
+  return idp?.settings.isEnabled && !isOfOther ? idp : undefined;
+}
+
+/**
+ * Leads straight to the provider that the application named, or that signs in the addresses of a domain. Returns false if
+ * there is none, or this sign-in has led there before: its button is then on the page.
+ * @param typed the name that somebody typed; absent: what the application asked for
+ */
+export async function leadStraight(loginRequest: LoginRequest, typed?: string): Promise<boolean> {
+  const { deps, interaction } = loginRequest;
+  const { frame, asked } = interaction;
+  if (frame.connect) return false;
+  const hinted = typed === undefined && asked.hint !== '' ? await namedIdp(loginRequest, asked.hint) : undefined;
+  const idp = hinted ?? (await idpOfDomain(deps.pool, typed ?? asked.loginHint, frame.orgId));
+  if (!idp) return false;
+  offer(loginRequest, idp);
+  if (asked.visited.includes(idp.id)) return false;
+  await asked.visit(idp.id);
+  await leaveFor(loginRequest, idp, typed ?? asked.loginHint);
+  return true;
+}
+
+/** The provider with this id, alias or name. One of an organization that the application does not name: only its id. */
+async function namedIdp(loginRequest: LoginRequest, hint: string): Promise<Idp | undefined> {
+  const { deps, interaction } = loginRequest;
+  const offered = await idpsFor(deps.pool, interaction.frame.orgId);
+  const key = hint.toLowerCase();
+  const isNamed = ({ name, settings }: Idp) => [name, ...settings.aliases].some((one) => one.toLowerCase() === key);
+  return offered.find(({ id }) => id === hint) ?? offered.find(isNamed) ?? usableIdp(loginRequest, hint);
+}
+
+/** The provider for addresses of this domain: of the organization that is named, else of that with the domain. */
+async function idpOfDomain(db: Db, address: string, orgId: string | undefined): Promise<Idp | undefined> {
+  const [, domain] = /^[^@\s]+@([^@\s]+)$/.exec(address.trim().toLowerCase()) ?? [];
+  if (domain === undefined || domain.length > 253) return undefined;
+  const hasDomain = ({ settings }: Idp) => settings.domains.some((one) => one.toLowerCase() === domain);
+  const found = (await idpsFor(db, orgId)).find(hasDomain);
+  if (found || orgId !== undefined) return found;
+  const org = await findOrgByDomain(db, domain);
+  return org && (await idpsFor(db, org.id)).find((idp) => idp.orgId === org.id && hasDomain(idp));
+}
+
+/** Puts the provider's button on the pages of this request. */
+function offer({ interaction }: LoginRequest, idp: Idp): void {
+  const { providers = [] } = interaction.frame;
+  if (providers.some(({ id }) => id === idp.id)) return;
+  interaction.frame = { ...interaction.frame, providers: [{ id: idp.id, name: idp.name }, ...providers] };
+  interaction.formTargets = [...new Set([...interaction.formTargets, ...providerTargets(idp)])];
+}
+
+/** Types that know `prompt=select_account`; others may answer it with an error. */
+const CHOOSERS: ReadonlySet<string> = new Set(['google', 'microsoft', 'zitadel']);
+
+/** Sends the browser to the provider, with what the application asked for. */
+async function leaveFor(loginRequest: LoginRequest, idp: Idp, loginHint: string): Promise<void> {
+  const { deps, req, res, interaction } = loginRequest;
+  const { prompt, maxAge } = interaction.asked;
+  const prompts = prompt.split(' ');
+  const isChoice = prompts.includes('select_account') && CHOOSERS.has(idp.type);
+  const asks = prompts.includes('login') ? 'login' : isChoice ? 'select_account' : undefined;
+  const ask = {
+    ...(loginHint === '' ? {} : { loginHint: loginHint.trim() }),
+    ...(asks ? { prompt: asks } : {}),
+    ...(maxAge === undefined ? {} : { maxAge }),
+  };
+  const { uid, orgId } = interaction.frame;
+  try {
+    const address = await beginTrip(deps, req, res, { idp, purpose: 'sign_in', orgId, uid, ask });
+    res.redirect(303, address.href);
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    await showRefused(loginRequest, idp, FAILURES[error.reason]);
+  }
+}
+
+/** What the provider answered. */
+async function comeBack(deps: LoginPageDeps, req: Request, res: Response): Promise<void> {
+  const interaction = await findInteraction(deps, req, res);
+  if (!interaction) return sendPage(res, 410, loginGonePage());
+  interaction.frame = { ...interaction.frame, up: '../../' };
+  const loginRequest = { deps, interaction, req, res };
+  const { uid, orgId } = interaction.frame;
+  const result = await takeResult(deps, req, { tripId: String(req.params.tripId), uid });
+  if (!result) return startAgain(loginRequest);
+  const { idp, identity, error } = result;
+  if (identity) return decide(loginRequest, { idp, identity, orgId });
+  if (error !== 'cancelled') return showRefused(loginRequest, idp, FAILURES[error]);
+  await fail(deps.pool, idp, 'provider_cancelled');
+  res.redirect(303, `${deps.config.baseUrl}/ui/login/${encodeURIComponent(uid)}`);
+}
+
+async function decide(loginRequest: LoginRequest, given: Provided, chosen?: string): Promise<void> {
+  const { deps, interaction } = loginRequest;
+  const { frame } = interaction;
+  const { idp, identity } = given;
+  const decision = await signInByProvider(deps, given, chosen);
+  switch (decision.is) {
+    case 'user':
+      return signIn(loginRequest, given, decision.userId);
+    case 'choose': {
+      const organizations = await findOrgs(deps.pool, decision.orgIds);
+      return show(
+        loginRequest,
+        200,
+        organizationsPage(frame, idp.name, organizations, seal(deps.secrets, frame.uid, given)),
+      );
+    }
+    case 'confirm': {
+      publish('provider', { idpId: idp.id, outcome: 'confirm' });
+      const account = { idpId: idp.id, identity: accountOf(identity) };
+      const connect = sealConnect(deps.secrets, frame.uid, idp.name, account);
+      return show(loginRequest, 200, firstForm({ ...frame, connect }, interaction.asked.loginHint));
+    }
+    default:
+      return showRefused(loginRequest, idp, decision.reason);
+  }
+}
+
+async function signIn(loginRequest: LoginRequest, given: Provided, userId: string): Promise<void> {
+  const { deps, req, res } = loginRequest;
+  const loginName = (await findLogin(deps.pool, { userId }))?.loginName ?? '';
+  const origin = originOfForm(req, res);
+  const check: Parameters<typeof checkFirst>[2] = (proven) =>
+    checkByProvider(deps, { ...given, userId }, origin, proven);
+  await checkFirst(loginRequest, loginName, check, { wrong: AGAIN });
+}
+
+async function chooseOrganization(loginRequest: LoginRequest): Promise<void> {
+  const { deps, req, interaction } = loginRequest;
+  const opened = open(deps.secrets, interaction.frame.uid, text(req.body, 'provided'));
+  const idp = opened && (await usableIdp(loginRequest, opened.idpId));
+  if (!opened || !idp) return startAgain(loginRequest);
+  const { orgId } = interaction.frame;
+  await decide(loginRequest, { idp, identity: opened.identity, orgId }, text(req.body, 'orgId'));
+}
+
+/** The organizations in which the account has a user. */
+export function organizationsPage(
+  frame: LoginFrame,
+  provider: string,
+  organizations: readonly { id: string; name: string }[],
+  provided: string,
+): HtmlPage {
+  const title = 'Choose an organization';
+  const body = html`<h1>${title}</h1>
+<p>Your ${provider} account belongs to several organizations. Which one do you want to sign in to?</p>
+${step(frame, 'organization')}${hidden({ provided })}<div class="buttons">
+${organizations.map(({ id, name }) => html`<button type="submit" name="orgId" value="${id}" class="quiet">${name}</button>\n`)}</div>
+</form>
+${back(frame)}`;
+  return { title, body };
+}
+
+type Failure = (typeof PROVIDER_FAILURES)[number];
+
+const FAILURES: Readonly<Record<ProviderError['reason'], Failure>> = {
+  unavailable: 'provider_unavailable',
+  refused: 'provider_refused',
+  'not-trusted': 'provider_refused',
+  cancelled: 'provider_cancelled',
+};
+
+/** What is wrong, and what else people can do. */
+const MESSAGES: Readonly<Record<Failure, (provider: string, other: string) => string>> = {
+  provider_unavailable: (name, other) => `We cannot reach ${name} right now. Try again in a few minutes, or ${other}.`,
+  provider_refused: (name, other) => `${name} did not confirm who you are. Try again, or ${other}.`,
+  provider_cancelled: (name, other) => `You did not sign in with ${name}. Try again, or ${other}.`,
+  provider_not_allowed: (name) =>
+    `${name} may not sign in this account. Sign in in another way, or ask your administrator.`,
+  link_missing: (name) =>
+    `Your ${name} account is not connected to an account here. Sign in in another way, or ask your administrator.`,
+  link_held_twice: (name) =>
+    `Your ${name} account is connected to several accounts here, so we cannot tell which one is yours. Sign in in another way, and tell your administrator.`,
+  address_taken: (name) =>
+    `There is an account here with the address of your ${name} account. Sign in to it in another way, or ask your administrator.`,
+};
+
+const RETRY_AFTER_S = 60;
+
+/** Shows the sign-in page with what is wrong: all other ways stay open. */
+async function showRefused(loginRequest: LoginRequest, idp: Idp, reason: Failure): Promise<void> {
+  const { deps, res, interaction } = loginRequest;
+  await fail(deps.pool, idp, reason);
+  offer(loginRequest, idp);
+  const other = interaction.frame.offersCodes ? 'use a code by email' : 'sign in in another way';
+  const isDown = reason === 'provider_unavailable';
+  if (isDown) res.set('Retry-After', String(RETRY_AFTER_S));
+  const problem = { message: MESSAGES[reason](idp.name, other), fields: [] };
+  show(loginRequest, isDown ? 503 : 400, firstForm(interaction.frame, interaction.asked.loginHint, problem));
+}
+
+async function fail(db: Db, idp: Idp, reason: Failure): Promise<void> {
+  await recordProviderFailure(db, reason, idp);
+  publish('provider', { idpId: idp.id, outcome: reason });
+}
+
+const GOOD_FOR_MS = 15 * 60_000;
+
+interface Opened {
+  idpId: string;
+  identity: Identity;
+}
+
+/** What the provider said, as a form keeps it while the person chooses. */
+function seal(secrets: Secrets, uid: string, { idp, identity }: Provided): string {
+  const kept = { idpId: idp.id, identity: { ...identity, claims: {}, picture: undefined } };
+  return secrets.seal(JSON.stringify({ ...kept, until: Date.now() + GOOD_FOR_MS }), purpose(uid));
+}
+
+function open(secrets: Secrets, uid: string, sealed: string): Opened | undefined {
+  try {
+    const { until, ...opened } = JSON.parse(secrets.unseal(sealed, purpose(uid)));
+    return Date.now() < until ? opened : undefined;
+  } catch {
+    return undefined; // forged, or of another sign-in
+  }
+}
+
+function purpose(uid: string): string {
+  return `login provided ${uid}`;
+}
