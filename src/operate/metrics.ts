@@ -9,10 +9,12 @@
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
-import { SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
+import { IDP_TYPES } from '../contract/idp-presets.ts';
+import { PROVIDER_FAILURES, SIGN_IN_FAILURES } from '../directory/sign-in-events.ts';
 import type { Queues } from '../imports/queue/queues.ts';
 import { clockSkew } from '../platform/db/clock.ts';
-import { type Db, type Pool, type PoolUse, poolUse } from '../platform/db/pool.ts';
+import { type Db, type Pool, type PoolUse, poolUse, prepared } from '../platform/db/pool.ts';
+import type { Idps } from '../platform/db/tables.ts';
 import { type ApiMetrics, type Measure, type Metrics, openMetrics, requestMetrics } from '../platform/http/metrics.ts';
 import { END_STATES, FIRST_WAYS, lostRecords, subscribe } from '../platform/telemetry.ts';
 import { openImports, outboxes, queueMeasures } from './store-metrics.ts';
@@ -49,7 +51,7 @@ export function openApiMetrics(
 ): ApiMetrics {
   const stores = [...queueMeasures(pool, queues), ...openImports(pool), ...outboxes(pool)];
   const registry = new Registry();
-  for (const add of [buildInfo, importOutcomes, signIns, passwordSources, tokens]) add(registry);
+  for (const add of [buildInfo, importOutcomes, signIns, passwordSources, providersOf(pool), tokens]) add(registry);
   const { routes } = openMetrics({ measures: [...processMeasures(pool), ...stores], registry, token });
   return { routes, observe: requestMetrics(registry) };
 }
@@ -151,6 +153,44 @@ const passwordSources: Instrument = (registry) => {
   };
   subscribe('passwordSource', countBy(registry, about));
 };
+
+const PROVIDER_OUTCOMES: readonly string[] = ['succeeded', 'confirm', ...PROVIDER_FAILURES];
+
+/** Providers are counted by type: their ids and names are chosen by customers. */
+function providersOf(db: Db): Instrument {
+  const typeOf = rememberedTypes(db);
+  return (registry) => {
+    const counter = new Counter({
+      name: 'muster_provider_signins_total',
+      help: 'Answers of external identity providers, by the type of the provider: signed in, asked to confirm, or why not.',
+      labelNames: ['type', 'outcome'],
+      registers: [registry],
+    });
+    for (const type of IDP_TYPES) for (const outcome of PROVIDER_OUTCOMES) counter.inc({ type, outcome }, 0);
+    subscribe('provider', ({ idpId, outcome }) => {
+      const known = PROVIDER_OUTCOMES.includes(outcome) ? outcome : 'other';
+      void typeOf(idpId).then((type) => counter.inc({ type, outcome: known }));
+    });
+  };
+}
+
+const MOST_REMEMBERED = 10_000;
+
+/** The type of a provider, which never changes; `other` if it cannot be read. */
+function rememberedTypes(db: Db): (idpId: string) => Promise<string> {
+  const types = new Map<string, string>();
+  return async (idpId) => {
+    const known = types.get(idpId);
+    if (known !== undefined) return known;
+    const text = 'select type from idps where id = $1';
+    const { rows } = await db.query<Pick<Idps, 'type'>>(prepared(text, [idpId])).catch(() => ({ rows: [] }));
+    const [row] = rows;
+    if (!row) return 'other';
+    if (types.size >= MOST_REMEMBERED) types.clear();
+    types.set(idpId, row.type);
+    return row.type;
+  };
+}
 
 const tokens: Instrument = (registry) => {
   const about = {
