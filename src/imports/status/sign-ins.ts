@@ -10,7 +10,15 @@ import type { ImportResult } from '../../contract/import-types.ts';
 import type { SignIn, Way } from '../../contract/sign-in.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
-import { type Circumstances, factsWithWay, flagsOf, LINKED, predictSignIn, USUAL, WAY_MASK } from '../entries/sign-in.ts';
+import {
+  type Circumstances,
+  factsWithWay,
+  flagsOf,
+  LINKED,
+  predictSignIn,
+  USUAL,
+  WAY_MASK,
+} from '../entries/sign-in.ts';
 
 /** SQL: joins the login policies and sign-in names of `import_orgs o`, from which POLICY takes what applies. */
 export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org_id

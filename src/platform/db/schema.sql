@@ -755,6 +755,7 @@ create table users (
   named_at timestamp with time zone,
   addressed_at timestamp with time zone,
   without_mail_codes boolean not null default false,
+  claimed_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED
