@@ -20,7 +20,7 @@ import { type Answered, type Visitor, visitor } from './visitor.ts';
 
 /** Forms for people who are not signed in, and the one that ends the session. */
 const OPEN = /^\/console\/(?:sign-in|callback|signed-out|sign-out|assets)\b/;
-const ACTIONS = ['pause', 'resume', 'retry', 'send_mails', 'cancel', 'undo'];
+const ACTIONS = ['pause', 'resume', 'retry', 'send_mails', 'sign_in_mails', 'cancel', 'undo'];
 /** What a parameter of a route stands for, where each value is a form of its own. */
 const VALUES: Record<string, readonly string[]> = {
   action: ACTIONS,
@@ -157,6 +157,9 @@ describe('a form that is sent again', () => {
     for (const action of ['resend', 'reset', 'lock', 'unlock', 'deactivate', 'reactivate']) {
       await replay(`/console/users/${userId}/${action}`);
     }
+    const leftOut = await api.call('PUT', `/v2beta/users/${userId}/mail_codes`, { allowed: false });
+    assert.equal(leftOut.status, 200, JSON.stringify(leftOut.body));
+    await replay(`/console/users/${userId}/allow-codes`);
     await replay(`/console/users/${userId}/delete`, { userName: 'ann' });
     for (const kind of ['tokens', 'keys']) {
       await replay(`/console/users/${machine}/${kind}`);
@@ -237,6 +240,7 @@ describe('a form that is sent again', () => {
     const { importId } = (await api.call('POST', '/admin/v1/import?mails=none', bulk(own.orgId, users))).body;
     await done();
     await replay(`/console/imports/${importId}/send_mails`);
+    await replay(`/console/imports/${importId}/sign_in_mails`);
     await replay(`/console/imports/${importId}/retry`, { timeout: '30m' });
     await replay(`/console/imports/${importId}/undo`, { number: importId });
   });

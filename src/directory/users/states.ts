@@ -92,7 +92,7 @@ function wrongState(state: UserState, change: StateChange): ApiError {
 
 /**
  * Leaves the user, whose row is locked, out of mail codes, or lets the login policy decide again. Leaving them out ends
- * the codes that would be a way in.
+ * the codes that would be a way in. Without a change, there is no event.
  * @throws ApiError 400 USER-NOT-HUMAN
  */
 export async function setMailCodes(
@@ -102,6 +102,7 @@ export async function setMailCodes(
 ): Promise<AppendedEvent> {
   if (user.kind !== 'human')
     throw new ApiError('FAILED_PRECONDITION', 'USER-NOT-HUMAN', 'Only people get codes by mail.');
+  if (user.withoutMailCodes !== allowed) return { sequence: user.sequence, createdAt: user.changedAt };
   const type = allowed ? 'user.human.mail.codes.allowed' : 'user.human.mail.codes.refused';
   const { id: aggregateId, orgId: resourceOwner } = user;
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
