@@ -154,7 +154,10 @@ test('a link without a provider leads to the form that adds one, for those who m
     { name: 'google-oauth2', users: 3, preset: 'google' },
     { name: 'acme <sso>', users: 1 },
   ];
-  const signIn = { ways: { ...WAYS_OF_NOBODY, MAIL_CODE: 4 }, causes: {}, changes: {}, links, moreLinks: 2 };
+  const signIn = {
+    ways: { ...WAYS_OF_NOBODY, MAIL_CODE: 4 },
+    ...{ causes: {}, causesByWay: {}, changes: {}, links, moreLinks: 2 },
+  };
   const page = signInsOf(signIn, { providersHref: '/console/organizations/acme/providers' });
   assert.match(page, /href="\/console\/organizations\/acme\/providers\/new\?type=google&amp;alias=google-oauth2"/);
   assert.match(page, /href="\/console\/organizations\/acme\/providers\/new\?alias=acme\+%3Csso%3E"/);
