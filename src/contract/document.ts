@@ -25,8 +25,8 @@ const OTHER_TAGS = [
 const DESCRIPTION = `Errors have the body \`Error\`. Match on \`details[0].id\`: it is stable, and \`docs/errors.md\` says what to do
 about each. An unknown path returns 404, or 401 without a valid token. A method that a path does not support returns 405
 with an \`Allow\` header. Every response has an \`x-request-id\` header. Request bodies can use camelCase or snake_case
-names. A field that is null is treated as absent. \`/v2/users\` and \`/v2/sessions\` are aliases of \`/v2beta/users\` and
-\`/v2beta/sessions\`, with everything below them, and \`/v2/organizations/_search\` of \`/admin/v1/orgs/_search\`. Clients of
+names. A field that is null is treated as absent. \`/v2/users\`, \`/v2/sessions\` and \`/v2/idp_intents\` are aliases of
+\`/v2beta/users\`, \`/v2beta/sessions\` and \`/v2beta/idp_intents\`, with everything below them, and \`/v2/organizations/_search\` of \`/admin/v1/orgs/_search\`. Clients of
 ZITADEL can call by its names over Connect, with JSON: \`POST /zitadel.user.v2.UserService/GetUserByID\`.`;
 
 const LICENSE = { name: 'Apache License 2.0', identifier: 'Apache-2.0' };

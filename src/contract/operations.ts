@@ -5,6 +5,7 @@ import { diagnosticsOperations } from './diagnostics.ts';
 import { draftOperations } from './drafts.ts';
 import { eventOperations } from './events.ts';
 import { humanOperations } from './humans.ts';
+import { idpIntentOperations } from './idp-intents.ts';
 import { idpLinkOperations } from './idp-links.ts';
 import { idpOperations } from './idps.ts';
 import { importOperations } from './imports.ts';
@@ -43,7 +44,11 @@ export const FEATURES = [
   ['Identity providers', 'External providers, such as Google, where users sign in.', idpOperations],
   ['Machine users', 'Users that are programs, with their tokens, keys and secrets.', machineOperations],
   ['Members', 'Roles in an organization and in the instance.', memberOperations],
-  ['Sessions', 'Check the password of a user.', sessionOperations],
+  [
+    'Sessions',
+    'Check the password of a user, or who they are at an external provider.',
+    { ...sessionOperations, ...idpIntentOperations },
+  ],
   ['Logins', 'See and end where a user is logged in.', loginOperations],
   ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
   ['OAuth clients', 'Applications that sign users in.', clientOperations],
@@ -69,6 +74,7 @@ export const CONTRACT = {
   ...machineOperations,
   ...memberOperations,
   ...sessionOperations,
+  ...idpIntentOperations,
   ...loginOperations,
   ...policyOperations,
   ...clientOperations,

@@ -121,6 +121,8 @@ export const OUTLINE = {
   getSession: { path: 'GET /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/GetSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
   updateSession: { path: 'PATCH /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/SetSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] }, tries: 'by-body' },
   deleteSession: { path: 'DELETE /v2beta/sessions/{sessionId}', rpc: 'zitadel.session.v2.SessionService/DeleteSession', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
+  startIdpIntent: { path: 'POST /v2beta/idp_intents', rpc: 'zitadel.user.v2.UserService/StartIdentityProviderIntent', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
+  retrieveIdpIntent: { path: 'POST /v2beta/idp_intents/{idpIntentId}', rpc: 'zitadel.user.v2.UserService/RetrieveIdentityProviderIntent', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER', 'ORG_OWNER_VIEWER'] } },
   listLogins: { path: 'GET /v2beta/users/{userId}/logins', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'], self: true } },
   endLogin: { path: 'DELETE /v2beta/users/{userId}/logins/{loginId}', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'], self: true }, tries: 'by-body' },
   endLogins: { path: 'DELETE /v2beta/users/{userId}/logins', who: { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'], self: true }, tries: 'by-body' },

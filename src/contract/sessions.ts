@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
 import { totpCode, urlTemplate } from './credentials.ts';
+import { intentCheck } from './idp-intents.ts';
 import { operations } from './operation.ts';
 import { ANY_ROLE, MANAGER_OR_SELF } from './roles.ts';
 import {
@@ -80,22 +81,29 @@ export const newSession = z
       user,
       password: z.object({ password: requiredText(1000) }).optional(),
       totp: z.object({ code: totpCode() }).optional(),
+      idpIntent: intentCheck.optional(),
     }),
     challenges: challenges.optional(),
     userAgent: userAgent.optional(),
   })
   .refine(
-    ({ checks, challenges: asked }: Asked) => !checks || checks.password !== undefined || asked?.otpEmail !== undefined,
+    ({ checks, challenges: asked }: Asked) =>
+      !checks || checks.password !== undefined || checks.idpIntent !== undefined || asked?.otpEmail !== undefined,
     {
       path: ['checks', 'password'],
-      message: 'is required, unless challenges.otpEmail asks for a code',
+      message: 'is required, unless challenges.otpEmail asks for a code or checks.idpIntent names a sign-in',
       when: ({ value }) => isObject(value),
     },
-  );
+  )
+  .refine(({ checks }: Asked) => !checks || checks.password === undefined || checks.idpIntent === undefined, {
+    path: ['checks', 'idpIntent'],
+    message: 'must not be sent with checks.password: add one of them with PATCH',
+    when: ({ value }) => isObject(value),
+  });
 
 /** The body before it is known to be good. */
 interface Asked {
-  checks?: { password?: unknown } | null | undefined;
+  checks?: { password?: unknown; idpIntent?: unknown } | null | undefined;
   challenges?: { otpEmail?: unknown } | null | undefined;
 }
 
@@ -107,9 +115,16 @@ export const changedSession = z
   .object({
     sessionToken: requiredText(200).optional().meta({ description: 'Of the session; checked if you send it.' }),
     checks: z
-      .object({ otpEmail: emailCheck, totp: z.object({ code: totpCode() }).optional() })
+      .object({
+        otpEmail: emailCheck.optional(),
+        idpIntent: intentCheck.optional(),
+        totp: z.object({ code: totpCode() }).optional(),
+      })
+      .refine((of) => (of.otpEmail === undefined) !== (of.idpIntent === undefined), {
+        message: 'must contain either otpEmail or idpIntent',
+      })
       .optional()
-      .meta({ description: 'The code, and where the user has a second factor its code too.' }),
+      .meta({ description: 'The code or the sign-in, and where the user has a second factor its code too.' }),
     challenges: challenges.optional(),
   })
   .refine(({ checks, challenges: asked }) => checks !== undefined || asked?.otpEmail !== undefined, {
@@ -148,6 +163,7 @@ const session = z
       }),
       password: checked.optional(),
       otpEmail: checked.optional(),
+      intent: checked.optional(),
       totp: checked.optional(),
     }),
   })
@@ -183,12 +199,13 @@ export const sessionOperations = operations({
     who: ANY_ROLE,
     of: 'body',
     tries: 'always',
-    summary: 'Check a password and, where the user has one, a second factor; or ask for a code by mail',
+    summary: 'Check a password and, where the user has one, a second factor; or another way to sign in',
     description:
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
       'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
       'organization. `sessionToken` identifies the session; it is not a bearer token. Without a password, ' +
-      '`challenges.otpEmail` opens a session that waits for its code; `PATCH` checks that.',
+      '`challenges.otpEmail` opens a session that waits for its code; `PATCH` checks that. `checks.idpIntent` opens it ' +
+      'with a sign-in at an external provider, for the user with a link to that account.',
     headers: z.object({
       'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
     }),
@@ -217,7 +234,7 @@ export const sessionOperations = operations({
           challenges: returned,
         }),
         example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
-        description: 'The password is correct, or the session waits for its code.',
+        description: 'What was sent is correct, or the session waits for its code.',
       },
     },
     errors: [
@@ -233,6 +250,8 @@ export const sessionOperations = operations({
       'SESSION-ATTEMPTS',
       'PASSWORD-SOURCE-UNAVAILABLE',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'IDP-INTENT-NOT-FOUND',
+      'IDP-INTENT-TOKEN',
       'URL-TEMPLATE-NOT-ALLOWED',
       'MAIL-LIMIT',
     ],
@@ -251,7 +270,7 @@ export const sessionOperations = operations({
     who: ANY_ROLE,
     of: 'session',
     tries: 'by-body',
-    summary: 'Check a code by mail for a session, or ask for one',
+    summary: 'Check a code by mail or a sign-in at a provider for a session, or ask for a code',
     description:
       'Only for the program that opened the session. A right code that was mailed verifies the address, and makes an ' +
       'INITIAL user ACTIVE; it changes no other state. The answer has a new `sessionToken`.',
@@ -270,6 +289,8 @@ export const sessionOperations = operations({
       'SESSION-TOKEN',
       'SESSION-OTP-EMAIL',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'IDP-INTENT-NOT-FOUND',
+      'IDP-INTENT-TOKEN',
       'SESSION-CREDENTIALS',
       'SESSION-USER-LOCKED',
       'SESSION-USER-INACTIVE',
@@ -279,6 +300,8 @@ export const sessionOperations = operations({
       'SESSION-MFA-SETUP-REQUIRED',
       'SESSION-FAILURES',
       'SESSION-ATTEMPTS',
+      'IDP-INTENT-NOT-FOUND',
+      'IDP-INTENT-TOKEN',
       'URL-TEMPLATE-NOT-ALLOWED',
       'MAIL-LIMIT',
     ],

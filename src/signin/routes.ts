@@ -19,6 +19,7 @@ import { type ClientDeps, clientRoutes } from './client-routes.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { linkRoutes } from './credentials/idp-links.ts';
 import { totpRoutes } from './credentials/totp.ts';
+import { intentRoutes } from './intents.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
 
@@ -32,6 +33,7 @@ export function identityRoutes(deps: SessionDeps & ClientDeps): Router {
     .use(secretRoutes(deps))
     .use(clientRoutes(deps))
     .use(sessionRoutes(deps))
+    .use(intentRoutes(deps))
     .use(loginsRoutes(deps))
     .use(totpRoutes(deps))
     .use(linkRoutes(deps));

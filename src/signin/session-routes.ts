@@ -32,6 +32,7 @@ import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { badFields, pathId } from '../platform/http/parse.ts';
 import { newId, randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
+import { checkIntent } from './intents.ts';
 import type { Attempt } from './login/attempts.ts';
 import {
   type CheckedLogin,
@@ -56,7 +57,7 @@ import {
   type Login,
   type LoginType,
   listLogins,
-  openWithCode,
+  openWaiting,
   removeSession,
   renewToken,
   type Session,
@@ -64,7 +65,7 @@ import {
 } from './sessions.ts';
 
 /** What the routes of sessions and logins need. */
-export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS' | 'baseUrl'> };
+export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS' | 'baseUrl' | 'IDP_ALLOW_PRIVATE'> };
 
 /** Routes that open, show and end a session. */
 export function sessionRoutes(deps: SessionDeps): Router {
@@ -85,9 +86,11 @@ export function sessionRoutes(deps: SessionDeps): Router {
 /** With a password, the session is open before a code is asked for; without one, it waits for the code. */
 async function create(deps: SessionDeps, asked: NewSession) {
   const { checks, challenges } = asked.body;
-  const { password } = checks;
-  if (password === undefined) return createWaiting(deps, asked);
-  const opened = await createOpen(deps, asked, { ...checks, password });
+  const { password, idpIntent } = checks;
+  if (password === undefined && idpIntent === undefined) return createWaiting(deps, asked);
+  const opened = await (idpIntent
+    ? createByIntent(deps, asked, idpIntent)
+    : createOpen(deps, asked, { ...checks, password } as PasswordChecks));
   if (challenges?.otpEmail === undefined) return opened;
   const session = await findSession(deps.pool, opened.sessionId, deps.config.SESSION_TTL_DAYS);
   if (!session) throw sessionNotFound();
@@ -176,7 +179,7 @@ async function update(deps: SessionDeps, asked: ChangedSession) {
     throw badFields('SESSION-TOKEN', [{ field: 'sessionToken', description: 'is not the token of the session' }]);
   }
   const token = randomToken();
-  let event = body.checks ? await checkCode(deps, asked, body.checks, token) : undefined;
+  let event = body.checks ? await checkMore(deps, asked, body.checks, token) : undefined;
   const { otpEmail } = body.challenges ?? {};
   const made = otpEmail && (await ask(deps, asked, session, otpEmail));
   if (made && !event) await renewToken(deps.pool, session.id, made.event.sequence, token);
@@ -185,22 +188,33 @@ async function update(deps: SessionDeps, asked: ChangedSession) {
   return { ...changedAnswer(event, session.orgId), sessionToken: token, ...challengesOf(made?.code) };
 }
 
-type CodeChecks = NonNullable<z.output<typeof changedSession>['checks']>;
+type MoreChecks = NonNullable<z.output<typeof changedSession>['checks']>;
 
-async function checkCode(
+async function checkMore(
   deps: SessionDeps,
-  { target: session, req, res }: ChangedSession,
-  { otpEmail, totp }: CodeChecks,
+  asked: ChangedSession,
+  checks: MoreChecks,
   token: string,
 ): Promise<AppendedEvent> {
-  const user = { userId: session.userId };
-  const attempt = { user, ...originOfProgram(req, res, session.address ?? undefined) };
-  const code = { code: otpEmail.code, totp: totp?.code, holder: holderOf('session', session.id), keepsCode: true };
-  const login = await checkMailCode(deps, attempt, code);
-  const event = await transaction(deps.pool, (db) => openWithCode(db, session, login, token));
+  const { target: session } = asked;
+  const login = await checkedLogin(deps, asked, checks);
+  const event = await transaction(deps.pool, (db) => openWaiting(db, session, login, token));
   if (!event) throw wrongCredentials();
   publish('signIn', 'succeeded');
   return event;
+}
+
+/** With a sign-in at an external provider. */
+async function createByIntent(
+  deps: LoginDeps,
+  { caller, target, body: { checks, userAgent }, req, res }: NewSession,
+  intent: NonNullable<Checks['idpIntent']>,
+) {
+  const user = await findLogin(deps.pool, { ...checks.user, orgIds: target.orgIds, orgId: namedOrg(req) });
+  if (!user) throw wrongCredentials();
+  const origin = originOfProgram(req, res, userAgent?.ip);
+  const login = await checkIntent(deps, caller, { user, intent, totp: checks.totp?.code, origin });
+  return openSession(deps, caller, login, userAgent?.ip);
 }
 
 /**
@@ -222,8 +236,13 @@ async function createOpen(
     await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);
     throw passwordExpired();
   }
+  return openSession(deps, caller, login, userAgent?.ip);
+}
+
+/** @param address of the person, if the program named it @throws ApiError 400 SESSION-CREDENTIALS */
+async function openSession({ pool }: LoginDeps, caller: Caller, login: CheckedLogin, address: string | undefined) {
   const token = randomToken();
-  const session = await addSession(deps.pool, login, token, caller.userId, userAgent?.ip);
+  const session = await addSession(pool, login, token, caller.userId, address);
   if (!session) throw wrongCredentials();
   publish('signIn', 'succeeded');
   return {
@@ -232,6 +251,26 @@ async function createOpen(
     sessionToken: token,
     ...(login.mustChange ? { passwordChangeRequired: true as const } : {}),
   };
+}
+
+/** By a code by mail, or by a sign-in at an external provider. */
+function checkedLogin(
+  deps: SessionDeps,
+  { caller, target: session, req, res }: ChangedSession,
+  { otpEmail, idpIntent, totp }: MoreChecks,
+): Promise<CheckedLogin> {
+  const origin = originOfProgram(req, res, session.address ?? undefined);
+  if (idpIntent) {
+    const user = { id: session.userId, orgId: session.orgId };
+    return checkIntent(deps, caller, { user, intent: idpIntent, totp: totp?.code, origin });
+  }
+  const code = {
+    code: otpEmail?.code ?? '',
+    totp: totp?.code,
+    holder: holderOf('session', session.id),
+    keepsCode: true,
+  };
+  return checkMailCode(deps, { user: { userId: session.userId }, ...origin }, code);
 }
 
 interface NewSession extends Asked {
@@ -278,6 +317,7 @@ function sessionView(session: Session) {
   const created = session.createdAt.toISOString();
   const totp = session.totpVerifiedAt?.toISOString();
   const otpEmail = session.otpEmailVerifiedAt?.toISOString();
+  const intent = session.intentVerifiedAt?.toISOString();
   return {
     id: session.id,
     creationDate: created,
@@ -294,6 +334,7 @@ function sessionView(session: Session) {
       },
       ...(session.passwordVerified ? { password: { verifiedAt: created } } : {}),
       ...(otpEmail ? { otpEmail: { verifiedAt: otpEmail } } : {}),
+      ...(intent ? { intent: { verifiedAt: intent } } : {}),
       ...(totp ? { totp: { verifiedAt: totp } } : {}),
     },
   };

@@ -30,6 +30,7 @@ import { sweepRows } from '../platform/db/sweep.ts';
 import type { OauthModels, Sessions, Users } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
+import type { CheckedLogin } from './login/check.ts';
 
 const SESSION = {
   id: 'id',
@@ -40,6 +41,8 @@ const SESSION = {
   passwordVerified: 'password_verified',
   /** When the code by mail was checked, if there was one. */
   otpEmailVerifiedAt: 'otp_email_verified_at',
+  /** When an external provider said who it is, if one did. */
+  intentVerifiedAt: 'intent_verified_at',
   /** Of the person, if the program named it. */
   address: 'address',
   /** The program that opened it. */
@@ -56,16 +59,26 @@ export interface Session extends Named<Sessions, typeof SESSION> {
   expiresAt: Date;
 }
 
+/** A login that was checked with a password, a code by mail, or by a provider. */
+type Checked = Pick<CheckedLogin, 'id' | 'orgId' | 'amr' | 'passwordSetAt' | 'provided'>;
+
+/** Whether our second factor was checked; that of a provider is not ours. */
+function hasFactor({ amr, provided }: Checked): boolean {
+  return provided ? provided.hasCode : amr.includes('mfa');
+}
+
 /** The sequence of a session is the sequence of its event. */
 const ADD = `with allowed as materialized (
     select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
       and org_is_active(org_id)
     for share),
-  ${eventWhere('allowed', 8)},
-  signed_in as (${auditWhere('added', 27)}),
+  ${eventWhere('allowed', 9)},
+  signed_in as (${auditWhere('added', 28)}),
   opened as (
-    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at, address, opened_by)
-    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end, $6::text, $7::text from added)
+    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at, address, opened_by, password_verified,
+      intent_verified_at)
+    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end, $6::text, $7::text, not $8::boolean,
+      case when $8::boolean then created_at end from added)
   select sequence, created_at as "createdAt" from added`;
 
 /**
@@ -76,22 +89,22 @@ const ADD = `with allowed as materialized (
  */
 export async function addSession(
   db: Db,
-  user: { id: string; orgId: string; amr: readonly string[]; passwordSetAt: string | null },
+  user: Checked,
   token: string,
   editor: string,
   address?: string,
 ): Promise<(AppendedEvent & { id: string }) | undefined> {
   const id = newId();
   const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
-  const signIn = auditValues(signInEvent(user, user.amr));
-  const own = [user.id, user.passwordSetAt, id, tokenHash(token), user.amr.includes('mfa'), address ?? null, editor];
-  const values = [...own, ...event, ...signIn];
+  const signIn = auditValues(signInEvent(user, user.amr, user.provided?.idpId));
+  const checked = [hasFactor(user), address ?? null, editor, user.provided !== undefined];
+  const values = [user.id, user.passwordSetAt, id, tokenHash(token), ...checked, ...event, ...signIn];
   const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
   return rows[0] && { ...rows[0], id };
 }
 
 /** SQL over `sessions s`: something was checked. */
-const IS_OPEN = '(s.password_verified or s.otp_email_verified_at is not null)';
+const IS_OPEN = '(s.password_verified or s.otp_email_verified_at is not null or s.intent_verified_at is not null)';
 /** SQL: how long a session waits for its first code; it may ask for further ones meanwhile. */
 const WAITS = `interval '1 hour'`;
 
@@ -123,13 +136,14 @@ export async function addWaitingSession(
 }
 
 /**
- * Records that a code by mail was checked in a session, in the caller's transaction, as `addSession` records a sign-in.
+ * Records that a code by mail was checked in a session, or a sign-in at a provider, in the caller's transaction, as
+ * `addSession` records a sign-in.
  * @returns undefined if the session was deleted, or the user is no longer active or has changed the password since
  */
-export async function openWithCode(
+export async function openWaiting(
   db: Db,
   session: Session,
-  user: { id: string; orgId: string; amr: readonly string[]; passwordSetAt: string | null },
+  user: Checked,
   token: string,
 ): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query(
@@ -139,13 +153,14 @@ export async function openWithCode(
   );
   if (!rowCount) return undefined;
   const event = await appendEvent(db, sessionEvent(session, 'added', session.openedBy ?? user.id));
+  const checked = user.provided ? 'intent_verified_at' : 'otp_email_verified_at';
   const changed = await db.query(
-    `update sessions set otp_email_verified_at = $3, totp_verified_at = case when $4 then $3 else totp_verified_at end,
+    `update sessions set ${checked} = $3, totp_verified_at = case when $4 then $3 else totp_verified_at end,
        token_hash = $5, sequence = $6, changed_at = $3 where id = $1 and user_id = $2`,
-    [session.id, user.id, event.createdAt, user.amr.includes('mfa'), tokenHash(token), event.sequence],
+    [session.id, user.id, event.createdAt, hasFactor(user), tokenHash(token), event.sequence],
   );
   if (!changed.rowCount) throw sessionNotFound();
-  await recordAudit(db, signInEvent(user, user.amr));
+  await recordAudit(db, signInEvent(user, user.amr, user.provided?.idpId));
   return event;
 }
 
@@ -181,8 +196,9 @@ export function sweepSessions(db: Db, days: number): Promise<number> {
 
 /** Removes one batch of sessions whose code nobody entered; returns how many. */
 export function sweepWaitingSessions(db: Db): Promise<number> {
-  const where = `not password_verified and otp_email_verified_at is null and created_at < now() - ${WAITS}`;
-  return sweepRows(db, { table: 'sessions', where, order: 'created_at' });
+  const where = `not password_verified and otp_email_verified_at is null and intent_verified_at is null`;
+  const waited = `${where} and created_at < now() - ${WAITS}`;
+  return sweepRows(db, { table: 'sessions', where: waited, order: 'created_at' });
 }
 
 function sessionEvent(

@@ -36,6 +36,7 @@ import { authenticate } from '../signin/authenticate.ts';
 import { openOrigins } from '../signin/clients.ts';
 import { passwordRoutes } from '../signin/credentials/password-reset.ts';
 import { verificationRoutes } from '../signin/credentials/verification.ts';
+import { userOfAnswer } from '../signin/intents.ts';
 import { isAttempt } from '../signin/login/attempts.ts';
 import type { LiveProvider } from '../signin/oauth/provider.ts';
 import { oauthRoutes } from '../signin/oauth/routes.ts';
@@ -89,7 +90,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(docsRoutes(deps));
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
-  app.use(callbackRoutes(deps));
+  app.use(callbackRoutes({ ...deps, userOf: (result) => userOfAnswer(deps, result) }));
   app.use(pageRoutes(deps));
   app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.
@@ -142,7 +143,7 @@ function inside(api: Router[], logger: Logger): Express {
 
 /** Later names of ZITADEL's for the same operations. */
 const LATER_NAMES: readonly [RegExp, string][] = [
-  [/^\/v2(?=\/(?:users|sessions)(?:[/?]|$))/i, '/v2beta'],
+  [/^\/v2(?=\/(?:users|sessions|idp_intents)(?:[/?]|$))/i, '/v2beta'],
   [/^\/v2\/organizations\/_search(?=[/?]|$)/i, '/admin/v1/orgs/_search'],
 ];
 

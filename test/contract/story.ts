@@ -5,6 +5,8 @@
 import type { FailedItem } from '../../src/imports/entries/item.ts';
 import { USUAL_RULES, validateEntry } from '../../src/imports/entries/validate.ts';
 import { reportWorker, type WorkerIdentity } from '../../src/imports/status/workers.ts';
+import { tokenHash } from '../../src/platform/ids.ts';
+import { tripSeal } from '../../src/signin/providers/store.ts';
 import { setImport } from '../support/imports/imports.ts';
 import { codeAt } from '../support/totp.ts';
 import type { World } from './world.ts';
@@ -76,6 +78,9 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   // Later tests call operations on a session.
   endLogins: { after: ({ make }) => make('createSession') },
 
+  startIdpIntent: { before: aProvider, body: intentOf },
+  retrieveIdpIntent: { before: anIntent, body: () => ({ idpIntentToken: INTENT_TOKEN }) },
+
   importUsers: { after: ({ make }) => make('importUsers', { headers: WAIT }) },
   getImportItem: { before: toFailed },
   // An import whose counts are its own again.
@@ -108,6 +113,40 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   removeInstanceIdp: { after: ({ make }) => make('addIdp', { example: 'Google' }) },
   listWorkers: { before: aWorker },
 };
+
+const INTENT_TOKEN = 'a-token-of-an-intent';
+
+/** A provider that needs no discovery; `known.idpId` stays another one. */
+async function aProvider({ world, known }: Context): Promise<void> {
+  if (known.intentIdpId) return;
+  const idp = { type: 'github', clientId: 'muster', clientSecret: 'secret', aliases: ['of-intents'] };
+  const { body } = await world.api.call('POST', '/management/v1/idps', idp, { orgId: 'acme' });
+  known.intentIdpId = body.idpId;
+  known.baseUrl = world.api.deps.config.baseUrl;
+}
+
+function intentOf({ intentIdpId, baseUrl }: Readonly<Record<string, string>>) {
+  return { idpId: intentIdpId, urls: { successUrl: `${baseUrl}/done`, failureUrl: `${baseUrl}/failed` } };
+}
+
+/** An intent from which the browser has come back. */
+async function anIntent(context: Context): Promise<void> {
+  const { world, known } = context;
+  await aProvider(context);
+  await world.api.call('POST', '/v2beta/idp_intents', intentOf(known));
+  const { pool, secrets } = world.api.deps;
+  const { rows } = await pool.query<{ id: string }>('select id from idp_round_trips order by expires_at desc limit 1');
+  known.idpIntentId = rows[0]?.id ?? '';
+  const identity = { subjects: ['7001'], emailVerified: false, amr: [], claims: { id: 7001 } };
+  await pool.query(
+    'update idp_round_trips set result_sealed = $2, token_hash = $3, finished_at = now() where id = $1',
+    [
+      known.idpIntentId,
+      secrets.seal(JSON.stringify({ identity }), tripSeal(known.idpIntentId)),
+      tokenHash(INTENT_TOKEN),
+    ],
+  );
+}
 
 /** A session of a user without a password that waits for its code. */
 async function askForCode({ world: { api }, known }: Context): Promise<void> {

@@ -9,6 +9,8 @@ const ROLES: Readonly<Record<string, string>> = { o: 'ORG_OWNER', m: 'ORG_USER_M
 const SPECIAL: Readonly<Record<string, Partial<Record<Target, string>>>> = {
   // A user of an organization on which the caller has no role is as unknown as one who does not exist.
   'POST /v2beta/sessions': { own: '....00031', other: '.000...31', missing: '000000031' },
+  // Who started it is asked first, and nobody else learns that it exists.
+  'POST /v2beta/idp_intents/:idpIntentId': { own: '.......31', other: '.......31', missing: '444444431' },
   // Users who set their own password send the current one too.
   'POST /v2beta/users/:userId/password': { self: '0' },
   'POST /v2beta/users/:userId/password (with a code)': { own: '.........', other: '.........', missing: '000000000' },

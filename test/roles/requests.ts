@@ -72,6 +72,7 @@ const PARAMETERS: Record<
   tokenId: () => ({ tokenId: 'none' }),
   keyId: () => ({ keyId: 'none' }),
   loginId: () => ({ loginId: 'none' }),
+  idpIntentId: () => ({ idpIntentId: 'none' }),
   linkedUserId: () => ({ linkedUserId: 'none' }),
 };
 
@@ -134,6 +135,10 @@ async function member({ world, place }: At, role: string) {
 /** Bodies by operation, or by row. */
 const BODIES: Readonly<Record<string, (at: At) => unknown>> = {
   addUserLink: () => ({ idpLink: { idpId: 'google', userId: unique('subject') } }),
+  startIdpIntent: async ({ world, place }) => ({
+    idpId: await world.idpOf(place, false),
+    urls: { successUrl: 'https://app.example/done', failureUrl: 'https://app.example/failed' },
+  }),
   updateSession: () => ({ checks: { otpEmail: { code: '12345678' } } }),
   setUpOrg: () => ({ org: { name: unique('Acme') }, human: { ...entry(), password: PASSWORD } }),
   createOrg: () => ({ name: unique('Acme') }),

@@ -69,6 +69,8 @@ POST   /v2beta/sessions                                   201  ....00031 .000...
 GET    /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
 PATCH  /v2beta/sessions/:sessionId                        400  ....33331 .333...31 433333331 3
 DELETE /v2beta/sessions/:sessionId                        200  ....33331 .333...31 433333331 3
+POST   /v2beta/idp_intents                                400  ....33331 .333...31 433333331 _
+POST   /v2beta/idp_intents/:idpIntentId                   404  .......31 .......31 444444431 _
 GET    /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .
 DELETE /v2beta/users/:userId/logins                       200  ...333331 .333..331 433333331 .
 DELETE /v2beta/users/:userId/logins/:loginId              404  ...333331 .333..331 433333331 .

@@ -162,6 +162,22 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization or the instance has too many identity providers.',
     remedy: 'Remove an identity provider that nobody needs any more.',
   },
+  'IDP-UNAVAILABLE': {
+    status: 'UNAVAILABLE',
+    meaning: 'The identity provider does not answer, or not as it should.',
+    remedy: 'Try again later, or let the user sign in in another way. `muster idps check` says what is wrong.',
+  },
+  'IDP-INTENT-INVALID': invalid('sign-in at an identity provider'),
+  'IDP-INTENT-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The intent does not exist, has expired, or was started by somebody else.',
+    remedy: 'Start a new intent, and send the browser to the provider again.',
+  },
+  'IDP-INTENT-TOKEN': {
+    status: 'INVALID_ARGUMENT',
+    meaning: 'The token is not that of the intent, or has opened a session already.',
+    remedy: 'Send `id` and `token` as the success URL got them. Start a new intent if a session was opened with it.',
+  },
   'EVENTS-SEARCH': invalid('search of audit events'),
   'EVENTS-EXPORT': invalid('export of audit events'),
   'EVENTS-SLOTS': {

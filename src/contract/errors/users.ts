@@ -176,7 +176,8 @@ export const USER_ERRORS = {
   },
   'SESSION-CREDENTIALS': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The user or the password is wrong.',
+    meaning:
+      'The user or the password is wrong; or the account of an `idpIntent` is not linked to the user, or may not sign them in.',
     remedy: 'Check both. The response does not reveal which one is wrong.',
   },
   'SESSION-USER-INACTIVE': {

@@ -676,6 +676,7 @@ create table sessions (
   opened_by text collate "C",
   password_verified boolean not null default true,
   otp_email_verified_at timestamp with time zone,
+  intent_verified_at timestamp with time zone,
   PRIMARY KEY (id),
   UNIQUE (token_hash)
 );

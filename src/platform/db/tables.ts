@@ -288,7 +288,7 @@ export interface RetentionCursors {
 export interface Sessions {
   id: string; user_id: string; token_hash: Buffer; sequence: string; created_at: Date; changed_at: Date;
   totp_verified_at: Date | null; address: string | null; opened_by: string | null; password_verified: boolean;
-  otp_email_verified_at: Date | null;
+  otp_email_verified_at: Date | null; intent_verified_at: Date | null;
 }
 
 export interface SigningKeys {

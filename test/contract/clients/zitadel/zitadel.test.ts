@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { OPERATIONS } from '../../../../src/contract/operations.ts';
-import { startService } from '../../../support/processes/service.ts';
+import { must, startService } from '../../../support/processes/service.ts';
+import { startProvider } from '../../../support/providers.ts';
 import { run } from '../../../support/runner/installed.ts';
 import { findProgram, requireOrSkip } from '../../../support/runner/programs.ts';
 import { npmTools } from '../tools.ts';
@@ -25,13 +26,17 @@ interface Printed {
 test("ZITADEL's published clients", async (t) => {
   const service = await startService(t, {
     backend: 'postgres',
-    env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' },
+    env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0', IDP_ALLOW_PRIVATE: 'true' },
   });
+
+  const github = await startProvider({ kind: 'github', people: [{ login: 'cora', id: '7001' }] });
+  t.after(() => github.stop());
+  const { idpId } = (await must(service.call('POST', '/admin/v1/idps', github.settings()))).body;
 
   await t.test('for Go', async (t) => {
     if (!requireOrSkip(t, 'go')) return;
     const folder = await folderOf(t, 'go');
-    const printed = await run(findProgram('go') as string, ['run', '.', service.url, service.token], folder);
+    const printed = await run(findProgram('go') as string, ['run', '.', service.url, service.token, idpId], folder);
     assert.deepEqual(JSON.parse(printed), {});
   });
 
@@ -39,7 +44,7 @@ test("ZITADEL's published clients", async (t) => {
   await t.test('for Node.js: every operation with a name of ZITADEL is called by it', async (t) => {
     const folder = await folderOf(t, 'node');
     await symlink(join(await npmTools('zitadel'), 'node_modules'), join(folder, 'node_modules'));
-    const printed = await run(process.execPath, ['main.js', service.url, service.token], folder);
+    const printed = await run(process.execPath, ['main.js', service.url, service.token, idpId], folder);
     const { failed, published, called } = JSON.parse(printed) as Printed;
     assert.deepEqual(failed, {});
     const byPath = new Map(Object.entries(published).map(([name, path]) => [plain(path), name]));

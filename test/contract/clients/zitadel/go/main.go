@@ -1,4 +1,4 @@
-// Calls the service by ZITADEL's published client. Arguments: address, token. Prints as JSON each call that failed.
+// Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call that failed.
 //
 // The client speaks gRPC over HTTP/2, which the service does not: its services and messages are used as they are
 // published, over a connection that sends each call as JSON (Connect).
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -95,6 +96,7 @@ func main() {
 	organization := firstOrganization(ctx, conn)
 	userId, loginName := people(ctx, user.NewUserServiceClient(conn), organization)
 	sessions(ctx, session.NewSessionServiceClient(conn), loginName)
+	intents(ctx, conn, userId, os.Args[3])
 	states(ctx, user.NewUserServiceClient(conn), userId)
 	json.NewEncoder(os.Stdout).Encode(failed)
 }
@@ -154,6 +156,51 @@ func sessions(ctx context.Context, sessions session.SessionServiceClient, loginN
 	expect("the session", factors.GetPassword().GetVerifiedAt() != nil && factors.GetUser().GetLoginName() == loginName)
 	ended, err := sessions.DeleteSession(ctx, &session.DeleteSessionRequest{SessionId: id})
 	try("DeleteSession", ended, err)
+}
+
+// intents signs the user in with a linked account at a provider, on a page of the program's own.
+func intents(ctx context.Context, conn connection, userId, idpId string) {
+	users := user.NewUserServiceClient(conn)
+	linked, err := users.AddIDPLink(ctx, &user.AddIDPLinkRequest{UserId: userId, IdpLink: &user.IDPLink{IdpId: idpId, UserId: "7001", UserName: "cora"}})
+	try("AddIDPLink", linked, err)
+	started, err := users.StartIdentityProviderIntent(ctx, &user.StartIdentityProviderIntentRequest{
+		IdpId: idpId,
+		Content: &user.StartIdentityProviderIntentRequest_Urls{Urls: &user.RedirectURLs{
+			SuccessUrl: conn.url + "/done", FailureUrl: conn.url + "/failed",
+		}},
+	})
+	back := comeBack(try("StartIdentityProviderIntent", started, err).GetAuthUrl())
+	id, token := back.Get("id"), back.Get("token")
+	told, err := users.RetrieveIdentityProviderIntent(ctx, &user.RetrieveIdentityProviderIntentRequest{IdpIntentId: id, IdpIntentToken: token})
+	intent := try("RetrieveIdentityProviderIntent", told, err)
+	expect("the intent", intent.GetUserId() == userId && intent.GetIdpInformation().GetUserId() == "7001")
+	made, err := session.NewSessionServiceClient(conn).CreateSession(ctx, &session.CreateSessionRequest{Checks: &session.Checks{
+		User:      &session.CheckUser{Search: &session.CheckUser_UserId{UserId: userId}},
+		IdpIntent: &session.CheckIDPIntent{IdpIntentId: id, IdpIntentToken: token},
+	}})
+	expect("the session by an intent", try("CreateSession by an intent", made, err).GetSessionToken() != "")
+	removed, err := users.RemoveIDPLink(ctx, &user.RemoveIDPLinkRequest{UserId: userId, IdpId: idpId, LinkedUserId: "7001"})
+	try("RemoveIDPLink", removed, err)
+}
+
+// comeBack visits the provider as a browser does, and returns what the success URL gets.
+func comeBack(authUrl string) url.Values {
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	next := authUrl + "&login_hint=cora"
+	for hops := 0; hops < 2; hops++ {
+		response, err := browser.Get(next)
+		if err != nil {
+			failed["the way back"] = err.Error()
+			return nil
+		}
+		response.Body.Close()
+		next = response.Header.Get("Location")
+	}
+	at, err := url.Parse(next)
+	if err != nil {
+		return nil
+	}
+	return at.Query()
 }
 
 func states(ctx context.Context, users user.UserServiceClient, userId string) {

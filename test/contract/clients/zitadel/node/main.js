@@ -1,5 +1,5 @@
 /**
- * Calls the service by ZITADEL's published client. Arguments: address, token. Prints as JSON each call that failed and
+ * Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call that failed and
  * each name that is not the published one.
  *
  * The services of version 2 are called as the client does it, over Connect; all services are called by the method and
@@ -23,7 +23,7 @@ import { OrganizationService } from '@zitadel/proto/zitadel/org/v2/org_service_p
 import { SessionService } from '@zitadel/proto/zitadel/session/v2/session_service_pb.js';
 import { UserService } from '@zitadel/proto/zitadel/user/v2/user_service_pb.js';
 
-const [, , baseUrl, token] = process.argv;
+const [, , baseUrl, token, idpId] = process.argv;
 const authorization = `Bearer ${token}`;
 const SERVICES = [UserService, SessionService, OrganizationService, ManagementService, AdminService, AuthService];
 const OWNER = {
@@ -236,6 +236,29 @@ async function callV2(transport, how) {
   );
   expect(`${how} code`, signedIn.sessionToken);
 
+  // An account at a provider that is linked signs in, on a page of the program's own.
+  await on('AddIDPLink', () =>
+    users.addIDPLink({ userId: coded, idpLink: { idpId, userId: '7001', userName: 'cora' } }),
+  );
+  const urls = { successUrl: `${baseUrl}/done`, failureUrl: `${baseUrl}/failed` };
+  const started = await on('StartIdentityProviderIntent', () =>
+    users.startIdentityProviderIntent({ idpId, content: { case: 'urls', value: urls } }),
+  );
+  expect(`${how} next step`, started.nextStep?.case === 'authUrl');
+  const back = await comeBack(started.nextStep?.value);
+  const [idpIntentId, idpIntentToken] = [back.get('id'), back.get('token')];
+  const told = await on('RetrieveIdentityProviderIntent', () =>
+    users.retrieveIdentityProviderIntent({ idpIntentId, idpIntentToken }),
+  );
+  expect(`${how} intent`, told.userId === coded && told.idpInformation?.userId === '7001');
+  const provided = await on('CreateSession by an intent', () =>
+    sessions.createSession({
+      checks: { user: { search: { case: 'userId', value: coded } }, idpIntent: { idpIntentId, idpIntentToken } },
+    }),
+  );
+  expect(`${how} session by an intent`, provided.sessionToken);
+  await on('RemoveIDPLink', () => users.removeIDPLink({ userId: coded, idpId, linkedUserId: '7001' }));
+
   const totp = await on('RegisterTOTP', () => users.registerTOTP({ userId }));
   expect(`${how} totp`, totp.secret && totp.uri?.startsWith('otpauth://'));
   await refused(`${how} VerifyTOTPRegistration`, Code.InvalidArgument, () =>
@@ -254,6 +277,15 @@ async function callV2(transport, how) {
   await refused(`${how} without a token`, Code.Unauthenticated, () =>
     users.getUserByID({ userId }, { headers: { authorization: 'Bearer none' } }),
   );
+}
+
+/** The browser visits the provider; returns what the success URL gets. */
+async function comeBack(authUrl) {
+  const url = new URL(authUrl ?? baseUrl);
+  url.searchParams.set('login_hint', 'cora');
+  const from = await fetch(url, { redirect: 'manual' });
+  const back = await fetch(from.headers.get('location') ?? baseUrl, { redirect: 'manual' });
+  return new URL(back.headers.get('location') ?? baseUrl).searchParams;
 }
 
 async function refused(name, code, call) {
