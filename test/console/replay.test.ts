@@ -12,6 +12,7 @@ import { startImportWorker } from '../../workers/import-users.ts';
 import { startUndoer } from '../../workers/rescuer.ts';
 import { mountedRoutes } from '../roles/mounted.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { addLinkRow } from '../support/idp-rows.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { entry } from '../support/imports/imports.ts';
@@ -160,6 +161,8 @@ describe('a form that is sent again', () => {
     const leftOut = await api.call('PUT', `/v2beta/users/${userId}/mail_codes`, { allowed: false });
     assert.equal(leftOut.status, 200, JSON.stringify(leftOut.body));
     await replay(`/console/users/${userId}/allow-codes`);
+    await addLinkRow(api.deps.pool, userId, 'google', '117');
+    await replay(`/console/users/${userId}/unlink?idp=google&account=117`);
     await replay(`/console/users/${userId}/delete`, { userName: 'ann' });
     for (const kind of ['tokens', 'keys']) {
       await replay(`/console/users/${machine}/${kind}`);
