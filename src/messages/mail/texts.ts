@@ -174,7 +174,7 @@ function wordsOf(kind: LinkKind, org: string, userName: string): Words {
 export function harmless(name: string): string {
   const line = name
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
     .trim();
   return /:\/\/|\bwww\./i.test(line) ? '' : line;
 }

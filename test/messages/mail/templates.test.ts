@@ -54,6 +54,18 @@ describe('the text of an email', () => {
     }
   });
 
+  it('takes names as text: the syntax of message formats means nothing, and marks of direction are left out', () => {
+    const name = '{x, plural, one {# user} other {# users}} {0} %s';
+    const marked = `\u200f\u202e${name}\u061c\u2066\u200e`;
+    for (const kind of ['verify_email', 'initialise', 'reset_password'] as const) {
+      const { subject, text, html } = renderMail(
+        facts({ kind, displayName: marked, orgName: marked, userName: marked }),
+      );
+      assert.ok(text.includes(`Hello ${name},`) && html.includes(`Hello ${name},`) && subject.includes(name), text);
+      assert.doesNotMatch(`${subject}${text}${html}`, /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
+    }
+  });
+
   it('escapes names in HTML and loads nothing', () => {
     const { html } = renderMail(facts({ displayName: `<img src=x onerror="a">&'`, orgName: '</title><script>' }));
     assert.ok(html.includes('&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;'));

@@ -111,7 +111,17 @@ describe('the login page', () => {
   it('shows the same page for a wrong password, an unknown user, a user without a password and an invalid name', async () => {
     const shown = new Set<string>();
     const machine = await api.machine(org.orgId);
-    for (const loginName of [await person(), 'nobody', await addHuman(api, org.orgId), machine.userId, 'a\0b', '']) {
+    const german = await person();
+    await api.deps.pool.query(`update users set preferred_language = 'de' where id = $1`, [german]);
+    for (const loginName of [
+      await person(),
+      german,
+      'nobody',
+      await addHuman(api, org.orgId),
+      machine.userId,
+      'a\0b',
+      '',
+    ]) {
       const { by, path, fields } = await begun();
       const page = await by.post(path, { ...fields, loginName, password: 'wrong' });
       assert.equal(page.status, 400);
