@@ -61,6 +61,7 @@ describe('one batch', () => {
       org_id: 'org',
       kind: 'human',
       addressed_at: null,
+      claimed_at: null,
       without_mail_codes: false,
       state: 'locked',
       user_name: 'Ann',

@@ -79,7 +79,7 @@ describe('the payload of an import', () => {
     const kept = rows.map((r) => r.column_name).filter((c) => !(PAYLOAD as readonly string[]).includes(c));
     assert.deepEqual(
       kept.filter((c) => !['import_id', 'ordinal', 'org_index', 'maybe_duplicate'].includes(c)).sort(),
-      ['changed', 'changed_by', 'error', 'kept', 'sign_in', 'state', 'user_id', 'user_name'],
+      ['changed', 'changed_by', 'error', 'kept', 'links', 'sign_in', 'state', 'user_id', 'user_name'],
       'what remains is ids, outcomes and how users sign in',
     );
   });
