@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { OPERATIONS } from '../../../../src/contract/operations.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { must, startService } from '../../../support/processes/service.ts';
 import { startProvider } from '../../../support/providers.ts';
 import { run } from '../../../support/runner/installed.ts';
@@ -24,10 +25,11 @@ interface Printed {
 }
 
 test("ZITADEL's published clients", async (t) => {
-  const service = await startService(t, {
-    backend: 'postgres',
-    env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0', IDP_ALLOW_PRIVATE: 'true' },
-  });
+  const port = String(await freePort());
+  const limits = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };
+  // Providers send browsers back to the public address.
+  const address = { PORT: port, BASE_URL: `http://127.0.0.1:${port}`, IDP_ALLOW_PRIVATE: 'true' };
+  const service = await startService(t, { backend: 'postgres', env: { ...limits, ...address } });
 
   const github = await startProvider({ kind: 'github', people: [{ login: 'cora', id: '7001' }] });
   t.after(() => github.stop());

@@ -1,4 +1,5 @@
-// Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call that failed.
+// Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call
+// that failed.
 //
 // The client speaks gRPC over HTTP/2, which the service does not: its services and messages are used as they are
 // published, over a connection that sends each call as JSON (Connect).
@@ -21,6 +22,7 @@ import (
 	"github.com/zitadel/zitadel-go/v3/pkg/client/zitadel/user/v2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -34,26 +36,36 @@ func (c connection) Invoke(ctx context.Context, method string, args, reply any, 
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+method, bytes.NewReader(body))
+	answer, err := c.send(ctx, http.MethodPost, method, body)
 	if err != nil {
 		return err
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer, reply.(proto.Message))
+}
+
+// send returns the body of an answer that is a success. The metadata of a call are headers here.
+func (c connection) send(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Connect-Protocol-Version", "1")
 	request.Header.Set("Authorization", "Bearer "+c.token)
+	given, _ := metadata.FromOutgoingContext(ctx)
+	for name, values := range given {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = failure(answer)
 	}
-	if response.StatusCode != http.StatusOK {
-		return failure(answer)
-	}
-	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer, reply.(proto.Message))
+	return answer, err
 }
 
 func (connection) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -96,7 +108,7 @@ func main() {
 	organization := firstOrganization(ctx, conn)
 	userId, loginName := people(ctx, user.NewUserServiceClient(conn), organization)
 	sessions(ctx, session.NewSessionServiceClient(conn), loginName)
-	intents(ctx, conn, userId, os.Args[3])
+	intents(metadata.AppendToOutgoingContext(ctx, "x-zitadel-orgid", organization), conn, userId, os.Args[3])
 	states(ctx, user.NewUserServiceClient(conn), userId)
 	json.NewEncoder(os.Stdout).Encode(failed)
 }
@@ -158,19 +170,31 @@ func sessions(ctx context.Context, sessions session.SessionServiceClient, loginN
 	try("DeleteSession", ended, err)
 }
 
-// intents signs the user in with a linked account at a provider, on a page of the program's own.
+// ownPages is where the program's pages are; nothing runs there.
+const ownPages = "https://go.names.example"
+
+// intents signs the user in with a linked account at a provider, on a page of the program's own, for the organization
+// that the context names.
 func intents(ctx context.Context, conn connection, userId, idpId string) {
+	_, err := conn.send(ctx, http.MethodPut, "/management/v1/orgs/me/allowed_urls", []byte(`{"allowedUrls": ["`+ownPages+`"]}`))
+	if err != nil {
+		failed["the allowed URLs"] = err.Error()
+	}
 	users := user.NewUserServiceClient(conn)
 	linked, err := users.AddIDPLink(ctx, &user.AddIDPLinkRequest{UserId: userId, IdpLink: &user.IDPLink{IdpId: idpId, UserId: "7001", UserName: "cora"}})
 	try("AddIDPLink", linked, err)
+	list, err := users.ListIDPLinks(ctx, &user.ListIDPLinksRequest{UserId: userId})
+	links := try("ListIDPLinks", list, err).GetResult()
+	expect("the link", len(links) == 1 && links[0].GetIdpId() == idpId && links[0].GetUserId() == "7001")
 	started, err := users.StartIdentityProviderIntent(ctx, &user.StartIdentityProviderIntentRequest{
 		IdpId: idpId,
 		Content: &user.StartIdentityProviderIntentRequest_Urls{Urls: &user.RedirectURLs{
-			SuccessUrl: conn.url + "/done", FailureUrl: conn.url + "/failed",
+			SuccessUrl: ownPages + "/done", FailureUrl: ownPages + "/failed",
 		}},
 	})
 	back := comeBack(try("StartIdentityProviderIntent", started, err).GetAuthUrl())
-	id, token := back.Get("id"), back.Get("token")
+	expect("the success URL", back.Host == "go.names.example" && back.Path == "/done" && back.Query().Get("user") == userId)
+	id, token := back.Query().Get("id"), back.Query().Get("token")
 	told, err := users.RetrieveIdentityProviderIntent(ctx, &user.RetrieveIdentityProviderIntentRequest{IdpIntentId: id, IdpIntentToken: token})
 	intent := try("RetrieveIdentityProviderIntent", told, err)
 	expect("the intent", intent.GetUserId() == userId && intent.GetIdpInformation().GetUserId() == "7001")
@@ -179,28 +203,32 @@ func intents(ctx context.Context, conn connection, userId, idpId string) {
 		IdpIntent: &session.CheckIDPIntent{IdpIntentId: id, IdpIntentToken: token},
 	}})
 	expect("the session by an intent", try("CreateSession by an intent", made, err).GetSessionToken() != "")
+	opened := made.GetSessionId()
+	shown, err := session.NewSessionServiceClient(conn).GetSession(ctx, &session.GetSessionRequest{SessionId: opened})
+	expect("the factor", try("GetSession of an intent", shown, err).GetSession().GetFactors().GetIntent().GetVerifiedAt() != nil)
 	removed, err := users.RemoveIDPLink(ctx, &user.RemoveIDPLinkRequest{UserId: userId, IdpId: idpId, LinkedUserId: "7001"})
 	try("RemoveIDPLink", removed, err)
 }
 
-// comeBack visits the provider as a browser does, and returns what the success URL gets.
-func comeBack(authUrl string) url.Values {
+// comeBack visits the provider as a browser does, and returns where it sends the browser on the way back to the program.
+func comeBack(authUrl string) *url.URL {
 	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	next := authUrl + "&login_hint=cora"
 	for hops := 0; hops < 2; hops++ {
 		response, err := browser.Get(next)
 		if err != nil {
 			failed["the way back"] = err.Error()
-			return nil
+			return &url.URL{}
 		}
 		response.Body.Close()
 		next = response.Header.Get("Location")
 	}
 	at, err := url.Parse(next)
 	if err != nil {
-		return nil
+		failed["the way back"] = err.Error()
+		return &url.URL{}
 	}
-	return at.Query()
+	return at
 }
 
 func states(ctx context.Context, users user.UserServiceClient, userId string) {

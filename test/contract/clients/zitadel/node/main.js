@@ -1,6 +1,6 @@
 /**
- * Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call that failed and
- * each name that is not the published one.
+ * Calls the service by ZITADEL's published client. Arguments: address, token, id of a provider. Prints as JSON each call
+ * that failed and each name that is not the published one.
  *
  * The services of version 2 are called as the client does it, over Connect; all services are called by the method and
  * path that ZITADEL publishes for each call (`google.api.http`), as its own gateway does it.
@@ -22,8 +22,10 @@ import { ErrorDetailSchema } from '@zitadel/proto/zitadel/message_pb.js';
 import { OrganizationService } from '@zitadel/proto/zitadel/org/v2/org_service_pb.js';
 import { SessionService } from '@zitadel/proto/zitadel/session/v2/session_service_pb.js';
 import { UserService } from '@zitadel/proto/zitadel/user/v2/user_service_pb.js';
+import { callIntents, callProviders } from './providers.js';
+import { expect, failed, refused, step } from './steps.js';
 
-const [, , baseUrl, token, idpId] = process.argv;
+const [, , baseUrl, token] = process.argv;
 const authorization = `Bearer ${token}`;
 const SERVICES = [UserService, SessionService, OrganizationService, ManagementService, AdminService, AuthService];
 const OWNER = {
@@ -90,19 +92,6 @@ function publishedCalls() {
     }
   }
   return found;
-}
-
-const failed = {};
-async function step(name, call) {
-  try {
-    return await call();
-  } catch (error) {
-    failed[name] = String(error?.message ?? error);
-    return {};
-  }
-}
-function expect(what, right) {
-  if (!right) failed[what] = 'is not so';
 }
 
 /** The services of version 2. */
@@ -183,10 +172,6 @@ async function callV2(transport, how) {
   );
   expect(`${how} list`, listed.details?.totalResult === 1n && listed.result?.[0]?.userId === userId);
 
-  if (how === 'connect') {
-    const links = await on('ListIDPLinks', () => users.listIDPLinks({ userId }));
-    expect('ListIDPLinks', links.details?.totalResult === 0n);
-  }
   await on('SetPassword', () => users.setPassword({ userId, newPassword: { password: next } }));
   const reset = await on('PasswordReset', () =>
     users.passwordReset({ userId, medium: { case: 'returnCode', value: {} } }),
@@ -236,28 +221,7 @@ async function callV2(transport, how) {
   );
   expect(`${how} code`, signedIn.sessionToken);
 
-  // An account at a provider that is linked signs in, on a page of the program's own.
-  await on('AddIDPLink', () =>
-    users.addIDPLink({ userId: coded, idpLink: { idpId, userId: '7001', userName: 'cora' } }),
-  );
-  const urls = { successUrl: `${baseUrl}/done`, failureUrl: `${baseUrl}/failed` };
-  const started = await on('StartIdentityProviderIntent', () =>
-    users.startIdentityProviderIntent({ idpId, content: { case: 'urls', value: urls } }),
-  );
-  expect(`${how} next step`, started.nextStep?.case === 'authUrl');
-  const back = await comeBack(started.nextStep?.value);
-  const [idpIntentId, idpIntentToken] = [back.get('id'), back.get('token')];
-  const told = await on('RetrieveIdentityProviderIntent', () =>
-    users.retrieveIdentityProviderIntent({ idpIntentId, idpIntentToken }),
-  );
-  expect(`${how} intent`, told.userId === coded && told.idpInformation?.userId === '7001');
-  const provided = await on('CreateSession by an intent', () =>
-    sessions.createSession({
-      checks: { user: { search: { case: 'userId', value: coded } }, idpIntent: { idpIntentId, idpIntentToken } },
-    }),
-  );
-  expect(`${how} session by an intent`, provided.sessionToken);
-  await on('RemoveIDPLink', () => users.removeIDPLink({ userId: coded, idpId, linkedUserId: '7001' }));
+  await callIntents(users, sessions, { how, orgId, userId: coded });
 
   const totp = await on('RegisterTOTP', () => users.registerTOTP({ userId }));
   expect(`${how} totp`, totp.secret && totp.uri?.startsWith('otpauth://'));
@@ -277,25 +241,6 @@ async function callV2(transport, how) {
   await refused(`${how} without a token`, Code.Unauthenticated, () =>
     users.getUserByID({ userId }, { headers: { authorization: 'Bearer none' } }),
   );
-}
-
-/** The browser visits the provider; returns what the success URL gets. */
-async function comeBack(authUrl) {
-  const url = new URL(authUrl ?? baseUrl);
-  url.searchParams.set('login_hint', 'cora');
-  const from = await fetch(url, { redirect: 'manual' });
-  const back = await fetch(from.headers.get('location') ?? baseUrl, { redirect: 'manual' });
-  return new URL(back.headers.get('location') ?? baseUrl).searchParams;
-}
-
-async function refused(name, code, call) {
-  try {
-    await call();
-    failed[name] = 'was not refused';
-  } catch (error) {
-    if (error.code !== code) failed[name] = `${error.code} ${error.message}`;
-    return error;
-  }
 }
 
 /** The services of version 1. */
@@ -371,6 +316,7 @@ async function callV1(own) {
   );
   await step('RemoveIAMMember', () => admin.removeIAMMember({ userId }));
 
+  await callProviders(management, admin, own);
   await callPolicies(management, inOrg);
   const { events } = await step('ListEvents', () => admin.listEvents({ limit: 10 }));
   expect('ListEvents', events?.length >= 0);
