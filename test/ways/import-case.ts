@@ -8,6 +8,7 @@ import type { Stage } from './stage.ts';
 
 export interface Imported {
   org: TestOrg;
+  importId: string;
   given: WaysCase;
   /** The predictions of the dry run and of the import by user name. */
   predicted: Map<string, SignIn>;
@@ -35,14 +36,15 @@ export async function importCase(
   await must(stage.call('POST', `/admin/v1/imports/${draft}/_start`, body, { token: org.ownerToken }));
   await waitFor(() => hasEnded(stage, draft), { what: `the end of the import of ${given.source}` });
   const imported = await predictionsOf(stage, draft);
-  return { org, given, predicted, imported, counts: check.signIn, shown };
+  return { org, importId: draft, given, predicted, imported, counts: check.signIn, shown };
 }
 
-async function hasEnded({ pool }: Stage, importId: string): Promise<boolean> {
+export async function hasEnded({ pool }: Stage, importId: string): Promise<boolean> {
   return (await pool.query(`select from imports where id = $1 and state = 'running'`, [importId])).rowCount === 0;
 }
 
-async function predictionsOf({ call }: Stage, importId: string): Promise<Map<string, SignIn>> {
+/** The predictions of an import by user name. */
+export async function predictionsOf({ call }: Stage, importId: string): Promise<Map<string, SignIn>> {
   const { items } = (await must(call('GET', `/admin/v1/imports/${importId}/items?pageSize=1000`))).body;
   const known = items.filter(({ signIn }: { signIn?: SignIn }) => signIn !== undefined);
   return new Map(known.map((item: { userName: string; signIn: SignIn }) => [item.userName, item.signIn]));

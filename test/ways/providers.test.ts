@@ -1,91 +1,200 @@
 /**
- * With the providers of the presets set up, every user who came by one is found again by their account there, as
- * predicted; nobody else is. Of each source that exports links.
+ * With the providers of the presets set up, everybody who came by one comes back by its button, as the same user and as
+ * predicted; nobody else does. Of each source that exports links: its export is imported by the command line, then each
+ * user goes to the sign-in page over HTTP.
  */
 import assert from 'node:assert/strict';
-import test from 'node:test';
-import { type IdpType, PRESETS } from '../../src/contract/idp-presets.ts';
-import { holdersOf } from '../../src/directory/idp-links.ts';
-import { addProvider } from '../support/idp-rows.ts';
-import { nameOf, type WaysUser, waysCases } from './cases.ts';
-import { type Imported, importCase, inTurns } from './import-case.ts';
+import test, { type TestContext } from 'node:test';
+import { presetOfAlias } from '../../src/contract/idp-presets.ts';
+import type { SignIn } from '../../src/contract/sign-in.ts';
+import { addProvider } from '../signin/providers/traveller.ts';
+import { must } from '../support/calls.ts';
+import { bulk } from '../support/imports/bodies.ts';
+import { entry } from '../support/imports/imports.ts';
+import { waitFor } from '../support/wait.ts';
+import { nameOf, type WaysUser, waysCases, withoutCodes } from './cases.ts';
+import { hasEnded, type Imported, importCase, inTurns, predictionsOf } from './import-case.ts';
 import { openStage, type Stage, setLoginPolicy } from './stage.ts';
+import { type MailsOf, mailsOf } from './try.ts';
+import { type Known, openProviders, type Providers, pressButton, type Visited } from './visit-provider.ts';
 
-const TYPES = ['google', 'microsoft', 'apple', 'github', 'gitlab', 'facebook', 'linkedin'] as const;
-const hasLink = ({ cause, changes }: WaysUser) => cause === 'PROVIDER_NOT_SET_UP' || changes.includes('LINK_UNUSED');
+const isUnused = (changes: readonly string[]) => changes.some((change) => change.endsWith('LINK_UNUSED'));
+const hasLink = ({ cause, changes }: WaysUser) => cause === 'PROVIDER_NOT_SET_UP' || isUnused(changes);
 const CASES = waysCases().filter(({ users }) => users.some(hasLink));
 
-test('users come back by their accounts at providers, as predicted', async (t) => {
-  const stage = await openStage(t);
+test('users come back by the buttons of their providers, as predicted', async (t) => {
+  const stage = await openStage(t, { IDP_ALLOW_PRIVATE: 'true' });
+  const providers = await openProviders(t, stage);
+  const elsewhere = (await stage.newOrg()).orgId;
+  const before = stage.smtp.mails.length;
   const done = await inTurns(CASES, 4, async (given) => {
     const org = await stage.newOrg();
-    await setLoginPolicy(stage, org.orgId, { mailCode: 'withoutPassword' });
-    for (const type of TYPES) await addProvider(stage.pool, { orgId: org.orgId, type, aliases: PRESETS[type].aliases });
+    await setLoginPolicy(stage, org.orgId, { mailCode: 'off', initMail: 'unlessWayIn' });
     return importCase(stage, org, given);
   });
-  for (const one of done) await t.test(one.given.source, () => compare(stage, one));
+  await waitFor(() => noneWaits(stage), { what: 'the mails of the imports' });
+  const sent = mailsOf(stage.smtp, before);
+  const rows: Row[] = [];
+  for (const one of done) {
+    await t.test(one.given.source, async () => {
+      rows.push(await compare({ stage, providers, sent, elsewhere }, one));
+    });
+  }
+  await t.test('nobody comes by an account that two users hold', () => holdTwice(stage, providers));
+  report(t, rows);
 });
 
-interface Account {
-  name: string;
-  isActive: boolean;
-  hasPassword: boolean;
-  idps: string[];
-  /** Of each link: the users who are found by it. */
-  found: string[][];
+interface Surroundings {
+  stage: Stage;
+  providers: Providers;
+  sent: MailsOf;
+  /** An organization without users. */
+  elsewhere: string;
 }
 
-async function compare(stage: Stage, { org, given, predicted, imported }: Imported): Promise<void> {
-  const accounts = await accountsOf(stage, org.orgId);
+interface Row {
+  source: string;
+  users: number;
+  predicted: number;
+  arrived: number;
+  /** Beside a password that signs in, too. */
+  besidePassword: number;
+}
+
+async function compare(around: Surroundings, done: Imported): Promise<Row> {
+  const { given, predicted, imported } = done;
   assert.deepEqual([...imported], [...predicted]);
+  const accounts = await accountsOf(around.stage, done.org.orgId);
+  const row = { source: given.source, users: given.users.length, predicted: 0, arrived: 0, besidePassword: 0 };
+  assert.deepEqual([accounts.size, predicted.size], [row.users, row.users]);
+  const company = await setUpConnections(around, done);
   for (const user of given.users) {
-    const name = nameOf(user);
-    const account = accounts.get(name);
-    assert.ok(account, name);
-    const signsIn = account.isActive && account.found.some((names) => names.length === 1 && names[0] === name);
-    const { way, changes } = predicted.get(name) ?? {};
-    const isPerhaps = user.cause === 'UNKNOWN_PASSWORD';
-    const byPassword = user.way.startsWith('PASSWORD') && !isPerhaps;
-    assert.equal(way === 'PROVIDER', signsIn && !byPassword, `${user.who}: ${way}, of ${account.idps}`);
-    if (!signsIn) assert.deepEqual([way, predicted.get(name)?.cause], [user.way, user.cause], user.who);
-    if (signsIn)
-      assert.equal(
-        changes?.some((change) => change.endsWith('LINK_UNUSED')),
-        false,
-        user.who,
-      );
-    const isSocial = /Google|GitHub|Apple/.test(user.who) && hasLink(user);
-    if (isSocial && account.idps.length > 0) assert.ok(signsIn, `${user.who}: ${account.idps} is no alias of a preset`);
+    const account = accounts.get(nameOf(user)) as Account;
+    const before = predicted.get(nameOf(user)) as SignIn;
+    checkMails(around.sent, user, before);
+    if (!comesByButton(user, before))
+      assert.deepEqual([before.way, before.cause], [withoutCodes(user).way, user.cause]);
+    const found = company?.predicted.get(nameOf(user)) ?? before;
+    const { sub, told } = await tryButton(around, done, { user, account, company: company?.known });
+    const comes = comesByButton(user, found);
+    assert.equal(sub, comes ? account.id : undefined, `${user.who}: ${JSON.stringify({ found, account, told })}`);
+    if (found.way === 'PROVIDER') row.predicted += 1;
+    if (comes) row[found.way === 'PROVIDER' ? 'arrived' : 'besidePassword'] += 1;
+    if (found.way === 'PROVIDER' && row.arrived === 1) await tryOutside(around, done, { user, account });
   }
+  return row;
+}
+
+interface Tried {
+  user: WaysUser;
+  account: Account;
+  /** The provider of the organization. */
+  company?: Known | undefined;
+}
+
+/**
+ * Sets up a provider of the organization for the names that the dry run says lead to no provider and that no preset has:
+ * the connections of companies. Returns the predictions of today.
+ */
+async function setUpConnections({ stage, providers }: Surroundings, { org, counts, importId }: Imported) {
+  const aliases = (counts.links ?? []).filter(({ preset }) => preset === undefined).map(({ name }) => name);
+  if (aliases.length === 0) return undefined;
+  const { company: at } = providers;
+  const fields = { orgId: org.orgId, type: 'oidc', name: 'The company', aliases };
+  const idpId = await addProvider(stage.api, at, fields);
+  return { known: { at, idpId }, predicted: await predictionsOf(stage, importId) };
+}
+
+/** Nobody comes to another organization, nor while they are inactive. */
+async function tryOutside(around: Surroundings, done: Imported, tried: Tried): Promise<void> {
+  const { stage, elsewhere } = around;
+  const stranger = await tryButton(around, { org: { ...done.org, orgId: elsewhere } }, tried);
+  assert.deepEqual([stranger.sub, /not connected to an account here/.test(stranger.told)], [undefined, true]);
+  const setState = (state: string) =>
+    stage.pool.query('update users set state = $2 where id = $1', [tried.account.id, state]);
+  await setState('inactive');
+  const inactive = await tryButton(around, done, tried);
+  assert.deepEqual([inactive.sub, /Your account is deactivated/.test(inactive.told)], [undefined, true], inactive.told);
+  await setState('active');
+}
+
+/** Users with a password may come by the button, too, unless their link is unused. */
+function comesByButton(user: WaysUser, { way, changes }: SignIn): boolean {
+  return way === 'PROVIDER' || (isUnused(user.changes) && !isUnused(changes));
+}
+
+/** Who has a link that signs in gets no mail. */
+function checkMails(sent: MailsOf, user: WaysUser, { way, changes }: SignIn): void {
+  const mails = user.address === undefined ? 0 : sent(user.address).length;
+  assert.equal(mails, changes.includes('GETS_MAIL') ? 1 : 0, `mails to ${user.who}`);
+  if (comesByButton(user, { way, changes })) assert.equal(mails, 0, `mails to ${user.who}, who has a way in`);
+}
+
+interface Account {
+  id: string;
+  name: string;
+  links: { name: string; subject: string }[];
+}
+
+/** By each link of the user. Without one: somebody at Google whose id and verified address are those of the user. */
+async function tryButton(
+  { stage, providers }: Surroundings,
+  { org }: Pick<Imported, 'org'>,
+  { user, account, company }: Tried,
+): Promise<Visited> {
+  const links = account.links.length > 0 ? account.links : [{ name: 'google', subject: account.id }];
+  const claims = user.address === undefined ? {} : { email: user.address, email_verified: true };
+  let visited: Visited = { told: '' };
+  for (const { name, subject } of links) {
+    const known = providers.presets.get(presetOfAlias(name) ?? 'oidc') ?? company;
+    assert.ok(known, `no provider has the name ${name}`);
+    const visit = { ...known, orgId: org.orgId, subject, claims, totp: user.totp };
+    visited = await pressButton(stage, providers, visit);
+    if (visited.sub !== undefined) break;
+  }
+  return visited;
 }
 
 async function accountsOf({ pool }: Stage, orgId: string): Promise<Map<string, Account>> {
-  const providers = await pool.query<{ id: string; type: IdpType }>('select id, type from idps where org_id = $1', [
-    orgId,
-  ]);
-  const { rows } = await pool.query<Omit<Account, 'found'> & { subjects: string[] }>(
-    `select u.user_name as name, u.state in ('active', 'initial') as "isActive", u.password_hash is not null as "hasPassword",
-       coalesce(array_agg(l.idp_id) filter (where l.idp_id is not null), '{}') as idps,
-       coalesce(array_agg(l.external_user_id) filter (where l.idp_id is not null), '{}') as subjects
-     from users u left join user_idp_links l on l.user_id = u.id where u.org_id = $1 group by u.id`,
+  const { rows } = await pool.query<Account>(
+    `select u.id, u.user_name as name, coalesce(jsonb_agg(jsonb_build_object('name', l.idp_id,
+       'subject', l.external_user_id)) filter (where l.idp_id is not null), '[]') as links
+     from users u left join user_idp_links l on l.user_id = u.id where u.org_id = $1 and u.kind = 'human' group by u.id`,
     [orgId],
   );
-  const names = new Map(
-    (await pool.query('select id, user_name from users where org_id = $1', [orgId])).rows.map((row) => [
-      row.id,
-      row.user_name,
-    ]),
-  );
-  const accounts = new Map<string, Account>();
-  for (const { subjects, ...account } of rows) {
-    const found: string[][] = [];
-    for (const { id } of providers.rows) {
-      for (const subject of subjects) {
-        const holders = await holdersOf(pool, { id }, [subject], orgId);
-        if (holders.length > 0) found.push(holders.map(({ userId }) => names.get(userId)));
-      }
-    }
-    accounts.set(account.name, { ...account, found });
+  return new Map(rows.map((account) => [account.name, account]));
+}
+
+/** Of two imports, the second one brings a user with an account that a user of the first one has. */
+async function holdTwice(stage: Stage, providers: Providers): Promise<void> {
+  const { orgId, ownerToken } = await stage.newOrg();
+  const idps = [{ configId: 'google-oauth2', externalUserId: '1234', displayName: '' }];
+  const ways: string[] = [];
+  const visit = { ...(providers.presets.get('google') as Known), orgId, subject: '1234' };
+  for (const name of ['first', 'second']) {
+    const users = bulk(orgId, [entry(name, { hashedPassword: undefined, idps })]);
+    const { importId } = (await must(stage.importBody(users, { token: ownerToken }))).body;
+    await waitFor(() => hasEnded(stage, importId), { what: `the import of the ${name}` });
+    const { way, cause } = (await predictionsOf(stage, importId)).get(name) ?? {};
+    const { sub } = await pressButton(stage, providers, visit);
+    ways.push([way, cause, sub === undefined ? 'refused' : 'arrived'].join(' '));
   }
-  return accounts;
+  assert.deepEqual(ways, ['PROVIDER  arrived', 'MAIL_CODE LINK_HELD_TWICE refused']);
+}
+
+async function noneWaits({ pool }: Stage): Promise<boolean> {
+  return (await pool.query(`select from mail_outbox where state = 'pending' limit 1`)).rowCount === 0;
+}
+
+function report(t: TestContext, rows: readonly Row[]): void {
+  for (const { source, users, predicted, arrived, besidePassword } of rows) {
+    t.diagnostic(
+      `${source}: ${users} users, ${predicted} PROVIDER predicted, ${arrived} arrived` +
+        (besidePassword > 0 ? `, and ${besidePassword} with a password` : ''),
+    );
+  }
+  const sum = (of: keyof Omit<Row, 'source'>) => rows.reduce((all, row) => all + row[of], 0);
+  t.diagnostic(
+    `${rows.length} sources, ${sum('users')} users, ${sum('predicted')} predicted, ${sum('arrived')} arrived`,
+  );
 }

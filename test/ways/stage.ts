@@ -11,34 +11,36 @@ import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
-import { startApi } from '../support/api.ts';
+import { startApi, type TestApi } from '../support/api.ts';
 import { type Calls, must, openCalls } from '../support/calls.ts';
 import { type SmtpCatcher, startSmtp } from '../support/smtp.ts';
 import { AT_SOURCE } from './cases.ts';
 
 export interface Stage extends Calls {
   url: string;
+  api: TestApi;
   /** A password source, at which everybody has the password `AT_SOURCE`. */
   sourceUrl: string;
   pool: Pool;
   smtp: SmtpCatcher;
 }
 
-/** Without limits of calls and mails; it stops with the test. */
-export async function openStage(t: TestContext): Promise<Stage> {
+/** Without limits of calls and mails; it stops with the test. @param settings further ones */
+export async function openStage(t: TestContext, settings: Record<string, string> = {}): Promise<Stage> {
   const [smtp, source] = await Promise.all([startSmtp(), startSource()]);
   const env = { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0', RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MAILS: '0' };
   const more = { PASSWORD_SOURCE_ALLOW_PRIVATE: 'true', SMTP_URL: smtp.url };
-  const { deps, url, token, stop } = await startApi({ env: { ...env, ...more } });
+  const api = await startApi({ env: { ...env, ...more, ...settings } });
+  const { deps, url, token } = api;
   const workers = [startConverter(deps), startImportWorker(deps), startDispatcher(deps), startMailer(deps)];
   t.after(async () => {
     await Promise.all(workers.map((worker) => worker.stop()));
-    await stop();
+    await api.stop();
     await smtp.stop();
     source.close();
     source.closeAllConnections();
   });
-  return { ...openCalls(() => url, token), url, sourceUrl: urlOf(source), pool: deps.pool, smtp };
+  return { ...openCalls(() => url, token), url, api, sourceUrl: urlOf(source), pool: deps.pool, smtp };
 }
 
 /** Sets fields of an organization's login policy. */

@@ -17,8 +17,8 @@ export interface Traveller {
   by: Visitor;
   /** The path of the sign-in. */
   path: string;
-  /** Follows redirects from an answer of ours. */
-  follow(shown: Shown): Promise<Arrived>;
+  /** Follows redirects from an answer of ours. @param from its address; absent: the page of the sign-in */
+  follow(shown: Shown, from?: string): Promise<Arrived>;
   /** Opens a page of ours. */
   get(path: string): Promise<Arrived>;
   /** Sends a step of the sign-in, with the hidden fields of the page. */
