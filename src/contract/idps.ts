@@ -393,8 +393,8 @@ function callbackPath(path: string, ctx: z.RefinementCtx): void {
   if (problem) ctx.addIssue({ code: 'custom', message: problem });
 }
 
-/** Characters of a path (RFC 3986 section 3.3), percent-encoded ones included. */
-const PATH = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+)+$/;
+/** Characters of a path (RFC 3986 section 3.3), percent-encoded ones included; authentik's and Django's end with a slash. */
+const PATH = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+)+\/?$/;
 /** What begins our own paths. */
 const OWN = /^\/(?:ui|console|docs|oauth|oidc|\.well-known|v2|v2beta|management|admin|zitadel\.[^/]*)(?:\/|$)/i;
 const OWN_PAGES = /^\/(?:healthz|readyz|metrics|openapi\.json|favicon\.ico)$/i;
@@ -407,7 +407,9 @@ export function callbackPathProblem(path: string): string | undefined {
     return 'must be a path such as /login/callback, without a query';
   }
   if (path === OTHERS) return undefined;
-  const isOurs = OWN.test(path) || OWN_PAGES.test(path) || Object.values(OUTLINE).some((own) => isAt(path, own.path));
+  // Our own routes answer with a slash at the end, too.
+  const bare = path.replace(/\/$/, '');
+  const isOurs = OWN.test(bare) || OWN_PAGES.test(bare) || Object.values(OUTLINE).some((own) => isAt(bare, own.path));
   return isOurs ? 'must not be a path of this service' : undefined;
 }
 

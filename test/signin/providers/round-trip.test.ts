@@ -205,6 +205,21 @@ test('a provider answers on the path of an old system, by GET and by form, and o
   assert.deepEqual((await resultOf(api, begun, await open(led, begun.cookie)))?.identity?.subjects, ['1097']);
 });
 
+test('the path of an old system may end with a slash, and only the path with the slash answers', async () => {
+  const google = await start('google');
+  const path = '/source/oauth/callback/google/';
+  const idp = await addIdp(api, google, { aliases: ['slash'], callbackPaths: [path] });
+  const begun = await begin(api, idp);
+  const callback = await atProvider(google, begun, 'ann');
+  assert.equal(callback.pathname, path);
+  const bare = new URL(callback.href.replace(path, path.slice(0, -1)));
+  assert.equal((await open(bare, begun.cookie)).status, 401);
+  const form = await fetch(callback.origin + path, { method: 'POST', body: callback.searchParams, redirect: 'manual' });
+  const led = new URL(form.headers.get('location') ?? '', callback.origin + path);
+  assert.equal(led.pathname, path);
+  assert.deepEqual((await resultOf(api, begun, await open(led, begun.cookie)))?.identity?.subjects, ['1097']);
+});
+
 test('T9: an organization does not get the codes of the instance on a path that both have', async () => {
   const [honest, foreign] = [await start('google'), await start('google')];
   const path = { callbackPaths: ['/realms/acme/broker/google/endpoint'] };

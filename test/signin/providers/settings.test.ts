@@ -233,13 +233,16 @@ describe('the paths of old systems', () => {
         '/api/auth/callback/google',
         '/v1/oauth_callback',
       ],
+      ...['/source/oauth/callback/google/', '/complete/google-oauth2/', '/callback/google1', '/idps/callback'],
+      '/self-service/methods/oidc/callback/google',
     ]) {
       assert.equal(callbackPathProblem(path), undefined, path);
     }
     for (const path of [
-      ...['/', '//a', 'a', '/a?b', '/a#b', '/a/../b', '/a/', '/UI/login', '/ui', '/Console/x', '/oauth/v2/token'],
+      ...['/', '//a', 'a', '/a?b', '/a#b', '/a/../b', '/a//', '/UI/login', '/ui', '/Console/x', '/oauth/v2/token'],
       ...['/auth/v1/users/me', '/v2beta/users/1', '/admin/v1/idps', '/zitadel.user.v2.UserService/X', '/healthz'],
-      ...['/.well-known/x', '/docs', '/management/v1/me', '/v2/users', '/a%2', '/a b'],
+      ...['/.well-known/x', '/docs', '/management/v1/me', '/v2/users', '/a%2', '/a b', '/ui/', '/healthz/'],
+      '/auth/v1/users/me/',
     ]) {
       assert.notEqual(callbackPathProblem(path), undefined, path);
     }
