@@ -126,9 +126,9 @@ export const PRESETS: Readonly<Record<IdpType, Preset>> = {
   facebook: {
     name: 'Facebook',
     endpoints: {
-      authorization: 'https://www.facebook.com/v24.0/dialog/oauth',
-      token: 'https://graph.facebook.com/v24.0/oauth/access_token',
-      userInfo: 'https://graph.facebook.com/v24.0/me?fields=id,name,first_name,last_name,email,picture',
+      authorization: 'https://www.facebook.com/v26.0/dialog/oauth',
+      token: 'https://graph.facebook.com/v26.0/oauth/access_token',
+      userInfo: 'https://graph.facebook.com/v26.0/me?fields=id,name,first_name,last_name,email,picture',
     },
     scopes: ['public_profile', 'email'],
     subject: 'id',
