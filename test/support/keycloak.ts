@@ -106,7 +106,10 @@ function programOf(folder: string, home: string, args: string[]): string[] {
   const opened = ['util', 'util.concurrent', 'security'].map(
     (name) => `--add-opens=java.base/java.${name}=ALL-UNNAMED`,
   );
-  const memory = ['-Xms64m', '-Xmx384m', '-XX:MaxMetaspaceSize=256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+  const memory = ['-Xms192m', '-Xmx384m', '-XX:MaxMetaspaceSize=256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+  // Its classes are of a checked archive; a Java that does not know the option checks them again.
+  const unverified = ['UnlockDiagnosticVMOptions', 'IgnoreUnrecognizedVMOptions'].map((option) => `-XX:+${option}`);
+  unverified.push('-XX:-BytecodeVerificationRemote');
   const settings = [
     'java.util.concurrent.ForkJoinPool.common.threadFactory=io.quarkus.bootstrap.forkjoin.QuarkusForkJoinWorkerThreadFactory',
     'java.util.logging.manager=org.jboss.logmanager.LogManager',
@@ -115,5 +118,5 @@ function programOf(folder: string, home: string, args: string[]): string[] {
     `jboss.server.config.dir=${join(home, 'conf')}`,
   ].map((setting) => `-D${setting}`);
   const main = ['-cp', join(homeIn(folder), 'lib/quarkus-run.jar'), 'io.quarkus.bootstrap.runner.QuarkusEntryPoint'];
-  return [...memory, ...opened, ...settings, ...main, ...args];
+  return [...memory, ...unverified, ...opened, ...settings, ...main, ...args];
 }
