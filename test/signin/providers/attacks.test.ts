@@ -1,9 +1,10 @@
 /**
  * Attacks on sign-ins at external providers, over HTTP, each refused; the numbers name them. The attacks on the protocol
- * itself (T7, T9 to T12) are beside its code.
+ * itself (T9 to T12) are beside its code.
  */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { batchStore } from '../../../src/imports/run/stores.ts';
 import {
   addHuman,
   addVerified,
@@ -13,7 +14,10 @@ import {
   tokenOf,
   unsentMails,
 } from '../../directory/users/people.ts';
-import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { errorId, type SetUp, startApi, type TestApi, unique } from '../../support/api.ts';
+import { bulk } from '../../support/imports/bodies.ts';
+import { SETTINGS } from '../../support/imports/existing.ts';
+import { entry, openWriterPool } from '../../support/imports/imports.ts';
 import { type Person, startProvider, type TestProvider } from '../../support/providers.ts';
 import { addClient, comparable } from '../pages/visitor.ts';
 import { addLink, addProvider, alertOf, hasCode, newestEvent, signedIn, traveller } from './traveller.ts';
@@ -283,6 +287,66 @@ describe('attacks on sign-ins at providers', () => {
     const path = `/v2beta/users/${encodeURIComponent(userId)}/password`;
     assert.equal((await api.call('POST', path, body, { token: null })).status, 400);
     assert.equal((await humanRow(api, userId)).password_hash, null);
+  });
+
+  /** Neither of two users comes by their account at a provider, until one gives it up; the other ways stay open. */
+  async function checkHeldTwice(one: string, two: string, subject: string, at: { idpId?: string } = {}) {
+    const since = await newestEvent(api);
+    const { by, ...page } = await arrive({ id: subject, claims: verified }, at);
+    assert.deepEqual([page.status, alertOf(page).includes('is connected to several accounts here')], [400, true]);
+    assert.match(page.text, /name="loginName"[\s\S]*type="password"[\s\S]*Continue with /);
+    assert.deepEqual(await signedIn(api, since), []);
+    assert.ok(hasCode(await by.send(page, 'password', { loginName: one, password: PASSWORD })));
+    const path = `/v2beta/users/${encodeURIComponent(one)}/links`;
+    const [link] = (await api.call('GET', path)).body.result;
+    assert.deepEqual([link.isHeldTwice, await links(two)], [true, [subject]]);
+    const own = `${path}/${encodeURIComponent(link.idpId)}/${encodeURIComponent(subject)}`;
+    const removed = await api.call('DELETE', own, undefined, { token: await tokenOf(api, one) });
+    assert.equal(removed.status, 200, JSON.stringify(removed.body));
+    assert.ok(hasCode(await arrive({ id: subject, claims: verified }, at)));
+    const users = (await signedIn(api, since)).map(({ userId }) => userId);
+    assert.deepEqual(users, [one, two], 'the first one by the password');
+  }
+
+  it('T7: an account that an import gives to a second user signs in neither, which the import says', async () => {
+    const one = await addVerified(api, org.orgId, PASSWORD);
+    await addLink(api, one, 'google', 'g-1');
+    const two = unique('auth0|two');
+    const idps = [{ configId: 'google-oauth2', externalUserId: 'g-1', displayName: 'Two' }];
+    const user = { ...entry(unique('two'), { hashedPassword: undefined, idps }), userId: two };
+    const { importId } = (await api.call('POST', '/admin/v1/import', bulk(org.orgId, [user]))).body;
+    const causes = async () => {
+      const { items } = (await api.call('GET', `/admin/v1/imports/${importId}/items`)).body;
+      return items.map(({ signIn }: { signIn: { cause?: string } }) => signIn.cause);
+    };
+    assert.deepEqual(await causes(), ['LINK_HELD_TWICE']);
+    const writer = openWriterPool(api.deps.config.DATABASE_URL);
+    await batchStore(writer, SETTINGS).write(importId, [0]);
+    await writer.end();
+    assert.deepEqual([await links(two), await causes()], [['g-1'], ['LINK_HELD_TWICE']]);
+    await checkHeldTwice(one, two, 'g-1');
+  });
+
+  it('T7: nobody is given an account that another user has, not even at the same time; names may turn out to be one', async () => {
+    const [one, two] = [await addVerified(api, org.orgId, PASSWORD), await addVerified(api, org.orgId)];
+    const add = (userId: string, idpId: string) =>
+      api.call('POST', `/v2beta/users/${encodeURIComponent(userId)}/links`, { idpLink: { idpId, userId: 'g-1' } });
+    const both = await Promise.all([add(one, 'google'), add(two, 'google-oauth2')]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409]);
+    assert.deepEqual(both.map(errorId).filter(Boolean), ['IDP-LINK-HELD']);
+    await api.deps.pool.query('delete from user_idp_links');
+
+    const orgId = org.orgId;
+    const own = await addProvider(api, google, { orgId, name: 'Acme Google', aliases: ['new-name'] });
+    assert.deepEqual([(await add(one, 'old-name')).status, (await add(two, 'new-name')).status], [200, 200]);
+    const named = await api.call(
+      'PATCH',
+      `/management/v1/idps/${own}`,
+      { aliases: ['new-name', 'old-name'] },
+      { orgId },
+    );
+    assert.equal(named.status, 200, JSON.stringify(named.body));
+    await checkHeldTwice(one, two, 'g-1', { idpId: own });
   });
 
   it('T8: a link of one organization signs nobody into another, and an own provider only its users', async () => {
