@@ -9,6 +9,7 @@
  * and the creation of a user, which lose nothing. Every change is in one transaction with its event and its mail.
  */
 import type { IdpLink } from '../contract/humans.ts';
+import type { Rights } from '../contract/permissions.ts';
 import type { UserState } from '../contract/users.ts';
 import { enqueueNotice } from '../messages/mail/outbox.ts';
 import { KNOWS_PASSWORD } from '../passwords/forms.ts';
@@ -34,6 +35,36 @@ const IS_NAMED = `${NAME} in (
   select lower(p.id) from idps p where p.id = $1
   union select lower(alias collate "C") from idps p, jsonb_array_elements_text(p.settings -> 'aliases') as alias
   where p.id = $1)`;
+
+/** The rank of an IAM_OWNER, whom only providers of the instance sign in. */
+const HIGHEST_RANK = 3;
+
+/**
+ * How many rights a user has, for `signInNames`: 0 none, 1 in their organization, 2 in others too, 3 an IAM_OWNER.
+ * @param orgId the organization of the user
+ */
+export function rankOf({ isIamOwner, orgRoles }: Rights, orgId: string): number {
+  if (isIamOwner) return HIGHEST_RANK;
+  if (orgRoles.size === 0) return 0;
+  return [...orgRoles.keys()].every((id) => id === orgId) ? 1 : 2;
+}
+
+/**
+ * SQL: the names under which users of an organization have links that sign in, each with the highest `rank` of a user
+ * whom the provider may sign in. A provider of an organization needs to be set up by somebody with at least the rights
+ * of the user: every user up to the rank can sign in. A user above the rank can only if both have the same roles, in
+ * several organizations or without ORG_OWNER.
+ * @param org SQL of its id
+ */
+export function signInNames(org: string): string {
+  return `(select n.name, case when p.org_id is null then ${HIGHEST_RANK}
+      when not exists (select from users s where s.id = p.set_by and s.state = 'active' and org_is_active(s.org_id)) then 0
+      when exists (select from instance_members m where m.user_id = p.set_by and 'IAM_OWNER' = any(m.roles)) then 2
+      when exists (select from org_members m
+        where m.user_id = p.set_by and m.org_id = p.org_id and 'ORG_OWNER' = any(m.roles)) then 1
+      else 0 end as rank
+    from idp_names(${org}) n join idps p on p.id = n.idp_id where n.is_enabled)`;
+}
 
 /** A user who holds an account at a provider. */
 export interface Holder {

@@ -10,19 +10,18 @@ export interface ProviderRow {
   name?: string;
   aliases?: readonly string[];
   isEnabled?: boolean;
+  /** The user who set it up. */
+  setBy?: string | null;
 }
 
 /** Adds a provider, and returns its id. */
 export async function addProvider(db: Db, given: ProviderRow = {}): Promise<string> {
   const { id = `idp-${randomBytes(6).toString('hex')}`, orgId, type = 'oidc', name = 'Example' } = given;
-  const { aliases = [], isEnabled = true } = given;
-  await db.query(`insert into idps (id, org_id, type, name, settings, sequence) values ($1, $2, $3, $4, $5, 1)`, [
-    id,
-    orgId ?? null,
-    type,
-    name,
-    JSON.stringify({ aliases, isEnabled }),
-  ]);
+  const { aliases = [], isEnabled = true, setBy = null } = given;
+  await db.query(
+    `insert into idps (id, org_id, type, name, settings, set_by, sequence) values ($1, $2, $3, $4, $5, $6, 1)`,
+    [id, orgId ?? null, type, name, JSON.stringify({ aliases, isEnabled }), setBy],
+  );
   return id;
 }
 

@@ -42,7 +42,19 @@ export const FACT = {
   heldTwice: 65536,
   /** There is an address, which is not verified. */
   unverified: 131072,
+  /** Of an existing user: two bits, the rank of directory/idp-links.ts from `RANK_SHIFT` on. */
+  rank: 786432,
 } as const;
+
+const RANK_SHIFT = 18;
+
+/** SQL: the rank in the facts that this SQL yields. */
+export const rankIn = (facts: string) => `((${facts}) & ${FACT.rank}) >> ${RANK_SHIFT}`;
+
+/** The rank in an item's facts. */
+export function rankOfItem(facts: number | null): number {
+  return ((facts ?? USUAL) & FACT.rank) >> RANK_SHIFT;
+}
 
 /** The facts of a usual user, which are stored as null. */
 export const USUAL = FACT.password | FACT.address;
@@ -255,8 +267,9 @@ export function linkNames({ extras }: Pick<ItemFactsSource, 'extras'>): string[]
 export function mergedFacts(
   item: number | null,
   user: Omit<FactsSource, 'passwordSealed'> & { withoutMailCodes: boolean },
-  { isMailDue, setsPassword, hasLinks }: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean },
+  given: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean; rank: number },
 ): number {
+  const { isMailDue, setsPassword, hasLinks, rank } = given;
   const ofUser = { ...user, passwordSealed: null };
   const old =
     FACT.secondFactorLost |
@@ -268,7 +281,7 @@ export function mergedFacts(
   const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
   const isByLink = hasLinks && user.passwordHash === null;
   const now = bit(user.withoutMailCodes, FACT.withoutMailCodes) | bit(isByLink, FACT.link);
-  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | now;
+  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | now | (rank << RANK_SHIFT);
 }
 
 function userFacts(user: FactsSource): number {

@@ -64,6 +64,14 @@ export interface Difference {
   links: string[];
 }
 
+export interface DifferenceRules {
+  /** Whether a mail that is due is sent. */
+  mails(hasPassword: boolean, links: readonly string[], rank: number): boolean;
+  leavesOutEnterprise: boolean;
+  /** How many rights the user has; see directory/idp-links.ts. */
+  rank: number;
+}
+
 const STOPPED: readonly UserState[] = ['inactive', 'locked'];
 
 const FIELDS: [name: string, column: keyof Columns][] = [
@@ -89,10 +97,7 @@ const FIELDS: [name: string, column: keyof Columns][] = [
 export function difference(
   item: CandidateItem,
   user: CandidateUser,
-  {
-    mails,
-    leavesOutEnterprise,
-  }: { mails: (hasPassword: boolean, links: readonly string[]) => boolean; leavesOutEnterprise: boolean },
+  { mails, leavesOutEnterprise, rank }: DifferenceRules,
 ): Difference {
   const columns = nextColumns(item, user);
   const setsPassword = columns.password_hash !== user.password_hash;
@@ -106,11 +111,12 @@ export function difference(
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   if (next.without_mail_codes !== user.without_mail_codes) changed.push('oldSignIn.ways');
   const links = [...new Set([...user.links, ...(item.links ?? [])])].sort().slice(0, MOST_NAMES);
-  const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) => mails(hasPassword, links));
+  const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) => mails(hasPassword, links, rank));
   const signIn = mergedFacts(item.sign_in, factsSource(next), {
     isMailDue: due !== undefined,
     setsPassword,
     hasLinks: links.length > 0,
+    rank,
   });
   return { user, next, changed, setsPassword, signIn, links, ...others };
 }

@@ -7,7 +7,7 @@
  */
 import { aliasKey } from '../../contract/idp-presets.ts';
 import { covers } from '../../contract/permissions.ts';
-import { namesOfLinks } from '../../directory/idp-links.ts';
+import { namesOfLinks, rankOf, signInNames } from '../../directory/idp-links.ts';
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { type Named, oneRow } from '../../platform/db/rows.ts';
@@ -42,8 +42,8 @@ export interface Candidates extends ImportRules {
 
 interface QuietOrg {
   withoutPassword: boolean;
-  /** The names of links that sign in. */
-  links: string[];
+  /** The names of links that sign in, each with the highest rank of a user whom it does. */
+  links: ReadonlyMap<string, number>;
 }
 
 type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
@@ -56,6 +56,8 @@ export interface Access {
   /** The users with more rights than an actor, by the actor's id. */
   above: ReadonlyMap<string, ReadonlySet<string>>;
   iamOwners: ReadonlySet<string>;
+  /** The ranks of users with rights; see directory/idp-links.ts. */
+  ranks: ReadonlyMap<string, number>;
 }
 
 /** The outcome of an item. */
@@ -87,7 +89,8 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
     if (error) return { item, state: 'failed', error };
     updated.add(user.id);
     const { leavesOutEnterprise } = candidates;
-    const found = difference(item, user, { mails: mailsOf(candidates, item.org_id), leavesOutEnterprise });
+    const [mails, rank] = [mailsOf(candidates, item.org_id), access.ranks.get(user.id) ?? 0];
+    const found = difference(item, user, { mails, leavesOutEnterprise, rank });
     const problem = changeProblem(candidates, item, found, access);
     return problem ? { item, state: 'failed', error: problem } : { item, state: 'update', difference: found };
   });
@@ -97,11 +100,12 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
 export function mailsOf(
   { quiet }: Pick<Candidates, 'quiet'>,
   orgId: string,
-): (hasPassword: boolean, links: readonly string[]) => boolean {
+): (hasPassword: boolean, links: readonly string[], rank?: number) => boolean {
   const rule = quiet.get(orgId);
   if (rule === undefined) return () => true;
-  const signsIn = (link: string) => rule.links.includes(aliasKey(link));
-  return (hasPassword, links) => !hasPassword && rule.withoutPassword && !links.some(signsIn);
+  const highest = (link: string) => rule.links.get(aliasKey(link)) ?? -1;
+  return (hasPassword, links, rank = 0) =>
+    !hasPassword && rule.withoutPassword && !links.some((link) => rank <= highest(link));
 }
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
@@ -264,13 +268,14 @@ async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, s
 }
 
 async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['quiet']> {
-  const { rows } = await db.query<QuietOrg & { id: string }>(
+  const { rows } = await db.query<Omit<QuietOrg, 'links'> & { id: string; links: Record<string, number> }>(
     `select o.id, import_mails(o.id, false) as "withoutPassword",
-       array(select name from idp_names(o.id) where is_enabled) as links from unnest($1::text[]) as o (id)
+       (select coalesce(jsonb_object_agg(name, rank), '{}') from ${signInNames('o.id')} s) as links
+     from unnest($1::text[]) as o (id)
      where exists (select from login_policies where init_mail <> 'always') and not import_mails(o.id, true)`,
     [[...new Set(items.map(({ org_id }) => org_id))]],
   );
-  return new Map(rows.map((row) => [row.id, row]));
+  return new Map(rows.map((row) => [row.id, { ...row, links: new Map(Object.entries(row.links)) }]));
 }
 
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
@@ -291,7 +296,8 @@ export async function loadAccess(db: Db, { items, users, whole }: Candidates): P
   const members = await rightsOfAll(db, [...users.keys()]);
   const above = new Map<string, Set<string>>();
   const iamOwners = new Set([...members].filter(([, { isIamOwner }]) => isIamOwner).map(([userId]) => userId));
-  if (members.size === 0) return { above, iamOwners };
+  const ranks = new Map([...members].map(([id, rights]) => [id, rankOf(rights, users.get(id)?.org_id ?? '')]));
+  if (members.size === 0) return { above, iamOwners, ranks };
   const actors = [...new Set([...whole, ...items.flatMap((item) => item.changed_by ?? [])])];
   const rights = await activeRightsOf(db, actors, 'for share');
   for (const actor of actors) {
@@ -299,5 +305,5 @@ export async function loadAccess(db: Db, { items, users, whole }: Candidates): P
     const higher = [...members].filter(([userId, theirs]) => userId !== actor && !covers(caller, theirs));
     above.set(actor, new Set(higher.map(([userId]) => userId)));
   }
-  return { above, iamOwners };
+  return { above, iamOwners, ranks };
 }

@@ -8,11 +8,12 @@
  */
 import { presetOfAlias } from '../../contract/idp-presets.ts';
 import type { SignInCounts } from '../../contract/sign-in.ts';
+import { signInNames } from '../../directory/idp-links.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Imports } from '../../platform/db/tables.ts';
 import { judgeLinks } from '../entries/links.ts';
-import { countSignIns, predictSignIn } from '../entries/sign-in.ts';
+import { countSignIns, FACT, predictSignIn, rankIn } from '../entries/sign-in.ts';
 import { HAS_ENDED } from '../entries/states.ts';
 import { countFacts } from '../intake/accept.ts';
 import { itemsBetween } from './items.ts';
@@ -31,7 +32,9 @@ export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_code
 }
 
 /** SQL over `import_sign_ins s` and `import_orgs o`: what the links of these users are good for. */
-const LINKS = `s.links <> '{}' and signs_in_by_link(o.org_id, s.links) as "isLinked",
+const LINKS = `s.links <> '{}' and case when s.facts & ${FACT.rank} = 0 then signs_in_by_link(o.org_id, s.links)
+    else exists (select from ${signInNames('o.org_id')} n where n.rank >= ${rankIn('s.facts')}
+      and n.name in (select lower(l collate "C") from unnest(s.links) as l)) end as "isLinked",
   case when s.links = '{}' then s.links else array(
     select l from unnest(s.links) as l where not signs_in_by_link(o.org_id, array[l])) end as unknown`;
 

@@ -8,6 +8,7 @@
 import { aliasKey } from '../../contract/idp-presets.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
 import type { SignIn, Way } from '../../contract/sign-in.ts';
+import { signInNames } from '../../directory/idp-links.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import {
@@ -16,6 +17,8 @@ import {
   flagsOf,
   LINKED,
   predictSignIn,
+  rankIn,
+  rankOfItem,
   USUAL,
   WAY_MASK,
 } from '../entries/sign-in.ts';
@@ -33,7 +36,9 @@ export const HAS_WAY = `($7::int[] is null or i.state in ('pending', 'succeeded'
     and (coalesce(i.sign_in, ${USUAL}) & ${WAY_MASK}
       | coalesce(($14::int[])[array_position($8::int[], i.org_index)], 0)
       | case when i.links is not null and exists (
-          select from unnest(i.links) as l where i.org_index || ' ' || lower(l collate "C") = any($15::text[]))
+          select from unnest(i.links) as l
+          where i.org_index || ' ' || (${rankIn(`coalesce(i.sign_in, ${USUAL})`)}) || ' ' || lower(l collate "C")
+            = any($15::text[]))
         then ${LINKED} else 0 end) = any($7))`;
 
 /** What to look for to find the items with a way. */
@@ -42,7 +47,7 @@ export interface WaySearch {
   /** The numbers of organizations with flags, and their flags (`flagsOf`). */
   orgs: number[];
   flags: number[];
-  /** The names of links that sign in, each after the number of the organization. */
+  /** The names of links that sign in, each after the number of the organization and a rank of users. */
   links: string[];
 }
 
@@ -59,8 +64,8 @@ interface OrgRow
   holdsMails: boolean;
   leavesOutEnterprise: boolean;
   isKnown: boolean;
-  /** The names of links that sign in. */
-  links: string[];
+  /** The names of links that sign in, each with the highest rank of a user whom it does. */
+  links: Record<string, number>;
 }
 
 export async function openPredictions(pool: Pool, of: ImportResult): Promise<Predictions> {
@@ -68,11 +73,13 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
     name: 'import-orgs',
     text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails",
         not i.enterprise_mail_codes as "leavesOutEnterprise", i.sign_ins_of is not null as "isKnown",
-        array(select name from idp_names(o.org_id) where is_enabled) as links
+        (select coalesce(jsonb_object_agg(name, rank), '{}') from ${signInNames('o.org_id')} s) as links
       from imports i join import_orgs o on o.import_id = i.id ${JOIN_POLICIES} where i.id = $1`,
     values: [of.importId],
   });
-  const given = new Map(rows.map((row) => [row.org_index, { policy: row, ...row, links: new Set(row.links) }]));
+  const given = new Map(
+    rows.map((row) => [row.org_index, { policy: row, ...row, links: new Map(Object.entries(row.links)) }]),
+  );
   const isKnown = rows.some((row) => row.isKnown);
   const holdsMails = rows.some((row) => row.holdsMails);
   const leavesOutEnterprise = rows.some((row) => row.leavesOutEnterprise);
@@ -81,7 +88,8 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
     of({ state, org_index, sign_in, links }) {
       const circumstances = given.get(org_index);
       if (!isKnown || !circumstances || !mayBeImported(of, state)) return undefined;
-      const isLinked = links?.some((name) => circumstances.links.has(aliasKey(name))) === true;
+      const rank = rankOfItem(sign_in);
+      const isLinked = links?.some((name) => rank <= (circumstances.links.get(aliasKey(name)) ?? -1)) === true;
       return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked });
     },
     search: (way) => {
@@ -90,7 +98,11 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
         facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }, rows) : [],
         orgs: flagged.map((row) => row.org_index),
         flags: flagged.map(flagsOf),
-        links: rows.flatMap(({ org_index, links }) => links.map((name) => `${org_index} ${name}`)),
+        links: rows.flatMap(({ org_index, links }) =>
+          Object.entries(links).flatMap(([name, highest]) =>
+            Array.from({ length: highest + 1 }, (_, rank) => `${org_index} ${rank} ${name}`),
+          ),
+        ),
       };
     },
   };

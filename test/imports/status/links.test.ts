@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { SignIn } from '../../../src/contract/sign-in.ts';
 import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
+import { findIdp, mayDecide } from '../../../src/signin/providers/store.ts';
 import { addHuman } from '../../directory/users/people.ts';
 import { startApi, type TestApi, unique } from '../../support/api.ts';
 import { addLinkRow, addProvider, removeProviders } from '../../support/idp-rows.ts';
@@ -195,3 +196,63 @@ test('names of providers are counted up to a limit, whatever an import contains'
     { name: 'a "quoted", {name}\\', users: 1 },
   ]);
 });
+
+for (const kind of ['update', 'dry update'] as const) {
+  test(`${kind}: a user with roles signs in by a provider of the organization as far as who set it up may`, async () => {
+    const policy = { mailCode: 'off', initMail: 'unlessWayIn' };
+    assert.equal((await api.call('PUT', '/management/v1/policies/login', policy, { orgId })).status, 200);
+    const [setter, iamOwner] = [await api.machine(orgId, ['ORG_OWNER']), await api.machine(orgId)];
+    await api.call('POST', '/admin/v1/members', { userId: iamOwner.userId, roles: ['IAM_OWNER'] });
+    const users = await usersWithRoles();
+    const own = await addProvider(pool, { orgId, aliases: ['google'], setBy: setter.userId });
+    const body = bulk(
+      orgId,
+      users.map((userId, n) => ({ ...by(unique('role'), `google:${orgId}-${n}`), userId })),
+    );
+    const query = `onExisting=update${kind === 'update' ? '' : '&dryRun=true'}`;
+    const id = (await api.call('POST', `/admin/v1/import?${query}`, body)).body.importId;
+    await run(id, kind === 'update' ? 'update' : 'dry');
+
+    const comes = async () => {
+      const idp = await findIdp(pool, own);
+      const decided = await Promise.all(users.map((userId) => idp && mayDecide(pool, idp, userId)));
+      assert.deepEqual(
+        (await waysOf(id)).map((way) => way === 'PROVIDER'),
+        decided,
+      );
+      return decided;
+    };
+    const { items } = (await call('GET', `${id}/${ITEMS}`)).body;
+    const getsMail = items.map(({ signIn }: { signIn: SignIn }) => signIn.changes.includes('GETS_MAIL'));
+    assert.deepEqual(await comes(), [true, true, false, false]);
+    assert.deepEqual(getsMail, [false, false, true, true], 'and those without a way in get a mail');
+    const mailed = await pool.query('select user_id as id from mail_outbox where user_id = any($1)', [users]);
+    assert.deepEqual(mailed.rows.map((row) => row.id).sort(), kind === 'update' ? users.slice(2).sort() : []);
+
+    const setBy = async (userId: string | null) => pool.query('update idps set set_by = $1', [userId]);
+    await setBy(iamOwner.userId);
+    assert.deepEqual(await comes(), [true, true, true, false]);
+    await pool.query(`update users set state = 'inactive' where id = $1`, [iamOwner.userId]);
+    assert.deepEqual(await comes(), [true, false, false, false]);
+    await setBy(null);
+    assert.deepEqual(await comes(), [true, false, false, false]);
+    await pool.query('update idps set org_id = null');
+    assert.deepEqual(await comes(), [true, true, true, true]);
+  });
+}
+
+/** A user without roles, one with a role in their organization, one with a role in another, and an IAM_OWNER. */
+async function usersWithRoles(): Promise<string[]> {
+  const users = await Promise.all([1, 2, 3, 4].map(() => addHuman(api, orgId)));
+  const [, manager, elsewhere, iamOwner] = users;
+  const other = (await api.call('POST', '/management/v1/orgs', { name: unique('Other') })).body.id;
+  const member = (userId: string | undefined, to: string) =>
+    api.call('POST', '/management/v1/orgs/me/members', { userId, roles: ['ORG_USER_MANAGER'] }, { orgId: to });
+  const answers = [await member(manager, orgId), await member(elsewhere, other)];
+  answers.push(await api.call('POST', '/admin/v1/members', { userId: iamOwner, roles: ['IAM_OWNER'] }));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  return users;
+}
