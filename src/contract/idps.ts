@@ -125,7 +125,7 @@ const given = {
     .optional()
     .meta({ description: 'Microsoft: the tenants whose users may sign in. Default: all.' }),
   trustsAddresses: bool().optional().meta({
-    description: 'Whether an address that the provider calls verified may link a user (`verifiedAddress`, `create`).',
+    description: 'Whether an address that the provider calls verified may link a user (`verifiedAddress`).',
   }),
   createDomains: list(domain).optional().meta({ description: 'Domains for which `create` may create users.' }),
   linking: z

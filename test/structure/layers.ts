@@ -63,7 +63,6 @@ export const SHORT: Record<string, string> = {
   'src/passwords/thread.ts': 'the code of a thread',
   'src/platform/http/attempt-counts.ts': 'the store of a package, with a guarantee of its own',
   'src/signin/password-sources/http.ts': 'one protocol a file',
-  'src/signin/providers/claim.ts': 'what ends when the owner of an account comes, with a reason of its own',
   'src/start/api.ts': 'the code of a process',
   'src/start/v8-options.ts': 'read by tests that compare it with package.json',
   'workers/converter.ts': 'one duty a file',

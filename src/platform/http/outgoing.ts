@@ -95,7 +95,7 @@ export function guardedFetch(options: ExchangeOptions): Fetch {
     });
     if (answer.isCut) throw new NoAnswer(`the answer is longer than ${options.mostBytes} bytes or broke off`);
     const { status, headers: given } = answer;
-    if (status < 200) throw new NoAnswer(`answered ${status}`);
+    if (status < 200 || status > 599) throw new NoAnswer(`answered ${status}`);
     const pairs = Object.entries(given).flatMap(([name, value]) =>
       [value ?? []].flat().map((one): [string, string] => [name, one]),
     );

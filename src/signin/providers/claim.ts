@@ -7,7 +7,7 @@
  * stays: the password that came along, and a number that nobody changed here.
  */
 import { revokeLogins } from '../../directory/revocation.ts';
-import type { User } from '../../directory/users/store.ts';
+import { stateNow, type User } from '../../directory/users/store.ts';
 import { revokeCodes } from '../../messages/mail/codes.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
@@ -17,10 +17,11 @@ import type { Idp } from './store.ts';
 
 const ALL_CODES = ['verify_email', 'initialise', 'reset_password', 'verify_phone', 'sign_in'] as const;
 
-/** Makes an INITIAL user, whose row is locked, active; verifies the address if the provider vouches for it. */
+/** Makes an INITIAL user of an active organization, whose row is locked, active; verifies the address if the provider vouches for it. */
 export async function claim(db: Db, user: User, { idp, identity }: { idp: Idp; identity: Identity }): Promise<void> {
-  const isNew = user.state === 'initial';
-  if (!isNew && (user.state !== 'active' || user.emailVerified)) return;
+  const state = stateNow(user);
+  const isNew = state === 'initial';
+  if (!isNew && (state !== 'active' || user.emailVerified)) return;
   const verifies = !user.emailVerified && vouchesFor(idp, identity, user.email);
   const isFirst = isNew || !(await hasClaimed(db, user.id));
   if (!isFirst && !verifies) return;

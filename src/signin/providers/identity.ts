@@ -99,7 +99,7 @@ function requireTenant(tenants: readonly string[], { tid }: Record<string, unkno
 /** A number stays what JSON wrote, as long as it is exact. */
 function idOf(value: unknown, name: string): string {
   const id = Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof id === 'string' && id !== '' && id.length <= MOST_SUBJECT) return id;
+  if (typeof id === 'string' && id !== '' && id.length <= MOST_SUBJECT && isPlain(id)) return id;
   throw new ProviderError('not-trusted', `the provider does not say the id of the person (${name})`);
 }
 
@@ -114,7 +114,13 @@ function valueAt(claims: Record<string, unknown>, path: string | undefined): unk
 }
 
 function textOf(value: unknown, most: number): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' && value.length <= most ? value.trim() : undefined;
+  const text = typeof value === 'string' && value.length <= most ? value.trim() : '';
+  return text !== '' && isPlain(text) ? text : undefined;
+}
+
+/** Whether it can be stored, and is shown in a terminal as what it is: nothing of it is a control character. */
+function isPlain(text: string): boolean {
+  return text.isWellFormed() && !/\p{Cc}/u.test(text);
 }
 
 function given<K extends string, V>(name: K, value: V | undefined): { [key in K]?: V } {

@@ -243,13 +243,16 @@ export async function openClient(deps: ProtocolDeps, idp: Idp): Promise<Client> 
   const auth = clientAuthOf(deps.secrets, idp);
   const execute = deps.config.IDP_ALLOW_PRIVATE ? [oidc.allowInsecureRequests] : [];
   try {
-    if (OAUTH_TYPES.has(idp.type)) return { config: oauthConfig(idp, auth, fetch, execute) };
+    if (OAUTH_TYPES.has(idp.type)) {
+      const config = oauthConfig(idp, auth, fetch, execute);
+      requireAddresses(deps, config, ['authorization_endpoint', 'token_endpoint']);
+      return { config };
+    }
     if (issuer === undefined) throw new ProviderError('refused', 'the issuer is not set');
     const options = { [oidc.customFetch]: fetch, timeout: (2 * TIMEOUT_MS) / 1000, execute };
     const config = await oidc.discovery(new URL(issuer), clientId, {}, auth, options);
-    const { jwks_uri: keysAt } = config.serverMetadata();
-    if (!keysAt) throw new ProviderError('refused', 'the metadata has no jwks_uri');
-    const keys = createRemoteJWKSet(new URL(keysAt), {
+    requireAddresses(deps, config, ['authorization_endpoint', 'token_endpoint', 'jwks_uri']);
+    const keys = createRemoteJWKSet(new URL(config.serverMetadata().jwks_uri ?? ''), {
       [customFetch]: fetch as never,
       // A key that is not known is always looked for: tokens come from the provider, so nobody else can cause it.
       cooldownDuration: 0,
@@ -258,6 +261,21 @@ export async function openClient(deps: ProtocolDeps, idp: Idp): Promise<Client> 
     return { config, keys };
   } catch (error) {
     throw asProviderError(error);
+  }
+}
+
+/** A sign-in needs these addresses. What is behind them is checked by the guard, when they are asked. */
+function requireAddresses(
+  { config: { IDP_ALLOW_PRIVATE } }: ProtocolDeps,
+  config: oidc.Configuration,
+  names: readonly ('authorization_endpoint' | 'token_endpoint' | 'jwks_uri')[],
+): void {
+  const metadata: Readonly<Record<string, unknown>> = config.serverMetadata();
+  const allowed = IDP_ALLOW_PRIVATE ? /^https?:$/ : /^https:$/;
+  for (const name of names) {
+    const address = metadata[name];
+    if (typeof address === 'string' && URL.canParse(address) && allowed.test(new URL(address).protocol)) continue;
+    throw new ProviderError('refused', `the metadata has no ${name}, or one that cannot be used`);
   }
 }
 

@@ -3,7 +3,7 @@
  * visit takes: the log-in pages, a program with pages of its own (intent), or the page of somebody's links.
  *
  * Guarantee: an answer counts once, within ten minutes, on the path that the provider was told, for the provider that
- * `state` belongs to, and in the browser that was sent there (cookie `muster_idp`; a program's intent is bound to its
+ * `state` belongs to, as long as that stays what it was, and in the browser that was sent there (cookie `muster_idp`; a program's intent is bound to its
  * token instead). On a path of an old system, which several owners may name, only owners whom the instance trusts are
  * answered without `iss` (RFC 9207), so that no organization's provider gets the codes of somebody else's. What is stored
  * is encrypted, and what strangers may have stored is counted by network.
@@ -22,6 +22,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { newId, randomToken, tokenHash } from '../../platform/ids.ts';
 import { networkOf } from '../login/origin.ts';
 import { authorizationUrl, type Identity, identityOf, ProviderError, type Trip, type TripAsk } from './protocol.ts';
+import { voiceOf } from './settings.ts';
 import { findIdp, type Idp, listIdps, redirectUriOf, tripSeal } from './store.ts';
 
 export interface TripDeps {
@@ -55,6 +56,8 @@ export interface NewTrip extends TripOf {
 interface Kept extends TripOf {
   trip: Trip;
   ask: Pick<TripAsk, 'maxAge' | 'prompt'>;
+  /** Of the provider when the visit began: see `voiceOf`. */
+  voice: string;
 }
 
 /** What came of a visit. */
@@ -106,12 +109,12 @@ async function storeTrip(
     verifier: randomToken(),
     startedAt: Date.now(),
   };
-  const url = await authorizationUrl({ secrets, config }, idp, trip, ask);
   await countWithin(pool, `visits at providers from ${network}`, NETWORK_TRIPS);
   await countWithin(pool, 'visits at providers', ALL_TRIPS);
+  const url = await authorizationUrl({ secrets, config }, idp, trip, ask);
   const id = newId();
   const browser = of.purpose === 'intent' ? undefined : (known ?? randomToken());
-  const kept: Kept = { ...of, trip, ask: { ...pick(ask) } };
+  const kept: Kept = { ...of, trip, ask: pick(ask), voice: voiceOf(idp) };
   await pool.query(
     `insert into idp_round_trips (id, idp_id, purpose, state_hash, browser_hash, sealed, expires_at)
      values ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 millisecond')`,
@@ -155,7 +158,7 @@ export async function answerTrip(deps: TripDeps, answer: Answer): Promise<Answer
   const idp = found && (await findIdp(pool, found.idp_id));
   if (!found || !idp?.settings.isEnabled) return undefined;
   const kept = JSON.parse(secrets.unseal(found.sealed, tripSeal(found.id))) as Kept;
-  if (!isAt(deps, idp, kept.trip, answer)) return undefined;
+  if (kept.voice !== voiceOf(idp) || !isAt(deps, idp, kept.trip, answer)) return undefined;
   const { rowCount } = await pool.query(
     'update idp_round_trips set finished_at = now() where id = $1 and finished_at is null and expires_at > now()',
     [found.id],
@@ -172,7 +175,7 @@ export async function answerTrip(deps: TripDeps, answer: Answer): Promise<Answer
     secrets.seal(JSON.stringify(outcome), tripSeal(found.id)),
     token === undefined ? null : tokenHash(token),
   ]);
-  const { trip: _trip, ask: _ask, ...of } = kept;
+  const of = purposeOf(kept);
   const result: TripResult = { idp, ...(of.orgId === undefined ? {} : { orgId: of.orgId }), ...outcome };
   return { id: found.id, ...of, result, ...(token === undefined ? {} : { token }) };
 }
@@ -250,13 +253,19 @@ export async function takeResult(
   return opened && opened.uid === uid && opened.userId === userId ? opened.result : undefined;
 }
 
+function purposeOf({ trip: _trip, ask: _ask, voice: _voice, ...of }: Kept): TripOf {
+  return of;
+}
+
 type Stored = Pick<IdpRoundTrips, 'id' | 'idp_id' | 'sealed' | 'result_sealed'>;
 
-/** A visit that was answered; undefined if its provider is gone. */
+/** A visit that was answered; undefined if its provider is gone, switched off, or became another one. */
 async function openStored({ pool, secrets }: Pick<TripDeps, 'pool' | 'secrets'>, stored: Stored) {
   const idp = await findIdp(pool, stored.idp_id);
-  if (!idp || stored.result_sealed === null) return undefined;
-  const { trip: _trip, ask: _ask, ...of } = JSON.parse(secrets.unseal(stored.sealed, tripSeal(stored.id))) as Kept;
+  if (!idp?.settings.isEnabled || stored.result_sealed === null) return undefined;
+  const kept = JSON.parse(secrets.unseal(stored.sealed, tripSeal(stored.id))) as Kept;
+  if (kept.voice !== voiceOf(idp)) return undefined;
+  const of = purposeOf(kept);
   const outcome = JSON.parse(secrets.unseal(stored.result_sealed, tripSeal(stored.id)));
   const result: TripResult = { idp, ...(of.orgId === undefined ? {} : { orgId: of.orgId }), ...outcome };
   return { id: stored.id, ...of, result };

@@ -11,7 +11,7 @@ import type { ChangedIdp, IdpSecrets, IdpSettings, NewIdp } from '../../contract
 import type { FieldViolation } from '../../platform/errors.ts';
 import { targetProblem } from '../../platform/http/outgoing.ts';
 import { badFields } from '../../platform/http/parse.ts';
-import type { Draft } from './store.ts';
+import type { Draft, Idp } from './store.ts';
 
 /** What the caller decides about. */
 interface Rules {
@@ -136,6 +136,12 @@ function appleProblems({ apple }: IdpSettings, { clientSecret, privateKey }: Idp
 function notApple({ apple }: IdpSettings, { privateKey }: IdpSecrets): FieldViolation[] {
   const given = [apple && 'apple', privateKey && 'privateKey'].filter((name) => name !== undefined);
   return given.map((name) => problem(name, 'must not be set, unless the type is apple'));
+}
+
+/** What the word of a provider depends on, as one text: another one is another provider, whose word is its own. */
+export function voiceOf({ settings }: Pick<Idp, 'settings'>): string {
+  const { clientId, subject, tenants } = settings;
+  return JSON.stringify([addressesOf(settings), clientId, subject, tenants]);
 }
 
 /** Where secrets and tokens go, as one text. */

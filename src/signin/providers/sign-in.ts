@@ -11,7 +11,8 @@
  */
 import { addLink, holdersOf, insertLinks } from '../../directory/idp-links.ts';
 import { rightsOf } from '../../directory/members.ts';
-import { findUser, insertUser, type User } from '../../directory/users/store.ts';
+import { findOrg, isActiveOrg } from '../../directory/organizations.ts';
+import { findUser, insertUser, stateNow, type User } from '../../directory/users/store.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { LinkingRule, LoginPolicies, Users } from '../../platform/db/tables.ts';
@@ -122,6 +123,9 @@ function linkOf({ idp, identity }: LinkedAccount) {
   return { idpId: idp.id, userId, userName: userName.slice(0, 200) };
 }
 
+/** The states in which a provider signs a user in. */
+const MAY_ENTER: ReadonlySet<string> = new Set(['active', 'initial']);
+
 const WITH_ADDRESS = `select u.id from users u where u.org_id = $1 and u.email_key = $2 and u.email_verified
   and u.kind = 'human' limit 2`;
 
@@ -135,6 +139,7 @@ function linkByAddress(pool: Pool, given: Provided, orgId: string): Promise<Deci
     // The address may have changed while the row was waited for.
     if (!user?.emailVerified || nameKey(user.email ?? '') !== nameKey(identity.email ?? ''))
       return refused('link_missing');
+    if (!MAY_ENTER.has(stateNow(user))) return refused('link_missing');
     // The organization decides the rule; nobody but an IAM_OWNER decides who is one.
     if ((await rightsOf(db, user.id)).isIamOwner || !(await mayDecide(db, idp, user.id)))
       return refused('link_missing');
@@ -167,6 +172,8 @@ function create(pool: Pool, given: Provided, orgId: string): Promise<Decision> {
   const isListed = idp.settings.createDomains.some((one) => one.toLowerCase() === domain);
   if (!emailVerified || !isListed || !isEmailAddress(email)) return Promise.resolve(refused('link_missing'));
   return transaction(pool, async (db) => {
+    const org = await findOrg(db, orgId);
+    if (!org || !isActiveOrg(org)) return refused('link_missing');
     const text = `select from users where org_id = $1 and (email_key = $2 or user_name_key = $2) limit 1`;
     if ((await db.query(text, [orgId, nameKey(email)])).rowCount) return refused('address_taken');
     const id = newId();
