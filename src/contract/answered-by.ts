@@ -115,7 +115,7 @@ export const ANSWERED_BY = {
   'TOTP-NOT-FOUND': ['verifyTotp', 'removeTotp'],
   'TOTP-NOT-HUMAN': ['addTotp'],
   'IDP-LINK-INVALID': ['addUserLink', 'removeUserLink'],
-  'IDP-LINK-HELD': ['addUserLink'],
+  'IDP-LINK-HELD': ['createHumanUser', 'addUserLink'],
   'IDP-LINK-NOT-FOUND': ['removeUserLink'],
   'IDP-LINK-LAST-WAY': ['removeUserLink'],
   'MACHINE-INVALID': ['createMachineUser'],

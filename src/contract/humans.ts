@@ -228,6 +228,7 @@ export const humanOperations = operations({
       'ORG-NOT-FOUND',
       'USER-ID-TAKEN',
       'USER-NAME-TAKEN',
+      'IDP-LINK-HELD',
       'PASSWORD-POLICY',
       'URL-TEMPLATE-NOT-ALLOWED',
     ],

@@ -5,8 +5,8 @@
  * A link names its provider as the old system did. The SQL function `idp_names` says which provider a name leads to in
  * an organization: to a provider of the organization with this id or alias, else to one of the instance.
  *
- * Guarantee: an account that two users of an organization hold signs in neither. Nothing adds such a link but an import
- * and the creation of a user, which lose nothing. Every change is in one transaction with its event and its mail.
+ * Guarantee: an account that two users of an organization hold signs in neither. Nothing adds such a link but an import,
+ * which loses nothing: nobody keeps a user out by giving their account to another one. Every change is in one transaction with its event and its mail.
  */
 import type { IdpLink } from '../contract/humans.ts';
 import type { Rights } from '../contract/permissions.ts';
@@ -147,12 +147,27 @@ export async function namesOfLinks(db: Db, userIds: readonly string[]): Promise<
   return new Map(rows.map(({ id, names }) => [id, names]));
 }
 
-/** Adds links to a user who has no links to these accounts yet. */
-export async function insertLinks(db: Db, userId: string, links: readonly IdpLink[]): Promise<void> {
+/**
+ * Adds the links of a user, who is new or whose row is locked.
+ * @throws ApiError 409 IDP-LINK-HELD
+ */
+export async function insertLinks(
+  db: Db,
+  { id, orgId }: Pick<User, 'id' | 'orgId'>,
+  links: readonly IdpLink[],
+): Promise<void> {
+  // In one order, so that two calls with the same accounts do not wait for each other.
+  for (const subject of [...new Set(links.map(({ userId }) => userId))].sort()) {
+    await db.query(`select pg_advisory_xact_lock(hashtext('link of ' || $1), hashtext($2))`, [orgId, subject]);
+  }
+  for (const link of links) {
+    const holder = await holderIn(db, orgId, link);
+    if (holder !== undefined) throw held(holder === id);
+  }
   await db.query(
     `insert into user_idp_links (user_id, idp_id, external_user_id, display_name)
      select $1, * from unnest($2::text[], $3::text[], $4::text[])`,
-    [userId, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
+    [id, links.map((l) => l.idpId), links.map((l) => l.userId), links.map((l) => l.userName)],
   );
 }
 
@@ -162,10 +177,7 @@ export async function insertLinks(db: Db, userId: string, links: readonly IdpLin
  * @throws ApiError 409 IDP-LINK-HELD
  */
 export async function addLink(db: Db, user: User, link: IdpLink, editor: string): Promise<AppendedEvent> {
-  await db.query(`select pg_advisory_xact_lock(hashtext('link of ' || $1), hashtext($2))`, [user.orgId, link.userId]);
-  const holder = await holderIn(db, user.orgId, link);
-  if (holder !== undefined) throw held(holder === user.id);
-  await insertLinks(db, user.id, [link]);
+  await insertLinks(db, user, [link]);
   await tell(db, user, 'link_added', editor);
   return record(db, user, { type: 'user.human.link.added', editor, idpId: link.idpId });
 }

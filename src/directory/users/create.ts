@@ -41,7 +41,7 @@ export interface CreatedHuman {
 
 /**
  * Adds the user to an existing organization.
- * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or, in the organization, the user name is taken
+ * @throws ApiError 400 PASSWORD-POLICY, 409 when the id or, in the organization, the user name or an account at a provider is taken
  */
 export async function createHuman(
   deps: HumanDeps,
@@ -53,7 +53,7 @@ export async function createHuman(
   return transaction(deps.pool, async (db) => {
     const { sequence, createdAt } = await insertUser(db, user, editor);
     if (body.metadata.length > 0) await insertMetadata(db, user.id, body.metadata);
-    if (body.idpLinks.length > 0) await insertLinks(db, user.id, body.idpLinks);
+    if (body.idpLinks.length > 0) await insertLinks(db, { id: user.id, orgId }, body.idpLinks);
     if (body.totpSecret) await addActive(db, user.id, deps.secrets.seal(body.totpSecret, TOTP_PURPOSE));
     const codes = await makeCodes({ ...deps, db }, user.id, body, editor);
     return { userId: user.id, details: details({ sequence, changedAt: createdAt, resourceOwner: orgId }), ...codes };

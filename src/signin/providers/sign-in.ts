@@ -178,7 +178,7 @@ function create(pool: Pool, given: Provided, orgId: string): Promise<Decision> {
     if ((await db.query(text, [orgId, nameKey(email)])).rowCount) return refused('address_taken');
     const id = newId();
     await insertUser(db, { id, orgId, userName: email, human: personOf(identity, email) }, id);
-    await insertLinks(db, id, [linkOf(given)]);
+    await insertLinks(db, { id, orgId }, [linkOf(given)]);
     await appendEvent(db, {
       aggregateType: 'user',
       aggregateId: id,
@@ -190,6 +190,7 @@ function create(pool: Pool, given: Provided, orgId: string): Promise<Decision> {
     return { is: 'user', userId: id } as const;
   }).catch((error: unknown) => {
     if (error instanceof ApiError && error.id === 'USER-NAME-TAKEN') return refused('address_taken');
+    if (error instanceof ApiError && error.id === 'IDP-LINK-HELD') return refused('link_missing'); // just now
     throw error;
   });
 }

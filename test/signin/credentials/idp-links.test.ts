@@ -78,6 +78,28 @@ describe('a manager', () => {
     assert.equal((await add(two, { idpId: 'github', userId })).status, 200);
   });
 
+  it('cannot do so with a new user either, which would keep out somebody with more rights', async () => {
+    const owner = await addHuman(api, org.orgId);
+    await api.call(
+      'POST',
+      '/management/v1/orgs/me/members',
+      { userId: owner, roles: ['ORG_OWNER'] },
+      { orgId: org.orgId },
+    );
+    await addProvider(api.deps.pool, { aliases: ['google-oauth2', 'google.com'] });
+    const subject = unique('g');
+    assert.equal((await add(owner, { idpId: 'google-oauth2', userId: subject })).status, 200);
+    const { token } = await api.machine(org.orgId, ['ORG_USER_MANAGER']);
+    const create = (userId: string) => {
+      const person = { profile: { givenName: 'Eve', familyName: 'Example' }, email: { email: 'eve@acme.example' } };
+      const idpLinks = [{ idpId: 'Google.com', userId, userName: 'Eve' }];
+      const body = { username: unique('eve'), ...person, idpLinks, organization: { orgId: org.orgId } };
+      return api.call('POST', '/v2beta/users/human', body, { token });
+    };
+    assert.deepEqual(refusal(await create(subject)), [409, 'IDP-LINK-HELD']);
+    assert.equal((await create(unique('g'))).status, 200);
+  });
+
   it('cannot do so at the same moment either', async () => {
     const users = await Promise.all(Array.from({ length: 4 }, () => addHuman(api, org.orgId)));
     const userId = unique('g');
