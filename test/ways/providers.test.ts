@@ -4,11 +4,12 @@
  * user goes to the sign-in page over HTTP.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import test, { type TestContext } from 'node:test';
 import { presetOfAlias } from '../../src/contract/idp-presets.ts';
 import type { SignIn } from '../../src/contract/sign-in.ts';
 import { addProvider } from '../signin/providers/traveller.ts';
-import { must } from '../support/calls.ts';
+import { must, type TestOrg } from '../support/calls.ts';
 import { bulk } from '../support/imports/bodies.ts';
 import { entry } from '../support/imports/imports.ts';
 import { waitFor } from '../support/wait.ts';
@@ -41,6 +42,7 @@ test('users come back by the buttons of their providers, as predicted', async (t
     });
   }
   await t.test('nobody comes by an account that two users hold', () => holdTwice(stage, providers));
+  await t.test('an account at Microsoft is known by its oid', () => comeByMicrosoft(stage, providers));
   report(t, rows);
 });
 
@@ -78,6 +80,8 @@ async function compare(around: Surroundings, done: Imported): Promise<Row> {
     const { sub, told } = await tryButton(around, done, { user, account, company: company?.known });
     const comes = comesByButton(user, found);
     assert.equal(sub, comes ? account.id : undefined, `${user.who}: ${JSON.stringify({ found, account, told })}`);
+    const isOld = given.files.some((file) => readFileSync(file).includes(account.id));
+    assert.ok(!comes || isOld, `${account.id} is not the id in the other system`);
     if (found.way === 'PROVIDER') row.predicted += 1;
     if (comes) row[found.way === 'PROVIDER' ? 'arrived' : 'besidePassword'] += 1;
     if (found.way === 'PROVIDER' && row.arrived === 1) await tryOutside(around, done, { user, account });
@@ -167,19 +171,40 @@ async function accountsOf({ pool }: Stage, orgId: string): Promise<Map<string, A
 
 /** Of two imports, the second one brings a user with an account that a user of the first one has. */
 async function holdTwice(stage: Stage, providers: Providers): Promise<void> {
-  const { orgId, ownerToken } = await stage.newOrg();
-  const idps = [{ configId: 'google-oauth2', externalUserId: '1234', displayName: '' }];
+  const org = await stage.newOrg();
+  const visit = { ...(providers.presets.get('google') as Known), orgId: org.orgId, subject: '1234' };
   const ways: string[] = [];
-  const visit = { ...(providers.presets.get('google') as Known), orgId, subject: '1234' };
   for (const name of ['first', 'second']) {
-    const users = bulk(orgId, [entry(name, { hashedPassword: undefined, idps })]);
-    const { importId } = (await must(stage.importBody(users, { token: ownerToken }))).body;
-    await waitFor(() => hasEnded(stage, importId), { what: `the import of the ${name}` });
-    const { way, cause } = (await predictionsOf(stage, importId)).get(name) ?? {};
+    const { way, cause } = await importLinked(stage, org, { name, configId: 'google-oauth2', subject: '1234' });
     const { sub } = await pressButton(stage, providers, visit);
     ways.push([way, cause, sub === undefined ? 'refused' : 'arrived'].join(' '));
   }
   assert.deepEqual(ways, ['PROVIDER  arrived', 'MAIL_CODE LINK_HELD_TWICE refused']);
+}
+
+/** Microsoft's `sub` is another one for each application, so that links have the `oid`; no export of a case has one. */
+async function comeByMicrosoft(stage: Stage, providers: Providers): Promise<void> {
+  const org = await stage.newOrg();
+  const [oid, tid] = ['00000000-0000-0000-0000-00000000000b', '00000000-0000-0000-0000-00000000000a'];
+  const given = { name: 'mia', configId: 'oauth_microsoft', subject: oid };
+  assert.equal((await importLinked(stage, org, given)).way, 'PROVIDER');
+  const visit = { ...(providers.presets.get('microsoft') as Known), orgId: org.orgId, subject: 'm-1' };
+  const other = await pressButton(stage, providers, { ...visit, claims: { oid: tid, tid } });
+  const { sub } = await pressButton(stage, providers, { ...visit, claims: { oid, tid } });
+  assert.deepEqual([other.sub, sub], [undefined, 'mia']);
+}
+
+/** Imports a user without a password, with a link; returns the prediction once the import has ended. */
+async function importLinked(
+  stage: Stage,
+  { orgId, ownerToken }: TestOrg,
+  { name, configId, subject }: { name: string; configId: string; subject: string },
+): Promise<Partial<SignIn>> {
+  const idps = [{ configId, externalUserId: subject, displayName: '' }];
+  const user = { ...entry(name, { hashedPassword: undefined, idps }), userId: name };
+  const { importId } = (await must(stage.importBody(bulk(orgId, [user]), { token: ownerToken }))).body;
+  await waitFor(() => hasEnded(stage, importId), { what: `the import of ${name}` });
+  return (await predictionsOf(stage, importId)).get(name) ?? {};
 }
 
 async function noneWaits({ pool }: Stage): Promise<boolean> {
