@@ -44,6 +44,8 @@ export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & { byMail?: tru
 /** What an external provider said of the sign-in there. */
 export interface ProvidedProof {
   idpId: string;
+  /** Of the provider when it said so: see `voiceOf`. */
+  voice: string;
   /** The ids of the account there; see `Identity`. */
   subjects: string[];
   /** Values of RFC 8176. */

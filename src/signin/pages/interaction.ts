@@ -74,6 +74,8 @@ export interface ProviderAsk {
 /** An account at a provider, as a form keeps it. */
 export interface ConnectedAccount {
   idpId: string;
+  /** Of the provider when it named the account: see `voiceOf`. */
+  voice: string;
   identity: Account;
 }
 

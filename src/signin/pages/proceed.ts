@@ -11,6 +11,7 @@ import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { type CheckedLogin, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
 import { PROVIDED } from '../oauth/interactions.ts';
+import { voiceOf } from '../providers/settings.ts';
 import { linkConfirmed } from '../providers/sign-in.ts';
 import { findIdp } from '../providers/store.ts';
 import { type ChangeReason, changeForm, codeForm, expiringPage, factorForm, unlinkedPage } from './forms.ts';
@@ -113,7 +114,11 @@ function ofProvider({ authTime, hasCode }: NonNullable<CheckedLogin['provided']>
 
 async function isLinked(deps: LoginRequest['deps'], account: ConnectedAccount, userId: string): Promise<boolean> {
   const idp = await findIdp(deps.pool, account.idpId);
-  return idp !== undefined && linkConfirmed(deps, userId, { idp, identity: account.identity });
+  return (
+    idp !== undefined &&
+    account.voice === voiceOf(idp) &&
+    linkConfirmed(deps, userId, { idp, identity: account.identity })
+  );
 }
 
 /** Says that the account is not linked; the sign-in itself is complete. */

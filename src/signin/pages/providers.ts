@@ -22,6 +22,7 @@ import { findLogin } from '../login/store.ts';
 import { loginGonePage } from '../oauth/pages.ts';
 import { type Identity, ProviderError } from '../providers/protocol.ts';
 import { beginTrip, takeResult } from '../providers/round-trip.ts';
+import { voiceOf } from '../providers/settings.ts';
 import { accountOf, checkByProvider, type Provided, signInByProvider } from '../providers/sign-in.ts';
 import { findIdp, type Idp, idpsFor } from '../providers/store.ts';
 import { back, type LoginFrame, step } from './forms.ts';
@@ -169,7 +170,7 @@ async function decide(loginRequest: LoginRequest, given: Provided, chosen?: stri
     }
     case 'confirm': {
       publish('provider', { idpId: idp.id, outcome: 'confirm' });
-      const account = { idpId: idp.id, identity: accountOf(identity) };
+      const account = { idpId: idp.id, voice: voiceOf(idp), identity: accountOf(identity) };
       const connect = sealConnect(deps.secrets, frame.uid, idp.name, account);
       return show(loginRequest, 200, firstForm({ ...frame, connect }, interaction.asked.loginHint));
     }
@@ -191,7 +192,7 @@ async function chooseOrganization(loginRequest: LoginRequest): Promise<void> {
   const { deps, req, interaction } = loginRequest;
   const opened = open(deps.secrets, interaction.frame.uid, text(req.body, 'provided'));
   const idp = opened && (await usableIdp(loginRequest, opened.idpId));
-  if (!opened || !idp) return startAgain(loginRequest);
+  if (!opened || !idp || opened.voice !== voiceOf(idp)) return startAgain(loginRequest);
   const { orgId } = interaction.frame;
   await decide(loginRequest, { idp, identity: opened.identity, orgId }, text(req.body, 'orgId'));
 }
@@ -260,12 +261,14 @@ const GOOD_FOR_MS = 15 * 60_000;
 
 interface Opened {
   idpId: string;
+  /** Of the provider when it said so: see `voiceOf`. */
+  voice: string;
   identity: Identity;
 }
 
 /** What the provider said, as a form keeps it while the person chooses. */
 function seal(secrets: Secrets, uid: string, { idp, identity }: Provided): string {
-  const kept = { idpId: idp.id, identity: { ...identity, claims: {}, picture: undefined } };
+  const kept = { idpId: idp.id, voice: voiceOf(idp), identity: { ...identity, claims: {}, picture: undefined } };
   return secrets.seal(JSON.stringify({ ...kept, until: Date.now() + GOOD_FOR_MS }), purpose(uid));
 }
 

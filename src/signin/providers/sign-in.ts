@@ -32,6 +32,7 @@ import type { LoginDeps, Origin } from '../login/origin.ts';
 import { findLogin, type Login } from '../login/store.ts';
 import { claim, vouchesFor } from './claim.ts';
 import type { Identity } from './protocol.ts';
+import { voiceOf } from './settings.ts';
 import { findIdp, type Idp, mayDecide } from './store.ts';
 
 /** What a provider answered, and the organization within which it counts. */
@@ -213,7 +214,7 @@ function personOf({ givenName, familyName, name, locale }: Identity, email: stri
 /** What a provider said, as later steps of the sign-in keep it. */
 export function proofOfProvider({ idp, identity }: Provided): ProvidedProof {
   const { subjects, amr, authTime } = identity;
-  return { idpId: idp.id, subjects, amr, ...(authTime === undefined ? {} : { authTime }) };
+  return { idpId: idp.id, voice: voiceOf(idp), subjects, amr, ...(authTime === undefined ? {} : { authTime }) };
 }
 
 /**
@@ -264,7 +265,7 @@ async function requireHolder(db: Db, user: Pick<User, 'id' | 'orgId'>, idp: Idp,
 export async function requireStillProvided({ pool }: { pool: Pool }, { id, byProvider }: PasswordProof): Promise<void> {
   if (!byProvider) return;
   const [user, idp] = [await findUser(pool, id), await findIdp(pool, byProvider.idpId)];
-  if (!user || !idp) throw wrongCredentials();
+  if (!user || !idp || byProvider.voice !== voiceOf(idp)) throw wrongCredentials();
   await requireHolder(pool, user, idp, byProvider.subjects);
 }
 

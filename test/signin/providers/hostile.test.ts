@@ -5,6 +5,7 @@ import { takeResult } from '../../../src/signin/providers/round-trip.ts';
 import { addHuman, addVerified, humanRow } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { startProvider, type TestProvider } from '../../support/providers.ts';
+import { codeAt } from '../../support/totp.ts';
 import { addClient } from '../pages/visitor.ts';
 import { addLink, addProvider, alertOf, hasCode, newestEvent, signedIn, traveller } from './traveller.ts';
 import { addIdp, atProvider, begin, open, requestOf } from './visit.ts';
@@ -38,14 +39,25 @@ after(async () => {
 const VERIFIED = { email: 'ann@corp.example', email_verified: true };
 
 /** Somebody who signs in at the provider for an application that names the organization. */
-async function arrive(idpId: string) {
-  const more = { idp_hint: idpId, login_hint: 'ann', organization: org.orgId };
+async function arrive(idpId: string, organization = org.orgId) {
+  const named: Record<string, string> = organization === '' ? {} : { organization };
+  const more = { idp_hint: idpId, login_hint: 'ann', ...named };
   const by = await traveller(api, { clientId, more });
   return { by, ...(await by.get(by.path)) };
 }
 
 const ownAddress = (userId: string, email: string) =>
   api.deps.pool.query('update users set email = $2, email_key = $2 where id = $1', [userId, email]);
+
+/** Gives the user a new second factor; returns its secret. */
+async function setFactor(userId: string): Promise<string> {
+  const path = `/v2beta/users/${encodeURIComponent(userId)}/totp`;
+  await api.deps.pool.query('delete from user_totp where user_id = $1', [userId]);
+  const { secret } = (await api.call('POST', path)).body;
+  await api.call('POST', `${path}/verify`, { code: codeAt(secret) });
+  await api.deps.pool.query('update user_totp set last_step = last_step - 2 where user_id = $1', [userId]);
+  return secret;
+}
 
 /** The provider under a new issuer, as its owner sets it while somebody is there. */
 async function move(idpId: string): Promise<void> {
@@ -82,6 +94,38 @@ describe('a provider that changes while somebody is there', () => {
       await change(idp.id);
       assert.equal(await takeResult(api.deps, requestOf(begun.cookie), { tripId, uid: begun.uid }), undefined);
     }
+  });
+
+  it('has its word forgotten by the forms of a sign-in', async () => {
+    const idpId = await addProvider(api, google, { aliases: [], linking: 'confirm' });
+    const userId = await addVerified(api, org.orgId, 'correct horse');
+    const page = await arrive(idpId);
+    assert.match(page.text, /Sign in once to connect Google/);
+    await move(idpId);
+    const told = await page.by.send(page, 'password', { loginName: userId, password: 'correct horse' });
+    assert.match(told.text, /Google is not connected/);
+    assert.equal((await api.deps.pool.query('select from user_idp_links')).rowCount, 0);
+
+    const back = await api.call('PATCH', `/admin/v1/idps/${idpId}`, google.settings({ aliases: [] }));
+    assert.equal(back.status, 200);
+    await addLink(api, userId, idpId, 'g-ann');
+    await setFactor(userId);
+    const code = await arrive(idpId);
+    assert.match(code.text, /Enter your code/);
+    const since = await newestEvent(api);
+    await move(idpId);
+    assert.ok(!hasCode(await code.by.send(code, 'code', { code: codeAt(await setFactor(userId)) })));
+    assert.deepEqual(await signedIn(api, since), []);
+
+    await api.call('PATCH', `/admin/v1/idps/${idpId}`, google.settings({ aliases: [] }));
+    const elsewhere = await api.setupOrg();
+    await addLink(api, await addVerified(api, elsewhere.orgId), idpId, 'g-ann');
+    const choice = await arrive(idpId, '');
+    assert.match(choice.text, /Choose an organization/);
+    await move(idpId);
+    const chosen = await choice.by.send(choice, 'organization', { orgId: elsewhere.orgId });
+    assert.match(alertOf(chosen), /took too long/);
+    assert.deepEqual(await signedIn(api, since), []);
   });
 
   it('may change its name meanwhile', async () => {
