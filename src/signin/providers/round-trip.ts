@@ -6,7 +6,7 @@
  * `state` belongs to, as long as that stays what it was, and in the browser that was sent there (cookie `muster_idp`; a program's intent is bound to its
  * token instead). On a path of an old system, which several owners may name, only owners whom the instance trusts are
  * answered without `iss` (RFC 9207), so that no organization's provider gets the codes of somebody else's. What is stored
- * is encrypted, and what strangers may have stored is counted by network.
+ * is encrypted, and what strangers may have stored is counted by network, what programs may by organization.
  *
  * On crash: a visit that was being answered has been used, and the person begins again.
  */
@@ -74,6 +74,12 @@ const NETWORK_TRIPS: Limit = {
   windowMs: TRIP_MS,
   message: 'Too many sign-ins at providers have been begun from this network. Try again later.',
 };
+/** Of the programs of an organization, which come from few addresses, that they may share with anybody. */
+const PROGRAM_TRIPS: Limit = {
+  ...NETWORK_TRIPS,
+  limit: 20_000,
+  message: 'Too many sign-ins at providers have been begun for users of this organization. Try again later.',
+};
 const ALL_TRIPS: Limit = {
   ...NETWORK_TRIPS,
   limit: 100_000,
@@ -109,8 +115,7 @@ async function storeTrip(
     verifier: randomToken(),
     startedAt: Date.now(),
   };
-  await countWithin(pool, `visits at providers from ${network}`, NETWORK_TRIPS);
-  await countWithin(pool, 'visits at providers', ALL_TRIPS);
+  await countTrip(pool, of, network);
   const url = await authorizationUrl({ secrets, config }, idp, trip, ask);
   const id = newId();
   const browser = of.purpose === 'intent' ? undefined : (known ?? randomToken());
@@ -124,6 +129,13 @@ async function storeTrip(
     ],
   );
   return { id, url, browser };
+}
+
+/** People and programs are counted apart, so that neither use up what the others may begin. */
+async function countTrip(db: Db, { purpose, orgId = '' }: TripOf, network: string): Promise<void> {
+  if (purpose === 'intent') return countWithin(db, `visits at providers by programs for ${orgId}`, PROGRAM_TRIPS);
+  await countWithin(db, `visits at providers from ${network}`, NETWORK_TRIPS);
+  await countWithin(db, 'visits at providers', ALL_TRIPS);
 }
 
 function pick({ maxAge, prompt }: TripAsk): Pick<TripAsk, 'maxAge' | 'prompt'> {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { takeResult } from '../../../src/signin/providers/round-trip.ts';
-import { addHuman, addVerified, humanRow } from '../../directory/users/people.ts';
+import { addHuman, addVerified, allowUrl, humanRow } from '../../directory/users/people.ts';
+import { errorId } from '../../support/answers.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { startProvider, type TestProvider } from '../../support/providers.ts';
 import { codeAt } from '../../support/totp.ts';
@@ -199,6 +200,23 @@ describe('a provider that answers nonsense', () => {
     const again = await page.by.send(page, 'provider', { idpId });
     assert.equal(again.status, 429);
     assert.equal(await newestEvent(api), since);
+  });
+});
+
+describe('visits that people begin, and those of programs', () => {
+  it('are counted apart, so that neither use up the places of the others', async () => {
+    const idpId = await addProvider(api, google, { orgId: org.orgId, aliases: [] });
+    await allowUrl(api, org.orgId, 'https://app.example.com');
+    const { token } = await api.machine(org.orgId, ['ORG_OWNER_VIEWER']);
+    const urls = { successUrl: 'https://app.example.com/in', failureUrl: 'https://app.example.com/out' };
+    const intent = () => api.call('POST', '/v2beta/idp_intents', { idpId, urls }, { token });
+    const page = await arrive(idpId);
+    await api.deps.pool.query('update attempt_counts set attempts = 100000 where attempts < 100000');
+    assert.equal((await page.by.send(page, 'provider', { idpId })).status, 429);
+    assert.equal((await intent()).status, 200);
+    await api.deps.pool.query('update attempt_counts set attempts = 100000 where attempts < 100000');
+    const refused = await intent();
+    assert.deepEqual([refused.status, errorId(refused)], [429, 'RATE-LIMIT']);
   });
 });
 
