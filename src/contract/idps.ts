@@ -131,7 +131,11 @@ const given = {
   linking: z
     .enum([...LINKING_RULES, 'policy'], `must be one of ${[...LINKING_RULES, 'policy'].join(', ')}`)
     .optional()
-    .meta({ description: 'Overrides `linking` of the login policy; `policy` does not.' }),
+    .meta({
+      description:
+        'Overrides `linking` of the login policy; `policy` does not. For a provider of the instance, `verifiedAddress` ' +
+        'and `create` count only where the policy of the organization says as much.',
+    }),
   isEnabled: bool().optional(),
   clientAuth: z.enum(['post', 'basic'], 'must be post or basic').optional().meta({
     description: 'How the client secret is sent. Default: as the provider says.',

@@ -9,13 +9,14 @@
  *
  * On crash: at most a link or a user was stored; the next sign-in uses it.
  */
+import { LINKING_RULES, type LinkingRule } from '../../contract/policies.ts';
 import { addLink, holdersOf, insertLinks } from '../../directory/idp-links.ts';
 import { rightsOf } from '../../directory/members.ts';
 import { findOrg, isActiveOrg } from '../../directory/organizations.ts';
 import { findUser, insertUser, stateNow, type User } from '../../directory/users/store.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import type { LinkingRule, LoginPolicies, Users } from '../../platform/db/tables.ts';
+import type { LoginPolicies, Users } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { displayNameOf, isEmailAddress, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
@@ -95,9 +96,21 @@ async function unlinked(pool: Pool, given: Provided, orgId: string | undefined):
 const RULE = `select linking from login_policies where org_id = $1 or org_id is null order by org_id nulls last limit 1`;
 const ANY_CONFIRMS = `select linking from login_policies where linking = 'confirm' limit 1`;
 
-/** The rule of the provider, else of the organization. Without one, `confirm` where that of any organization is. */
-async function ruleOf(db: Db, { settings }: Idp, orgId: string | undefined): Promise<LinkingRule> {
-  if (settings.linking) return settings.linking;
+/** Rules that need nobody who is known here. */
+const AUTOMATIC: ReadonlySet<LinkingRule> = new Set<LinkingRule>(['verifiedAddress', 'create']);
+
+/**
+ * The rule of the provider, else of the organization. Without one, `confirm` where that of any organization is. A
+ * provider of the instance links and creates nobody by itself in an organization whose own rule does not let it.
+ */
+async function ruleOf(db: Db, idp: Idp, orgId: string | undefined): Promise<LinkingRule> {
+  const { linking } = idp.settings;
+  if (linking && (idp.orgId !== null || !AUTOMATIC.has(linking))) return linking;
+  const ofOrg = await policyRule(db, orgId);
+  return linking && LINKING_RULES.indexOf(linking) < LINKING_RULES.indexOf(ofOrg) ? linking : ofOrg;
+}
+
+async function policyRule(db: Db, orgId: string | undefined): Promise<LinkingRule> {
   const { rows } = await db.query<Pick<LoginPolicies, 'linking'>>(
     orgId === undefined ? ANY_CONFIRMS : RULE,
     orgId === undefined ? [] : [orgId],

@@ -190,6 +190,21 @@ describe('a provider that answers nonsense', () => {
     assert.deepEqual([rows.length, rows[0]?.given_name], [1, 'new']);
   });
 
+  it('or a rule of the instance that an organization does not have: nobody is linked or created there', async () => {
+    const settings = { aliases: [], trustsAddresses: true, createDomains: ['corp.example'] };
+    const idpId = await addProvider(api, google, { ...settings, linking: 'create' });
+    const users = async () =>
+      (await api.deps.pool.query('select from users where org_id = $1 and email_key is not null', [org.orgId]))
+        .rowCount;
+    const before = await users();
+    assert.match(alertOf(await arrive(idpId)), /not connected/);
+    assert.equal(await users(), before);
+    const policy = await api.call('PUT', '/management/v1/policies/login', { linking: 'create' }, { orgId: org.orgId });
+    assert.equal(policy.status, 200);
+    assert.ok(hasCode(await arrive(idpId)));
+    assert.equal(await users(), Number(before) + 1);
+  });
+
   it('counts for the network that asks for it, and leaves no event beyond the limit', async () => {
     const idpId = await addProvider(api, google, { orgId: org.orgId, aliases: [] });
     google.misbehave.faults = { discovery: 'down' };
