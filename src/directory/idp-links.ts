@@ -89,8 +89,8 @@ export async function holdersOf(
 ): Promise<Holder[]> {
   const { rows } = await db.query<Holder>(
     `select distinct u.id as "userId", u.org_id as "orgId", u.state, ${ORG_IS_ACTIVE} as "orgIsActive"
-     from user_idp_links l join users u on u.id = l.user_id join organizations o on o.id = u.org_id ${JOIN_PROVIDER}
-     where l.external_user_id = any($2::text[]) and n.idp_id = $1 and u.kind = 'human'
+     from ${linksTo('$2::text[]')} join organizations o on o.id = u.org_id ${JOIN_PROVIDER}
+     where n.idp_id = $1 and u.kind = 'human'
        and ($3::text is null or u.org_id = $3)
        and ${IS_NAMED}
      order by 2, 1`,
@@ -112,11 +112,19 @@ interface LinkRow extends IdpLink {
   isHeldTwice: boolean;
 }
 
+/** SQL: joins `users u`, whose the link `l` is. `offset 0`: by index, whatever is known of the size of the tables. */
+const JOIN_USER = 'cross join lateral (select * from users where id = l.user_id offset 0) u';
+
+/** SQL: the links `l` whose account is one of the subjects, and their users `u`. */
+const linksTo = (subjects: string) =>
+  `(select * from user_idp_links where external_user_id = any(${subjects}) offset 0) l ${JOIN_USER}`;
+
 /** SQL over a link `l` of `users u` with its provider `n`: another user of the organization has the account. */
 const IS_HELD_TWICE = `exists (
-  select from user_idp_links x join users v on v.id = x.user_id
+  select from (select * from user_idp_links where external_user_id = l.external_user_id offset 0) x
+    cross join lateral (select id, org_id from users where id = x.user_id offset 0) v
     left join lateral (select idp_id from idp_names(v.org_id) where name = lower(x.idp_id collate "C")) m on true
-  where x.external_user_id = l.external_user_id and v.org_id = u.org_id and v.id <> u.id
+  where v.org_id = u.org_id and v.id <> u.id
     and coalesce(m.idp_id, lower(x.idp_id collate "C")) = ${ACCOUNT_OF})`;
 
 /** The user's accounts at providers. */
@@ -140,8 +148,9 @@ export async function linksOf(db: Db, userId: string): Promise<KnownLink[]> {
 export async function namesOfLinks(db: Db, userIds: readonly string[]): Promise<Map<string, string[]>> {
   const { rows } = await db.query<{ id: string; names: string[] }>(
     `select u.id, array_agg(distinct l.idp_id) as names
-     from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
-     where l.user_id = any($1::text[]) and not ${IS_HELD_TWICE} group by u.id`,
+     from unnest($1::text[]) as wanted (id)
+       cross join lateral (select * from user_idp_links where user_id = wanted.id offset 0) l ${JOIN_USER} ${JOIN_PROVIDER}
+     where not ${IS_HELD_TWICE} group by u.id`,
     [userIds],
   );
   return new Map(rows.map(({ id, names }) => [id, names]));
@@ -185,8 +194,8 @@ export async function addLink(db: Db, user: User, link: IdpLink, editor: string)
 /** The user of the organization who has the account already. */
 async function holderIn(db: Db, orgId: string, { idpId, userId }: IdpLink): Promise<string | undefined> {
   const { rows } = await db.query<{ id: string }>(
-    `select u.id from user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
-     where l.external_user_id = $3 and u.org_id = $1
+    `select u.id from ${linksTo('array[$3]')} ${JOIN_PROVIDER}
+     where u.org_id = $1
        and ${ACCOUNT_OF} = coalesce((select idp_id from idp_names($1) where name = lower($2 collate "C")),
          lower($2 collate "C")) limit 1`,
     [orgId, idpId, userId],
