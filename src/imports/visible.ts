@@ -112,11 +112,11 @@ export const streams = openSlots({
 /** Corrections of a cause. Each takes some seconds at most. */
 export const fixes = openSlots({ perCaller: 2, perOrg: 4, total: 8, id: 'IMPORT-FIXES', what: 'corrections' });
 
-/** Previews of an undo. Each reads all users of an import, which takes seconds for a million. */
+/** Previews of an undo, or of mails to who has not signed in. Each reads all users of an import, which takes seconds for a million. */
 export const previews = openSlots({
   perCaller: 2,
   perOrg: 4,
   total: 8,
   id: 'IMPORT-PREVIEWS',
-  what: 'previews of an undo',
+  what: 'previews',
 });

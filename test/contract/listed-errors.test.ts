@@ -52,7 +52,7 @@ async function whileFull(slots: Slots, places: number, run: () => Promise<void>)
 
 test('actions of an import refuse a query', async () => {
   const path = await waiting();
-  for (const action of ['_cancel', '_pause', '_resume', '_retry', '_undo', '_send_mails'])
+  for (const action of ['_cancel', '_pause', '_resume', '_retry', '_undo', '_send_mails', '_send_sign_in_mails'])
     assert.equal(await errorOf('POST', `${path}/${action}?dryRun=true`, {}), '400 IMPORT-QUERY', action);
 });
 
@@ -70,6 +70,7 @@ test('a draft that was not checked shows neither items nor causes, and corrects 
   const path = `/admin/v1/imports/${await newDraft(api)}`;
   assert.equal(await errorOf('GET', `${path}/items/0`), '400 IMPORT-STATE');
   assert.equal(await errorOf('GET', `${path}/causes`), '400 IMPORT-STATE');
+  assert.equal(await errorOf('GET', `${path}/sign_in_mails_preview`), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_fix`, REMEDY), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_check`, { timeout: 'soon' }), '400 IMPORT-TIMEOUT');
 });
@@ -113,9 +114,11 @@ test('each kind of work that takes long has few places for a caller', async () =
   await whileFull(fixes, 2, async () =>
     assert.equal(await errorOf('POST', `${path}/_fix`, REMEDY), '429 IMPORT-FIXES'),
   );
-  await whileFull(previews, 2, async () =>
-    assert.equal(await errorOf('GET', `${path}/undo_preview`), '429 IMPORT-PREVIEWS'),
-  );
+  await whileFull(previews, 2, async () => {
+    assert.equal(await errorOf('GET', `${path}/undo_preview`), '429 IMPORT-PREVIEWS');
+    await api.call('POST', `${path}/_cancel`, {});
+    assert.equal(await errorOf('GET', `${path}/sign_in_mails_preview`), '429 IMPORT-PREVIEWS');
+  });
   await whileFull(guesses, 2, async () =>
     assert.equal(await errorOf('GET', `/admin/v1/imports/${importId}/guess`), '429 DRAFT-GUESSES'),
   );
@@ -131,10 +134,11 @@ test('a body in another format is named', async () => {
   );
 });
 
-test('a machine user has no phone number to verify, and the last IAM_OWNER is not erased', async () => {
+test('a machine user has no phone number to verify and no codes by mail, and the last IAM_OWNER is not erased', async () => {
   const { orgId } = await api.setupOrg();
   const { userId } = await api.machine(orgId);
   assert.equal(await errorOf('POST', `/v2beta/users/${userId}/phone/resend`, {}), '400 PHONE-NOT-HUMAN');
+  assert.equal(await errorOf('PUT', `/v2beta/users/${userId}/mail_codes`, { allowed: false }), '400 USER-NOT-HUMAN');
   assert.equal(await errorOf('POST', `/v2beta/users/${admin.userId}/erase`, {}), '400 MEMBER-LAST-OWNER');
 });
 

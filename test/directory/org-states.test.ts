@@ -138,6 +138,9 @@ test('its imports are paused with all they have, and resumed after the reactivat
   assert.equal((await resume()).status, 200);
   await writeBatch(writer, importId, [0, 1], SETTINGS);
   assert.equal(await stateOf(importId), 'SUCCEEDED');
+  await deactivate(orgId);
+  const late = await api.call('POST', `/admin/v1/imports/${importId}/_send_sign_in_mails`, {});
+  assert.equal(errorId(late), 'ORG-INACTIVE');
 });
 
 test('an import of its user into another organization is paused, and that of others goes on', async () => {

@@ -171,6 +171,9 @@ test('PATCH opens a waiting session with an intent, and adds the factor to an op
   assert.equal(opened.status, 201, JSON.stringify(opened.body));
   const { intent: idpIntent } = await visited(at);
   const path = `/v2beta/sessions/${opened.body.sessionId}`;
+  const unknown = { ...idpIntent, idpIntentId: 'none' };
+  const refused = await api.call('PATCH', path, { checks: { idpIntent: unknown } }, { token: at.token });
+  assert.equal(errorId(refused), 'IDP-INTENT-NOT-FOUND');
   const changed = await api.call('PATCH', path, { checks: { idpIntent } }, { token: at.token });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
   const { factors } = (await api.call('GET', path, undefined, { token: at.token })).body.session;

@@ -129,6 +129,9 @@ describe('users', () => {
     await api.call('POST', '/management/v1/orgs/me/members', member, { orgId: org.orgId });
     const link = { idpId: 'google', userId: unique('g') };
     assert.deepEqual(refusal(await add(userId, link, await tokenOf(api, userId, OLD_S))), [401, 'AUTH-SIGN-IN-AGAIN']);
+    const wrong = { idpLink: link, currentPassword: 'wrong' };
+    const guessed = await api.call('POST', links(userId), wrong, { token: await tokenOf(api, userId, OLD_S) });
+    assert.deepEqual(refusal(guessed), [400, 'PASSWORD-CURRENT']);
     assert.equal((await add(userId, link, await tokenOf(api, userId))).status, 200);
     assert.deepEqual(await mailsOf(userId), [], 'the address is not verified');
   });

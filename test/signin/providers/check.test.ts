@@ -116,5 +116,12 @@ test('a provider is not checked without end', async () => {
   await api.deps.pool.query('update attempt_counts set attempts = 1000');
   const answer = await api.call('GET', `/admin/v1/idps/${idp.id}/_check`);
   assert.deepEqual([answer.status, errorId(answer)], [429, 'RATE-LIMIT']);
+  const { orgId } = await api.setupOrg();
+  const theirs = await addIdp(api, github, { aliases: ['often'], orgId });
+  const path = `/management/v1/idps/${theirs.id}/_check`;
+  assert.equal((await api.call('GET', path, undefined, { orgId })).status, 200);
+  await api.deps.pool.query('update attempt_counts set attempts = 1000');
+  const again = await api.call('GET', path, undefined, { orgId });
+  assert.deepEqual([again.status, errorId(again)], [429, 'RATE-LIMIT']);
   await api.deps.pool.query('delete from attempt_counts');
 });

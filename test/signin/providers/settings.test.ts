@@ -220,6 +220,14 @@ describe('identity providers', () => {
     const one = () => api.call('POST', OF_ORG, { type: 'google', clientId: 'c' }, { orgId });
     for (let i = 0; i < MOST_IDPS; i++) assert.equal((await one()).status, 200);
     assert.deepEqual([(await one()).status, errorId(await one())], [400, 'IDPS-FULL']);
+    const ofInstance = (aliases: string[]) => api.call('POST', OF_INSTANCE, { ...google(), aliases });
+    const [first, second] = [await ofInstance(['a']), await ofInstance(['b'])];
+    const taken = await api.call('PATCH', `${OF_INSTANCE}/${second.body.idpId}`, { aliases: ['A'] });
+    assert.deepEqual([first.status, taken.status, errorId(taken)], [200, 409, 'IDP-ALIAS-TAKEN']);
+    for (let i = 2; i < MOST_IDPS; i++) assert.equal((await ofInstance([])).status, 200);
+    assert.equal(errorId(await ofInstance([])), 'IDPS-FULL');
+    const { rows } = await api.deps.pool.query('select id from idps where org_id is null');
+    for (const { id } of rows) assert.equal((await api.call('DELETE', `${OF_INSTANCE}/${id}`)).status, 200);
   });
 });
 
