@@ -69,7 +69,14 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: { key_sealed: () => FILE_KEY_PURPOSE },
   },
   { name: 'import_peppers', key: [['import_id', 'bigint']], columns: { sealed: ([id]) => pepperSeal(id as string) } },
-  { name: 'user_totp', key: [['user_id', 'text']], columns: { secret: () => TOTP_PURPOSE } },
+  {
+    name: 'user_totp',
+    key: [
+      ['user_id', 'text'],
+      ['id', 'text'],
+    ],
+    columns: { secret: () => TOTP_PURPOSE },
+  },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_PURPOSE } },
   { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },
   { name: 'idps', key: [['id', 'text']], columns: { secret_sealed: ([id]) => idpSeal(id as string) } },

@@ -18,7 +18,7 @@ export async function findTotp(db: Db, userId: string): Promise<StoredTotp | und
 export async function putPending(db: Db, userId: string, sealed: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into user_totp (user_id, secret) values ($1, $2)
-     on conflict (user_id) do update set secret = excluded.secret, created_at = now()
+     on conflict (user_id, id) do update set secret = excluded.secret, created_at = now()
      where user_totp.confirmed_at is null`,
     [userId, sealed],
   );

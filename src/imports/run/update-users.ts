@@ -97,7 +97,7 @@ const BELONGINGS = {
       where i.totp_sealed is not null and not exists (
         select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
     put: `insert into user_totp (user_id, secret, confirmed_at) select p.user_id, i.totp_sealed, now() ${OF_PAIRS}
-      where i.totp_sealed is not null on conflict (user_id) do nothing`,
+      where i.totp_sealed is not null on conflict (user_id, id) do nothing`,
   },
 } as const;
 

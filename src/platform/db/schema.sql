@@ -430,6 +430,9 @@ create table login_policies (
   mail_code mail_code_use not null default 'withoutPassword'::mail_code_use,
   init_mail init_mail_rule not null default 'always'::init_mail_rule,
   linking linking_rule not null default 'refuse'::linking_rule,
+  sms_code mail_code_use not null default 'off'::mail_code_use,
+  passkeys boolean not null default true,
+  delete_account boolean not null default false,
   FOREIGN KEY (org_id) REFERENCES organizations(id),
   UNIQUE NULLS NOT DISTINCT (org_id)
 );
@@ -677,6 +680,10 @@ create table sessions (
   password_verified boolean not null default true,
   otp_email_verified_at timestamp with time zone,
   intent_verified_at timestamp with time zone,
+  otp_sms_verified_at timestamp with time zone,
+  recovery_code_verified_at timestamp with time zone,
+  webauthn_verified_at timestamp with time zone,
+  webauthn_user_verified boolean not null default false,
   PRIMARY KEY (id),
   UNIQUE (token_hash)
 );
@@ -695,6 +702,19 @@ create table slow_hashes (
   PRIMARY KEY (ms)
 );
 
+create table user_factors (
+  user_id text collate "C" not null,
+  otp_email boolean not null default false,
+  otp_sms boolean not null default false,
+  lost_at timestamp with time zone,
+  recovery_sealed text,
+  recovery_left smallint not null default 0,
+  recovery_made_at timestamp with time zone,
+  tries integer not null default 0,
+  last_try_at timestamp with time zone,
+  PRIMARY KEY (user_id)
+);
+
 create table user_idp_links (
   user_id text collate "C" not null,
   idp_id text collate "C" not null,
@@ -710,6 +730,22 @@ create table user_metadata (
   PRIMARY KEY (user_id, key)
 );
 
+create table user_passkeys (
+  credential_id bytea not null,
+  user_id text collate "C" not null,
+  public_key bytea not null,
+  sign_count bigint not null default 0,
+  rp_id text not null,
+  user_handle bytea,
+  transports text[] not null default '{}'::text[],
+  name text not null default ''::text,
+  backed_up boolean,
+  passwordless boolean not null default true,
+  created_at timestamp with time zone not null default now(),
+  last_used_at timestamp with time zone,
+  PRIMARY KEY (credential_id)
+);
+
 create table user_totp (
   user_id text collate "C" not null,
   secret text not null,
@@ -718,7 +754,10 @@ create table user_totp (
   tries integer not null default 0,
   last_try_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
-  PRIMARY KEY (user_id)
+  id text collate "C" not null default '1'::text,
+  name text not null default ''::text,
+  last_used_at timestamp with time zone,
+  PRIMARY KEY (user_id, id)
 );
 
 create table users (
@@ -760,6 +799,16 @@ create table users (
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED
+);
+
+create table webauthn_challenges (
+  challenge_hash bytea not null,
+  purpose text not null,
+  holder bytea not null,
+  user_id text collate "C",
+  expires_at timestamp with time zone not null,
+  CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'factor'::text, 'add'::text, 'session'::text]))),
+  PRIMARY KEY (challenge_hash)
 );
 
 create table webhook_deliveries (
@@ -917,6 +966,8 @@ CREATE INDEX sessions_waiting ON public.sessions USING btree (created_at) WHERE 
 
 CREATE INDEX user_idp_links_account ON public.user_idp_links USING btree (external_user_id, idp_id);
 
+CREATE INDEX user_passkeys_user ON public.user_passkeys USING btree (user_id);
+
 CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHERE (password_hash ~~ '$source$%'::text);
 
 CREATE INDEX users_by_address ON public.users USING btree (email_key, email_verified, org_id) WHERE (email_key IS NOT NULL);
@@ -927,7 +978,13 @@ CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_i
 
 CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
+CREATE INDEX users_phone ON public.users USING btree (phone, org_id) WHERE ((phone IS NOT NULL) AND phone_verified);
+
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
+
+CREATE INDEX webauthn_challenges_expires ON public.webauthn_challenges USING btree (expires_at);
+
+CREATE INDEX webauthn_challenges_user ON public.webauthn_challenges USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (next_attempt_at) WHERE (state = 'pending'::mail_state);
 
@@ -966,9 +1023,12 @@ begin
   delete from org_members where user_id = any (ids);
   delete from personal_access_tokens where user_id = any (ids);
   delete from sessions where user_id = any (ids);
+  delete from user_factors where user_id = any (ids);
   delete from user_idp_links where user_id = any (ids);
   delete from user_metadata where user_id = any (ids);
+  delete from user_passkeys where user_id = any (ids);
   delete from user_totp where user_id = any (ids);
+  delete from webauthn_challenges where user_id = any (ids);
   return null;
 end
 $function$
@@ -981,6 +1041,17 @@ AS $function$
   select case when exists (select from users where id = p_id and org_id = p_org)
     then (select id from users where id = p_id and org_id = p_org and kind = 'human')
     else (select id from users where user_name_key = p_name_key and org_id = p_org and kind = 'human') end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.has_second_factor(of_user text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from user_totp t where t.user_id = of_user and t.confirmed_at is not null)
+    or exists (select from user_factors f where f.user_id = of_user and (f.otp_email or f.otp_sms))
+    or exists (select from user_passkeys p where p.user_id = of_user and not p.passwordless)
 $function$
 ;
 
@@ -1454,6 +1525,10 @@ CREATE TRIGGER sessions_need_user AFTER UPDATE OF user_id ON public.sessions FOR
 
 CREATE TRIGGER sessions_need_users AFTER INSERT ON public.sessions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
 
+CREATE TRIGGER user_factors_need_user AFTER UPDATE OF user_id ON public.user_factors FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER user_factors_need_users AFTER INSERT ON public.user_factors REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
 CREATE TRIGGER user_idp_links_need_user AFTER UPDATE OF user_id ON public.user_idp_links FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER user_idp_links_need_users AFTER INSERT ON public.user_idp_links REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
@@ -1461,6 +1536,10 @@ CREATE TRIGGER user_idp_links_need_users AFTER INSERT ON public.user_idp_links R
 CREATE TRIGGER user_metadata_need_user AFTER UPDATE OF user_id ON public.user_metadata FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
 CREATE TRIGGER user_metadata_need_users AFTER INSERT ON public.user_metadata REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
+
+CREATE TRIGGER user_passkeys_need_user AFTER UPDATE OF user_id ON public.user_passkeys FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER user_passkeys_need_users AFTER INSERT ON public.user_passkeys REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();
 
 CREATE TRIGGER user_totp_need_user AFTER UPDATE OF user_id ON public.user_totp FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
 
@@ -1477,3 +1556,7 @@ CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EA
 CREATE TRIGGER users_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION keep_removed_user_ids();
 
 CREATE TRIGGER users_rows_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION delete_rows_of_users();
+
+CREATE TRIGGER webauthn_challenges_need_user AFTER UPDATE OF user_id ON public.webauthn_challenges FOR EACH ROW WHEN (((new.user_id IS NOT NULL) AND (new.user_id IS DISTINCT FROM old.user_id))) EXECUTE FUNCTION require_user();
+
+CREATE TRIGGER webauthn_challenges_need_users AFTER INSERT ON public.webauthn_challenges REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION require_users();

@@ -190,7 +190,8 @@ export interface LoginNetworks {
 
 export interface LoginPolicies {
   org_id: string | null; force_mfa: boolean; sequence: string; created_at: Date; changed_at: Date;
-  mail_code: MailCodeUse; init_mail: InitMailRule; linking: LinkingRule;
+  mail_code: MailCodeUse; init_mail: InitMailRule; linking: LinkingRule; sms_code: MailCodeUse; passkeys: boolean;
+  delete_account: boolean;
 }
 
 export interface MachineKeys {
@@ -288,7 +289,8 @@ export interface RetentionCursors {
 export interface Sessions {
   id: string; user_id: string; token_hash: Buffer; sequence: string; created_at: Date; changed_at: Date;
   totp_verified_at: Date | null; address: string | null; opened_by: string | null; password_verified: boolean;
-  otp_email_verified_at: Date | null; intent_verified_at: Date | null;
+  otp_email_verified_at: Date | null; intent_verified_at: Date | null; otp_sms_verified_at: Date | null;
+  recovery_code_verified_at: Date | null; webauthn_verified_at: Date | null; webauthn_user_verified: boolean;
 }
 
 export interface SigningKeys {
@@ -299,6 +301,11 @@ export interface SlowHashes {
   ms: number; seen_at: Date;
 }
 
+export interface UserFactors {
+  user_id: string; otp_email: boolean; otp_sms: boolean; lost_at: Date | null; recovery_sealed: string | null;
+  recovery_left: number; recovery_made_at: Date | null; tries: number; last_try_at: Date | null;
+}
+
 export interface UserIdpLinks {
   user_id: string; idp_id: string; external_user_id: string; display_name: string;
 }
@@ -307,9 +314,15 @@ export interface UserMetadata {
   user_id: string; key: string; value: Buffer;
 }
 
+export interface UserPasskeys {
+  credential_id: Buffer; user_id: string; public_key: Buffer; sign_count: string; rp_id: string;
+  user_handle: Buffer | null; transports: string[]; name: string; backed_up: boolean | null; passwordless: boolean;
+  created_at: Date; last_used_at: Date | null;
+}
+
 export interface UserTotp {
   user_id: string; secret: string; confirmed_at: Date | null; last_step: string | null; tries: number;
-  last_try_at: Date | null; created_at: Date;
+  last_try_at: Date | null; created_at: Date; id: string; name: string; last_used_at: Date | null;
 }
 
 export interface Users {
@@ -322,6 +335,10 @@ export interface Users {
   created_at: Date; changed_at: Date; secret_hash: Buffer | null; last_login_at: Date | null;
   rehashed_from: Buffer | null; attempts_since: Date | null; named_at: Date | null; addressed_at: Date | null;
   without_mail_codes: boolean; claimed_at: Date | null;
+}
+
+export interface WebauthnChallenges {
+  challenge_hash: Buffer; purpose: string; holder: Buffer; user_id: string | null; expires_at: Date;
 }
 
 export interface WebhookDeliveries {

@@ -18,9 +18,12 @@ const ROWS: Record<string, string> = {
   org_members: `(org_id, user_id, roles, sequence) values ('org', $1, '{ORG_OWNER}', 1)`,
   personal_access_tokens: `(id, user_id, token_hash, sequence) values ('t' || $1, $1, convert_to($1, 'UTF8'), 1)`,
   sessions: `(id, user_id, token_hash, sequence) values ('s' || $1, $1, convert_to($1, 'UTF8'), 1)`,
+  user_factors: `(user_id, otp_email) values ($1, true)`,
   user_idp_links: `(user_id, idp_id, external_user_id, display_name) values ($1, 'i', 'x', 'X')`,
   user_metadata: `(user_id, key, value) values ($1, 'k', 'v')`,
+  user_passkeys: `(credential_id, user_id, public_key, rp_id) values (convert_to($1, 'UTF8'), $1, '', 'localhost')`,
   user_totp: `(user_id, secret) values ($1, 's')`,
+  webauthn_challenges: `(challenge_hash, purpose, holder, user_id, expires_at) values (convert_to($1, 'UTF8'), 'add', '', $1, now())`,
 };
 /** Tables that name users, also deleted ones. */
 const NAME_ONLY = ['audit_events', 'erasures', 'import_items'];
