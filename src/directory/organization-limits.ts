@@ -17,7 +17,7 @@ import { countsOf, ORG_COUNTS } from '../platform/db/counts.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { type Named, oneRow } from '../platform/db/rows.ts';
-import type { ImportOrgs, OrgLimits as StoredLimit } from '../platform/db/tables.ts';
+import type { OrgLimits as StoredLimit } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { lockOrg } from './organization-states.ts';
 
@@ -108,14 +108,19 @@ interface Locked {
 
 /** The limited ones of these organizations, with their limits locked until the transaction ends. */
 async function lockLimits(db: Db, orgIds: readonly string[], names: readonly OrgLimit[]): Promise<Locked[]> {
-  const { rows } = await db.query<LimitRow & Named<StoredLimit, { orgId: 'org_id' }>>({
+  const { rows } = await db.query<LockedLimit>({
     name: 'lock-limits',
     text: `select org_id as "orgId", name, most from org_limits
       where org_id = any($1::text[]) and name = any($2::text[]) order by org_id, name for update`,
     values: [orgIds, names],
   });
-  const byOrg = Map.groupBy(rows, ({ orgId }) => orgId);
-  return [...byOrg].map(([orgId, of]) => ({
+  return byOrg(rows);
+}
+
+type LockedLimit = LimitRow & Named<StoredLimit, { orgId: 'org_id' }>;
+
+function byOrg(rows: readonly LockedLimit[]): Locked[] {
+  return [...Map.groupBy(rows, ({ orgId }) => orgId)].map(([orgId, of]) => ({
     orgId,
     limits: Object.fromEntries(of.map(({ name, most }) => [name, most])),
   }));
@@ -147,14 +152,18 @@ export async function requireWithinLimits(
   importId: string,
   names: readonly OrgLimit[] = ORG_LIMITS,
 ): Promise<void> {
-  const { rows } = await db.query<Named<ImportOrgs, { orgId: 'org_id' }> & { total: number }>(
-    `select org_id as "orgId", sum(total)::float8 as total from import_orgs where import_id = $1 group by org_id`,
-    [importId],
-  );
-  const totals = new Map(rows.map(({ orgId, total }) => [orgId, total]));
-  for (const locked of await lockLimits(db, [...totals.keys()], names)) {
+  const { rows } = await db.query<LockedLimit & { total: number }>({
+    name: 'lock-limits-of-import',
+    text: `select org_id as "orgId", name, most,
+        (select sum(total) from import_orgs o where o.import_id = $1 and o.org_id = l.org_id)::float8 as total
+      from org_limits l
+      where name = any($2::text[]) and org_id in (select org_id from import_orgs where import_id = $1)
+      order by org_id, name for update`,
+    values: [importId, names],
+  });
+  for (const locked of byOrg(rows)) {
     const { orgId, limits } = locked;
-    const total = totals.get(orgId) ?? 0;
+    const total = rows.find((row) => row.orgId === orgId)?.total ?? 0;
     const { usersPerImport = total } = limits;
     if (total > usersPerImport) throw tooManyPerImport(orgId, usersPerImport, total);
     await requireImports(db, locked, importId);

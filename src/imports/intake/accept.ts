@@ -79,12 +79,15 @@ export async function createReceiving(
  * @throws ApiError 409 when the sweep has removed the upload as abandoned
  */
 export async function touchReceiving(db: Db, importId: string): Promise<void> {
-  const { rowCount } = await db.query(`update imports set changed_at = now() where id = $1 and state = 'receiving'`, [
-    importId,
-  ]);
-  if (rowCount === 1) return;
+  const { rowCount } = await db.query(TOUCH, [importId]);
+  if (rowCount !== 1) throw abandoned();
+}
+
+const TOUCH = `update imports set changed_at = now() where id = $1 and state = 'receiving' returning 1`;
+
+function abandoned(): ApiError {
   const message = 'The upload made no progress for too long and nothing was imported. Send the request again.';
-  throw new ApiError('ABORTED', 'IMPORT-ABORTED', message);
+  return new ApiError('ABORTED', 'IMPORT-ABORTED', message);
 }
 
 /** Removes an import that was not accepted and all of its items, including those written after a sweep. */
@@ -114,50 +117,56 @@ export async function sweepAbandoned(pool: Pool, olderThanMs: number): Promise<n
  * @throws ApiError 409 when the sweep has removed the upload as abandoned
  */
 export async function activate(db: Db, acceptance: Acceptance): Promise<SettledBatch> {
-  const { importId, orgs } = acceptance;
-  await touchReceiving(db, importId); // locks the row against a concurrent sweep
-  await insertOrgs(db, importId, orgs);
+  const { importId, timeout, timeoutMs, warnings, sequence, source, entriesOf, signIns } = acceptance;
+  await insertOrgs(db, acceptance);
   if (acceptance.hasDuplicates) await settleDuplicates(db, acceptance);
-  await keepSignIns(db, acceptance);
-  const { rows } = await db.query<SettledBatch>(
-    `with counted as (
-       select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
-       from import_orgs where import_id = $1)
-     update imports set
-       state = case when c.failed + c.skipped < c.total then 'running'::import_state
-         when c.failed > 0 then 'completed_with_errors' else 'succeeded' end,
-       finished_at = case when c.failed + c.skipped = c.total then clock_timestamp() end,
-       timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
-       changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5,
-       source = coalesce($6, source)
-     from counted c where id = $1 and state = 'receiving'
-     returning imports.state, 0 as succeeded, imports.skipped, imports.failed, ${RAN}`,
-    [
-      importId,
-      acceptance.timeout,
-      acceptance.timeoutMs,
-      JSON.stringify(acceptance.warnings),
-      acceptance.sequence,
-      acceptance.source ?? null,
-    ],
-  );
-  if (acceptance.entriesOf === undefined) await insertCursor(db, importId);
+  const counted = signIns === undefined || (await isCountedAnew(db, acceptance)) ? null : JSON.stringify(signIns);
+  const { rows } = await db.query<SettledBatch>(ACTIVATE, [
+    importId,
+    timeout,
+    timeoutMs,
+    JSON.stringify(warnings),
+    sequence,
+    source ?? null,
+    counted,
+    signIns === undefined ? null : outcomesOf(acceptance.orgs),
+    entriesOf === undefined,
+  ]);
   if (rows[0]?.failed) await countFirstFailures(db, importId);
   return rows[0] as SettledBatch; // its row is locked
 }
 
-async function insertCursor(db: Db, importId: string): Promise<void> {
-  await db.query(
-    `insert into import_dispatch (import_id, settled_before) select id, failed + skipped from imports where id = $1`,
-    [importId],
-  );
-}
+/** One statement, as each costs a round trip to a store that may be far away. */
+const ACTIVATE = `with counted as (
+    select sum(total)::int as total, sum(failed)::int as failed, sum(skipped)::int as skipped
+    from import_orgs where import_id = $1),
+  sign_ins_added as (
+    insert into import_sign_ins (import_id, org_index, facts, links, users)
+    select $1, org, facts, coalesce(links, '{}'), users
+    from jsonb_to_recordset($7::jsonb) as s (org int, facts int, links text[], users int)),
+  activated as (
+    update imports set
+      state = case when c.failed + c.skipped < c.total then 'running'::import_state
+        when c.failed > 0 then 'completed_with_errors' else 'succeeded' end,
+      finished_at = case when c.failed + c.skipped = c.total then clock_timestamp() end,
+      timeout = $2, deadline = clock_timestamp() + $3 * interval '1 millisecond', accepted_at = clock_timestamp(),
+      changed_at = clock_timestamp(), total = c.total, failed = c.failed, skipped = c.skipped, warnings = $4, sequence = $5,
+      source = coalesce($6, source), sign_ins_of = coalesce($8, sign_ins_of)
+    from counted c where id = $1 and state = 'receiving'
+    returning imports.state, 0 as succeeded, imports.skipped, imports.failed, ${RAN}),
+  cursor_added as (
+    insert into import_dispatch (import_id, settled_before) select $1, failed + skipped from activated where $9::boolean)
+  select * from activated`;
 
-async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<void> {
+/** Locks the row of the import against a concurrent sweep. @throws ApiError 409 when the sweep has removed the upload */
+async function insertOrgs(db: Db, { importId, orgs }: Pick<Acceptance, 'importId' | 'orgs'>): Promise<void> {
   const kept = orgs.map((org, index) => ({ ...org, index })).filter((o) => o.orgId !== '');
-  await db.query(
-    `insert into import_orgs (import_id, org_index, org_id, total, failed, skipped)
-     select $1, * from unnest($2::int[], $3::text[], $4::int[], $5::int[], $6::int[])`,
+  const { rows } = await db.query<{ isThere: boolean }>(
+    `with touched as (${TOUCH}),
+     added as (
+       insert into import_orgs (import_id, org_index, org_id, total, failed, skipped)
+       select $1, o.* from touched, unnest($2::int[], $3::text[], $4::int[], $5::int[], $6::int[]) as o)
+     select exists (select from touched) as "isThere"`,
     [
       importId,
       kept.map((o) => o.index),
@@ -167,40 +176,36 @@ async function insertOrgs(db: Db, importId: string, orgs: OrgTally[]): Promise<v
       kept.map((o) => o.skipped ?? 0),
     ],
   );
+  if (!rows[0]?.isThere) throw abandoned();
 }
 
 /**
- * Stores how many users have which facts and links; when the import has ended with other outcomes than those of its
- * entries, they are counted again (status/sign-in-counts.ts).
+ * Stores how many users have which facts and links, if that must be counted from the items: entries were corrected, or
+ * a link is held twice.
  */
-async function keepSignIns(
+async function isCountedAnew(
   db: Db,
-  { importId, orgs, signIns, entriesOf }: Pick<Acceptance, 'importId' | 'orgs' | 'signIns' | 'entriesOf'>,
-): Promise<void> {
-  if (signIns === undefined) return;
-  const mayHaveLinks = signIns === 'changed' || signIns.some(({ links }) => links !== undefined);
+  { importId, signIns, entriesOf }: Pick<Acceptance, 'importId' | 'signIns' | 'entriesOf'>,
+): Promise<boolean> {
+  const mayHaveLinks = signIns === 'changed' || signIns?.some(({ links }) => links !== undefined);
   const areHeld = mayHaveLinks && (await judgeLinks(db, importId, entriesOf));
-  if (signIns === 'changed' || areHeld) {
-    await allowLong(db);
-    await db.query(countFacts(`import_items i where import_id = $2 and state = 'pending'`), [
-      importId,
-      entriesOf ?? importId,
-    ]);
-  } else {
-    await db.query(
-      `insert into import_sign_ins (import_id, org_index, facts, links, users)
-       select $1, org, facts, coalesce(links, '{}'), users
-       from jsonb_to_recordset($2) as counted (org int, facts int, links text[], users int)`,
-      [importId, JSON.stringify(signIns)],
-    );
-  }
+  if (signIns !== 'changed' && !areHeld) return false;
+  await allowLong(db);
+  await db.query(countFacts(`import_items i where import_id = $2 and state = 'pending'`), [
+    importId,
+    entriesOf ?? importId,
+  ]);
+  return true;
+}
+
+/**
+ * Of which outcomes the counts of sign-ins are; when the import has ended with others, they are counted again
+ * (status/sign-in-counts.ts).
+ */
+function outcomesOf(orgs: readonly OrgTally[]): string {
   const skipped = orgs.reduce((sum, org) => sum + (org.skipped ?? 0), 0);
   const failed = orgs.reduce((sum, org) => sum + org.failed, 0);
-  await db.query(`update imports set sign_ins_of = concat_ws(':', 0, $2::int, $3::int, 0) where id = $1`, [
-    importId,
-    skipped,
-    failed,
-  ]);
+  return `0:${skipped}:${failed}:0`;
 }
 
 /**

@@ -11,6 +11,7 @@
 import { type Caller, permissionDenied } from '../../contract/permissions.ts';
 import { ORG_IS_ACTIVE, orgInactive } from '../../directory/organizations.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { oneRow } from '../../platform/db/rows.ts';
 import { ApiError } from '../../platform/errors.ts';
 
 /** Users of imports whose rights are needed, by id. */
@@ -111,22 +112,23 @@ async function lockOrgs(db: Db, userIds: readonly string[], orgIds: readonly str
  */
 async function haveRights(db: Db, userIds: readonly string[], orgIds: readonly string[]): Promise<boolean> {
   if (!(await lockOrgs(db, userIds, orgIds))) return false;
-  const { rowCount: active } = await db.query(
-    `select from users where id = any($1::text[]) and state = 'active' order by id for share`,
-    [userIds],
-  );
+  const { rows } = await db.query<{ active: number; owners: string[]; members: string[] }>(RIGHTS, [userIds, orgIds]);
+  const { active, owners, members } = oneRow(rows);
   if (active !== userIds.length) return false;
-  const { rows: owners } = await db.query<{ id: string }>(
-    `select user_id as id from instance_members where user_id = any($1::text[]) and 'IAM_OWNER' = any(roles)
-     order by user_id for share`,
-    [userIds],
-  );
-  const others = userIds.filter((userId) => !owners.some(({ id }) => id === userId));
-  if (others.length === 0) return true;
-  const { rowCount: roles } = await db.query(
-    `select from org_members where user_id = any($1::text[]) and org_id = any($2::text[]) and 'ORG_OWNER' = any(roles)
-     order by org_id, user_id for share`,
-    [others, orgIds],
-  );
+  const others = userIds.filter((userId) => !owners.includes(userId));
+  const roles = members.filter((userId) => others.includes(userId)).length;
   return roles === others.length * new Set(orgIds).size;
 }
+
+/** Locks users, then their roles; a subquery of the list runs when its turn comes. */
+const RIGHTS = `with active as materialized (
+    select id from users where id = any($1::text[]) and state = 'active' order by id for share),
+  owners as materialized (
+    select user_id as id from instance_members where user_id = any($1::text[]) and 'IAM_OWNER' = any(roles)
+    order by user_id for share),
+  members as materialized (
+    select user_id as id from org_members
+    where user_id = any($1::text[]) and org_id = any($2::text[]) and 'ORG_OWNER' = any(roles)
+    order by org_id, user_id for share)
+  select (select count(*) from active)::int as active, array(select id from owners) as owners,
+    array(select id from members) as members`;
