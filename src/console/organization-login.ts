@@ -31,23 +31,30 @@ export function loginCard(href: string, policy: LoginPolicyView, mayChange: bool
   return html`<section class="card"><h2>${TEXTS.title}</h2>
 ${facts([
   [TEXTS.mailCode, TEXTS.mailCodes[policy.mailCode]],
+  [TEXTS.smsCode, TEXTS.smsCodes[policy.smsCode]],
   [TEXTS.initMail, TEXTS.initMails[policy.initMail]],
   [TEXTS.forceMfa, TEXTS.forceMfas[`${policy.forceMfa}`]],
   [TEXTS.linking, TEXTS.linkings[policy.linking]],
+  [TEXTS.passkeys, TEXTS.passkeyChoices[`${policy.passkeys}`]],
+  [TEXTS.deleteAccount, TEXTS.deleteAccounts[`${policy.deleteAccount}`]],
 ])}<p class="soft small">${policy.isDefault ? TEXTS.ofService : TEXTS.own}</p>${change}</section>`;
 }
 
 /** The choices of the form: as chosen before the session ended, or as the policy is. */
 export function loginFields(req: Request, res: Response, policy: LoginPolicyView): Html {
   const sent = [req.body, sessionOf(res).kept];
-  const chosen = (name: 'mailCode' | 'initMail' | 'forceMfa' | 'linking') =>
+  const chosen = (name: Exclude<keyof LoginPolicyView, 'details' | 'isDefault'>) =>
     sent.map((one) => text(one, name)).find((value) => value !== '') ?? String(policy[name]);
   return html`${choices(TEXTS.mailCode, 'mailCode', TEXTS.mailCodes, chosen('mailCode'))}
 <p class="hint">${TEXTS.mailCodeOwners}</p>
+${choices(TEXTS.smsCode, 'smsCode', TEXTS.smsCodes, chosen('smsCode'))}
+<p class="hint">${TEXTS.smsCodeHint}</p>
 ${choices(TEXTS.initMail, 'initMail', TEXTS.initMails, chosen('initMail'))}
 ${choices(TEXTS.forceMfa, 'forceMfa', TEXTS.forceMfas, chosen('forceMfa'))}
 ${choices(TEXTS.linking, 'linking', TEXTS.linkings, chosen('linking'))}
-<p class="hint">${TEXTS.linkingHint}</p>`;
+<p class="hint">${TEXTS.linkingHint}</p>
+${choices(TEXTS.passkeys, 'passkeys', TEXTS.passkeyChoices, chosen('passkeys'))}
+${choices(TEXTS.deleteAccount, 'deleteAccount', TEXTS.deleteAccounts, chosen('deleteAccount'))}`;
 }
 
 /** The form that takes the policy of the organization away. */
@@ -74,12 +81,18 @@ export async function sendLogin(req: Request, res: Response, org: string): Promi
 
 /** The policy as chosen. @throws ApiError 400 for what is no choice */
 export function chosenPolicy(req: Request) {
-  const forceMfa = text(req.body, 'forceMfa');
+  const flag = (name: string) => {
+    const value = text(req.body, name);
+    return value === 'true' || value === 'false' ? value === 'true' : value;
+  };
   const chosen = {
     mailCode: text(req.body, 'mailCode'),
+    smsCode: text(req.body, 'smsCode'),
     initMail: text(req.body, 'initMail'),
-    forceMfa: Object.hasOwn(TEXTS.forceMfas, forceMfa) ? forceMfa === 'true' : forceMfa,
+    forceMfa: flag('forceMfa'),
     linking: text(req.body, 'linking'),
+    passkeys: flag('passkeys'),
+    deleteAccount: flag('deleteAccount'),
   };
   return parseBody(loginPolicyBody, chosen, 'POLICY-LOGIN-INVALID');
 }

@@ -1,11 +1,9 @@
 /**
- * Policies of organizations and of the instance: what each kind may contain, what it means for a password, and the
- * operations on it. Computation only. Imported passwords are exempt from the rules for new ones.
+ * Policies of organizations and of the instance: what each kind may contain, and the operations on it. What they mean for
+ * a password is in password-rules.ts.
  */
 import { z } from 'zod';
-import { isCommonPassword } from '../passwords/common-passwords.ts';
 import type { IdOf } from '../platform/errors.ts';
-import { nameKey, textProblem } from '../platform/fields.ts';
 import { type Body, type Operation, operations, type Written } from './operation.ts';
 import { ANY_ROLE, IAM_OWNER_ONLY, OWNER } from './roles.ts';
 import { created, createdDetails, exampleCreated } from './shapes.ts';
@@ -56,7 +54,10 @@ export const complexityPolicyBody = z
   })
   .transform(({ minLength, maxLength }) => ({ minLength, maxLength }));
 
-/** Who may sign in with a code by mail: nobody, users without a password, or all. The stricter one comes first. */
+/**
+ * Who may sign in with a code by mail, or by text message: nobody, users without a password, or all. The stricter one
+ * comes first.
+ */
 const MAIL_CODES = ['off', 'withoutPassword', 'all'] as const;
 /** Whether imports mail every user whom the rule of imports names, or only those who have no other way to sign in. */
 const INIT_MAILS = ['always', 'unlessWayIn'] as const;
@@ -71,8 +72,14 @@ export interface LoginPolicy {
   /** Users must have a second factor: without one they set it up before they are signed in. */
   forceMfa: boolean;
   mailCode: MailCodeUse;
+  /** Who may sign in with their verified phone number and a code by text message. */
+  smsCode: MailCodeUse;
   initMail: (typeof INIT_MAILS)[number];
   linking: LinkingRule;
+  /** Users may have passkeys, and sign in with them. */
+  passkeys: boolean;
+  /** Users may delete their own account. */
+  deleteAccount: boolean;
 }
 
 /** Some of the fields of a policy; the others keep their values. */
@@ -80,14 +87,17 @@ export type Given<P> = { [field in keyof P]?: P[field] | undefined };
 
 export const loginPolicyBody: z.ZodType<Given<LoginPolicy>> = z
   .object({
-    forceMfa: z.boolean('must be true or false').optional(),
+    forceMfa: choice(),
     mailCode: oneOf(MAIL_CODES).optional(),
+    smsCode: oneOf(MAIL_CODES).optional(),
     initMail: oneOf(INIT_MAILS).optional(),
     linking: oneOf(LINKING_RULES).optional(),
+    passkeys: choice(),
+    deleteAccount: choice(),
   })
   .refine((policy) => Object.values(policy).some((value) => value !== undefined), {
     path: ['forceMfa'],
-    message: 'must be true or false, unless the body has mailCode, initMail or linking',
+    message: 'must be true or false, unless the body has another field of the policy',
   })
   .meta({ minProperties: 1 });
 
@@ -144,7 +154,15 @@ export const LOGIN: PolicyKind<LoginPolicy, 'Login'> = {
   path: 'login',
   title: 'login policy',
   table: 'login_policies',
-  columns: { forceMfa: 'force_mfa', mailCode: 'mail_code', initMail: 'init_mail', linking: 'linking' },
+  columns: {
+    forceMfa: 'force_mfa',
+    mailCode: 'mail_code',
+    smsCode: 'sms_code',
+    initMail: 'init_mail',
+    linking: 'linking',
+    passkeys: 'passkeys',
+    deleteAccount: 'delete_account',
+  },
   body: loginPolicyBody,
   errors: { invalid: 'POLICY-LOGIN-INVALID', exists: 'POLICY-LOGIN-EXISTS' },
 };
@@ -194,6 +212,11 @@ const login = written(LOGIN, {
         'Who may sign in with a code by email: nobody, users without a password, or all. IAM_OWNERs may only if the ' +
         'policy of the instance allows it too.',
     }),
+    smsCode: z.enum(MAIL_CODES).meta({
+      description:
+        'Who may sign in with their verified phone number and a code by text message, as `mailCode` says it for email. ' +
+        'A number that two users of the organization have signs in neither. Nobody may without a gateway (`SMS_URL`).',
+    }),
     initMail: z.enum(INIT_MAILS).meta({
       description:
         'Whether an import mails every user without a password or with an unverified address, or only users who cannot ' +
@@ -206,13 +229,23 @@ const login = written(LOGIN, {
         'the provider is trusted with addresses and both sides have verified it (`verifiedAddress`); or a new user is ' +
         'created, for the domains of the provider (`create`).',
     }),
+    passkeys: z.boolean().meta({ description: 'Whether users may have passkeys, and sign in with them.' }),
+    deleteAccount: z.boolean().meta({ description: 'Whether users may delete their own account.' }),
   },
   about:
     'With `forceMfa`, users without a second factor set one up on the log-in pages, after their password, before they ' +
     'are signed in. `POST /v2beta/sessions` refuses them with SESSION-MFA-SETUP-REQUIRED. A field that is omitted keeps ' +
     'its value. `PUT` adds the policy if the organization has none of its own.',
   examples: { 'a second factor, and codes by email for all': { forceMfa: true, mailCode: 'all' } },
-  example: { forceMfa: true, mailCode: 'all', initMail: 'always', linking: 'refuse' },
+  example: {
+    forceMfa: true,
+    mailCode: 'all',
+    smsCode: 'off',
+    initMail: 'always',
+    linking: 'refuse',
+    passkeys: true,
+    deleteAccount: false,
+  },
 });
 
 export const policyOperations = { ...age, ...complexity, ...login };
@@ -357,47 +390,6 @@ function answerOf({ id, fields, example }: Documented) {
   };
 }
 
-/** The login names and addresses of the user who gets the password, and the domain of the organization. */
-export type PasswordNames = readonly string[];
-
-/**
- * Every rule that the new password breaks, as the end of a sentence that begins with its name; empty when it is good.
- */
-export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
-  const key = nameKey(password);
-  const text = textProblem(password, policy.maxLength);
-  return [
-    [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
-    text,
-    isCommonPassword(password) && 'must not be one of the most common passwords',
-    names.some((name) => nameKey(name) === key) &&
-      'must not be a name or an address of the user, or the domain of the organization',
-  ].filter((problem) => typeof problem === 'string');
-}
-
-/** The rules for new passwords in the words of the pages, which show them before the user types. */
-export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
-  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
-}
-
-function characters(count: number): string {
-  return count === 1 ? '1 character' : `${count} characters`;
-}
-
-export interface PasswordAge {
-  isExpired: boolean;
-  /** Whole days left; set only within the warning period. */
-  expiresInDays: number | undefined;
-}
-
-/** Whether a password has expired. @param ageDays since the password was set, with fractions */
-export function passwordAge({ maxAgeDays, expireWarnDays }: AgePolicy, ageDays: number): PasswordAge {
-  const left = maxAgeDays - ageDays;
-  if (maxAgeDays === 0) return { isExpired: false, expiresInDays: undefined };
-  if (left < 0) return { isExpired: true, expiresInDays: undefined };
-  return { isExpired: false, expiresInDays: left <= expireWarnDays ? Math.floor(left) : undefined };
-}
-
 /** A whole number, or a string of digits: published clients send these 64-bit types as strings. */
 function wholeNumber(min: number, max: number) {
   const rule = `must be a whole number from ${min} to ${max}`;
@@ -408,6 +400,10 @@ function wholeNumber(min: number, max: number) {
     })
     .transform(Number)
     .pipe(z.int().min(min, rule).max(max, rule));
+}
+
+function choice() {
+  return z.boolean('must be true or false').optional();
 }
 
 function oneOf<T extends readonly string[]>(values: T) {

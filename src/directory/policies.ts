@@ -5,7 +5,8 @@
  *
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
-import { COMPLEXITY, type Given, type PolicyKind, passwordProblems, passwordRules } from '../contract/policies.ts';
+import { passwordProblems, passwordRules } from '../contract/password-rules.ts';
+import { COMPLEXITY, type Given, type PolicyKind } from '../contract/policies.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';

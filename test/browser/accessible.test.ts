@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { passwordRules } from '../../src/contract/policies.ts';
+import { passwordRules } from '../../src/contract/password-rules.ts';
 import { PAGES as ERROR_PAGES } from '../../src/platform/html/errors.ts';
 import { type HtmlPage, renderPage } from '../../src/platform/html/layout.ts';
 import {

@@ -67,9 +67,26 @@ test('the names that users sign in with are shown and set', async () => {
 test('the login policy is shown, set field by field, and reset', async () => {
   const org = (await asOwner('create', unique('Policy'))).stdout.trim();
   const [owner, viewer] = [await api.machine(org, ['ORG_OWNER']), await api.machine(org, ['ORG_OWNER_VIEWER'])];
-  const shown = (mailCode: string, initMail: string, forceMfa: string, end: string, linking = 'refuse') =>
+  const shown = (
+    mailCode: string,
+    initMail: string,
+    forceMfa: string,
+    end: string,
+    linking = 'refuse',
+    smsCode = 'off',
+  ) =>
     new RegExp(
-      `^OPTION +VALUE +MEANING\n--mail-code +${mailCode} +\\S.*\n--init-mail +${initMail} +\\S.*\n--force-mfa +${forceMfa} +\\S.*\n--linking +${linking} +\\S.*\n${org} has ${end}\\.\n$`,
+      [
+        'OPTION +VALUE +MEANING',
+        `--mail-code +${mailCode} +\\S.*`,
+        `--sms-code +${smsCode} +\\S.*`,
+        `--init-mail +${initMail} +\\S.*`,
+        `--force-mfa +${forceMfa} +\\S.*`,
+        `--linking +${linking} +\\S.*`,
+        '--passkeys +true +\\S.*',
+        '--delete-account +false +\\S.*',
+        `${org} has ${end}\\.`,
+      ].join('\n'),
     );
   const usual = shown('withoutPassword', 'always', 'false', 'the policy of the service');
   assert.match((await muster(viewer.token, 'login-policy', org)).stdout, usual);
@@ -79,11 +96,22 @@ test('the login policy is shown, set field by field, and reset', async () => {
   const { details: _, ...policy } = JSON.parse(stdout).policy;
   assert.deepEqual(policy, {
     mailCode: 'all',
+    smsCode: 'off',
     initMail: 'unlessWayIn',
     forceMfa: true,
     linking: 'refuse',
+    passkeys: true,
+    deleteAccount: false,
     isDefault: false,
   });
+  const ways = ['--sms-code', 'withoutPassword', '--passkeys', 'false', '--delete-account', 'true'];
+  const { policy: own } = JSON.parse((await muster(owner.token, 'login-policy', org, ...ways, '--json')).stdout);
+  assert.deepEqual(
+    [own.smsCode, own.passkeys, own.deleteAccount, own.mailCode],
+    ['withoutPassword', false, true, 'all'],
+  );
+  const back = ['--sms-code', 'off', '--passkeys', 'true', '--delete-account', 'false'];
+  assert.equal((await muster(owner.token, 'login-policy', org, ...back)).code, 0);
   assert.equal((await muster(viewer.token, 'login-policy', org, '--mail-code', 'off')).code, 4);
   assert.equal((await muster(owner.token, 'login-policy', org, '--mail-code', 'never')).code, 2);
   const both = await muster(owner.token, 'login-policy', org, '--reset', '--mail-code', 'off');

@@ -21,8 +21,11 @@ describe('the login policy of an organization', () => {
   const USUAL = {
     forceMfa: false,
     mailCode: 'withoutPassword',
+    smsCode: 'off',
     initMail: 'always',
     linking: 'refuse',
+    passkeys: true,
+    deleteAccount: false,
     isDefault: true,
   };
 
@@ -37,11 +40,15 @@ describe('the login policy of an organization', () => {
     await page.getByLabel('Everybody with a verified address').check();
     await page.getByLabel('Only users who cannot sign in').check();
     await page.getByLabel('The person signs in once in another way').check();
+    await page.getByLabel('Users without a password sign in with their number').check();
+    await page.getByLabel('Nobody signs in with a passkey').check();
+    await page.getByLabel('Users may delete their own account').check();
     await page.getByRole('button', { name: 'Set how users sign in' }).click();
     await page.getByText('How users sign in is set.').waitFor();
     await page.getByText('The organization has a policy of its own.').waitFor();
     const own = { ...USUAL, mailCode: 'all', initMail: 'unlessWayIn', linking: 'confirm', isDefault: false };
-    assert.deepEqual(await policy(orgId), own);
+    const more = { smsCode: 'withoutPassword', passkeys: false, deleteAccount: true };
+    assert.deepEqual(await policy(orgId), { ...own, ...more });
     await page.getByRole('link', { name: 'Change how users sign in' }).click();
     assert(await page.getByLabel('Everybody with a verified address').isChecked());
     await page.getByRole('button', { name: 'Take the policy of the service' }).click();
@@ -53,8 +60,25 @@ describe('the login policy of an organization', () => {
     if (!requireOrSkip(t, 'chromium')) return;
     const { orgId } = world.org;
     const page = await world.enter(t, `/console/organizations/${orgId}/login`);
-    const chosen = { mailCode: 'all', initMail: 'always', forceMfa: 'false', linking: 'refuse' };
-    for (const wrong of [{ mailCode: 'everybody' }, { initMail: '' }, { forceMfa: 'no' }, { linking: 'always' }]) {
+    const chosen = {
+      mailCode: 'all',
+      smsCode: 'off',
+      initMail: 'always',
+      forceMfa: 'false',
+      linking: 'refuse',
+      passkeys: 'true',
+      deleteAccount: 'false',
+    };
+    const wrongs = [
+      { mailCode: 'everybody' },
+      { smsCode: 'sometimes' },
+      { initMail: '' },
+      { forceMfa: 'no' },
+      { linking: 'always' },
+      { passkeys: '' },
+      { deleteAccount: 'perhaps' },
+    ];
+    for (const wrong of wrongs) {
       const headers = { origin: world.api.url };
       const sent = await page.request.post(page.url(), { headers, form: { ...chosen, ...wrong } });
       assert.equal(sent.status(), 400, JSON.stringify(wrong));

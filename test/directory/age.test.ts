@@ -1,7 +1,7 @@
 /** The effect of a policy on a password of a given age. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { passwordAge } from '../../src/contract/policies.ts';
+import { passwordAge } from '../../src/contract/password-rules.ts';
 
 test('a password expires after its days, with a warning before', () => {
   const policy = { maxAgeDays: 90, expireWarnDays: 14 };

@@ -9,7 +9,15 @@ const OF_ORG = '/management/v1/policies/login';
 const DEFAULT = '/management/v1/policies/default/login';
 const OF_INSTANCE = '/admin/v1/policies/login';
 const PASSWORD = 'correct horse';
-const DEFAULTS = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', linking: 'refuse' };
+const DEFAULTS = {
+  forceMfa: false,
+  mailCode: 'withoutPassword',
+  smsCode: 'off',
+  initMail: 'always',
+  linking: 'refuse',
+  passkeys: true,
+  deleteAccount: false,
+};
 
 describe('the login policy', () => {
   let api: TestApi;
@@ -92,12 +100,18 @@ describe('the login policy', () => {
     await api.call('PUT', OF_INSTANCE, { forceMfa: true, mailCode: 'off' });
     await call('PUT', OF_ORG, { initMail: 'unlessWayIn' });
     assert.deepEqual(await of(), { ...changed, mailCode: 'off' }, 'the rest is what applied before');
+    const more = { smsCode: 'all', passkeys: false, deleteAccount: true };
+    for (const [field, value] of Object.entries(more)) await call('PUT', OF_ORG, { [field]: value });
+    assert.deepEqual(await of(), { ...changed, mailCode: 'off', ...more });
   });
 
   it('refuses values that it does not know', async () => {
     for (const [field, values, description] of [
       ['mailCode', ['on', true, 'ALL', 0], 'must be off, withoutPassword, or all'],
+      ['smsCode', ['on', true], 'must be off, withoutPassword, or all'],
       ['initMail', ['never', false], 'must be always or unlessWayIn'],
+      ['passkeys', ['true', 1], 'must be true or false'],
+      ['deleteAccount', ['yes'], 'must be true or false'],
     ] as const) {
       for (const value of values) {
         const answer = await call('PUT', OF_ORG, { forceMfa: false, [field]: value });
@@ -109,7 +123,7 @@ describe('the login policy', () => {
   });
 
   it('must say something, and whether a second factor is required as a boolean', async () => {
-    const missing = 'must be true or false, unless the body has mailCode, initMail or linking';
+    const missing = 'must be true or false, unless the body has another field of the policy';
     for (const [body, bad] of [
       [{}, missing],
       [{ forceMfa: 'true' }, 'must be true or false'],

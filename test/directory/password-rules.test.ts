@@ -1,7 +1,7 @@
 /** The rules for new passwords. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { passwordProblems, passwordRules } from '../../src/contract/policies.ts';
+import { passwordProblems, passwordRules } from '../../src/contract/password-rules.ts';
 import { isCommonPassword } from '../../src/passwords/common-passwords.ts';
 
 const POLICY = { minLength: 8, maxLength: 200 };

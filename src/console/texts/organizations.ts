@@ -93,6 +93,14 @@ export const LOGIN_POLICY = {
     all: 'Everybody with a verified address may sign in with a code, and users without a password.',
   } satisfies Record<LoginPolicy['mailCode'], string>,
   mailCodeOwners: 'An administrator of the service needs the permission of the policy of the service too.',
+  smsCode: 'Codes by text message',
+  smsCodes: {
+    off: 'Nobody signs in with a phone number.',
+    withoutPassword: 'Users without a password sign in with their number and a code.',
+    all: 'Everybody with a verified number may sign in with it and a code.',
+  } satisfies Record<LoginPolicy['smsCode'], string>,
+  smsCodeHint:
+    'Whoever holds the number signs in. A number that two users have signs in neither. The service needs a gateway for text messages.',
   initMail: 'Emails of imports',
   initMails: {
     always: 'Every user without a password, or with an address that is not verified, gets one.',
@@ -107,6 +115,16 @@ export const LOGIN_POLICY = {
   } satisfies Record<LoginPolicy['linking'], string>,
   linkingHint:
     'A provider may have a rule of its own. The last two also need a provider that is trusted with addresses.',
+  passkeys: 'Passkeys',
+  passkeyChoices: {
+    true: 'Users may have passkeys, and sign in with them.',
+    false: 'Nobody signs in with a passkey.',
+  },
+  deleteAccount: 'Deletion of the own account',
+  deleteAccounts: {
+    false: 'Users ask an administrator.',
+    true: 'Users may delete their own account.',
+  },
   forceMfa: 'Second factor',
   forceMfas: {
     false: 'Users who have a second factor are asked for it.',

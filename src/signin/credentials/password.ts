@@ -5,7 +5,7 @@
  * transaction. A reset by a code or by a manager revokes the user's logins, as somebody else may know the old password;
  * users who change it with the current one stay logged in, unless they ask to end their logins.
  */
-import { passwordAge } from '../../contract/policies.ts';
+import { passwordAge } from '../../contract/password-rules.ts';
 import { requireGoodPassword } from '../../directory/policies.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';

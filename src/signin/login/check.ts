@@ -11,7 +11,7 @@
  * On crash: at most a failure was counted or a code consumed. Before a new hash is stored, the next successful login
  * creates it.
  */
-import { passwordAge } from '../../contract/policies.ts';
+import { passwordAge } from '../../contract/password-rules.ts';
 import type { UserState } from '../../contract/users.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
 import { isTriedAsDigest, lastingForm, readingsOf } from '../../passwords/forms.ts';

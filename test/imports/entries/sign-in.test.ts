@@ -130,7 +130,15 @@ const TABLE: [Case, string][] = [
   [{ state: 'USER_STATE_LOCKED', user: BY_LINK }, 'NONE/LOCKED'],
 ];
 
-const POLICY: LoginPolicy = { forceMfa: false, mailCode: 'withoutPassword', initMail: 'always', linking: 'refuse' };
+const POLICY: LoginPolicy = {
+  forceMfa: false,
+  mailCode: 'withoutPassword',
+  smsCode: 'off',
+  initMail: 'always',
+  linking: 'refuse',
+  passkeys: true,
+  deleteAccount: false,
+};
 
 function factsOf({ user, state, old, atSource }: Case): number | null {
   const given = { ...entry('ann', user, { state }), ...(old === undefined ? {} : { oldSignIn: old }) };
