@@ -5,7 +5,7 @@
  * `sendCode` and `returnCode` may be set; the default if none is set depends on the operation.
  */
 import { z } from 'zod';
-import { LONGEST_TEXT, readTotpSecret } from '../passwords/totp-secret.ts';
+import { LONGEST_TEXT, readTotpKey, totpText } from '../passwords/totp-secret.ts';
 import { bool, emailAddress, notWith, requiredText } from '../platform/fields.ts';
 import { mobileNumber } from '../platform/phone.ts';
 import { urlTemplateProblem } from './link-templates.ts';
@@ -98,7 +98,7 @@ export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessi
 
 export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
 
-/** A secret from another program, converted to canonical base32; an empty text means none. */
+/** A secret from another program, converted to the text that `totpText` makes; an empty text means none. */
 export function importedTotpSecret() {
   return z
     .string('must be a string')
@@ -109,8 +109,8 @@ export function importedTotpSecret() {
     })
     .transform((text, ctx) => {
       if (text === '') return undefined;
-      const read = readTotpSecret(text);
-      if ('secret' in read) return read.secret;
+      const read = readTotpKey(text);
+      if ('secret' in read) return totpText(read);
       ctx.addIssue({ code: 'custom', message: read.problem });
       return z.NEVER;
     });

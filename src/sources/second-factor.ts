@@ -2,7 +2,7 @@
  * Second factors in columns with common names, for every tabular source: a secret that can be read is taken, and any other
  * factor that is switched on is noted as lost.
  */
-import { readTotpSecret } from '../passwords/totp-secret.ts';
+import { readTotpKey } from '../passwords/totp-secret.ts';
 import type { Note } from './entry.ts';
 import { SECOND_FACTOR_LOST } from './hashes.ts';
 import type { Fields } from './source.ts';
@@ -84,7 +84,7 @@ export function secondFactorOf(record: Fields): SecondFactor {
   if (secret === undefined) return isOn ? { notes: [SECOND_FACTOR_LOST] } : NONE;
   // A secret that was made and never confirmed is no factor.
   if (!isOn && flags.length > 0) return NONE;
-  return 'secret' in readTotpSecret(secret) ? { totp: secret, notes: [] } : { notes: [SECOND_FACTOR_LOST] };
+  return 'secret' in readTotpKey(secret) ? { totp: secret, notes: [] } : { notes: [SECOND_FACTOR_LOST] };
 }
 
 function flagAt(record: Fields, column: string): boolean | undefined {

@@ -13,7 +13,7 @@ import { changeableUser } from '../../directory/finders.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import { accessForChange, loginNames, type Reached, type User } from '../../directory/users/store.ts';
-import { totpAddress } from '../../passwords/totp-secret.ts';
+import { keyOfText, totpAddress } from '../../passwords/totp-secret.ts';
 import { changedAnswer } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
@@ -31,7 +31,7 @@ export function totpRoutes(deps: LoginDeps): Router {
       const { secret, event } = await addTotp({ db, secrets }, user, editor);
       const issuer = (await requireOrg(db, user.orgId)).name;
       const [account = user.userName] = loginNames(user);
-      return { ...changedAnswer(event, user.orgId), uri: totpAddress(secret, { issuer, account }), secret };
+      return { ...changedAnswer(event, user.orgId), uri: totpAddress(keyOfText(secret), { issuer, account }), secret };
     });
   });
   serve(router, totpOperations.verifyTotp, user, async ({ body: { code, endSessions }, ...asked }) =>

@@ -20,7 +20,7 @@ import {
   spendTry,
   useStep,
 } from '../../directory/users/second-factors.ts';
-import { newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
+import { keyOfText, newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -42,7 +42,7 @@ export async function checkTotp(
 ): Promise<boolean> {
   const sealed = await spendTry(pool, userId);
   if (sealed === undefined) return false;
-  const step = stepOfCode(secrets.unseal(sealed, TOTP_PURPOSE), code, now, config.TOTP_WINDOW);
+  const step = stepOfCode(keyOfText(secrets.unseal(sealed, TOTP_PURPOSE)), code, now, config.TOTP_WINDOW);
   return step !== undefined && useStep(pool, userId, sealed, step);
 }
 
@@ -79,7 +79,7 @@ export async function verifyTotp(
   const totp = await findTotp(db, user.id);
   if (!totp) throw notFound();
   if (totp.active) throw alreadyActive();
-  const step = stepOfCode(secrets.unseal(totp.secret, TOTP_PURPOSE), code, Date.now(), config.TOTP_WINDOW);
+  const step = stepOfCode(keyOfText(secrets.unseal(totp.secret, TOTP_PURPOSE)), code, Date.now(), config.TOTP_WINDOW);
   if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
   return totpEvent(db, user, 'verified', editor);
 }

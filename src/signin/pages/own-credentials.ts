@@ -9,7 +9,7 @@
 import { requireOrg } from '../../directory/organizations.ts';
 import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
-import { totpAddress } from '../../passwords/totp-secret.ts';
+import { keyOfText, totpAddress } from '../../passwords/totp-secret.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { storePassword } from '../credentials/password.ts';
@@ -29,7 +29,7 @@ export async function factorKey(
   const user = await findUser(pool, id);
   if (!user) throw wrongCredentials();
   const issuer = (await requireOrg(pool, user.orgId)).name;
-  return { secret, address: totpAddress(secret, { issuer, account: loginName }) };
+  return { secret, address: totpAddress(keyOfText(secret), { issuer, account: loginName }) };
 }
 
 /**

@@ -4,7 +4,7 @@
  *
  * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
  */
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Person, ProviderLink } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
@@ -103,7 +103,7 @@ function factorsOf(row: Fields): Partial<Person> {
   const enabled = (column: string) => listAt(row, column).filter((one) => boolAt(one, 'enabled') !== false);
   const factors = enabled('second_factors');
   const apps = factors.filter((factor) => numberAt(factor, 'method') === TOTP);
-  const secrets = apps.flatMap((app) => textAt(app, 'data') ?? []).filter((text) => 'secret' in readTotpSecret(text));
+  const secrets = apps.flatMap((app) => textAt(app, 'data') ?? []).filter((text) => 'secret' in readTotpKey(text));
   const keys = enabled('security_keys');
   const passkey = keys.some((key) => numberAt(key, 'factor_type') === FIRST_FACTOR);
   const isKeyAsked = keys.some((key) => numberAt(key, 'factor_type') !== FIRST_FACTOR);

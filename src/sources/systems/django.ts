@@ -6,7 +6,7 @@
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
 import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
@@ -115,7 +115,7 @@ function joinedOf(fields: Fields): Partial<Person> {
   const ofType = (type: string) => authenticators.filter((one) => textAt(one, 'type') === type);
   const [app] = ofType('totp');
   const secret = app && textAt(jsonAt(app, 'data'), 'secret');
-  const totp = secret !== undefined && 'secret' in readTotpSecret(secret) ? secret : undefined;
+  const totp = secret !== undefined && 'secret' in readTotpKey(secret) ? secret : undefined;
   const passkey = ofType('webauthn').length > 0;
   const links = listAt(fields, 'social_accounts').flatMap(linkOf);
   const password = textAt(fields, 'password');

@@ -7,7 +7,7 @@
  * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile, …#hashalgorithm, …#one-time-password-otp-policies
  */
 import { Secret } from 'otpauth';
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
@@ -354,7 +354,7 @@ function totpOf(credential: Fields): string | undefined {
   const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
   const value = isOld ? credential.hashedSaltedValue : jsonAt(credential, 'secretData').value;
   if (typeof value !== 'string' || !isUsual(data)) return undefined;
-  const read = readTotpSecret(inBase32(value, textAt(data, 'secretEncoding')));
+  const read = readTotpKey(inBase32(value, textAt(data, 'secretEncoding')));
   return 'secret' in read ? read.secret : undefined;
 }
 

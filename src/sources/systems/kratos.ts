@@ -8,7 +8,7 @@
  * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
  * https://github.com/ory/kratos (hash/hash_comparator.go)
  */
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import { readTotpKey, totpText } from '../../passwords/totp-secret.ts';
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { bytesOf, type HashText, hmacText, pbkdf2Text, saltedDigest, scryptText, unsupported } from '../hashes.ts';
 import { oldSignInOf } from '../old-sign-in.ts';
@@ -310,8 +310,8 @@ function passwordOf(credentials: Fields): Pick<Person, 'password' | 'hash'> & { 
 function totpOf(credentials: Fields, notes: Note[]): string | undefined {
   if (!isFields(credentials.totp)) return undefined;
   const address = textAt(jsonAt(credentials.totp, 'config'), 'totp_url');
-  const read = readTotpSecret(address ?? '');
-  if ('secret' in read) return read.secret;
+  const read = readTotpKey(address ?? '');
+  if ('secret' in read) return totpText(read);
   notes.push(SECOND_FACTOR_LOST);
   return undefined;
 }

@@ -11,7 +11,7 @@
  * by an administrator has a hash of 64 random characters (`password.Generate` in internal/api: magic_link.go, otp.go,
  * mail.go, verify.go, admin.go). Who came by a provider has no hash.
  */
-import { readTotpSecret } from '../../passwords/totp-secret.ts';
+import { readTotpKey, totpText } from '../../passwords/totp-secret.ts';
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
 import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
@@ -281,8 +281,8 @@ function providersOf(record: Fields): string[] {
 function totpOf(record: Fields, notes: Note[]): string | undefined {
   const factors = listAt(record, 'factors').filter((factor) => textAt(factor, 'status') === 'verified');
   const secrets = factors.flatMap((factor) => {
-    const read = textAt(factor, 'factor_type') === 'totp' ? readTotpSecret(textAt(factor, 'secret') ?? '') : undefined;
-    return read !== undefined && 'secret' in read ? [read.secret] : [];
+    const read = textAt(factor, 'factor_type') === 'totp' ? readTotpKey(textAt(factor, 'secret') ?? '') : undefined;
+    return read !== undefined && 'secret' in read ? [totpText(read)] : [];
   });
   if (factors.length > 1 || factors.length > secrets.length) notes.push(SECOND_FACTOR_LOST);
   return secrets[0];

@@ -1,7 +1,7 @@
 /** Users of FusionAuth, except for their hashes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readTotpSecret } from '../../../src/passwords/totp-secret.ts';
+import { readTotpKey } from '../../../src/passwords/totp-secret.ts';
 import type { Fields } from '../../../src/sources/source.ts';
 import { fusionauth } from '../../../src/sources/systems/fusionauth.ts';
 import { noteIds, personOf } from '../people.ts';
@@ -110,7 +110,12 @@ describe('a user of FusionAuth', () => {
 describe('a second factor of FusionAuth', () => {
   it('of an authenticator app is imported, in base32', () => {
     const { totp, notes } = convert({ twoFactor: { methods: [app(SECRET)] } });
-    assert.deepEqual(readTotpSecret(totp ?? ''), { secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' });
+    assert.deepEqual(readTotpKey(totp ?? ''), {
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      algorithm: 'SHA1',
+      digits: 6,
+      periodS: 30,
+    });
     assert.deepEqual(notes, []);
     assert.equal(convert({ twoFactorEnabled: true, twoFactorSecret: SECRET }).totp, totp);
     assert.equal(convert({ twoFactorEnabled: false, twoFactorSecret: SECRET }).totp, undefined);
