@@ -12,11 +12,26 @@ export interface LinkParts {
 
 /** The purpose of a code, and so the kind of mail that carries it. */
 export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'sign_in';
-/** A mail that tells of a change of the account: without a code, and so without a link. */
-export type NoticeKind = 'email_changed' | 'link_added' | 'link_removed';
+/** Mails that tell of a change of the account: without a code, and so without a link. */
+export const NOTICE_KINDS = [
+  'email_changed',
+  'phone_changed',
+  'password_changed',
+  'link_added',
+  'link_removed',
+  'factor_added',
+  'factor_removed',
+  'factors_reset',
+  'passkey_added',
+  'passkey_removed',
+  'recovery_codes_made',
+  'recovery_code_used',
+  'account_deleted',
+] as const;
+export type NoticeKind = (typeof NOTICE_KINDS)[number];
 /** A mail without a code. */
 export type TellingKind = NoticeKind | 'how_to_sign_in';
-const NOTICES: ReadonlySet<string> = new Set<NoticeKind>(['email_changed', 'link_added', 'link_removed']);
+const NOTICES: ReadonlySet<string> = new Set(NOTICE_KINDS);
 
 export function isNotice(kind: MailKind | TellingKind): kind is NoticeKind {
   return NOTICES.has(kind);

@@ -11,7 +11,7 @@
 import type { IdpLink } from '../contract/humans.ts';
 import type { Rights } from '../contract/permissions.ts';
 import type { UserState } from '../contract/users.ts';
-import { enqueueNotice } from '../messages/mail/outbox.ts';
+import { sendNotice } from '../messages/mail/outbox.ts';
 import { KNOWS_PASSWORD } from '../passwords/forms.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
@@ -187,7 +187,7 @@ export async function insertLinks(
  */
 export async function addLink(db: Db, user: User, link: IdpLink, editor: string): Promise<AppendedEvent> {
   await insertLinks(db, user, [link]);
-  await tell(db, user, 'link_added', editor);
+  await sendNotice(db, user, 'link_added', editor);
   return record(db, user, { type: 'user.human.link.added', editor, idpId: link.idpId });
 }
 
@@ -229,7 +229,7 @@ export async function removeLink(
   const [removed] = rows;
   if (!removed) throw new ApiError('NOT_FOUND', 'IDP-LINK-NOT-FOUND', 'The user has no link to this account.');
   if (editor === user.id) await requireWayIn(db, user);
-  await tell(db, user, 'link_removed', editor);
+  await sendNotice(db, user, 'link_removed', editor);
   return record(db, user, { type: 'user.human.link.removed', editor, idpId: removed.idpId });
 }
 
@@ -251,12 +251,6 @@ async function requireWayIn(db: Db, user: User): Promise<void> {
   if (oneRow(rows).hasOther) return;
   const message = 'This link is the last way to sign in. Set a password first, or link another account.';
   throw new ApiError('FAILED_PRECONDITION', 'IDP-LINK-LAST-WAY', message);
-}
-
-/** Users who changed their links themselves could mail strangers at an address that nobody has verified. */
-async function tell(db: Db, user: User, kind: 'link_added' | 'link_removed', editor: string): Promise<void> {
-  if (user.email === null || (editor === user.id && !user.emailVerified)) return;
-  await enqueueNotice(db, { kind, userId: user.id, address: user.email });
 }
 
 async function record(

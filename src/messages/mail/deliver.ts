@@ -78,13 +78,13 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
   const loadedAt = performance.now();
   const mail = await deps.loader.load(pointer.id);
   if (!mail || mail.attempts !== pointer.attempt) return 'gone';
-  if (!mail.org_is_active) {
-    await holdMail(deps.pool, mail, HOLD_MS);
-    return 'held';
-  }
   if (mail.is_moot) {
     await dropMail(deps.pool, mail);
     return 'gone';
+  }
+  if (!mail.org_is_active) {
+    await holdMail(deps.pool, mail, HOLD_MS);
+    return 'held';
   }
   if (await isOverLimit(deps.pool, mail)) {
     await holdMail(deps.pool, mail, restOfDayMs());
@@ -205,7 +205,7 @@ function contentOf(
   code: string,
 ): MailContent {
   const orgName = mail.org_name ?? '';
-  if (isNotice(kind)) return renderNotice({ kind, orgName });
+  if (isNotice(kind)) return renderNotice({ kind, orgName, recoveryLeft: mail.recovery_left ?? 0 });
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
   if (kind === 'how_to_sign_in') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;

@@ -15,7 +15,7 @@ import { type Db, type Pool, prepared, transaction } from '../../platform/db/poo
 import { type Named, oneRow, type Present } from '../../platform/db/rows.ts';
 import { readVariants } from '../../platform/db/statement.ts';
 import { oldest } from '../../platform/db/sweep.ts';
-import type { Codes, MailOutbox, Organizations, OrgLimits, Users } from '../../platform/db/tables.ts';
+import type { Codes, MailOutbox, Organizations, OrgLimits, UserFactors, Users } from '../../platform/db/tables.ts';
 
 /**
  * SQL over `mail_outbox m`, for lookups by id or by user. It compares as text to avoid the index of due mails, which is
@@ -69,6 +69,26 @@ export async function enqueueNotice(
   { kind, userId, address }: { kind: NoticeKind; userId: string; address: string },
 ): Promise<void> {
   await db.query('insert into mail_outbox (kind, user_id, address) values ($1, $2, $3)', [kind, userId, address]);
+}
+
+/**
+ * Tells the user's address of a change of the account. Nothing is sent to an address that nobody has verified when users
+ * change something themselves: they could mail strangers.
+ * @param editor who changes it
+ */
+export async function sendNotice(db: Db, { id }: { id: string }, kind: NoticeKind, editor: string = id): Promise<void> {
+  await db.query(
+    `insert into mail_outbox (kind, user_id, address)
+     select $2, u.id, u.email from users u
+     where u.id = $1 and u.kind = 'human' and u.email is not null and (u.email_verified or $1 <> $3)`,
+    [id, kind, editor],
+  );
+}
+
+/** Tells the address of a user who is about to delete their account; the mail does not go with the user. */
+export async function sendFarewell(db: Db, user: { orgId: string; email: string }): Promise<void> {
+  const text = `insert into mail_outbox (kind, org_id, address) values ('account_deleted', $1, $2)`;
+  await db.query(text, [user.orgId, user.email]);
 }
 
 /** The kind of mail that tells the users of an import who have not signed in how to do so. */
@@ -182,7 +202,7 @@ export async function renewClaim(
 export async function prepareReleased(pool: Pool, mailIds: string[], codeTtlMs: number): Promise<void> {
   if (mailIds.length === 0) return;
   await transaction(pool, async (db) => {
-    const { rows } = await db.query<Pick<MailOutbox, 'user_id'>>(
+    const { rows } = await db.query<Present<Pick<MailOutbox, 'user_id'>>>(
       `select distinct m.user_id from mail_outbox m join users u on u.id = m.user_id
        where m.id = any($1::bigint[]) and u.state in ('inactive', 'locked')`,
       [mailIds],
@@ -221,7 +241,9 @@ export async function holdMail(
 /** All data that a mail is composed from. */
 export interface LoadedMail
   extends Pick<MailOutbox, 'id' | 'attempts' | 'created_at' | 'url_template' | 'import_id'>,
-    Named<Users, { user_id: 'id'; user_name: 'user_name'; display_name: 'display_name'; org_id: 'org_id' }> {
+    Named<Users, { user_name: 'user_name'; display_name: 'display_name'; org_id: 'org_id' }> {
+  /** Empty for a user who has deleted their account, as is the name. */
+  user_id: Users['id'];
   kind: MailKind | TellingKind;
   /** In the database's text form; another value later means that another process has claimed the mail. */
   claimed_until: string;
@@ -241,26 +263,31 @@ export interface LoadedMail
   /** What users of the organization sign in with. */
   sign_in_names: Organizations['sign_in_names'] | null;
   primary_domain: Organizations['primary_domain'] | null;
-  /** It tells how to sign in, and the user has done so, or no longer may. */
+  /** It tells how to sign in, and the user has done so, or no longer may; or its organization is deleted, as its user is. */
   is_moot: boolean;
+  /** How many recovery codes the user has left; null: they never had any. */
+  recovery_left: UserFactors['recovery_left'] | null;
 }
 
 // `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
 const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claimed_until, m.created_at, m.url_template,
     m.import_id, m.code_id, c.generation, c.expires_at,
     coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
-    u.email_verified and m.address is null as verified,
-    u.id as user_id, u.user_name, u.display_name, u.org_id, o.name as org_name,
+    coalesce(u.email_verified and m.address is null, false) as verified,
+    coalesce(u.id, '') as user_id, coalesce(u.user_name, '') as user_name, u.display_name,
+    coalesce(u.org_id, m.org_id) as org_id, o.name as org_name,
     o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active,
     o.sign_in_names, o.primary_domain,
-    m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN}) as is_moot,
-    (select most from org_limits l where l.org_id = u.org_id and l.name = 'mailsPerDay') as mails_per_day
+    m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN})
+      or m.user_id is null and (o.id is null or o.removed_at is not null) as is_moot,
+    (select recovery_left from user_factors f where f.user_id = u.id) as recovery_left,
+    (select most from org_limits l where l.org_id = o.id and l.name = 'mailsPerDay') as mails_per_day
   from unnest($1::bigint[]) as wanted (id)
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
   left join lateral (select * from codes where id = m.code_id offset 0) c on true
-  cross join lateral (select * from users where id = m.user_id offset 0) u
-  left join lateral (select * from organizations where id = u.org_id offset 0) o on true
-  where ${IS_UNSENT} and (m.code_id is null or c.id is not null)`;
+  left join lateral (select * from users where id = m.user_id offset 0) u on true
+  left join lateral (select * from organizations where id = coalesce(u.org_id, m.org_id) offset 0) o on true
+  where ${IS_UNSENT} and (m.code_id is null or c.id is not null) and (u.id is not null or m.user_id is null)`;
 
 /** Loads mails that are still to be sent. Mails that have settled, or whose user was deleted, are left out. */
 export async function loadMails(db: Db, ids: string[]): Promise<LoadedMail[]> {

@@ -198,7 +198,9 @@ async function writeOutcomes(db: Db, outcomes: MailOutcome[]): Promise<ImportCou
        update mail_outbox m
        set state = o.state, attempts = m.attempts + 1, last_error = o.error,
            next_attempt_at = clock_timestamp() + o.delay_ms * interval '1 millisecond',
-           settled_at = case when o.state = 'pending' then null else clock_timestamp() end
+           settled_at = case when o.state = 'pending' then null else clock_timestamp() end,
+           -- Nothing is kept of somebody who has deleted their account.
+           address = case when m.user_id is null and o.state <> 'pending' then null else m.address end
        from unnest($1::bigint[], $2::int[], $3::mail_state[], $4::text[], $5::bigint[])
          as o (id, attempt, state, error, delay_ms)
        where m.id = any($1::bigint[]) and m.id = o.id and ${IS_UNSENT} and (o.state = 'sent' or m.attempts = o.attempt)

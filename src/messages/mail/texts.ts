@@ -49,9 +49,14 @@ interface Notice {
   what: string;
   more?: string;
   ifNot: string;
+  /** Somebody else does it, when the user asks for it. */
+  isAskedFor?: true;
 }
 
 const RESET = 'select “Forgot password?” on the sign-in page and choose a new password. ';
+const SIGNS_OUT = `${RESET}This signs you out everywhere. `;
+const PROVIDER = 'An account at another provider, such as Google or Microsoft,';
+const FACTOR = 'A second factor, such as an authenticator app,';
 
 const NOTICES: Record<NoticeKind, (at: string) => Notice> = {
   email_changed: (at) => ({
@@ -60,28 +65,93 @@ const NOTICES: Record<NoticeKind, (at: string) => Notice> = {
     more: 'The new address replaces this one as soon as it is confirmed.',
     ifNot: `${RESET}This cancels the change and signs you out everywhere. Then tell your administrator.`,
   }),
+  phone_changed: (at) => ({
+    subject: 'Your phone number was changed',
+    what: `The phone number of your account${at} was added, changed or removed.`,
+    ifNot: `${SIGNS_OUT}Then correct the number on the page of your account, or tell your administrator.`,
+  }),
+  password_changed: (at) => ({
+    subject: 'Your password was changed',
+    what: `The password of your account${at} was changed.`,
+    ifNot: `${SIGNS_OUT}Then tell your administrator.`,
+  }),
   link_added: (at) => ({
     subject: 'Another account can sign in to yours',
-    what: `An account at another provider, such as Google or Microsoft, was linked to your account${at}. Who signs in there can sign in here as you.`,
-    ifNot: `tell your administrator, who can remove the link. Then ${RESET}This signs you out everywhere.`,
+    what: `${PROVIDER} was linked to your account${at}. Who signs in there can sign in here as you.`,
+    ifNot: `tell your administrator, who can remove the link. Then ${SIGNS_OUT.trim()}`,
   }),
   link_removed: (at) => ({
     subject: 'A linked account was removed from yours',
-    what: `An account at another provider, such as Google or Microsoft, no longer signs in to your account${at}.`,
-    ifNot: `tell your administrator. Then ${RESET}This signs you out everywhere.`,
+    what: `${PROVIDER} no longer signs in to your account${at}.`,
+    ifNot: `tell your administrator. Then ${SIGNS_OUT.trim()}`,
+  }),
+  factor_added: (at) => ({
+    subject: 'A second factor was added to your account',
+    what: `${FACTOR} was added to your account${at}. Signing in with your password can now ask for it.`,
+    ifNot: `tell your administrator, who can remove it. Then ${SIGNS_OUT.trim()}`,
+  }),
+  factor_removed: (at) => ({
+    subject: 'A second factor was removed from your account',
+    what: `${FACTOR} was removed from your account${at}.`,
+    ifNot: `${SIGNS_OUT}Then set up a second factor again on the page of your account, and tell your administrator.`,
+  }),
+  factors_reset: (at) => ({
+    subject: 'Your second factors were removed',
+    what: `An administrator removed all second factors and recovery codes of your account${at}. `,
+    more: 'Set up a new second factor the next time you sign in.',
+    ifNot: `ask your administrator why. Then ${SIGNS_OUT.trim()}`,
+    isAskedFor: true,
+  }),
+  passkey_added: (at) => ({
+    subject: 'A passkey was added to your account',
+    what: `A passkey or security key was added to your account${at}. Who has it can sign in here as you.`,
+    ifNot: `tell your administrator, who can remove it. Then ${SIGNS_OUT.trim()}`,
+  }),
+  passkey_removed: (at) => ({
+    subject: 'A passkey was removed from your account',
+    what: `A passkey or security key no longer signs in to your account${at}.`,
+    ifNot: `tell your administrator. Then ${SIGNS_OUT.trim()}`,
+  }),
+  recovery_codes_made: (at) => ({
+    subject: 'You have new recovery codes',
+    what: `New recovery codes were made for your account${at}. Earlier ones no longer work.`,
+    ifNot: `${SIGNS_OUT}Then make new recovery codes on the page of your account, so that nobody else has them.`,
+  }),
+  recovery_code_used: (at) => ({
+    subject: 'A recovery code was used to sign in',
+    what: `Someone signed in to your account${at} with one of your recovery codes, in place of a second factor. It does not work again.`,
+    ifNot: `${SIGNS_OUT}Then make new recovery codes on the page of your account.`,
+  }),
+  account_deleted: (at) => ({
+    subject: 'Your account was deleted',
+    what: `Your account${at} was deleted, as somebody who was signed in to it asked. It cannot be restored.`,
+    ifNot: 'tell your administrator at once. They can tell where the request came from.',
   }),
 };
 
+/** The facts of a notice. */
+export type NoticeFacts = Pick<MailFacts, 'orgName'> & {
+  kind: NoticeKind;
+  /** How many recovery codes the user has left. */
+  recoveryLeft?: number | undefined;
+};
+
+function codesLeft(left: number): string {
+  if (left === 0) return ' You have no recovery code left.';
+  return ` You have ${left === 1 ? 'one recovery code' : `${left} recovery codes`} left.`;
+}
+
 /** Tells what was changed about the account. A thief of the account gains nothing by it: it has no link. */
-export function renderNotice({ kind, orgName }: Pick<MailFacts, 'orgName'> & { kind: NoticeKind }): MailContent {
+export function renderNotice({ kind, orgName, recoveryLeft }: NoticeFacts): MailContent {
   const org = harmless(orgName);
-  const { subject: about, what, more = '', ifNot } = NOTICES[kind](org === '' ? '' : ` at ${org}`);
+  const { subject: about, what, more = '', ifNot, isAskedFor } = NOTICES[kind](org === '' ? '' : ` at ${org}`);
   const subject = `${org === '' ? '' : `${org}: `}${about}`;
+  const left = kind === 'recovery_code_used' ? codesLeft(recoveryLeft ?? 0) : '';
   const lines = [
     'Hello,',
-    `${what}${more}`,
-    'If this was you, you have nothing more to do here.',
-    `If this was not you, ${ifNot}`,
+    `${what}${more}${left}`,
+    `If ${isAskedFor ? 'you asked for this' : 'this was you'}, you have nothing more to do here.`,
+    `If ${isAskedFor ? 'you did not ask for this' : 'this was not you'}, ${ifNot}`,
   ];
   const body = html`${lines.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`)}`;
   return { subject, text: lines.join('\n\n').concat('\n'), html: page(subject, body).markup };

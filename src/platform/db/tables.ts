@@ -27,7 +27,7 @@ export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
 
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed' | 'password_changed' | 'phone_changed' | 'factor_added' | 'factor_removed' | 'factors_reset' | 'passkey_added' | 'passkey_removed' | 'recovery_codes_made' | 'recovery_code_used' | 'account_deleted' | 'confirm_change';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -203,9 +203,9 @@ export interface MailCounts {
 }
 
 export interface MailOutbox {
-  id: string; kind: MailKind; user_id: string; code_id: string | null; url_template: string | null;
+  id: string; kind: MailKind; user_id: string | null; code_id: string | null; url_template: string | null;
   import_id: string | null; state: MailState; attempts: number; next_attempt_at: Date; last_error: string | null;
-  created_at: Date; settled_at: Date | null; address: string | null;
+  created_at: Date; settled_at: Date | null; address: string | null; org_id: string | null;
 }
 
 export interface MailPace {

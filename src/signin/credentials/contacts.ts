@@ -16,7 +16,7 @@ import {
 } from '../../directory/users/create.ts';
 import type { User } from '../../directory/users/store.ts';
 import { ADDRESS_CODES, pendingAddress, revokeCodes } from '../../messages/mail/codes.ts';
-import { enqueueNotice } from '../../messages/mail/outbox.ts';
+import { enqueueNotice, sendNotice } from '../../messages/mail/outbox.ts';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -98,7 +98,7 @@ export async function changePhone(deps: ContactDeps, user: User, input: PhoneInp
   return { event, verificationCode: isVerified ? undefined : await makePhoneCode(deps, user, input, { editor }) };
 }
 
-/** Replaces the number, and revokes the codes sent to the old one. The user's row is locked. */
+/** Replaces the number, revokes the codes sent to the old one, and tells the address. The user's row is locked. */
 export async function replacePhone(
   db: Db,
   user: User,
@@ -106,6 +106,7 @@ export async function replacePhone(
   editor: string,
 ): Promise<AppendedEvent> {
   await revokeCodes(db, user.id, ['verify_phone']);
+  if (user.phone !== phone) await sendNotice(db, user, 'phone_changed', editor);
   const event = { type: 'user.human.phone.changed', editor };
   return changeUser(db, user, event, 'phone = $4, phone_verified = $5', [phone, isVerified]);
 }
@@ -120,6 +121,7 @@ async function requestPhone(deps: ContactDeps, user: User, input: PhoneInput): P
 export async function removePhone(deps: ContactDeps, user: User, _: unknown, editor: string): Promise<Changed> {
   if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
   await revokeCodes(deps.db, user.id, ['verify_phone']);
+  await sendNotice(deps.db, user, 'phone_changed', editor);
   const event = { type: 'user.human.phone.removed', editor };
   return { event: await changeUser(deps.db, user, event, 'phone = null, phone_verified = false') };
 }

@@ -11,6 +11,7 @@ import { revokeLogins } from '../../directory/revocation.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
 import { findUser, type User } from '../../directory/users/store.ts';
 import { ADDRESS_CODES, PASSWORD_CODES, revokeCodes, revokePending } from '../../messages/mail/codes.ts';
+import { sendNotice } from '../../messages/mail/outbox.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
@@ -114,7 +115,10 @@ export async function hashOf(hasher: Hasher, password: NewPassword | NewHash): P
   return 'hash' in password ? password.hash : hasher.hash(password.password);
 }
 
-/** Stores the hash. An INITIAL human becomes active; no other state changes. The user's row is locked. */
+/** The event of a password that was chosen with the code of an initialisation. */
+export const FIRST_PASSWORD = 'user.human.initialised';
+
+/** Stores the hash, and tells the address. An INITIAL human becomes active; no other state changes. The user's row is locked. */
 export async function storePassword(
   db: Db,
   user: User,
@@ -126,7 +130,7 @@ export async function storePassword(
   await revokeCodes(db, user.id, purposes);
   // A user sets a new password because of a thief: the address of the thief must not count afterwards.
   await revokePending(db, user.id);
-  return changeUser(
+  const changed = await changeUser(
     db,
     user,
     event,
@@ -134,6 +138,11 @@ export async function storePassword(
      state = case when state = 'initial' then 'active' else state end`,
     [change.hash, change.changeRequired, change.verifiesEmail ?? false],
   );
+  // The first password, chosen with a code that was just sent to the address, is no news to it.
+  if (event.type !== FIRST_PASSWORD && user.state !== 'initial') {
+    await sendNotice(db, user, 'password_changed', event.editor);
+  }
+  return changed;
 }
 
 /** The login as it was before the check. @throws ApiError 400 PASSWORD-CURRENT, 429 SESSION-FAILURES */

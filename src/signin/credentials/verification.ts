@@ -39,6 +39,7 @@ import {
   resendPhoneCode,
 } from './contacts.ts';
 import {
+  FIRST_PASSWORD,
   hashOf,
   type NewHash,
   type NewPassword,
@@ -192,7 +193,7 @@ export async function preparePasswordByCode(
   return async (db, user) => {
     if (stateNow(user) === 'inactive' || !(await useCode(db, code))) throw codeInvalid();
     await revokeLogins(db, user.id);
-    const type = code.purpose === 'initialise' ? 'user.human.initialised' : 'user.human.password.changed';
+    const type = code.purpose === 'initialise' ? FIRST_PASSWORD : 'user.human.password.changed';
     const change = { hash, changeRequired: password.changeRequired };
     const verifiesEmail = code.purpose === 'initialise' || code.mailed;
     return storePassword(db, user, { ...change, verifiesEmail }, { type, editor: holder.editor });

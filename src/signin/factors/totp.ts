@@ -20,6 +20,7 @@ import {
   spendTry,
   useStep,
 } from '../../directory/users/second-factors.ts';
+import { sendNotice } from '../../messages/mail/outbox.ts';
 import { keyOfText, newTotpSecret, stepOfCode, TOTP_PURPOSE } from '../../passwords/totp-secret.ts';
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, appendEvent, SYSTEM } from '../../platform/db/events.ts';
@@ -81,6 +82,7 @@ export async function verifyTotp(
   if (totp.active) throw alreadyActive();
   const step = stepOfCode(keyOfText(secrets.unseal(totp.secret, TOTP_PURPOSE)), code, Date.now(), config.TOTP_WINDOW);
   if (step === undefined || !(await confirm(db, user.id, totp.secret, step))) throw wrongCode();
+  await sendNotice(db, user, 'factor_added', editor);
   return totpEvent(db, user, 'verified', editor);
 }
 
@@ -89,7 +91,9 @@ export async function verifyTotp(
  * @throws ApiError 404 TOTP-NOT-FOUND
  */
 export async function dropTotp(db: Db, user: TotpOwner, editor: string): Promise<AppendedEvent> {
-  if (!(await removeTotp(db, user.id))) throw notFound();
+  const totp = await findTotp(db, user.id);
+  if (!(totp && (await removeTotp(db, user.id)))) throw notFound();
+  if (totp.active) await sendNotice(db, user, 'factor_removed', editor);
   return totpEvent(db, user, 'removed', editor);
 }
 

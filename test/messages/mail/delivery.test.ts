@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Logger } from 'pino';
 import { limitsOf, usageOf } from '../../../src/directory/organization-limits.ts';
 import { RETRY_DELAYS_MS } from '../../../src/messages/mail/deliver.ts';
-import { enqueueNotice, HOLD_MS } from '../../../src/messages/mail/outbox.ts';
+import { enqueueNotice, HOLD_MS, sendFarewell } from '../../../src/messages/mail/outbox.ts';
 import { openSmtp } from '../../../src/messages/mail/smtp.ts';
 import { startSmtp, urlsIn } from '../../support/smtp.ts';
 import { secrets, useDeliveries } from './deliveries.ts';
@@ -102,6 +102,29 @@ describe('delivery over SMTP', () => {
     assert.ok((await validMs()) > atFirst + HOLD_MS);
     assert.equal(at.smtp.mails.length, 0);
     assert.equal(await at.deliver(outboxId), 'sent');
+  });
+
+  it('tells somebody who has deleted their account, and forgets the address', async () => {
+    const { rows: orgs } = await at.db.pool.query<{ id: string }>('select id from organizations');
+    const orgId = orgs[0]?.id as string;
+    const farewell = async () => {
+      await sendFarewell(at.db.pool, { orgId, email: 'ann@example.com' });
+      const { rows } = await at.db.pool.query<{ id: string }>('select id from mail_outbox order by id desc limit 1');
+      return rows[0]?.id as string;
+    };
+    const outboxId = await farewell();
+    assert.equal(await at.deliver(outboxId), 'sent');
+    const mail = at.smtp.mails.at(-1);
+    assert.deepEqual(mail?.to, ['ann@example.com']);
+    assert.match((await mail?.parsed())?.text ?? '', /Your account at Příliš & Co was deleted/);
+    const { rows } = await at.db.pool.query('select state, address from mail_outbox');
+    assert.deepEqual(rows, [{ state: 'sent', address: null }]);
+    const later = await farewell();
+    await at.db.pool.query('update organizations set removed_at = now()');
+    assert.equal(await at.deliver(later), 'gone');
+    await at.db.pool.query('update organizations set removed_at = null');
+    await at.db.pool.query('delete from mail_outbox');
+    assert.equal((await at.db.pool.query('select from mail_outbox where id = $1', [later])).rowCount, 0);
   });
 
   it('tells the old address of a change, without a link and without any words of the user', async () => {

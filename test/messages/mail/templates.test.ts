@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import PostalMime from 'postal-mime';
-import { pageLink, templateLink, urlTemplateProblem } from '../../../src/contract/link-templates.ts';
+import { NOTICE_KINDS, pageLink, templateLink, urlTemplateProblem } from '../../../src/contract/link-templates.ts';
 import { type Addressing, composeMail } from '../../../src/messages/mail/message.ts';
 import {
   composeText,
@@ -70,6 +70,35 @@ describe('the text of an email', () => {
     const { html } = renderMail(facts({ displayName: `<img src=x onerror="a">&'`, orgName: '</title><script>' }));
     assert.ok(html.includes('&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;'));
     assert.doesNotMatch(html, /<(img|script|link|iframe|object)\b|\bsrc=["']|url\(/i);
+  });
+});
+
+describe('a notice', () => {
+  it('says what was changed and what to do if it was somebody else, with no link, for every kind', () => {
+    for (const kind of NOTICE_KINDS) {
+      const { subject, text, html } = renderNotice({ kind, orgName: 'Acme' });
+      assert.ok(subject.startsWith('Acme: '), kind);
+      assert.match(
+        text,
+        /^Hello,\n\n.* account.*\n\nIf .*\n\nIf (this was not you|you did not ask for this), .{20}/,
+        kind,
+      );
+      assert.match(text, kind === 'account_deleted' ? /administrator at once/ : /“Forgot password\?”/, kind);
+      assert.deepEqual([urlsIn(text), urlsIn(html)], [[], []], kind);
+      const { text: anonymous } = renderNotice({ kind, orgName: 'https://evil.example' });
+      assert.doesNotMatch(anonymous, /evil| at [.,]| {2}/, kind);
+    }
+    assert.equal(
+      new Set(NOTICE_KINDS.map((kind) => renderNotice({ kind, orgName: '' }).subject)).size,
+      NOTICE_KINDS.length,
+    );
+  });
+
+  it('says how many recovery codes are left', () => {
+    const told = (recoveryLeft: number) => renderNotice({ kind: 'recovery_code_used', orgName: '', recoveryLeft }).text;
+    assert.match(told(3), /You have 3 recovery codes left\./);
+    assert.match(told(1), /You have one recovery code left\./);
+    assert.match(told(0), /You have no recovery code left\./);
   });
 });
 

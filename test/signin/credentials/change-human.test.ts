@@ -125,6 +125,7 @@ test('a new address and number are unverified until their code is entered', asyn
   });
   assert.deepEqual(await mailsOf(userId), [
     { kind: 'verify_email', url_template: urlTemplate },
+    { kind: 'phone_changed', url_template: null },
     { kind: 'verify_phone', url_template: null },
   ]);
   const { human: moved } = (await read(userId)).user;

@@ -59,7 +59,13 @@ describe('setting a phone number', () => {
     const answer = await setPhone(userId, { phone: '+420 601 123 456' });
     assert.deepEqual([answer.status, Object.keys(answer.body)], [200, ['details']]);
     assert.equal(answer.body.details.sequence, (await humanRow(api, userId)).sequence);
-    assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, false], ['verify_phone']]);
+    assert.deepEqual(
+      [await phoneOf(userId), await unsentMails(api, userId)],
+      [
+        [NEW, false],
+        ['phone_changed', 'verify_phone'],
+      ],
+    );
     const { code } = await lastMail(api, userId);
     const verified = await verify(userId, ` ${code.toLowerCase()} `);
     assert.deepEqual([verified.status, Object.keys(verified.body)], [200, ['details']]);
@@ -71,7 +77,7 @@ describe('setting a phone number', () => {
   it('returns the code on request, and sends nothing', async () => {
     const userId = await withPhone();
     const { body } = await setPhone(userId, { phone: NEW, returnCode: {} });
-    assert.deepEqual(await unsentMails(api, userId), []);
+    assert.deepEqual(await unsentMails(api, userId), ['phone_changed'], 'the address is told, and nothing else');
     assert.equal((await verify(userId, body.verificationCode)).status, 200);
   });
 
@@ -80,7 +86,7 @@ describe('setting a phone number', () => {
     const manager = await api.machine(orgId, ['ORG_USER_MANAGER']);
     assert.equal((await setPhone(userId, { phone: NEW, isVerified: true }, manager.token)).status, 200);
     assert.equal((await setPhone(userId, { phone: NEW }, manager.token)).status, 200);
-    assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, true], []]);
+    assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, true], ['phone_changed']]);
   });
 
   it('revokes the code of the old number, but not those of the email address', async () => {
@@ -90,7 +96,7 @@ describe('setting a phone number', () => {
     const { body } = await api.call('POST', path(userId, 'email/resend'), { returnCode: {} });
     assert.equal((await setPhone(userId, { phone: NEW, returnCode: {} })).status, 200);
     refused(await verify(userId, old));
-    assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, false], []]);
+    assert.deepEqual([await phoneOf(userId), await unsentMails(api, userId)], [[NEW, false], ['phone_changed']]);
     const email = { verificationCode: body.verificationCode };
     assert.equal((await api.call('POST', path(userId, 'email/verify'), email)).status, 200);
   });
