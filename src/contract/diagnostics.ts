@@ -92,8 +92,18 @@ const limits = z.object({
 
 const providers = z.object({
   providers: z.array(
-    z.object({ idpId: z.string(), name: z.string(), answers: z.boolean(), reason: z.string().optional() }),
+    z.object({
+      idpId: z.string(),
+      name: z.string(),
+      orgId: z.string().optional().meta({ description: 'Absent: a provider of the instance.' }),
+      orgName: z.string().optional(),
+      answers: z.boolean(),
+      reason: z.string().optional(),
+    }),
   ),
+  notAsked: count()
+    .optional()
+    .meta({ description: 'Further ones: one request asks at most 100, for 8 seconds in all.' }),
   clashes: z
     .object({ accounts: count(), users: count() })
     .optional()
@@ -121,7 +131,9 @@ const diagnostics = z
     }),
     encryptionKey: z.object({ opensSigningKeys: z.boolean() }),
     limits: limits.meta({ description: '0: no limit.' }),
-    identityProviders: providers.optional().meta({ description: 'The enabled identity providers of the instance.' }),
+    identityProviders: providers
+      .optional()
+      .meta({ description: 'The enabled identity providers of the instance and of active organizations.' }),
     unusedSettings: z.array(z.enum(FIRST_START_SETTINGS)).optional().meta({
       description: 'Settings that only the first start uses and with which nobody is IAM_OWNER.',
     }),

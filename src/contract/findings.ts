@@ -7,7 +7,7 @@ import type {
   ProxyFacts,
   ReplicaFacts,
 } from './diagnostics.ts';
-import { type Finding, many, number, ok, problem, size, warning } from './finding.ts';
+import { type Finding, many, number, ok, problem, size, skipped, warning } from './finding.ts';
 import { checkConnections, checkPostgres, checkQueue } from './store-findings.ts';
 
 /** Above this share of the limit, a large import may be refused. */
@@ -85,17 +85,28 @@ export function checkProxy(facts: ProxyFacts | undefined): Finding[] {
   return [warning('proxy', `${seen}: ${contradiction.replace(/\.$/, '')}`, advice)];
 }
 
+/** Providers that have a finding each. */
+const MOST_SILENT = 10;
+const idOf = ({ idpId }: { idpId: string }) => idpId;
+
 /** @param facts absent from a service of an earlier version */
 export function checkProviders(facts: ProviderFacts | undefined): Finding[] {
   if (!facts) return [];
-  const { providers, clashes } = facts;
+  const { providers, clashes, notAsked = 0 } = facts;
   const silent = providers.filter(({ answers }) => !answers);
-  const found = silent.map(({ idpId, name, reason = '' }) => {
+  const found = silent.slice(0, MOST_SILENT).map(({ idpId, name, orgId, orgName, reason = '' }) => {
+    const owner = orgId === undefined ? '' : ` of ${orgName ?? orgId} (${orgId})`;
     const advice = `See muster idps check ${idpId}. Until then nobody signs in with it.`;
-    return warning('identity providers', `${name}: ${reason.replace(/\.$/, '')}`, advice);
+    return warning('identity providers', `${name}${owner}: ${reason.replace(/\.$/, '')}`, advice);
   });
+  const others = silent.slice(MOST_SILENT);
+  if (others.length > 0) {
+    const message = `${number(others.length)} more do not answer as they should`;
+    found.push(warning('identity providers', message, `See muster idps check ${others.map(idOf).join(', ')}.`));
+  }
   const good = providers.length - silent.length;
   if (good > 0) found.unshift(ok('identity providers', `${many(good, 'identity provider')} answer`));
+  if (notAsked > 0) found.push(skipped('identity providers', `${number(notAsked)} more were not asked this time`));
   if (!clashes || clashes.accounts === 0) return found;
   const message = `${many(clashes.accounts, 'account')} at providers are held by ${many(clashes.users, 'user')} of the same organization, and sign in none of them`;
   const advice =

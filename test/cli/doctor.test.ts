@@ -141,7 +141,7 @@ test('what a worker reports of itself, and its clock', async (t) => {
 });
 
 test('the identity of the caller', async (t) => {
-  const service = await start(t, { backend: 'postgres', workers: 0 });
+  const service = await start(t, { backend: 'postgres', workers: 0, env: { IDP_ALLOW_PRIVATE: 'true' } });
   const as = (token: string) => doctor({ MUSTER_URL: service.url, MUSTER_TOKEN: token });
   const org = await service.newOrg();
 
@@ -150,6 +150,27 @@ test('the identity of the caller', async (t) => {
     assert.equal(told.code, 0);
     assert.match(told.of('login')?.message as string, new RegExp(`may import into ${org.orgId} \\(Acme-`));
     assert.equal(told.findings.at(-1)?.state, 'skipped');
+  });
+  await t.test('an owner hears whether the providers of their organization answer', async () => {
+    const body = {
+      type: 'oidc',
+      name: 'Acme SSO',
+      issuer: 'http://127.0.0.1:1/',
+      clientId: 'muster',
+      clientSecret: 's',
+    };
+    const answer = await fetch(`${service.url}/management/v1/idps`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${org.ownerToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    assert.equal(answer.status, 200, await answer.text());
+    const told = await as(org.ownerToken);
+    const found = told.of('identity providers');
+    assert.equal(found?.state, 'warning');
+    assert.match(found?.message ?? '', new RegExp(`^Acme SSO of Acme-.*${org.orgId}\\): The metadata`));
+    const outsider = await as((await service.newOrg()).ownerToken);
+    assert.equal(outsider.of('identity providers'), undefined);
   });
   await t.test('a user without the role may not import anywhere', async () => {
     const { token } = await service.machine(org.orgId, ['ORG_OWNER_VIEWER']);

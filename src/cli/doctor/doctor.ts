@@ -5,9 +5,11 @@
  */
 import { connect, type PeerCertificate } from 'node:tls';
 import type { Answer } from '../../contract/client.ts';
+import type { ProviderFacts } from '../../contract/diagnostics.ts';
 import { type Finding, many, ok, problem, type State, skipped, warning } from '../../contract/finding.ts';
-import { checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
+import { checkProviders, checkVersions, checkService as judgeOfRemote } from '../../contract/findings.ts';
 import { ownValue } from '../../platform/text/names.ts';
+import type { Api } from '../service/api.ts';
 import { isIamOwner, type Me, nameOf, readMe, type Session } from '../service/session.ts';
 import { isLoopback } from '../service/settings.ts';
 import { EXIT, Failure } from '../terminal/failure.ts';
@@ -21,8 +23,54 @@ export async function* checkService(session: Session, version: string): AsyncGen
   const { finding, me } = await checkIdentity(session);
   yield finding;
   if (!me) return;
-  if (!isIamOwner(me)) yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
-  else yield* await checkInside(session, version);
+  if (isIamOwner(me)) {
+    yield* await checkInside(session, version);
+    return;
+  }
+  yield* await checkOwnProviders(session, me);
+  yield skipped('stores, queue, mail', 'only an IAM_OWNER may see their state');
+}
+
+/** Providers of organizations that one run asks for their owner, all at the same time. */
+const MOST_OWN = 20;
+const OWN_MS = 15_000;
+
+/** Asks the providers of the organizations of which the caller is an owner. */
+async function checkOwnProviders({ api }: Session, { organizations }: Me): Promise<Finding[]> {
+  const signal = AbortSignal.timeout(OWN_MS);
+  const owned = organizations.filter(({ roles }) => roles.includes('ORG_OWNER')).slice(0, MOST_OWN);
+  const listed = await Promise.all(owned.map((org) => enabledOf(api, org, signal)));
+  const enabled = listed.flatMap((idps) => idps ?? []);
+  const providers = await Promise.all(enabled.slice(0, MOST_OWN).map((idp) => askOwn(api, idp, signal)));
+  const notAsked = Math.max(0, enabled.length - MOST_OWN);
+  const found = checkProviders({ providers, ...(notAsked > 0 ? { notAsked } : {}) });
+  const unlisted = owned.filter((_org, n) => listed[n] === undefined).map(({ name }) => name);
+  if (unlisted.length === 0) return found;
+  return [...found, skipped('identity providers', `those of ${unlisted.join(', ')} could not be listed`)];
+}
+
+type OwnIdp = Pick<ProviderFacts['providers'][number], 'idpId' | 'name' | 'orgId' | 'orgName'>;
+
+/** Undefined if the service does not list them. */
+async function enabledOf(
+  api: Api,
+  { id: orgId, name: orgName }: Me['organizations'][number],
+  signal: AbortSignal,
+): Promise<OwnIdp[] | undefined> {
+  const listed = await api.call('listIdps', { org: orgId, signal }).catch(() => undefined);
+  const enabled = listed?.result.filter(({ isEnabled }) => isEnabled);
+  return enabled?.map(({ idpId, name }) => ({ idpId, name, orgId, orgName }));
+}
+
+async function askOwn(api: Api, idp: OwnIdp, signal: AbortSignal): Promise<ProviderFacts['providers'][number]> {
+  const reason = await api.call('checkIdp', { idpId: idp.idpId }, { signal }).then(
+    ({ checks }) => checks.find(({ ok }) => !ok)?.message,
+    (error: unknown) =>
+      error instanceof Failure
+        ? `It was not checked: ${error.message}`
+        : `It has not answered within ${OWN_MS / 1000} s.`,
+  );
+  return { ...idp, answers: reason === undefined, ...(reason === undefined ? {} : { reason }) };
 }
 
 async function checkInside({ api }: Session, version: string): Promise<Finding[]> {

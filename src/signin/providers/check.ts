@@ -13,10 +13,11 @@ import { type Clash, countLinks, linkClashes } from '../../directory/idp-links.t
 import type { Config } from '../../platform/config.ts';
 import { sqlState } from '../../platform/db/faults.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import { TimedOut, withTimeout } from '../../platform/timeouts.ts';
 import { type Client, guardOf, openClient, type ProtocolDeps } from './protocol.ts';
 import { asProviderError, type ProviderError } from './provider-error.ts';
 import { ownsPath } from './round-trip.ts';
-import { type Idp, listIdps, redirectUriOf } from './store.ts';
+import { enabledIdps, type Idp, type OwnedIdp, redirectUriOf } from './store.ts';
 
 export interface CheckDeps extends ProtocolDeps {
   pool: Pool;
@@ -214,18 +215,43 @@ function sumOf(clashes: readonly Clash[]): { accounts: number; users: number } {
   return { accounts: sum('accounts'), users: sum('users') };
 }
 
-/** Providers that one look of `muster doctor` asks. */
-const MOST_ASKED = 50;
+/** Providers that one run of `muster doctor` asks, all at the same time. */
+const MOST_ASKED = 100;
+/** Time limit for all of them together. */
+const PATIENCE_MS = 8000;
 
-/** For `muster doctor`: whether the providers of the instance answer, and links that sign in nobody. */
-export async function providerFacts(deps: CheckDeps): Promise<ProviderFacts> {
-  const enabled = (await listIdps(deps.pool, null)).filter(({ settings }) => settings.isEnabled).slice(0, MOST_ASKED);
-  const providers = await Promise.all(
-    enabled.map(async (idp) => {
-      const failed = (await reach(deps, idp)).checks.find(({ ok }) => !ok);
-      return { idpId: idp.id, name: idp.name, answers: !failed, ...(failed ? { reason: failed.message } : {}) };
-    }),
+/**
+ * For `muster doctor`: whether the providers of the instance and of the organizations answer, and links that sign in
+ * nobody.
+ * @param patienceMs for all providers together
+ */
+export async function providerFacts(deps: CheckDeps, patienceMs: number = PATIENCE_MS): Promise<ProviderFacts> {
+  const { idps, all } = await enabledIdps(deps.pool, MOST_ASKED);
+  const [providers, found] = await Promise.all([
+    Promise.all(idps.map((idp) => answerOf(deps, idp, patienceMs))),
+    inTime(deps.pool, (db) => linkClashes(db, MOST_CLASHES)),
+  ]);
+  const notAsked = all - idps.length;
+  return {
+    providers,
+    ...(notAsked > 0 ? { notAsked } : {}),
+    ...(found ? { clashes: sumOf(found.clashes) } : {}),
+  };
+}
+
+async function answerOf(
+  deps: CheckDeps,
+  idp: OwnedIdp,
+  patienceMs: number,
+): Promise<ProviderFacts['providers'][number]> {
+  const { id: idpId, name, orgId, orgName } = idp;
+  const owner = orgId === null ? {} : { orgId, orgName: orgName ?? orgId };
+  const reason = await withTimeout(reach(deps, idp), patienceMs, 'the provider').then(
+    ({ checks }) => checks.find(({ ok }) => !ok)?.message,
+    (error: unknown) =>
+      error instanceof TimedOut
+        ? `It has not answered within ${patienceMs / 1000} s.`
+        : 'It cannot be asked: its stored settings or its secret cannot be read.',
   );
-  const found = await inTime(deps.pool, (db) => linkClashes(db, MOST_CLASHES));
-  return { providers, ...(found ? { clashes: sumOf(found.clashes) } : {}) };
+  return { idpId, name, ...owner, answers: reason === undefined, ...(reason === undefined ? {} : { reason }) };
 }

@@ -62,6 +62,26 @@ export async function listIdps(db: Db, orgId: string | null): Promise<Idp[]> {
   return rows;
 }
 
+/** A provider with the name of its organization; null: of the instance. */
+export type OwnedIdp = Idp & { orgName: string | null };
+
+/**
+ * Enabled providers of the instance, then of active organizations, and how many there are in all. Beyond `limit` each
+ * organization has one of them before any has a second, by chance, so that no tenant takes the places of others.
+ */
+export async function enabledIdps(db: Db, limit: number): Promise<{ idps: OwnedIdp[]; all: number }> {
+  const { rows } = await db.query<OwnedIdp & { all: number }>(
+    `select ${COLUMNS}, o.name as "orgName", count(*) over ()::int as "all"
+     from idps i left join organizations o on o.id = i.org_id
+     where i.settings -> 'isEnabled' = 'true'::jsonb
+       and (i.org_id is null or (o.inactive_since is null and o.removed_at is null))
+     order by i.org_id is not null, row_number() over (partition by i.org_id order by random()), random()
+     limit $1`,
+    [limit],
+  );
+  return { idps: rows, all: rows[0]?.all ?? 0 };
+}
+
 /**
  * The enabled providers for a sign-in page: those of the organization, then those of the instance, without the ones
  * whose links belong to a provider of the organization with the same alias.

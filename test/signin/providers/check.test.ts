@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { checkProviders } from '../../../src/contract/findings.ts';
+import { providerFacts } from '../../../src/signin/providers/check.ts';
 import type { Idp } from '../../../src/signin/providers/store.ts';
 import { errorId, startApi, type TestApi } from '../../support/api.ts';
 import { startProvider, type TestProvider } from '../../support/providers.ts';
@@ -108,6 +109,73 @@ test('links that clash and a callback path of others are said, and doctor counts
   assert.ok(findings.some(({ message }) => /Google: The metadata of the provider could not be used/.test(message)));
   assert.ok(findings.some(({ message, state }) => state === 'ok' && /identity providers answer/.test(message)));
   assert.deepEqual(checkProviders(undefined), []);
+});
+
+test('doctor asks the providers of organizations too, in one time limit, and names the organization', async () => {
+  const { pool } = api.deps;
+  await pool.query('update idps set settings = settings || $1', ['{"isEnabled": false}']);
+  const [acme, closed] = [await api.setupOrg(), await api.setupOrg()];
+  const good = await addIdp(api, google, { aliases: ['good'], orgId: acme.orgId });
+  const silent = await addIdp(api, google, { aliases: ['silent'], name: 'Silent', orgId: acme.orgId });
+  const broken = await addIdp(api, google, { aliases: ['broken'], name: 'Broken', orgId: acme.orgId });
+  await addIdp(api, google, { aliases: ['closed'], orgId: closed.orgId });
+  await pool.query('update organizations set inactive_since = now() where id = $1', [closed.orgId]);
+  await pool.query(
+    `update idps set settings = jsonb_set(settings, '{issuer}', '"http://127.0.0.1:1/"') where id = $1`,
+    [silent.id],
+  );
+  await pool.query(`update idps set secret_sealed = 'unreadable' where id = $1`, [broken.id]);
+  const { identityProviders: facts } = (await api.call('GET', '/admin/v1/diagnostics')).body;
+  const asked = facts.providers.map(({ idpId, orgId, answers }: { [name: string]: unknown }) => [
+    idpId,
+    orgId,
+    answers,
+  ]);
+  const expected = [good, silent, broken].map(({ id }) => [id, acme.orgId, id === good.id]);
+  assert.deepEqual(asked.sort(), expected.sort());
+  const said = checkProviders(facts).map(({ message }) => message);
+  const { rows } = await pool.query('select name from organizations where id = $1', [acme.orgId]);
+  const owner = `of ${rows[0].name} \\(${acme.orgId}\\)`;
+  assert.ok(
+    said.some((message) => new RegExp(`^Silent ${owner}: The metadata`).test(message)),
+    said.join('\n'),
+  );
+  assert.ok(
+    said.some((message) => new RegExp(`^Broken ${owner}: It cannot be asked`).test(message)),
+    said.join('\n'),
+  );
+
+  google.misbehave.faults = { discovery: 'slow' };
+  const slow = await providerFacts(api.deps, 50);
+  google.misbehave.faults = {};
+  google.release();
+  const reason = slow.providers.find(({ idpId }) => idpId === good.id)?.reason;
+  assert.equal(reason, 'It has not answered within 0.05 s.');
+});
+
+test('doctor asks a hundred providers, of every organization one first, and says how many it left out', async () => {
+  const { pool } = api.deps;
+  await pool.query('update idps set settings = settings || $1', ['{"isEnabled": false}']);
+  const orgs = await Promise.all([1, 2, 3].map(() => api.setupOrg()));
+  const [first] = orgs;
+  for (const { orgId } of orgs) {
+    const many = orgId === first?.orgId ? 150 : 1;
+    await pool.query(
+      `insert into idps (id, org_id, type, name, settings, sequence, created_at, changed_at)
+       select $1 || '-' || n, $1, 'oidc', 'P' || n, '{"isEnabled": true, "issuer": "http://127.0.0.1:1/",
+         "aliases": [], "callbackPaths": [], "scopes": [], "domains": [], "createDomains": [], "clientId": "c"}', 1, now(), now()
+       from generate_series(1, $2) n`,
+      [orgId, many],
+    );
+  }
+  const facts = await providerFacts(api.deps);
+  assert.equal(facts.providers.length, 100);
+  assert.equal(facts.notAsked, 52);
+  for (const { orgId } of orgs) assert.ok(facts.providers.some((each) => each.orgId === orgId));
+  const findings = checkProviders(facts);
+  assert.equal(findings.filter(({ name, state }) => name === 'identity providers' && state === 'warning').length, 11);
+  assert.ok(findings.some(({ state, message }) => state === 'skipped' && /^52 more were not asked/.test(message)));
+  await pool.query(`delete from idps where id like '%-%'`);
 });
 
 test('a provider is not checked without end', async () => {
