@@ -13,7 +13,6 @@ import type { z } from 'zod';
 import { type intentCheck, type newIntent, idpIntentOperations as operations } from '../contract/idp-intents.ts';
 import { type Caller, permissionDenied, selectedOrg } from '../contract/permissions.ts';
 import { type Asked, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
-import { recordProviderFailure } from '../directory/sign-in-events.ts';
 import { requireAllowedTemplate } from '../directory/users/routes.ts';
 import { details } from '../platform/db/events.ts';
 import type { Pool } from '../platform/db/pool.ts';
@@ -23,7 +22,7 @@ import { type CheckedLogin, checkAfterPassword, type PasswordProof, wrongCredent
 import type { LoginDeps, Origin } from './login/origin.ts';
 import { ProviderError } from './providers/protocol.ts';
 import { beginTrip, intentResult, type TripDeps, type TripResult } from './providers/round-trip.ts';
-import { checkByProvider, type Provided, signInByProvider } from './providers/sign-in.ts';
+import { checkByProvider, failureOf, type Provided, recordNobody, signInByProvider } from './providers/sign-in.ts';
 import { findIdp, type Idp } from './providers/store.ts';
 
 type IntentDeps = TripDeps;
@@ -67,7 +66,7 @@ async function start(deps: IntentDeps, { caller, target, body: { idpId, urls }, 
     return { details: detailsOf(idp, orgId), authUrl: authUrl.href };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    await recordProviderFailure(deps.pool, 'provider_unavailable', idp);
+    await recordNobody(deps.pool, idp, 'provider_unavailable', orgId);
     throw new ApiError('UNAVAILABLE', 'IDP-UNAVAILABLE', 'The identity provider does not answer as it should.');
   }
 }
@@ -80,14 +79,24 @@ function detailsOf({ sequence, changedAt }: Idp, orgId: string) {
   return details({ sequence, changedAt, resourceOwner: orgId });
 }
 
-/** Whom the answer of a provider signs in; undefined if nobody. Links and creates users as the rules say. */
-export async function userOfAnswer(
-  { pool }: { pool: Pool },
-  given: TripResult | Provided,
-): Promise<string | undefined> {
-  const { idp, identity, orgId } = given;
-  if (!identity) return undefined;
+/**
+ * Whom the answer of a provider signs in, when the browser comes back; undefined if nobody. Links and creates users as the
+ * rules say. Records why nobody is signed in, as the log-in page does.
+ */
+export async function concludeIntent({ pool }: { pool: Pool }, result: TripResult): Promise<string | undefined> {
+  const { idp, identity, error, orgId } = result;
+  if (!identity) {
+    await recordNobody(pool, idp, failureOf(error), orgId);
+    return undefined;
+  }
   const decision = await signInByProvider({ pool }, { idp, identity, orgId });
+  if (decision.is === 'refused') await recordNobody(pool, idp, decision.reason, orgId);
+  if (decision.is === 'confirm') publish('provider', { idpId: idp.id, outcome: 'confirm' });
+  return decision.is === 'user' ? decision.userId : undefined;
+}
+
+async function userOfAnswer(deps: { pool: Pool }, given: Provided): Promise<string | undefined> {
+  const decision = await signInByProvider(deps, given);
   return decision.is === 'user' ? decision.userId : undefined;
 }
 

@@ -36,7 +36,7 @@ import { authenticate } from '../signin/authenticate.ts';
 import { openOrigins } from '../signin/clients.ts';
 import { passwordRoutes } from '../signin/credentials/password-reset.ts';
 import { verificationRoutes } from '../signin/credentials/verification.ts';
-import { userOfAnswer } from '../signin/intents.ts';
+import { concludeIntent } from '../signin/intents.ts';
 import { isAttempt } from '../signin/login/attempts.ts';
 import type { LiveProvider } from '../signin/oauth/provider.ts';
 import { oauthRoutes } from '../signin/oauth/routes.ts';
@@ -90,7 +90,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(docsRoutes(deps));
   app.use(openApiRoutes(deps));
   app.use(oauthRoutes(deps));
-  app.use(callbackRoutes({ ...deps, userOf: (result) => userOfAnswer(deps, result) }));
+  app.use(callbackRoutes({ ...deps, concludeIntent: (result) => concludeIntent(deps, result) }));
   app.use(pageRoutes(deps));
   app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.

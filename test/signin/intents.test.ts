@@ -220,3 +220,51 @@ test('a provider that confirms nobody leads to the failure URL, without a token'
   assert.equal(searchParams.get('error'), 'not-trusted');
   assert.equal(searchParams.get('token'), null);
 });
+
+test('an intent that signs in nobody is audited and counted, as a sign-in on the page is', async () => {
+  const at = await place();
+  const counted = async (outcome: string) => {
+    const text = await (await fetch(`${api.url}/metrics`)).text();
+    const series = `muster_provider_signins_total{type="google",outcome="${outcome}"} `;
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(series))
+        ?.slice(series.length) ?? 0,
+    );
+  };
+  const failures = async () => {
+    const { body } = await api.call('POST', '/admin/v1/events/_search', {
+      types: ['user.signin.failed'],
+      orgId: at.orgId,
+    });
+    return body.result.map(({ payload }: { payload: { reason: string } }) => payload.reason);
+  };
+  const expected: string[] = [];
+  for (const [reason, misbehave, arrive] of [
+    ['provider_refused', { signing: 'other-key' }, () => travelled('ann')],
+    ['provider_unavailable', { faults: { token: 'down' } }, () => travelled('ann')],
+    ['provider_cancelled', {}, cancelled],
+    ['link_missing', {}, () => travelled('eve')],
+  ] as const) {
+    const before = await counted(reason);
+    google.misbehave = { faults: {}, ...misbehave };
+    await arrive();
+    google.misbehave = { faults: {} };
+    expected.push(reason);
+    await waitFor(async () => (await counted(reason)) === before + 1, { what: reason });
+    assert.deepEqual((await failures()).sort(), expected.toSorted());
+  }
+
+  async function travelled(login: string): Promise<string> {
+    return (await travel((await start(at)).body.authUrl, login)).pathname;
+  }
+  async function cancelled(): Promise<void> {
+    const url = new URL((await start(at)).body.authUrl);
+    const back = new URL(url.searchParams.get('redirect_uri') ?? '');
+    back.search = String(new URLSearchParams({ state: url.searchParams.get('state') ?? '', error: 'access_denied' }));
+    back.searchParams.set('iss', google.issuer);
+    const answer = await fetch(back, { redirect: 'manual' });
+    assert.match(answer.headers.get('location') ?? '', /failed.*error=cancelled/);
+  }
+});

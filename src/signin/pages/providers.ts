@@ -9,7 +9,6 @@
  */
 import { type Request, type Response, Router } from 'express';
 import { findOrgByDomain, findOrgs } from '../../directory/organizations.ts';
-import { type PROVIDER_FAILURES, recordProviderFailure } from '../../directory/sign-in-events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { idProblem } from '../../platform/fields.ts';
@@ -23,7 +22,15 @@ import { loginGonePage } from '../oauth/pages.ts';
 import { type Identity, ProviderError } from '../providers/protocol.ts';
 import { beginTrip, takeResult } from '../providers/round-trip.ts';
 import { voiceOf } from '../providers/settings.ts';
-import { accountOf, checkByProvider, type Provided, signInByProvider } from '../providers/sign-in.ts';
+import {
+  accountOf,
+  checkByProvider,
+  failureOf,
+  type Provided,
+  recordNobody,
+  signInByProvider,
+  type VisitFailure,
+} from '../providers/sign-in.ts';
 import { findIdp, type Idp, idpsFor } from '../providers/store.ts';
 import { back, type LoginFrame, step } from './forms.ts';
 import {
@@ -132,7 +139,7 @@ async function leaveFor(loginRequest: LoginRequest, idp: Idp, loginHint: string)
     res.redirect(303, address.href);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    await showRefused(loginRequest, idp, FAILURES[error.reason]);
+    await showRefused(loginRequest, idp, failureOf(error.reason));
   }
 }
 
@@ -147,8 +154,8 @@ async function comeBack(deps: LoginPageDeps, req: Request, res: Response): Promi
   if (!result) return startAgain(loginRequest);
   const { idp, identity, error } = result;
   if (identity) return decide(loginRequest, { idp, identity, orgId });
-  if (error !== 'cancelled') return showRefused(loginRequest, idp, FAILURES[error]);
-  await fail(deps.pool, idp, 'provider_cancelled');
+  if (error !== 'cancelled') return showRefused(loginRequest, idp, failureOf(error));
+  await recordNobody(deps.pool, idp, 'provider_cancelled');
   res.redirect(303, `${deps.config.baseUrl}/ui/login/${encodeURIComponent(uid)}`);
 }
 
@@ -214,17 +221,8 @@ ${back(frame)}`;
   return { title, body };
 }
 
-type Failure = (typeof PROVIDER_FAILURES)[number];
-
-const FAILURES: Readonly<Record<ProviderError['reason'], Failure>> = {
-  unavailable: 'provider_unavailable',
-  refused: 'provider_refused',
-  'not-trusted': 'provider_refused',
-  cancelled: 'provider_cancelled',
-};
-
 /** What is wrong, and what else people can do. */
-const MESSAGES: Readonly<Record<Failure, (provider: string, other: string) => string>> = {
+const MESSAGES: Readonly<Record<VisitFailure, (provider: string, other: string) => string>> = {
   provider_unavailable: (name, other) => `We cannot reach ${name} right now. Try again in a few minutes, or ${other}.`,
   provider_refused: (name, other) => `${name} did not confirm who you are. Try again, or ${other}.`,
   provider_cancelled: (name, other) => `You did not sign in with ${name}. Try again, or ${other}.`,
@@ -241,20 +239,15 @@ const MESSAGES: Readonly<Record<Failure, (provider: string, other: string) => st
 const RETRY_AFTER_S = 60;
 
 /** Shows the sign-in page with what is wrong: all other ways stay open. */
-async function showRefused(loginRequest: LoginRequest, idp: Idp, reason: Failure): Promise<void> {
+async function showRefused(loginRequest: LoginRequest, idp: Idp, reason: VisitFailure): Promise<void> {
   const { deps, res, interaction } = loginRequest;
-  await fail(deps.pool, idp, reason);
+  await recordNobody(deps.pool, idp, reason);
   offer(loginRequest, idp);
   const other = interaction.frame.offersCodes ? 'use a code by email' : 'sign in in another way';
   const isDown = reason === 'provider_unavailable';
   if (isDown) res.set('Retry-After', String(RETRY_AFTER_S));
   const problem = { message: MESSAGES[reason](idp.name, other), fields: [] };
   show(loginRequest, isDown ? 503 : 400, firstForm(interaction.frame, interaction.asked.loginHint, problem));
-}
-
-async function fail(db: Db, idp: Idp, reason: Failure): Promise<void> {
-  await recordProviderFailure(db, reason, idp);
-  publish('provider', { idpId: idp.id, outcome: reason });
 }
 
 const GOOD_FOR_MS = 15 * 60_000;

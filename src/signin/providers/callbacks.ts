@@ -14,8 +14,8 @@ import { type HtmlPage, problemPage, sendPage } from '../../platform/html/layout
 import { type Answer, type Answered, answerTrip, browserOf, type TripDeps, type TripResult } from './round-trip.ts';
 
 export interface CallbackDeps extends TripDeps {
-  /** The one user who has the account, for the success URL of an intent. */
-  userOf?: (result: TripResult) => Promise<string | undefined>;
+  /** What came of an intent: the one user who has the account, for the success URL. */
+  concludeIntent?: (result: TripResult) => Promise<string | undefined>;
 }
 
 /** Mount it at `/`, after the API's own paths, before what refuses forms of other sites. */
@@ -62,15 +62,15 @@ async function comeBack(deps: CallbackDeps, req: Request, res: Response, idpId?:
 }
 
 /** Where the visit goes on. */
-async function nextOf({ config, userOf }: CallbackDeps, { id, purpose, uid, urls, result, token }: Answered) {
+async function nextOf({ config, concludeIntent }: CallbackDeps, { id, purpose, uid, urls, result, token }: Answered) {
   switch (purpose) {
     case 'sign_in':
       return `${config.baseUrl}/ui/login/${encodeURIComponent(uid ?? '')}/idps/${id}`;
     case 'link':
       return `${config.baseUrl}/ui/links/${id}`;
     case 'intent': {
+      const user = await concludeIntent?.(result);
       if (result.error) return withParams(urls?.failureUrl, { id, error: result.error });
-      const user = await userOf?.(result);
       return withParams(urls?.successUrl, { id, token: token ?? '', ...(user === undefined ? {} : { user }) });
     }
   }

@@ -13,6 +13,7 @@ import { LINKING_RULES, type LinkingRule } from '../../contract/policies.ts';
 import { addLink, holdersOf, insertLinks } from '../../directory/idp-links.ts';
 import { rightsOf } from '../../directory/members.ts';
 import { findOrg, isActiveOrg } from '../../directory/organizations.ts';
+import { type PROVIDER_FAILURES, recordProviderFailure } from '../../directory/sign-in-events.ts';
 import { findUser, insertUser, stateNow, type User } from '../../directory/users/store.ts';
 import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
@@ -20,6 +21,7 @@ import type { LoginPolicies, Users } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { displayNameOf, isEmailAddress, nameKey, textProblem } from '../../platform/fields.ts';
 import { newId } from '../../platform/ids.ts';
+import { publish } from '../../platform/telemetry.ts';
 import { countedAttempt } from '../login/attempts.ts';
 import {
   type CheckedLogin,
@@ -32,7 +34,7 @@ import {
 import type { LoginDeps, Origin } from '../login/origin.ts';
 import { findLogin, type Login } from '../login/store.ts';
 import { claim, vouchesFor } from './claim.ts';
-import type { Identity } from './protocol.ts';
+import type { Identity, ProviderError } from './protocol.ts';
 import { voiceOf } from './settings.ts';
 import { findIdp, type Idp, mayDecide } from './store.ts';
 
@@ -77,6 +79,29 @@ export async function signInByProvider({ pool }: { pool: Pool }, given: Provided
 
 function refused(reason: ProviderRefusal): Decision {
   return { is: 'refused', reason };
+}
+
+/** Why a visit at a provider signed in nobody. */
+export type VisitFailure = (typeof PROVIDER_FAILURES)[number];
+
+const FAILURES: Readonly<Record<ProviderError['reason'], VisitFailure>> = {
+  unavailable: 'provider_unavailable',
+  refused: 'provider_refused',
+  'not-trusted': 'provider_refused',
+  cancelled: 'provider_cancelled',
+};
+
+export function failureOf(reason: ProviderError['reason']): VisitFailure {
+  return FAILURES[reason];
+}
+
+/**
+ * Records that a visit at a provider signed in nobody, and counts it.
+ * @param orgId that of the visit; default: that of the provider
+ */
+export async function recordNobody(db: Db, idp: Idp, reason: VisitFailure, orgId = idp.orgId): Promise<void> {
+  await recordProviderFailure(db, reason, { id: idp.id, orgId });
+  publish('provider', { idpId: idp.id, outcome: reason });
 }
 
 /** An account without a link. */
