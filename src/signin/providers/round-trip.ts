@@ -6,7 +6,7 @@
  * `state` belongs to, as long as that stays what it was, and in the browser that was sent there (cookie `muster_idp`; a program's intent is bound to its
  * token instead). On a path of an old system, which several owners may name, only owners whom the instance trusts are
  * answered without `iss` (RFC 9207), so that no organization's provider gets the codes of somebody else's. What is stored
- * is encrypted, and what strangers may have stored is counted by network, what programs may by organization.
+ * is encrypted, and what strangers may have stored is counted by network and by owner of the provider, what programs may by organization.
  *
  * On crash: a visit that was being answered has been used, and the person begins again.
  */
@@ -80,7 +80,8 @@ const PROGRAM_TRIPS: Limit = {
   limit: 20_000,
   message: 'Too many sign-ins at providers have been begun for users of this organization. Try again later.',
 };
-const ALL_TRIPS: Limit = {
+/** Of an owner of providers, from all networks, so that a botnet does not fill the table. */
+const OWNER_TRIPS: Limit = {
   ...NETWORK_TRIPS,
   limit: 100_000,
   message: 'Too many sign-ins have been begun. Try again later.',
@@ -115,7 +116,7 @@ async function storeTrip(
     verifier: randomToken(),
     startedAt: Date.now(),
   };
-  await countTrip(pool, of, network);
+  await countTrip(pool, idp, of, network);
   const url = await authorizationUrl({ secrets, config }, idp, trip, ask);
   const id = newId();
   const browser = of.purpose === 'intent' ? undefined : (known ?? randomToken());
@@ -131,11 +132,15 @@ async function storeTrip(
   return { id, url, browser };
 }
 
-/** People and programs are counted apart, so that neither use up what the others may begin. */
-async function countTrip(db: Db, { purpose, orgId = '' }: TripOf, network: string): Promise<void> {
+/**
+ * People and programs are counted apart, so that neither use up what the others may begin; owners of providers too. Visits
+ * at a provider of the instance count for the organization that the application names.
+ */
+async function countTrip(db: Db, idp: Idp, { purpose, orgId = '' }: TripOf, network: string): Promise<void> {
   if (purpose === 'intent') return countWithin(db, `visits at providers by programs for ${orgId}`, PROGRAM_TRIPS);
   await countWithin(db, `visits at providers from ${network}`, NETWORK_TRIPS);
-  await countWithin(db, 'visits at providers', ALL_TRIPS);
+  const owner = idp.orgId === null ? `the instance for ${orgId}` : `the organization ${idp.orgId}`;
+  await countWithin(db, `visits at providers of ${owner}`, OWNER_TRIPS);
 }
 
 function pick({ maxAge, prompt }: TripAsk): Pick<TripAsk, 'maxAge' | 'prompt'> {

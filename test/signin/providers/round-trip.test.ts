@@ -124,7 +124,7 @@ test('two visits of one browser come back independently', async () => {
   const google = await start('google');
   const idp = await addIdp(api, google, { aliases: ['two'] });
   const first = await begin(api, idp);
-  const second = await begin(api, idp, {}, first.cookie);
+  const second = await begin(api, idp, {}, { cookie: first.cookie });
   assert.equal(second.cookie, first.cookie);
   for (const one of [second, first]) {
     const answer = await open(await atProvider(google, one, 'ann'), first.cookie);
@@ -268,4 +268,29 @@ test('what one network begins is limited', async () => {
   await pool.query('update attempt_counts set attempts = 1000 where attempts < 1000');
   await assert.rejects(begin(api, idp), { id: 'RATE-LIMIT' });
   await pool.query('delete from attempt_counts');
+});
+
+test('an organization whose visits are used up takes none from others', async () => {
+  const google = await start('google');
+  const { pool } = api.deps;
+  const [one, other] = [await api.setupOrg(), await api.setupOrg()];
+  const [theirs, others] = await Promise.all(
+    [one, other].map(({ orgId }) => addIdp(api, google, { aliases: ['tenant'], orgId })),
+  );
+  const shared = await addIdp(api, google, { aliases: ['shared by all'] });
+  assert(theirs && others);
+  const networks = (function* () {
+    for (let n = 1; ; n++) yield { ip: `192.0.2.${n}` };
+  })();
+  const from = () => networks.next().value as { ip: string };
+  for (const orgId of [undefined, one.orgId]) {
+    const [used, free] = orgId === undefined ? [theirs, others] : [shared, shared];
+    await begin(api, used, { orgId }, from());
+    await pool.query('update attempt_counts set attempts = 100000');
+    const refusal = { id: 'RATE-LIMIT', message: /Too many sign-ins have been begun/ };
+    await assert.rejects(begin(api, used, { orgId }, from()), refusal);
+    await begin(api, free, { orgId: orgId && other.orgId }, from());
+    await begin(api, shared, {}, from());
+    await pool.query('delete from attempt_counts');
+  }
 });

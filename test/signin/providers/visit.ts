@@ -28,18 +28,23 @@ export interface Visit {
   cookie: string;
 }
 
-/** Begins a visit for a login. @param cookie of the same browser, from another visit */
-export async function begin(api: TestApi, idp: Idp, trip: Partial<NewTrip> = {}, cookie = ''): Promise<Visit> {
+/** Begins a visit for a login. @param from cookie of the same browser, from another visit; address of the browser */
+export async function begin(
+  api: TestApi,
+  idp: Idp,
+  trip: Partial<NewTrip> = {},
+  { cookie = '', ip = '127.0.0.1' } = {},
+): Promise<Visit> {
   const uid = randomUUID();
   let set = cookie;
   const res = { cookie: (name: string, value: string) => (set = `${name}=${value}`) } as unknown as ExpressResponse;
-  const req = requestOf(cookie);
+  const req = requestOf(cookie, ip);
   const url = await beginTrip(api.deps, req, res, { idp, purpose: 'sign_in', uid, ask: {}, ...trip });
   return { uid, url, cookie: set };
 }
 
-function requestOf(cookie: string): Request {
-  return { ip: '127.0.0.1', get: () => cookie } as unknown as Request;
+function requestOf(cookie: string, ip = '127.0.0.1'): Request {
+  return { ip, get: () => cookie } as unknown as Request;
 }
 
 /** The provider signs the person in; returns the address that it sends the browser to. */
