@@ -49,6 +49,7 @@ export const PROVIDER_FAILURES = [
   'provider_refused',
   'provider_cancelled',
   'provider_not_allowed',
+  'provider_undated',
   'link_missing',
   'link_held_twice',
   'address_taken',

@@ -9,6 +9,7 @@
  */
 import { type Request, type Response, Router } from 'express';
 import { findOrgByDomain, findOrgs } from '../../directory/organizations.ts';
+import { findUser, loginNames } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { idProblem } from '../../platform/fields.ts';
@@ -18,6 +19,7 @@ import { type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { originOfForm } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
+import { mayUseCode } from '../mail-code/ask.ts';
 import { loginGonePage } from '../oauth/pages.ts';
 import { type Identity, ProviderError } from '../providers/protocol.ts';
 import { beginTrip, takeResult } from '../providers/round-trip.ts';
@@ -29,10 +31,11 @@ import {
   type Provided,
   recordNobody,
   signInByProvider,
+  soleHolder,
   type VisitFailure,
 } from '../providers/sign-in.ts';
 import { findIdp, type Idp, idpsFor } from '../providers/store.ts';
-import { back, type LoginFrame, step } from './forms.ts';
+import { back, type LoginFrame, loginForm, step } from './forms.ts';
 import {
   AGAIN,
   findInteraction,
@@ -153,6 +156,7 @@ async function comeBack(deps: LoginPageDeps, req: Request, res: Response): Promi
   const result = await takeResult(deps, req, { tripId: String(req.params.tripId), uid });
   if (!result) return startAgain(loginRequest);
   const { idp, identity, error } = result;
+  if (identity?.isUndated) return confirmOtherwise(loginRequest, { idp, identity, orgId });
   if (identity) return decide(loginRequest, { idp, identity, orgId });
   if (error !== 'cancelled') return showRefused(loginRequest, idp, failureOf(error));
   await recordNobody(deps.pool, idp, 'provider_cancelled');
@@ -195,6 +199,34 @@ async function signIn(loginRequest: LoginRequest, given: Provided, userId: strin
   await checkFirst(loginRequest, loginName, check, { wrong: AGAIN });
 }
 
+/**
+ * A recent sign-in is asked for, and the provider does not say when that was: the person whose account it is signs in with
+ * what they have here.
+ */
+async function confirmOtherwise(loginRequest: LoginRequest, given: Provided): Promise<void> {
+  const { deps, interaction } = loginRequest;
+  const { idp } = given;
+  const userId = await soleHolder(deps, given);
+  const user = userId === undefined ? undefined : await findUser(deps.pool, userId);
+  if (!user) return showRefused(loginRequest, idp, 'provider_undated');
+  await recordNobody(deps.pool, idp, 'provider_undated');
+  const ways = {
+    hasPassword: user.hasPassword,
+    hasCode: interaction.frame.offersCodes && (await mayUseCode(deps.pool, user)),
+  };
+  const problem = { message: `${UNDATED(idp.name)} ${whatToDo(ways)}`, fields: [] };
+  show(loginRequest, 400, loginForm(interaction.frame, loginNames(user)[0] ?? '', problem));
+}
+
+const UNDATED = (name: string) => `This needs a recent sign-in, and ${name} does not say when you signed in there.`;
+
+function whatToDo({ hasPassword, hasCode }: { hasPassword: boolean; hasCode: boolean }): string {
+  if (hasPassword && hasCode) return 'Enter your password, or use a code by email.';
+  if (hasPassword) return 'Enter your password.';
+  if (hasCode) return 'Use a code by email.';
+  return 'Select “Forgot password?” to choose a password, then sign in with it. If no email arrives, ask your administrator.';
+}
+
 async function chooseOrganization(loginRequest: LoginRequest): Promise<void> {
   const { deps, req, interaction } = loginRequest;
   const opened = open(deps.secrets, interaction.frame.uid, text(req.body, 'provided'));
@@ -228,6 +260,7 @@ const MESSAGES: Readonly<Record<VisitFailure, (provider: string, other: string) 
   provider_cancelled: (name, other) => `You did not sign in with ${name}. Try again, or ${other}.`,
   provider_not_allowed: (name) =>
     `${name} may not sign in this account. Sign in in another way, or ask your administrator.`,
+  provider_undated: (name) => `${UNDATED(name)} Sign in in another way, or ask your administrator.`,
   link_missing: (name) =>
     `Your ${name} account is not connected to an account here. Sign in in another way, or ask your administrator.`,
   link_held_twice: (name) =>

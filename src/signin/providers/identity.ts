@@ -28,6 +28,8 @@ export interface Identity {
   picture?: string;
   /** When they signed in there, in seconds since 1970. */
   authTime?: number;
+  /** A recent sign-in there was asked for, and the provider does not say when it was: it signs in nobody by itself. */
+  isUndated?: true;
   /** Authentication methods (RFC 8176) that the provider names. */
   amr: string[];
   claims: Record<string, unknown>;

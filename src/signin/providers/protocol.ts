@@ -111,7 +111,7 @@ export async function identityOf(
       : await openIdFacts(client, idp, trip, address);
     const identity = identityFrom(idp, facts, callback.searchParams);
     requireRecent(identity, trip, ask);
-    return identity;
+    return ask.maxAge !== undefined && identity.authTime === undefined ? { ...identity, isUndated: true } : identity;
   } catch (error) {
     throw asProviderError(error);
   }
@@ -186,13 +186,10 @@ export function endpointsOf({ type, settings }: Pick<Idp, 'type' | 'settings'>) 
 const TOLERANCE_S = 30;
 
 /**
- * Whether the person signed in at the provider as lately as was asked for, counted from when they were sent there. With
- * `max_age` the provider has to say when that was; `prompt=login` is also kept by providers that do not say.
+ * Whether the person signed in at the provider as lately as was asked for, counted from when they were sent there.
+ * Providers that do not say (GitHub, Facebook) keep `prompt=login`, and cannot keep `max_age`: `isUndated`.
  */
 function requireRecent({ authTime }: Identity, { startedAt }: Trip, { maxAge, prompt }: TripAsk): void {
-  if (maxAge !== undefined && authTime === undefined) {
-    throw new ProviderError('not-trusted', 'the provider does not say when the person signed in (auth_time)');
-  }
   const most = maxAge ?? (prompt === 'login' ? 0 : undefined);
   if (most === undefined || authTime === undefined) return;
   if (authTime + most < startedAt / 1000 - TOLERANCE_S) {

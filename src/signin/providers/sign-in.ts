@@ -47,7 +47,12 @@ export interface Provided {
 }
 
 /** Why nobody is signed in. */
-export type ProviderRefusal = 'link_missing' | 'link_held_twice' | 'provider_not_allowed' | 'address_taken';
+export type ProviderRefusal =
+  | 'provider_undated'
+  | 'link_missing'
+  | 'link_held_twice'
+  | 'provider_not_allowed'
+  | 'address_taken';
 
 export type Decision =
   | { is: 'user'; userId: string }
@@ -63,8 +68,8 @@ export type Decision =
  */
 export async function signInByProvider({ pool }: { pool: Pool }, given: Provided, chosen?: string): Promise<Decision> {
   const { idp, identity } = given;
-  if (idp.orgId !== null && given.orgId !== undefined && given.orgId !== idp.orgId)
-    return refused('provider_not_allowed');
+  if (isOfOther(given)) return refused('provider_not_allowed');
+  if (identity.isUndated) return refused('provider_undated');
   const orgId = idp.orgId ?? given.orgId;
   const holders = await holdersOf(pool, idp, identity.subjects, orgId ?? chosen);
   const orgIds = [...new Set(holders.map((holder) => holder.orgId))];
@@ -75,6 +80,20 @@ export async function signInByProvider({ pool }: { pool: Pool }, given: Provided
   return (await mayDecide(pool, idp, holder.userId))
     ? { is: 'user', userId: holder.userId }
     : refused('provider_not_allowed');
+}
+
+/** Whether the application named another organization than that of the provider. */
+function isOfOther({ idp, orgId }: Provided): boolean {
+  return idp.orgId !== null && orgId !== undefined && orgId !== idp.orgId;
+}
+
+/** The only user who holds the account, if the provider may decide about them. Changes nothing. */
+export async function soleHolder({ pool }: { pool: Pool }, given: Provided): Promise<string | undefined> {
+  const { idp, identity } = given;
+  if (isOfOther(given)) return undefined;
+  const [holder, ...others] = await holdersOf(pool, idp, identity.subjects, idp.orgId ?? given.orgId);
+  if (!holder || others.length > 0 || !(await mayDecide(pool, idp, holder.userId))) return undefined;
+  return holder.userId;
 }
 
 function refused(reason: ProviderRefusal): Decision {

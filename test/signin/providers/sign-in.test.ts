@@ -38,6 +38,7 @@ after(async () => {
   await api.stop();
 });
 
+const PASSWORD = 'correct horse battery staple';
 const ann = { login_hint: 'ann@gmail.example' };
 const go = (more: Record<string, string> = {}) => traveller(api, { clientId, more });
 /** Arrives by a hint, which leads straight to the provider. */
@@ -249,6 +250,49 @@ describe('the way to a provider', () => {
     assert.deepEqual([asked.get('login_hint'), asked.get('prompt')], ['ann@gmail.example', 'login']);
     assert.ok(asked.has('max_age'));
     assert.equal((await ask({})).get('prompt'), null);
+  });
+
+  it('asks who has to sign in recently for something else, where the provider does not say when they did', async () => {
+    const undated = async (more: Record<string, string> = {}) => {
+      google.misbehave.claims = { auth_time: undefined };
+      const page = await arrive({ max_age: '300', ...more });
+      google.misbehave.claims = undefined;
+      return page;
+    };
+    const policy = async (mailCode: string) => {
+      const answer = await api.call('PUT', '/management/v1/policies/login', { mailCode }, { orgId: org.orgId });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    };
+    const [since, withPassword] = [await newestEvent(api), await addVerified(api, org.orgId, PASSWORD)];
+    await addLink(api, withPassword, idpId, 'g-ann');
+    const named = { organization: org.orgId };
+    await policy('off');
+    const page = await undated(named);
+    assert.equal(page.status, 400);
+    assert.match(alertOf(page), /^This needs a recent sign-in, and Google does not say when.* Enter your password\.$/);
+    const [, loginName = ''] = /name="loginName"[^>]* value="([^"]*)"/.exec(page.text) ?? [];
+    assert.ok(loginName.startsWith(`${withPassword}@`), 'the name is there');
+    assert.deepEqual(await signedIn(api, since), []);
+    assert.ok(hasCode(await page.by.send(page, 'password', { loginName, password: PASSWORD })), 'the password does');
+    await policy('all');
+    assert.match(alertOf(await undated(named)), /Enter your password, or use a code by email\.$/);
+
+    await api.deps.pool.query('delete from user_idp_links');
+    const without = await addHuman(api, org.orgId);
+    await addLink(api, without, idpId, 'g-ann');
+    assert.match(alertOf(await undated(named)), /there\. Use a code by email\.$/);
+    await policy('off');
+    assert.match(alertOf(await undated(named)), /Select “Forgot password\?” to choose a password/);
+    await api.deps.pool.query('delete from user_idp_links');
+    assert.match(alertOf(await undated(named)), /does not say when .* Sign in in another way, or ask/);
+    const events = await api.deps.pool.query(
+      `select distinct payload ->> 'reason' as reason from audit_events where type = 'user.signin.failed' and sequence > $1::bigint`,
+      [since],
+    );
+    assert.deepEqual(events.rows, [{ reason: 'provider_undated' }]);
+    const dated = { ...named, max_age: '300' };
+    await addLink(api, withPassword, idpId, 'g-ann');
+    assert.ok(hasCode(await arrive(dated)), 'a provider that says it is enough');
   });
 
   it('leaves "Continue" to somebody who is signed in', async () => {
