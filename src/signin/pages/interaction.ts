@@ -16,7 +16,7 @@ import { type Problem, text } from '../../platform/html/forms.ts';
 import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
-import type { PasswordProof } from '../login/check.ts';
+import type { CheckedLogin, PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import { offersCodes } from '../mail-code/ask.ts';
@@ -293,6 +293,8 @@ export interface LoginProof extends PasswordProof {
   /** Authentication methods so far (RFC 8176). */
   amr: string[];
   loginName: string;
+  /** Of a complete sign-in at a provider. */
+  provided?: NonNullable<CheckedLogin['provided']>;
   /** The secret of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */
   secret?: string;
 }

@@ -249,9 +249,15 @@ async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: 
 
 /** Continues with a password that expires soon, or without the link that was asked for. */
 async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
-  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring', 'unlinked']);
-  if (!proof || (await recordLogin(loginRequest.deps.pool, proof, { hasCode: true })) !== 'active')
-    return startAgain(loginRequest);
+  const { deps, req } = loginRequest;
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['expiring', 'unlinked']);
+  if (!proof) return startAgain(loginRequest);
+  try {
+    await requireStillProvided(deps, proof);
+  } catch (error) {
+    return refuse(loginRequest, error, proof.loginName, AGAIN);
+  }
+  if ((await recordLogin(deps.pool, proof, { hasCode: true })) !== 'active') return startAgain(loginRequest);
   await finish(loginRequest, proof);
 }
 

@@ -121,13 +121,20 @@ async function isLinked(deps: LoginRequest['deps'], account: ConnectedAccount, u
   );
 }
 
-/** Says that the account is not linked; the sign-in itself is complete. */
+/** Says that the account is not linked; the sign-in itself is complete, and stays that of a provider if it is one. */
 function showUnlinked(
   loginRequest: LoginRequest,
-  { id, passwordSetAt, loginName, amr }: Pick<LoginProof, 'id' | 'passwordSetAt' | 'loginName' | 'amr'>,
+  {
+    id,
+    passwordSetAt,
+    loginName,
+    amr,
+    provided,
+  }: Pick<LoginProof, 'id' | 'passwordSetAt' | 'loginName' | 'amr' | 'provided'>,
 ): void {
   const { frame } = loginRequest.interaction;
-  const proven = prove(loginRequest, { id, passwordSetAt, amr, loginName, step: 'unlinked' });
+  const by = provided ? { byProvider: provided, provided } : {};
+  const proven = prove(loginRequest, { id, passwordSetAt, amr, loginName, ...by, step: 'unlinked' });
   show(loginRequest, 200, unlinkedPage({ ...frame, connect: undefined }, proven, frame.connect?.name ?? ''));
 }
 

@@ -188,6 +188,30 @@ describe('attacks on sign-ins at providers', () => {
     assert.deepEqual(await links(userId), []);
   });
 
+  it('T4: a form made by hand with the account of another visit does not make a sign-in at a provider one of ours', async () => {
+    const elsewhere = await api.setupOrg();
+    const person = { id: 'g-1', claims: {}, amr: ['pwd', 'mfa'] };
+    const users = [await addVerified(api, org.orgId), await addVerified(api, elsewhere.orgId)];
+    for (const userId of users) await addLink(api, userId, 'google', 'g-1');
+    await setRule('confirm');
+    const claims = { oid: '00000000-0000-0000-0000-00000000000c', tid: '00000000-0000-0000-0000-00000000000a' };
+    const there = { at: microsoft, idpId: microsoftId, organization: '' };
+    const { by, ...asked } = await arrive({ id: 'm-9', claims }, there);
+    const [, connect = ''] = /name="connect" value="([^"]*)"/.exec(asked.text) ?? [];
+    assert.notEqual(connect, '');
+    google.people.splice(0, google.people.length, { ...person, login: 'somebody' });
+    const choice = await by.send(await by.get(by.path), 'provider', { idpId: googleId });
+    assert.match(choice.text, /Choose an organization/);
+    const since = await newestEvent(api);
+    const told = await by.send(choice, 'organization', { orgId: elsewhere.orgId, connect });
+    assert.match(told.text, /Microsoft is not connected/);
+    assert.ok(hasCode(await by.send(told, 'later')));
+    const [, userId = ''] = users;
+    assert.deepEqual(await signedIn(api, since), [{ userId, amr: ['pwd', 'mfa'], idpId: googleId }]);
+    await setRule('refuse', { forceMfa: true }, elsewhere.orgId);
+    assert.match(await by.by.begin(clientId), /^\/ui\/login\//, 'the second factor of the provider is not ours');
+  });
+
   it('T5: nobody sets a password of an imported user, and what was begun ends when the owner comes by the provider', async () => {
     const userId = await addHuman(api, org.orgId);
     await ownAddress(userId);
