@@ -1,6 +1,7 @@
 /** Links of users to their accounts at identity providers, and the operations that list, add and remove them. */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
+import { paging } from '../platform/http/answers.ts';
 import { operations } from './operation.ts';
 import { ANY_ROLE_OR_SELF, MANAGER, MANAGER_OR_SELF } from './roles.ts';
 import { changed, exampleSearch, OWNER_PROOF, ownerProof, proofBody, searchAnswer } from './shapes.ts';
@@ -25,24 +26,41 @@ const newLink = ownerProof.extend({
   idpLink: z.object({ idpId: id(), userId: id(), userName: text(200).default('') }),
 });
 
+const linkSearch = z.object({ query: paging() });
+
+const LINKS = {
+  200: {
+    schema: searchAnswer(link),
+    example: exampleSearch({
+      idpId: 'google-oauth2',
+      userId: '1157',
+      userName: 'Bob',
+      provider: { idpId: 'google', name: 'Google' },
+    }),
+  },
+} as const;
+
 export const idpLinkOperations = operations({
   getUserLinks: {
     path: 'GET /v2beta/users/{userId}/links',
-    rpc: 'zitadel.user.v2.UserService/ListIDPLinks',
     who: ANY_ROLE_OR_SELF,
     of: 'user',
     summary: 'Get the identity provider links of a user',
-    answers: {
-      200: {
-        schema: searchAnswer(link),
-        example: exampleSearch({
-          idpId: 'google-oauth2',
-          userId: '1157',
-          userName: 'Bob',
-          provider: { idpId: 'google', name: 'Google' },
-        }),
-      },
+    answers: LINKS,
+  },
+  searchUserLinks: {
+    path: 'POST /v2beta/users/{userId}/links/_search',
+    rpc: 'zitadel.user.v2.UserService/ListIDPLinks',
+    who: ANY_ROLE_OR_SELF,
+    of: 'user',
+    summary: 'Search the identity provider links of a user',
+    description: 'As `getUserLinks`, in pages and under the name that ZITADEL gives it.',
+    body: {
+      schema: linkSearch,
+      error: 'IDP-LINK-INVALID',
+      examples: { 'first ten': { query: { limit: 10 } } },
     },
+    answers: LINKS,
   },
   addUserLink: {
     path: 'POST /v2beta/users/{userId}/links',

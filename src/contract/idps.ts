@@ -158,9 +158,12 @@ export const changedIdp = z.object({
 export type ChangedIdp = z.output<typeof changedIdp>;
 
 const strings = z.array(z.string());
+const sameId = z.string().meta({ description: '`idpId`, under the name that ZITADEL gives it.' });
+
 const idp = z
   .object({
     idpId: z.string(),
+    id: sameId,
     type: z.enum(IDP_TYPES),
     name: z.string(),
     issuer: z.string().optional(),
@@ -191,6 +194,7 @@ const idpId = '0199e7e0-1c5a-7d3b-8a4e-2f6b1c9d0e11';
 const ofInstance = { ...exampleCreated, resourceOwner: 'instance' };
 const exampleIdp = {
   idpId,
+  id: idpId,
   type: 'google',
   name: 'Google',
   issuer: 'https://accounts.google.com',
@@ -239,7 +243,7 @@ const CHANGES = {
     off: { isEnabled: false },
   },
 } as const;
-const ADDED = z.object({ idpId: z.string(), details: createdDetails });
+const ADDED = z.object({ idpId: z.string(), id: sameId, details: createdDetails });
 const ONE = z.object({ idp });
 const ALL = searchAnswer(idp);
 const ABOUT_NEW =
@@ -284,7 +288,7 @@ export const idpOperations = operations({
     summary: 'Add an identity provider to the organization',
     description: `${ABOUT_NEW} It signs in users of the organization only, and nobody with more rights than who set it last.`,
     body: NEW,
-    answers: { 200: { schema: ADDED, example: { idpId, details: exampleCreated } } },
+    answers: { 200: { schema: ADDED, example: { idpId, id: idpId, details: exampleCreated } } },
     errors: ['IDP-ALIAS-TAKEN', 'IDPS-FULL'],
   },
   listIdps: {
@@ -335,7 +339,7 @@ export const idpOperations = operations({
     summary: 'Add an identity provider to the instance',
     description: `${ABOUT_NEW} It signs in users of every organization.`,
     body: NEW,
-    answers: { 200: { schema: ADDED, example: { idpId, details: ofInstance } } },
+    answers: { 200: { schema: ADDED, example: { idpId, id: idpId, details: ofInstance } } },
     errors: ['IDP-ALIAS-TAKEN', 'IDPS-FULL'],
   },
   listInstanceIdps: {

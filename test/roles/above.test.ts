@@ -11,7 +11,7 @@ import { CALLERS, type Row, readTable } from './table.ts';
 import { openWorld, type World } from './world.ts';
 
 /** Operations that only read or need only a code, and the end of a membership, which belongs to the organization. */
-const OPEN = /^GET .*\/users\/:userId(?:\/metadata|\/links)?$|\(with a code\)|\/members\/:userId$/;
+const OPEN = /^GET .*\/users\/:userId(?:\/metadata|\/links)?$|\/links\/_search$|\(with a code\)|\/members\/:userId$/;
 const ROWS = readTable().filter(({ operation, path }) => path.includes(':userId') && !OPEN.test(operation));
 
 let world: World;

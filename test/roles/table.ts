@@ -39,6 +39,7 @@ POST   /v2beta/users/human                                200  ...333331 .333..3
 GET    /v2beta/users/:userId                              200  ....33331 .333...31 433333331 .
 GET    /v2beta/users/:userId/metadata                     200  ....33331 .333...31 433333331 .
 GET    /v2beta/users/:userId/links                        200  ....33331 .333...31 433333331 .
+POST   /v2beta/users/:userId/links/_search                200  ....33331 .333...31 433333331 .
 POST   /v2beta/users/:userId/links                        200  ...333331 .333..331 433333331 3
 DELETE /v2beta/users/:userId/links/:idpId/:linkedUserId   404  ...333331 .333..331 433333331 .
 POST   /v2beta/users                                      200  .......31 _         _         _

@@ -49,6 +49,11 @@ export function readRoutes({ pool }: { pool: Pool }): Router {
     const links = await linksOf(pool, target.id);
     return searchResult(links.length, links);
   });
+  serve(router, idpLinkOperations.searchUserLinks, user, async ({ target, body: { query } }) => {
+    const links = await linksOf(pool, target.id);
+    const sorted = query.asc ? links : links.toReversed();
+    return searchResult(links.length, sorted.slice(query.offset, query.offset + query.limit));
+  });
   return router;
 }
 

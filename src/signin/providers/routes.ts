@@ -75,7 +75,7 @@ async function add({ pool, secrets, config }: IdpDeps, caller: Caller, orgId: st
     if (orgId !== null) await requireOrg(db, orgId);
     return addIdp(db, secrets, orgId, draft, caller);
   });
-  return { idpId: id, details: newDetails(event, orgId ?? INSTANCE) };
+  return { idpId: id, id, details: newDetails(event, orgId ?? INSTANCE) };
 }
 
 /** Each asks the provider several times. */
@@ -147,6 +147,7 @@ function idpView(baseUrl: string, idp: Idp) {
   const { id, orgId, type, name, settings, secretSealed } = idp;
   return {
     idpId: id,
+    id,
     type,
     name,
     ...settings,

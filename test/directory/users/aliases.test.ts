@@ -86,3 +86,31 @@ test('/management/v1/users/_search finds users of one organization, with the nam
   const foreign = await search({}, { token, orgId: other });
   assert.deepEqual([foreign.status, errorId(foreign)], [403, 'AUTH-PERMISSION']);
 });
+
+test('links and providers have the paths and names of ZITADEL', async () => {
+  const provider = { type: 'google', name: 'Google', clientId: 'muster', clientSecret: 'a secret' };
+  const added = await api.call('POST', '/admin/v1/idps', provider);
+  assert.equal(added.body.id, added.body.idpId, JSON.stringify(added.body));
+  const { body: shown } = await api.call('GET', `/admin/v1/idps/${added.body.id}`);
+  assert.equal(shown.idp.id, added.body.idpId);
+  const { body: listed } = await api.call('GET', '/admin/v1/idps');
+  assert.deepEqual(
+    listed.result.map(({ id }: { id: string }) => id),
+    [added.body.idpId],
+  );
+  const path = `/v2/users/${org.userId}/links`;
+  for (const userId of ['7001', '7002', '7003']) {
+    const idpLink = { idpId: 'google-oauth2', userId, userName: 'ann' };
+    const { status, body } = await api.call('POST', path, { idpLink });
+    assert.equal(status, 200, JSON.stringify(body));
+  }
+  const search = async (body: unknown) => (await api.call('POST', `${path}/_search`, body)).body;
+  const all = (await api.call('GET', path)).body;
+  assert.equal(all.details.totalResult, '3');
+  assert.deepEqual(await search({}), all);
+  assert.deepEqual((await search({ query: { offset: '1', limit: 1, asc: true } })).result, all.result.slice(1, 2));
+  assert.deepEqual((await search({ query: { asc: false } })).result, all.result.toReversed());
+  assert.equal(errorId(await api.call('POST', `${path}/_search`, { query: { limit: -1 } })), 'IDP-LINK-INVALID');
+  const { token } = await api.machine((await api.setupOrg()).orgId, ['ORG_OWNER']);
+  assert.equal((await api.call('POST', `${path}/_search`, {}, { token })).status, 403);
+});

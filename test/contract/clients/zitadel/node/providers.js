@@ -9,12 +9,12 @@ export async function callProviders(management, admin, orgId) {
   const inOrg = { headers: { 'x-zitadel-orgid': orgId } };
   const { idpId: id } = await step('a provider', () => own('POST', '/management/v1/idps', orgId, provider));
   const { idp } = await step('GetOrgIDPByID', () => management.getOrgIDPByID({ id }, inOrg));
-  expect('the provider', idp?.name === provider.name && idp.details?.resourceOwner === orgId);
+  expect('the provider', idp?.id === id && idp.name === provider.name && idp.details?.resourceOwner === orgId);
   await step('RemoveOrgIDP', () => management.removeOrgIDP({ idpId: id }, inOrg));
   const more = { ...provider, aliases: [] };
   const { idpId: above } = await step('a provider of the instance', () => own('POST', '/admin/v1/idps', orgId, more));
   const shown = await step('GetIDPByID', () => admin.getIDPByID({ id: above }));
-  expect('the provider of the instance', shown.idp?.name === provider.name);
+  expect('the provider of the instance', shown.idp?.id === above && shown.idp.name === provider.name);
   await step('RemoveIDP', () => admin.removeIDP({ idpId: above }));
 }
 
@@ -24,10 +24,8 @@ export async function callIntents(users, sessions, { how, orgId, userId }) {
   const pages = `https://${how}.names.example`;
   await on('the allowed URLs', () => allow(orgId, pages));
   await on('AddIDPLink', () => users.addIDPLink({ userId, idpLink: { idpId, userId: '7001', userName: 'cora' } }));
-  if (how === 'connect') {
-    const links = await on('ListIDPLinks', () => users.listIDPLinks({ userId }));
-    expect('the link', links.details?.totalResult === 1n && links.result[0].idpId === idpId);
-  }
+  const links = await on('ListIDPLinks', () => users.listIDPLinks({ userId }));
+  expect('the link', links.details?.totalResult === 1n && links.result[0].idpId === idpId);
 
   const urls = { successUrl: `${pages}/done`, failureUrl: `${pages}/failed` };
   const started = await on('StartIdentityProviderIntent', () =>
