@@ -26,6 +26,7 @@ import { sweepDelays, sweepNetworks } from '../src/signin/login/delays.ts';
 import { sweepMachineKeys } from '../src/signin/machines/keys.ts';
 import { sweepPats } from '../src/signin/machines/tokens.ts';
 import { sweepExpired } from '../src/signin/oauth/tokens.ts';
+import { sweepChallenges } from '../src/signin/passkeys/store.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
 import { sweepTrips } from '../src/signin/providers/round-trip.ts';
 import { sweepSessions, sweepWaitingSessions } from '../src/signin/sessions.ts';
@@ -61,6 +62,7 @@ export const SWEEPS: Record<string, (db: Pool, config: Settings) => Promise<numb
   'code holders': sweepCodeHolders,
   attempts: sweepAttempts,
   'visits at providers': sweepTrips,
+  'passkey challenges': sweepChallenges,
   oauth: sweepExpired,
   console: sweepConsoleSessions,
   keys: sweepKeys,

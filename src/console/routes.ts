@@ -28,7 +28,7 @@ import {
 import { messageBody } from './shell/blocks.ts';
 import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
 import { sendOnce } from './shell/send-once.ts';
-import { type ConsolePage, type ConsoleUrl, openAssets, openAt, openShow } from './shell/show.ts';
+import { type ConsolePage, type ConsoleUrl, openAt, openConsoleAssets, openShow } from './shell/show.ts';
 import { signInRoutes } from './sign-in.ts';
 import { ACCOUNT } from './texts/account.ts';
 import { NO_ROLE } from './texts/frame.ts';
@@ -43,7 +43,7 @@ export interface Console {
 export function openConsole(deps: ConsoleDeps): Console {
   const { baseUrl } = deps.config;
   const consoleUrl = openAt(baseUrl);
-  const assets = openAssets(consoleUrl);
+  const assets = openConsoleAssets(consoleUrl);
   const cookies = openCookies(baseUrl);
   const keptForms = openKeptForms(deps.secrets, cookies);
   const show = openShow({ assets, consoleUrl, navigation: (res) => screensFor(res) });

@@ -206,6 +206,8 @@ export const ANSWERED_BY = {
   'PAGE-ORIGIN': 'pages',
   'PAGE-TOKEN': 'pages',
   'PAGE-STEP': 'pages',
+  'SESSION-PASSKEY': 'pages',
+  'PAGE-ASSET': 'pages',
   'CONSOLE-ASSET': 'pages',
   'CONSOLE-FIX': 'pages',
   'CONSOLE-LOGIN': 'pages',

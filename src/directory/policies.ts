@@ -58,6 +58,11 @@ export const MAIL_CODE_USE = `least(
       where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1),
     case when ${IS_OWNER} then (select q.mail_code from login_policies q where q.org_id is null) end)`;
 
+/** SQL: whether the organization of `users u` lets its users sign in with a passkey; for IAM_OWNERs the instance too. */
+export const PASSKEYS_ALLOWED = `(coalesce((select q.passkeys from login_policies q
+      where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1), true)
+    and not (${IS_OWNER} and not (select q.passkeys from login_policies q where q.org_id is null)))`;
+
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
   const { rows } = await db.query<P & PolicyRow>(

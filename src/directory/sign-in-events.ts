@@ -55,6 +55,9 @@ export const PROVIDER_FAILURES = [
   'address_taken',
 ] as const;
 
+/** Why a sign-in with a passkey failed. */
+const PASSKEY_FAILURES = ['unknown_passkey', 'wrong_passkey', 'passkey_count_fell', 'passkeys_off'] as const;
+
 /** Why a sign-in failed. */
 export const SIGN_IN_FAILURES = [
   'unknown_user',
@@ -67,6 +70,7 @@ export const SIGN_IN_FAILURES = [
   'user_inactive',
   'user_initial',
   'locked_for_a_time',
+  ...PASSKEY_FAILURES,
   ...PROVIDER_FAILURES,
 ] as const;
 export type SignInFailure = (typeof SIGN_IN_FAILURES)[number];
@@ -92,6 +96,12 @@ export async function recordProviderFailure(
 ): Promise<void> {
   const payload = { reason, idpId };
   await recordFailure(db, { type: 'user.signin.failed', orgId: orgId ?? undefined, payload });
+  publish('signIn', reason);
+}
+
+/** Records that a passkey has signed in nobody. @param userId whose it is; absent if nobody here has it */
+export async function recordPasskeyFailure(db: Db, reason: SignInFailure, userId?: string): Promise<void> {
+  await recordFailure(db, { type: 'user.signin.failed', userId, payload: { reason } });
   publish('signIn', reason);
 }
 

@@ -5,6 +5,8 @@
  */
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseRedisUrls } from './redis-urls.ts';
+import { isPasskeyOrigin, rpIdProblem } from './relying-party.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -34,6 +36,7 @@ const RATIO = 'must be a number from 0 to 1';
 /** An address, alone or in angle brackets after a name. */
 const SENDER = /^(?:[^<>]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)\s*$/;
 const SENDER_FORM = 'must be an address, such as Example <no-reply@example.com>';
+const ORIGINS = 'must be origins such as https://login.example.com, separated by commas';
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 
 const flag = z
@@ -44,7 +47,7 @@ const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO);
 
 const roles = z
   .string()
-  .transform((v) => v.split(',').map((r) => r.trim()))
+  .transform(listed)
   .pipe(z.array(z.enum(WORKER_ROLE_NAMES, `must be a list of ${WORKER_ROLE_NAMES.join(', ')}`)).min(1));
 
 const schema = z.object({
@@ -57,6 +60,14 @@ const schema = z.object({
     .refine((v) => !/[?#]/.test(v), 'must have neither a query nor a fragment')
     .transform((v) => v.replace(/\/+$/, ''))
     .optional(),
+  /** The RP id of passkeys: the host of BASE_URL, the default, or a parent domain. A change makes all passkeys useless. */
+  WEBAUTHN_RP_ID: z.string().toLowerCase().optional(),
+  /** Further origins, separated by commas, whose pages may use the passkeys. */
+  WEBAUTHN_ORIGINS: z
+    .string()
+    .transform(listed)
+    .pipe(z.array(z.string().refine(isPasskeyOrigin, ORIGINS)))
+    .default([]),
   /** Express "trust proxy": the networks of the proxies in front of the API, or their number. */
   TRUST_PROXY: z.string().transform(trustedProxies).default(0),
   /** Port of /healthz and /readyz in a worker; 0 or absent: none. */
@@ -103,7 +114,7 @@ const schema = z.object({
    */
   DECRYPTION_KEYS: z
     .string()
-    .transform((v) => v.split(',').map((key) => key.trim()))
+    .transform(listed)
     .pipe(z.array(z.string().refine(isKey, 'must be keys of 32 bytes in base64, separated by commas')))
     .default([]),
   ADMIN_EMAIL: z.string().optional(),
@@ -252,9 +263,16 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     const count = lines.length === 1 ? '1 problem' : `${lines.length} problems`;
     throw new ConfigError(`The configuration has ${count}:\n${lines.join('\n')}`);
   }
-  const c = parsed.data;
-  const host = c.HOST.includes(':') ? `[${c.HOST}]` : c.HOST === '0.0.0.0' ? 'localhost' : c.HOST;
-  return { ...c, baseUrl: c.BASE_URL ?? `http://${host}:${c.PORT}` };
+  return { ...parsed.data, baseUrl: publicUrl(parsed.data) };
+}
+
+function publicUrl({ BASE_URL, HOST, PORT }: Pick<z.output<typeof schema>, 'BASE_URL' | 'HOST' | 'PORT'>): string {
+  const host = HOST.includes(':') ? `[${HOST}]` : HOST === '0.0.0.0' ? 'localhost' : HOST;
+  return BASE_URL ?? `http://${host}:${PORT}`;
+}
+
+function listed(text: string): string[] {
+  return text.split(',').map((one) => one.trim());
 }
 
 /** The problems of settings that are valid each, but not together. */
@@ -264,7 +282,8 @@ function problemsTogether({ REDIS_URL, QUEUE_SHARDS = 1, ...config }: z.output<t
   const servers = REDIS_URL === undefined ? 0 : parseRedisUrls(REDIS_URL).length;
   if (servers > MOST_SHARDS) return [`REDIS_URL: must have at most ${MOST_SHARDS} URLs`];
   if (servers === 0 && QUEUE_SHARDS > 1) return ['QUEUE_SHARDS: must be 1 without REDIS_URL'];
-  return [];
+  const rpProblem = rpIdProblem(config.WEBAUTHN_RP_ID, publicUrl(config));
+  return rpProblem ? [`WEBAUTHN_RP_ID: ${rpProblem}`] : [];
 }
 
 function int(min: number, max: number) {
@@ -328,111 +347,4 @@ const ALLOCATOR = { MALLOC_ARENA_MAX: '1' };
 /** The environment for a child process, with changes. */
 export function childEnv(changes: Record<string, string | undefined>): Record<string, string | undefined> {
   return { ...ALLOCATOR, ...process.env, ...changes };
-}
-
-export interface RedisAddress {
-  host: string;
-  port: number;
-}
-
-export interface RedisLogin {
-  username?: string;
-  password?: string;
-}
-
-/** What one URL names. */
-export type RedisServer =
-  | { kind: 'single'; url: string }
-  | { kind: 'cluster'; nodes: RedisAddress[]; login: RedisLogin; tls: boolean }
-  | {
-      kind: 'sentinel';
-      nodes: RedisAddress[];
-      /** The name under which the Sentinels watch the master. */
-      master: string;
-      db: number;
-      login: RedisLogin;
-      sentinelLogin: RedisLogin;
-      tls: boolean;
-    };
-
-const SINGLE = /^(?:rediss?:\/\/|unix:\/\/|\/)/;
-const GROUP = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@]*)@)?([^/?@]+)(\/[^?]*)?(?:\?(.*))?$/;
-const SCHEMES =
-  'must start with redis://, rediss://, redis+cluster://, rediss+cluster://, redis+sentinel:// or rediss+sentinel://, or be the path of a Unix socket';
-const FORMS =
-  'must have the form redis+cluster://USER:PASSWORD@HOST:PORT,HOST:PORT or redis+sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER';
-
-/** Between two URLs. A comma also separates the hosts in a URL, and a path may contain spaces. */
-const SEPARATOR = /[\s,]+(?=(?:rediss?(?:\+(?:cluster|sentinel))?|unix):\/\/|\/)/;
-const PORTS = { cluster: 6379, sentinel: 26379 };
-
-const SENTINEL_OPTIONS = { sentinel_username: 'username', sentinel_password: 'password' } as const;
-
-/**
- * The servers that REDIS_URL names, in the order of its URLs: each is one Redis or Valkey, a Cluster, or a master
- * behind Sentinels.
- *
- * Guarantee: an error message contains no part of the value, as it may contain a password.
- * @throws Error whose message says what REDIS_URL must be, without a subject: `must name …`
- */
-export function parseRedisUrls(text: string): RedisServer[] {
-  return text.trim().split(SEPARATOR).map(parseOne);
-}
-
-function parseOne(url: string): RedisServer {
-  const [, scheme, kind, user, hosts = '', path = '', query] = GROUP.exec(url) ?? [];
-  if (kind === undefined) {
-    if (!SINGLE.test(url)) throw new Error(/\+(?:cluster|sentinel):/.test(url) ? FORMS : SCHEMES);
-    return { kind: 'single', url };
-  }
-  const of = kind as 'cluster' | 'sentinel';
-  const common = {
-    nodes: hosts.split(',').map((host) => addressOf(host, PORTS[of])),
-    login: loginOf(user),
-    tls: scheme === 'rediss',
-  };
-  const [master = '', db = '0', ...more] = path.split('/').slice(1).map(decoded);
-  if (of === 'cluster') {
-    if (master !== '' || query !== undefined) throw new Error('must name only hosts after redis+cluster://');
-    return { kind: 'cluster', ...common };
-  }
-  if (master === '' || more.length > 0 || !/^\d{1,4}$/.test(db)) {
-    throw new Error('must name the master after the hosts of redis+sentinel://, as in /mymaster or /mymaster/0');
-  }
-  return { kind: 'sentinel', ...common, master, db: Number(db), sentinelLogin: sentinelLoginOf(query) };
-}
-
-function addressOf(text: string, usual: number): RedisAddress {
-  const [, host, port = `${usual}`] = /^(\[[0-9a-f:.]+\]|[^:[\]\s]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-    throw new Error('must name each host as HOST or HOST:PORT, with a port from 1 to 65535');
-  }
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-}
-
-/** As in other URLs of Redis, `secret@` and `:secret@` are both a password for the default user. */
-function loginOf(user: string | undefined): RedisLogin {
-  if (!user) return {};
-  const [name = '', ...rest] = user.split(':');
-  if (rest.length === 0) return { password: decoded(name) };
-  return { ...(name ? { username: decoded(name) } : {}), password: decoded(rest.join(':')) };
-}
-
-function sentinelLoginOf(query: string | undefined): RedisLogin {
-  const login: RedisLogin = {};
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!(name in SENTINEL_OPTIONS)) {
-      throw new Error('must have only the options sentinel_username and sentinel_password');
-    }
-    login[SENTINEL_OPTIONS[name as keyof typeof SENTINEL_OPTIONS]] = value;
-  }
-  return login;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new Error('must encode the characters % @ / ? of a user name, password or master as %25 %40 %2F %3F');
-  }
 }

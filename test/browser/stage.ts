@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { startMailer } from '../../workers/mailer.ts';
 import { addVerified } from '../directory/users/people.ts';
-import { type SetUp, startApi, type TestApi } from '../support/api.ts';
+import { type ApiOptions, type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { launchBrowser, type TestBrowser } from '../support/browser.ts';
 import { type SmtpCatcher, startSmtp, urlsIn } from '../support/smtp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -24,9 +24,10 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-export async function openStage(env: Record<string, string> = {}): Promise<Stage> {
+/** @param more of the API */
+export async function openStage(env: Record<string, string> = {}, more: Pick<ApiOptions, 'host'> = {}): Promise<Stage> {
   const smtp = await startSmtp();
-  const api = await startApi({ env: { SMTP_URL: smtp.url, LOGIN_DELAY_MS: '0', ...env } });
+  const api = await startApi({ env: { SMTP_URL: smtp.url, LOGIN_DELAY_MS: '0', ...env }, ...more });
   const org = await api.setupOrg();
   const app = await startApplication(api, 'Acme & Sons');
   const browser = await launchBrowser();

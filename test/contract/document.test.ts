@@ -17,7 +17,7 @@ const PAGES = [
   /^POST \/oidc\/v1\/end_session\/confirm$/,
   // Other names of operations.
   /^POST \/zitadel\./,
-  /^GET \/\.well-known\/change-password$/,
+  /^GET \/\.well-known\/(?:change-password|webauthn)$/,
 ];
 
 describe('the OpenAPI document', () => {

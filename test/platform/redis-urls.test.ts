@@ -1,7 +1,8 @@
 /** REDIS_URL: which forms it may have, and which servers it then names. */
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { ConfigError, parseRedisUrls, readConfig } from '../../src/platform/config.ts';
+import { ConfigError, readConfig } from '../../src/platform/config.ts';
+import { parseRedisUrls } from '../../src/platform/redis-urls.ts';
 
 test('a URL of one server, or the path of its socket, is passed on as it is', () => {
   for (const url of ['redis://a', 'rediss://u:p%20,x@a:1/2', 'unix:///tmp/a.sock', '/tmp/my folder/a.sock']) {

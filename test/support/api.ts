@@ -27,6 +27,8 @@ export interface ApiOptions {
   /** Settings that override the defaults, as environment variables. */
   env?: Record<string, string>;
   logger?: Logger;
+  /** Of the address, as a browser has no passkeys at an IP address. Default: 127.0.0.1. */
+  host?: 'localhost';
 }
 
 export interface TestApi {
@@ -88,7 +90,7 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const open = (port: number) => listen((req, res) => app?.(req, res), { host: '127.0.0.1', port });
   let server = await open(0);
   const { port } = server;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${options.host ?? '127.0.0.1'}:${port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
   await bootstrap(stores);
   await addSigningKey(stores.pool, stores.secrets);

@@ -23,7 +23,7 @@ const SEQUENCE = `case when $1 like 'old%' then n else n + 1000000 end`;
 
 const EMPTY = `truncate users, codes, mail_outbox, login_networks, mail_counts, sessions, personal_access_tokens, machine_keys,
   login_delays, attempt_counts, oauth_models, console_sessions, idempotency_keys, audit_events, events, idps,
-  idp_round_trips`;
+  idp_round_trips, webauthn_challenges`;
 
 interface Case {
   sweep: string;
@@ -151,6 +151,13 @@ const CASES: Case[] = [
         insert into idps (id, type, name, settings, sequence) values ('p', 'oidc', '', '{}', 1) on conflict do nothing)
       insert into idp_round_trips (id, idp_id, purpose, state_hash, sealed, expires_at)
       select $1 || n, 'p', 'sign_in', sha256(($1 || n)::bytea), '', ${TIME} from ${NUMBERS}`,
+    ages: ['-1 minutes', '1 second'],
+  },
+  {
+    sweep: 'passkey challenges',
+    table: 'webauthn_challenges',
+    plant: `insert into webauthn_challenges (challenge_hash, purpose, holder, expires_at)
+      select sha256(($1 || n)::bytea), 'sign_in', '', ${TIME} from ${NUMBERS}`,
     ages: ['-1 minutes', '1 second'],
   },
   {

@@ -4,12 +4,8 @@
  * Guarantee: a page runs and loads only the files of this service, is never cached or framed, and assigns no text to
  * markup (`require-trusted-types-for`), so a name that holds markup stays text in scripts too.
  */
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { type Request, type Response, Router } from 'express';
-import { ApiError } from '../../platform/errors.ts';
+import type { Request, Response } from 'express';
+import { type Assets, openAssets } from '../../platform/html/assets.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { document, LOGO, PAGE_HEADERS } from '../../platform/html/layout.ts';
 import { sessionOf } from '../session.ts';
@@ -105,81 +101,7 @@ export function openAt(baseUrl: string): ConsoleUrl {
 }
 
 const FOLDER = new URL('../browser/', import.meta.url);
-const TYPES: Record<string, string> = {
-  css: 'text/css; charset=utf-8',
-  ts: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-};
-const FOREVER = 'public, max-age=31536000, immutable';
-
-export interface Assets {
-  /** The address of a file of `src/console/browser`. */
-  url(file: string): string;
-  routes: Router;
-}
-
-interface Asset {
-  type: string;
-  plain: Buffer;
-  br: Buffer;
-  gzip: Buffer;
-}
-
-/** Read once for all applications of this process. */
-let loaded: { files: Map<string, Asset>; hash: string } | undefined;
-
-/**
- * The files that a page loads: style, scripts, logo. They are read and compressed at the start; TypeScript is stripped of
- * its types. All have one hash in their address, made of all of them, so relative imports between scripts work unchanged
- * and browsers may keep every file for good.
- */
-export function openAssets(consoleUrl: ConsoleUrl): Assets {
-  loaded ??= load();
-  const { files, hash } = loaded;
-  const router = Router();
-  router.get('/console/assets/:hash/:file', (req, res) => {
-    const asset = files.get(req.params.file);
-    if (!asset) throw new ApiError('NOT_FOUND', 'CONSOLE-ASSET', 'This file does not exist.');
-    const encoding = req.acceptsEncodings('br', 'gzip', 'identity') || 'identity';
-    // A page of another version, during an upgrade: its file must not be kept under that address.
-    res
-      .set('Cache-Control', req.params.hash === hash ? FOREVER : 'no-store')
-      .vary('Accept-Encoding')
-      .type(asset.type);
-    if (encoding === 'br' || encoding === 'gzip') res.set('Content-Encoding', encoding).send(asset[encoding]);
-    else res.send(asset.plain);
-  });
-  return {
-    routes: router,
-    url(file) {
-      if (!files.has(file)) throw new Error(`There is no file ${file} in src/console/browser.`);
-      return consoleUrl(`/assets/${hash}/${file}`);
-    },
-  };
-}
-
-function load(): { files: Map<string, Asset>; hash: string } {
-  const files = new Map<string, Asset>();
-  const hash = createHash('sha256');
-  for (const file of readdirSync(FOLDER).sort()) {
-    const extension = file.split('.').at(-1) as string;
-    const type = TYPES[extension];
-    if (!type) continue;
-    const text = readFileSync(new URL(file, FOLDER), 'utf8');
-    const plain = Buffer.from(extension === 'ts' ? withoutTypes(text) : text);
-    hash.update(file).update(plain);
-    files.set(file, { type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) });
-  }
-  return { files, hash: hash.digest('hex').slice(0, 16) };
-}
-
-/** Without the warning that the function is experimental: nobody who runs the service can do anything about it. */
-function withoutTypes(source: string): string {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(source);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+/** The files of `src/console/browser`. */
+export function openConsoleAssets(consoleUrl: ConsoleUrl): Assets {
+  return openAssets(FOLDER, '/console/assets', consoleUrl('/assets'), 'CONSOLE-ASSET');
 }

@@ -14,9 +14,9 @@ import {
 } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type pg from 'pg';
-import { parseRedisUrls } from '../../platform/config.ts';
 import { POOL_SIZES } from '../../platform/db/connections.ts';
 import { openPool } from '../../platform/db/pool.ts';
+import { parseRedisUrls } from '../../platform/redis-urls.ts';
 import { withBatchedAdds } from './postgres-add.ts';
 import { withDatabaseClock } from './postgres-clock.ts';
 import { withBatchedFetches } from './postgres-fetch.ts';

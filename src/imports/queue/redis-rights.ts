@@ -7,7 +7,7 @@
  * Guarantee: nothing is left behind, and no key of a job is touched.
  */
 import type { Cluster, Redis } from 'ioredis';
-import { parseRedisUrls } from '../../platform/config.ts';
+import { parseRedisUrls } from '../../platform/redis-urls.ts';
 import { withTimeout } from '../../platform/timeouts.ts';
 import { connectRedis } from './redis.ts';
 

@@ -5,7 +5,7 @@
  * Guarantee: what reads settings writes nothing, uses a connection of its own, and ends within about three seconds.
  */
 import { type RedisOptions as AllRedisOptions, Cluster, Redis } from 'ioredis';
-import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/config.ts';
+import { parseRedisUrls, type RedisAddress, type RedisServer } from '../../platform/redis-urls.ts';
 
 /**
  * A connection is replaced when it waits this long for an answer and receives nothing. The limit also covers BullMQ's

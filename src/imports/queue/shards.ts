@@ -11,7 +11,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
-import { MOST_SHARDS, type RedisServer } from '../../platform/config.ts';
+import { MOST_SHARDS } from '../../platform/config.ts';
+import type { RedisServer } from '../../platform/redis-urls.ts';
 import { withTimeout } from '../../platform/timeouts.ts';
 import { isStoreFault } from './guard.ts';
 import type { Producer, RunningWorker } from './keep-alive.ts';

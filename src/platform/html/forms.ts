@@ -43,7 +43,7 @@ export interface Field {
   /** Default: `text`. */
   type?: string;
   /** Default: `off`. */
-  autocomplete?: 'username' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
+  autocomplete?: 'username' | 'username webauthn' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
   value?: string | undefined;
   hint?: string;
   /** What is wrong with the form; it is shown under the id `problem`. */
@@ -71,7 +71,7 @@ ${remarks(of)}</div>`;
 
 /** Phone keyboards must not autocorrect names, and must show digits for a code. */
 function keyboard(autocomplete: Field['autocomplete'], isCode: boolean | undefined): Html | undefined {
-  if (autocomplete === 'username') return html` autocapitalize="none" autocorrect="off" spellcheck="false"`;
+  if (autocomplete?.startsWith('username')) return html` autocapitalize="none" autocorrect="off" spellcheck="false"`;
   if (autocomplete === 'one-time-code') return html` class="code" inputmode="numeric" spellcheck="false"`;
   return isCode ? html` class="code" autocapitalize="characters" autocorrect="off" spellcheck="false"` : undefined;
 }

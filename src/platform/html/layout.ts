@@ -2,7 +2,7 @@
  * The pages for people who sign in: a plain card in the middle of a wide screen, the full screen on a phone. Their
  * document, headers and logo are also those of the console, which has a style sheet of its own.
  *
- * Guarantee: a page loads nothing, runs no script except the one it is rendered with, is never cached, cannot be
+ * Guarantee: a page loads nothing but scripts of ours, runs no script except those it is rendered with, is never cached, cannot be
  * framed, and never sends its own address, which may hold a code, to another site. Text and field outlines meet the
  * contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark, focus is visible, and nothing moves for users who
  * prefer reduced motion.
@@ -14,6 +14,8 @@ import { type Html, html } from './html.ts';
 export interface HtmlPage {
   title: string;
   body: Html;
+  /** Addresses of scripts of ours, without which the page is complete too. */
+  scripts?: readonly string[];
 }
 
 export interface PageOptions {
@@ -33,7 +35,8 @@ export function sendPage(res: Response, status: number, page: HtmlPage, options?
 export function renderPage(page: HtmlPage, { formTargets = [], script }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
   const formAction = ["'self'", ...formTargets].join(' ');
-  const scripts = script ? ` script-src 'nonce-${nonce}';` : '';
+  const sources = [...(script ? [`'nonce-${nonce}'`] : []), ...(page.scripts?.length ? ["'self'"] : [])];
+  const scripts = sources.length > 0 ? ` script-src ${sources.join(' ')};` : '';
   const headers = {
     ...PAGE_HEADERS,
     'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
@@ -64,10 +67,10 @@ export function formTarget(uri: string): string {
   return NAMED.test(origin) ? origin : protocol;
 }
 
-function card({ title, body }: HtmlPage, nonce: string, script?: string): Html {
+function card({ title, body, scripts = [] }: HtmlPage, nonce: string, script?: string): Html {
   return document(
     title,
-    html`<style nonce="${nonce}">${{ markup: STYLE }}</style>`,
+    html`<style nonce="${nonce}">${{ markup: STYLE }}</style>${scripts.map((src) => html`\n<script type="module" src="${src}"></script>`)}`,
     html`<div class="card">
 <header>
 ${LOGO}

@@ -284,7 +284,10 @@ export interface Tried {
   login: Login | undefined;
 }
 
-export type WrongPart = 'password' | 'code';
+export type WrongPart = 'password' | 'code' | keyof typeof WRONG_PASSKEYS;
+
+/** An answer that was not accepted, and one whose count did not grow. */
+const WRONG_PASSKEYS = { passkey: 'wrong_passkey', passkey_count: 'passkey_count_fell' } as const;
 
 /** Records a failure. @param locks whether further attempts are now locked for a time */
 export async function recordFailed(db: Db, { user, login }: Tried, wrong: WrongPart, locks: boolean): Promise<void> {
@@ -312,6 +315,7 @@ export async function recordRefused(db: Db, { user, login }: Tried, error: unkno
 function reasonOf(wrong: WrongPart, login: Login | undefined): SignInFailure {
   if (!login) return 'unknown_user';
   if (wrong === 'code') return 'wrong_code';
+  if (wrong !== 'password') return WRONG_PASSKEYS[wrong];
   return login.passwordHash ? 'wrong_password' : 'no_password';
 }
 

@@ -189,6 +189,12 @@ export async function concludeByMail(login: Login, hasCode: boolean, passed: Cou
   return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: hasCode ? ['otp', 'mfa'] : ['otp'] };
 }
 
+/** A login with a passkey, which is two factors: how old the password is makes no difference to it. */
+export async function concludeByPasskey(login: Login, passed: Counted['passed']): Promise<CheckedLogin> {
+  const checked = await conclude(login, { hasCode: true, way: 'passkey' }, passed);
+  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: ['hwk', 'user', 'mfa'] };
+}
+
 async function conclude(login: Login, by: ProvenBy, passed: Counted['passed']): Promise<CheckedLogin> {
   const state = await passed(login, by);
   if (state === 'code_missing') throw codeRequired();

@@ -30,10 +30,19 @@ export interface LoginFrame {
   sealName(loginName: string): string;
   /** From the address of the page to that of a sign-in; empty unless the page has a longer address. */
   up?: string;
+  /** Absent where nobody signs in with a passkey. */
+  passkey?: PasskeyOffer | undefined;
   /** The external providers that people may continue with. */
   providers?: readonly ProviderButton[];
   /** The account at a provider that is linked to whoever signs in now. */
   connect?: Connecting | undefined;
+}
+
+export interface PasskeyOffer {
+  /** What the browser asks an authenticator, as JSON. */
+  options: string;
+  /** The address of the script that does so. */
+  script: string;
 }
 
 export interface ProviderButton {
@@ -57,13 +66,34 @@ export function nameForm(frame: LoginFrame, problem?: Problem): HtmlPage {
 ${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', problem, autofocus: true })}
+${field({ name: 'loginName', label: frame.nameLabel, autocomplete: nameTokens(frame), problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
+${passkeyButton(frame)}
 ${providerButtons(frame)}
 <p class="links">${forgot(frame)}</p>
 ${back(frame)}`;
-  return { title: titled(title, problem), body };
+  return { title: titled(title, problem), body, ...scriptOf(frame) };
+}
+
+function scriptOf({ passkey }: LoginFrame): { scripts: string[] } {
+  return { scripts: passkey ? [passkey.script] : [] };
+}
+
+/** With the second word, browsers offer passkeys among the names (WebAuthn section 5.1.4). */
+function nameTokens({ passkey }: LoginFrame): 'username' | 'username webauthn' {
+  return passkey ? 'username webauthn' : 'username';
+}
+
+/** Hidden until the script has seen that the browser has passkeys. */
+function passkeyButton(frame: LoginFrame): Html | undefined {
+  if (!frame.passkey) return undefined;
+  const data = html` data-passkey="${frame.passkey.options}" data-autofill hidden`;
+  return html`${step(frame, 'passkey', undefined, data)}
+<p class="or">or</p>
+${hidden({ answer: '' })}<button type="submit" class="quiet" aria-describedby="passkey-failed">Use a passkey</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was used. Try again, or sign in in another way.</p>
+</form>`;
 }
 
 function titleOf({ connect }: LoginFrame): string {
@@ -101,7 +131,7 @@ export function loginForm(frame: LoginFrame, loginName: string, problem?: Proble
 ${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, autocomplete: 'username', value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'loginName', label: frame.nameLabel, autocomplete: nameTokens(frame), value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
 ${
@@ -112,10 +142,11 @@ ${codeButton('Email me a code')}`
 }
 <p class="hint" id="no-password">${frame.offersCodes ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
 </form>
+${passkeyButton(frame)}
 ${providerButtons(frame)}
 <p class="links">${forgot(frame, loginName)}</p>
 ${back(frame)}`;
-  return { title, body };
+  return { title, body, ...scriptOf(frame) };
 }
 
 const NO_PASSWORD = 'No password yet? Sign in with a code instead, or select “Forgot password?” to choose a password.';
@@ -357,11 +388,11 @@ function forgot({ uid, orgId, sealName, up = '' }: LoginFrame, loginName?: strin
   return html`<a href="${up}../forgot?${String(query)}">Forgot password?</a>`;
 }
 
-/** The opening of a form that sends a step. */
-export function step(frame: LoginFrame, name: string, proof?: string): Html {
+/** The opening of a form that sends a step. @param more further attributes */
+export function step(frame: LoginFrame, name: string, proof?: string, more?: Html): Html {
   const connect = frame.connect?.sealed;
   const values = { step: name, token: frame.token, ...(proof ? { proof } : {}), ...(connect ? { connect } : {}) };
-  return html`<form method="post" action="${pathTo(frame)}">
+  return html`<form method="post" action="${pathTo(frame)}"${more}>
 ${hidden(values)}`;
 }
 

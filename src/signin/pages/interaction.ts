@@ -14,6 +14,7 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Problem, text } from '../../platform/html/forms.ts';
 import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
+import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { CheckedLogin, PasswordProof } from '../login/check.ts';
@@ -34,10 +35,14 @@ import {
   pausedPage,
   stopPage,
 } from './forms.ts';
+import { passkeyOffer } from './passkey-offer.ts';
 
 export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
-  config: LoginDeps['config'] & ForgottenDeps['config'] & Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE'>;
+  config: LoginDeps['config'] &
+    ForgottenDeps['config'] &
+    Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE'> &
+    RelyingPartyConfig;
 }
 
 export interface LoginInteraction {
@@ -114,6 +119,7 @@ export async function findInteraction(
       sealName: (name) => sealName(deps.secrets, name),
       providers: idps.map(({ id, name }) => ({ id, name })),
       connect: connect?.shown,
+      passkey: await passkeyOffer(deps, { uid, orgId }),
     },
     asked: askedOf(interaction),
     connect: connect?.account,

@@ -16,11 +16,13 @@ import { textProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { sendPage } from '../../platform/html/layout.ts';
 import { recordLogin } from '../login/attempts.ts';
-import { checkAfterPassword, checkLogin, checkWithNewFactor } from '../login/check.ts';
+import { checkAfterPassword, checkLogin, checkWithNewFactor, type PasswordProof } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { askForCode } from '../mail-code/ask.ts';
 import { checkMailCode } from '../mail-code/check.ts';
 import { loginGonePage } from '../oauth/pages.ts';
+import { parseAnswer } from '../passkeys/ceremony.ts';
+import { checkByPasskey, WRONG_PASSKEY } from '../passkeys/sign-in.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
 import {
   codeForm,
@@ -104,6 +106,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['continue', continueSignedIn],
   ['different', signInAsAnother],
   ['cancel', cancel],
+  ['passkey', signInWithPasskey],
   ...PROVIDER_STEPS,
 ]);
 
@@ -161,6 +164,31 @@ async function checkCodeOfMail(loginRequest: LoginRequest): Promise<void> {
   await checkFirst(loginRequest, loginName, (proven) => checkMailCode(deps, attempt, code, proven), {
     wrongCode: again,
   });
+}
+
+const NOT_ACCEPTED: Problem = {
+  message: 'Your passkey was not accepted, or that took too long. Try again, or sign in in another way.',
+  fields: [],
+};
+
+/** The answer of an authenticator, as the script of the page sends it: it says who it is. */
+async function signInWithPasskey(loginRequest: LoginRequest): Promise<void> {
+  const { deps, interaction, req, res } = loginRequest;
+  const { frame } = interaction;
+  const given = {
+    answer: parseAnswer(text(req.body, 'answer')),
+    of: { purpose: 'sign_in', holder: frame.uid },
+  } as const;
+  const seen: { user?: PasswordProof } = {};
+  try {
+    const login = await checkByPasskey(deps, given, originOfForm(req, res), (right) => {
+      seen.user = right;
+    });
+    await proceed(loginRequest, login, seen.user as PasswordProof);
+  } catch (error) {
+    if (!isRefusal(error, WRONG_PASSKEY)) return refuse(loginRequest, error, '', NOT_ACCEPTED);
+    show(loginRequest, 400, firstForm(frame, interaction.loginName, NOT_ACCEPTED));
+  }
 }
 
 async function checkTyped(loginRequest: LoginRequest, loginName: string, password: string): Promise<void> {

@@ -19,10 +19,19 @@ const ALL_CODES = ['verify_email', 'initialise', 'reset_password', 'verify_phone
 
 /** Makes an INITIAL user of an active organization, whose row is locked, active; verifies the address if the provider vouches for it. */
 export async function claim(db: Db, user: User, { idp, identity }: { idp: Idp; identity: Identity }): Promise<void> {
+  const verifies = !user.emailVerified && vouchesFor(idp, identity, user.email);
+  await claimBy(db, user, { verifies, payload: { idpId: idp.id } });
+}
+
+/** As `claim`, for somebody who has proved otherwise that they are the user. @param by.verifies the address too */
+export async function claimBy(
+  db: Db,
+  user: User,
+  { verifies, payload }: { verifies: boolean; payload: Record<string, unknown> },
+): Promise<void> {
   const state = stateNow(user);
   const isNew = state === 'initial';
   if (!isNew && (state !== 'active' || user.emailVerified)) return;
-  const verifies = !user.emailVerified && vouchesFor(idp, identity, user.email);
   const isFirst = isNew || !(await hasClaimed(db, user.id));
   if (!isFirst && !verifies) return;
   const set: string[] = [];
@@ -35,7 +44,7 @@ export async function claim(db: Db, user: User, { idp, identity }: { idp: Idp; i
     if (await hasForeignNumber(db, user)) set.push('phone = null');
   }
   const type = isNew ? 'user.human.initialised' : isFirst ? 'user.human.claimed' : 'user.human.email.verified';
-  await changeUser(db, user, { type, editor: user.id, payload: { idpId: idp.id } }, set.join(', '));
+  await changeUser(db, user, { type, editor: user.id, payload }, set.join(', '));
 }
 
 /** Whether the provider is trusted with addresses, has verified one, and it is this one. */

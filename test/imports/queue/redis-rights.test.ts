@@ -5,7 +5,7 @@ import test, { type TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { connectRedis } from '../../../src/imports/queue/redis.ts';
 import { missingRights } from '../../../src/imports/queue/redis-rights.ts';
-import { parseRedisUrls } from '../../../src/platform/config.ts';
+import { parseRedisUrls } from '../../../src/platform/redis-urls.ts';
 import { bulk, people } from '../../support/imports/bodies.ts';
 import { entry } from '../../support/imports/imports.ts';
 import { runMuster } from '../../support/processes/muster.ts';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { openQueues } from '../../../src/imports/queue/queues.ts';
 import { shardsOn, slotOf } from '../../../src/imports/queue/shards.ts';
-import type { RedisServer } from '../../../src/platform/config.ts';
+import type { RedisServer } from '../../../src/platform/redis-urls.ts';
 import { redisUrl, requireOrSkip } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait.ts';
 

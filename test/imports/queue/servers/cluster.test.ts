@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { shardsOn, slotOf } from '../../../../src/imports/queue/shards.ts';
-import { parseRedisUrls } from '../../../../src/platform/config.ts';
+import { parseRedisUrls } from '../../../../src/platform/redis-urls.ts';
 import { bulk, people } from '../../../support/imports/bodies.ts';
 import { beginHeld, moreUsers } from '../../../support/imports/hold.ts';
 import { assertEachOnce } from '../../../support/imports/outcome.ts';
