@@ -21,6 +21,8 @@ export const CAUSES = {
   UNKNOWN_PASSWORD: 'The user may not know the password: the other system makes one up for users who do not use it.',
   PASSWORD_AT_SOURCE: 'The password is verified at a password source, at the first sign-in.',
   PROVIDER_NOT_SET_UP: 'The user came by an external provider that is not set up here.',
+  PROVIDER_NOT_ALLOWED:
+    'The external provider of the user is one of their organization, and may not sign in a user with their rights.',
   LINK_HELD_TWICE: 'Another user has the same account at the external provider.',
   NO_ADDRESS: 'The user has no email address, and no password or user name that signs in.',
   ADDRESS_NOT_VERIFIED: 'Addresses alone sign in here, and the address of the user is not verified.',

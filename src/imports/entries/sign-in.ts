@@ -101,6 +101,8 @@ export interface Circumstances {
   leavesOutEnterprise: boolean;
   /** A link of the user belongs to a provider that may sign the user in, and nobody else has the account. */
   isLinked: boolean;
+  /** A link belongs to a provider that is set up, and that may not sign in a user with these rights. */
+  isOutranked?: boolean;
 }
 
 /** How a user with these facts signs in. */
@@ -129,7 +131,8 @@ function wayOf(facts: number, given: Circumstances): Found {
   }
   const isByLink = has(FACT.link | FACT.onlyEnterprise);
   if (isLinked) return isByLink ? { way: 'PROVIDER' } : { way: 'PROVIDER', cause: 'NO_PASSWORD' };
-  const cause = has(FACT.heldTwice) ? 'LINK_HELD_TWICE' : isByLink ? 'PROVIDER_NOT_SET_UP' : 'NO_PASSWORD';
+  const byLink = given.isOutranked ? 'PROVIDER_NOT_ALLOWED' : 'PROVIDER_NOT_SET_UP';
+  const cause = has(FACT.heldTwice) ? 'LINK_HELD_TWICE' : isByLink ? byLink : 'NO_PASSWORD';
   if (!has(FACT.address)) return { way: 'NONE', cause: has(FACT.heldTwice) ? cause : 'NO_ADDRESS' };
   if (leftOut) return { way: 'NONE', cause: 'ONLY_ENTERPRISE' };
   if (codes) return { way: 'MAIL_CODE', cause };

@@ -28,13 +28,18 @@ type PolicyRow = Parameters<typeof predictSignIn>[1]['policy'];
 export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_codes' | 'sign_ins_of'> {
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
-  sign_ins: (PolicyRow & { facts: number; users: number; isLinked: boolean; unknown: string[] })[] | null;
+  sign_ins:
+    | (PolicyRow & { facts: number; users: number; isLinked: boolean; isOutranked: boolean; unknown: string[] })[]
+    | null;
 }
 
 /** SQL over `import_sign_ins s` and `import_orgs o`: what the links of these users are good for. */
 const LINKS = `s.links <> '{}' and case when s.facts & ${FACT.rank} = 0 then signs_in_by_link(o.org_id, s.links)
     else exists (select from ${signInNames('o.org_id')} n where n.rank >= ${rankIn('s.facts')}
       and n.name in (select lower(l collate "C") from unnest(s.links) as l)) end as "isLinked",
+  s.links <> '{}' and s.facts & ${FACT.rank} <> 0 and exists (select from ${signInNames('o.org_id')} n
+      where n.rank < ${rankIn('s.facts')}
+      and n.name in (select lower(l collate "C") from unnest(s.links) as l)) as "isOutranked",
   case when s.links = '{}' then s.links else array(
     select l from unnest(s.links) as l where not signs_in_by_link(o.org_id, array[l])) end as unknown`;
 
@@ -44,7 +49,7 @@ export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_
       select s.facts, sum(s.users) as users, ${POLICY}, ${LINKS}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
       where s.import_id = i.id
-      group by s.facts, "mailCode", "initMail", "forceMfa", "onlyAddresses", "isLinked", unknown) c) end as sign_ins`;
+      group by s.facts, "mailCode", "initMail", "forceMfa", "onlyAddresses", "isLinked", "isOutranked", unknown) c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
@@ -53,8 +58,8 @@ export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInC
   const given = { holdsMails: row.mails === 'held', leavesOutEnterprise: !row.enterprise_mail_codes };
   return {
     ...countSignIns(
-      counted.map(({ facts, users, isLinked, unknown: _, ...policy }) => {
-        return { signIn: predictSignIn(facts, { policy, isLinked, ...given }), users };
+      counted.map(({ facts, users, isLinked, isOutranked, unknown: _, ...policy }) => {
+        return { signIn: predictSignIn(facts, { policy, isLinked, isOutranked, ...given }), users };
       }),
     ),
     ...unknownLinks(counted),

@@ -89,8 +89,10 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       const circumstances = given.get(org_index);
       if (!isKnown || !circumstances || !mayBeImported(of, state)) return undefined;
       const rank = rankOfItem(sign_in);
-      const isLinked = links?.some((name) => rank <= (circumstances.links.get(aliasKey(name)) ?? -1)) === true;
-      return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked });
+      const highest = (links ?? []).map((name) => circumstances.links.get(aliasKey(name)) ?? -1);
+      const isLinked = highest.some((most) => rank <= most);
+      const isOutranked = highest.some((most) => most >= 0 && rank > most);
+      return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked, isOutranked });
     },
     search: (way) => {
       const flagged = rows.filter((row) => flagsOf(row) !== 0);

@@ -220,6 +220,15 @@ for (const kind of ['update', 'dry update'] as const) {
         (await waysOf(id)).map((way) => way === 'PROVIDER'),
         decided,
       );
+      const { items } = (await call('GET', `${id}/${ITEMS}`)).body;
+      assert.deepEqual(
+        items.map(({ signIn }: { signIn: SignIn }) => signIn.cause),
+        decided.map((may) => (may ? undefined : 'PROVIDER_NOT_ALLOWED')),
+        'the provider is set up',
+      );
+      const { causes } = (await result(id)).signIn;
+      const refused = decided.filter((may) => !may).length;
+      assert.deepEqual(causes, refused > 0 ? { PROVIDER_NOT_ALLOWED: refused } : {});
       return decided;
     };
     const { items } = (await call('GET', `${id}/${ITEMS}`)).body;
