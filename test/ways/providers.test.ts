@@ -28,18 +28,23 @@ test('users come back by the buttons of their providers, as predicted', async (t
   const providers = await openProviders(t, stage);
   const elsewhere = (await stage.newOrg()).orgId;
   const before = stage.smtp.mails.length;
-  const done = await inTurns(CASES, 4, async (given) => {
-    const org = await stage.newOrg();
-    await setLoginPolicy(stage, org.orgId, { mailCode: 'off', initMail: 'unlessWayIn' });
-    return importCase(stage, org, given);
-  });
+  const done = await inTurns(CASES, 4, async (given) => importCase(stage, await quietOrg(stage), given));
   await waitFor(() => noneWaits(stage), { what: 'the mails of the imports' });
   const sent = mailsOf(stage.smtp, before);
+  const later = stage.smtp.mails.length;
+  const connected = await inTurns(done.filter(hasConnections), 4, (one) => importConnected(stage, providers, one));
+  await waitFor(() => noneWaits(stage), { what: 'the mails of the imports with connections' });
+  const sentLater = mailsOf(stage.smtp, later);
   const rows: Row[] = [];
   for (const one of done) {
     await t.test(one.given.source, async () => {
       rows.push(await compare({ stage, providers, sent, elsewhere }, one));
     });
+  }
+  for (const one of connected) {
+    await t.test(`${one.given.source}, with its connections set up before the import`, () =>
+      compareConnected({ stage, providers, sent: sentLater, elsewhere }, one),
+    );
   }
   await t.test('nobody comes by an account that two users hold', () => holdTwice(stage, providers));
   await t.test('an account at Microsoft is known by its oid', () => comeByMicrosoft(stage, providers));
@@ -89,6 +94,49 @@ async function compare(around: Surroundings, done: Imported): Promise<Row> {
   return row;
 }
 
+/** An organization whose import mails nobody who has a way in. */
+async function quietOrg(stage: Stage): Promise<TestOrg> {
+  const org = await stage.newOrg();
+  await setLoginPolicy(stage, org.orgId, { mailCode: 'off', initMail: 'unlessWayIn' });
+  return org;
+}
+
+type Connected = Imported & { company: Known; aliases: string[] };
+
+const hasConnections = ({ counts }: Imported) => connectionsOf(counts).length > 0;
+
+/** The names that lead to no provider and that no preset has: the connections of companies. */
+function connectionsOf({ links = [] }: Imported['counts']): string[] {
+  return links.filter(({ preset }) => preset === undefined).map(({ name }) => name);
+}
+
+/** The export of a case again, into an organization where its connections are set up before. */
+async function importConnected(stage: Stage, { company: at }: Providers, done: Imported): Promise<Connected> {
+  const org = await quietOrg(stage);
+  const aliases = connectionsOf(done.counts);
+  const idpId = await addProvider(stage.api, at, { orgId: org.orgId, type: 'oidc', name: 'The company', aliases });
+  const again = await importCase(stage, org, done.given, { args: ['--id-prefix', 'connected-'] });
+  return { ...again, company: { at, idpId }, aliases };
+}
+
+/** Users of connections come by them, and get no mail: they have a way in. */
+async function compareConnected(around: Surroundings, done: Connected): Promise<void> {
+  const { given, predicted, imported, company, aliases } = done;
+  assert.deepEqual([...imported], [...predicted]);
+  const accounts = await accountsOf(around.stage, done.org.orgId);
+  let came = 0;
+  for (const user of given.users) {
+    const account = accounts.get(nameOf(user)) as Account;
+    const found = predicted.get(nameOf(user)) as SignIn;
+    checkMails(around.sent, user, found);
+    const { sub, told } = await tryButton(around, done, { user, account, company });
+    const comes = comesByButton(user, found);
+    assert.equal(sub, comes ? account.id : undefined, `${user.who}: ${JSON.stringify({ found, account, told })}`);
+    if (comes && account.links.some(({ name }) => aliases.includes(name))) came += 1;
+  }
+  assert.ok(came > 0, 'nobody came by a connection');
+}
+
 interface Tried {
   user: WaysUser;
   account: Account;
@@ -96,12 +144,9 @@ interface Tried {
   company?: Known | undefined;
 }
 
-/**
- * Sets up a provider of the organization for the names that the dry run says lead to no provider and that no preset has:
- * the connections of companies. Returns the predictions of today.
- */
+/** Sets up a provider of the organization for the connections of companies. Returns the predictions of today. */
 async function setUpConnections({ stage, providers }: Surroundings, { org, counts, importId }: Imported) {
-  const aliases = (counts.links ?? []).filter(({ preset }) => preset === undefined).map(({ name }) => name);
+  const aliases = connectionsOf(counts);
   if (aliases.length === 0) return undefined;
   const { company: at } = providers;
   const fields = { orgId: org.orgId, type: 'oidc', name: 'The company', aliases };
