@@ -314,7 +314,7 @@ export const totpOperations = operations({
         },
       },
     },
-    errors: ['TOTP-NOT-HUMAN', 'TOTP-ACTIVE', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
+    errors: ['TOTP-NOT-HUMAN', 'TOTP-LIMIT', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
   },
   verifyTotp: {
     path: 'POST /v2beta/users/{userId}/totp/verify',

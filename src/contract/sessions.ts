@@ -68,6 +68,26 @@ const otpEmail = z
 const challenges = z.object({ otpEmail: otpEmail.optional() });
 const emailCheck = z.object({ code: totpCode() });
 
+/** As a user typed it; see src/passwords/recovery-codes.ts. */
+const recoveryCheck = z.object({ code: requiredText(100) }).meta({
+  description: 'A recovery code, in place of the second factor. It is used up; the answer says how many are left.',
+});
+
+/** What proves a user after the first factor: at most one of these, by the names of `FactorKind`. */
+const factorChecks = {
+  totp: z.object({ code: totpCode() }).optional(),
+  recoveryCode: recoveryCheck.optional(),
+};
+
+/** What was sent as the second factor. */
+export type FactorChecks = z.output<z.ZodObject<typeof factorChecks>>;
+
+function hasOneFactor(checks: Readonly<Record<string, unknown>>): boolean {
+  return Object.keys(factorChecks).filter((kind) => checks[kind] !== undefined).length <= 1;
+}
+
+const ONE_FACTOR = { message: `must contain at most one of ${Object.keys(factorChecks).join(', ')}` };
+
 /** What a program wants to be sent to the user. */
 export type OtpEmail = z.infer<typeof otpEmail>;
 
@@ -77,12 +97,14 @@ export type OtpEmail = z.infer<typeof otpEmail>;
  */
 export const newSession = z
   .object({
-    checks: z.object({
-      user,
-      password: z.object({ password: requiredText(1000) }).optional(),
-      totp: z.object({ code: totpCode() }).optional(),
-      idpIntent: intentCheck.optional(),
-    }),
+    checks: z
+      .object({
+        user,
+        password: z.object({ password: requiredText(1000) }).optional(),
+        ...factorChecks,
+        idpIntent: intentCheck.optional(),
+      })
+      .refine(hasOneFactor, ONE_FACTOR),
     challenges: challenges.optional(),
     userAgent: userAgent.optional(),
   })
@@ -118,13 +140,14 @@ export const changedSession = z
       .object({
         otpEmail: emailCheck.optional(),
         idpIntent: intentCheck.optional(),
-        totp: z.object({ code: totpCode() }).optional(),
+        ...factorChecks,
       })
+      .refine(hasOneFactor, ONE_FACTOR)
       .refine((of) => (of.otpEmail === undefined) !== (of.idpIntent === undefined), {
         message: 'must contain either otpEmail or idpIntent',
       })
       .optional()
-      .meta({ description: 'The code or the sign-in, and where the user has a second factor its code too.' }),
+      .meta({ description: 'The code or the sign-in, and where the user has a second factor that too.' }),
     challenges: challenges.optional(),
   })
   .refine(({ checks, challenges: asked }) => checks !== undefined || asked?.otpEmail !== undefined, {
@@ -165,9 +188,15 @@ const session = z
       otpEmail: checked.optional(),
       intent: checked.optional(),
       totp: checked.optional(),
+      recoveryCode: checked.optional(),
     }),
   })
   .meta({ id: 'Session' });
+
+const recoveryCodesLeft = z
+  .int()
+  .optional()
+  .meta({ description: 'How many recovery codes the user has left, after one was used.' });
 
 /** What a session was asked to send. */
 const returned = z
@@ -231,6 +260,7 @@ export const sessionOperations = operations({
             .literal(true)
             .optional()
             .meta({ description: 'The user must change the password.' }),
+          recoveryCodesLeft,
           challenges: returned,
         }),
         example: { details: exampleDetails, sessionId: SESSION_ID, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
@@ -281,7 +311,7 @@ export const sessionOperations = operations({
     },
     answers: {
       200: {
-        schema: z.object({ details, sessionToken: z.string(), challenges: returned }),
+        schema: z.object({ details, sessionToken: z.string(), recoveryCodesLeft, challenges: returned }),
         example: { details: exampleDetails, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
       },
     },

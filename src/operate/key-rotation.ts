@@ -16,6 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
 import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
+import { RECOVERY_PURPOSE } from '../passwords/recovery-codes.ts';
 import { TOTP_PURPOSE } from '../passwords/totp-secret.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { oneRow } from '../platform/db/rows.ts';
@@ -77,6 +78,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     ],
     columns: { secret: () => TOTP_PURPOSE },
   },
+  { name: 'user_factors', key: [['user_id', 'text']], columns: { recovery_sealed: () => RECOVERY_PURPOSE } },
   { name: 'signing_keys', key: [['id', 'text']], columns: { sealed_jwk: () => SIGNING_KEY_PURPOSE } },
   { name: 'password_sources', key: [['id', 'text']], columns: { secret_sealed: ([id]) => sourceSeal(id as string) } },
   { name: 'idps', key: [['id', 'text']], columns: { secret_sealed: ([id]) => idpSeal(id as string) } },

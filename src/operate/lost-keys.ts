@@ -22,7 +22,8 @@ import type { Named } from '../platform/db/rows.ts';
 import type { Idps, Imports, PasswordSources, UserTotp } from '../platform/db/tables.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { StartError } from '../platform/errors.ts';
-import { dropTotp, loseTotp, type TotpOwner } from '../signin/factors/totp.ts';
+import { loseRecoveryCodes } from '../signin/factors/recovery.ts';
+import { dropTotp, loseTotp, ownerOf } from '../signin/factors/totp.ts';
 import { sealSecrets, sourceEvent } from '../signin/password-sources/store.ts';
 import { findIdp, idpEvent } from '../signin/providers/store.ts';
 import { type RowKey, SEALED_TABLES, type SealedTable, unreadable } from './key-rotation.ts';
@@ -40,6 +41,8 @@ export interface Loss {
   administrators: string[];
   /** Users who have begun to set up a second factor. */
   enrolments: string[];
+  /** Users whose recovery codes nobody can check any more. */
+  recoveryCodes: string[];
   signingKeys: string[];
   passwordSources: LostSource[];
   identityProviders: LostIdp[];
@@ -67,6 +70,7 @@ export async function findLoss(db: Db, secrets: Secret): Promise<Loss> {
     secondFactors: [],
     administrators: [],
     enrolments: [],
+    recoveryCodes: [],
     signingKeys: [],
     passwordSources: [],
     identityProviders: [],
@@ -207,7 +211,11 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     },
   },
   import_peppers: { list: listPeppers, giveUp: eachRow(giveUpPepper) },
-  user_totp: { list: listFactors, giveUp: eachRow(giveUpFactor) },
+  user_totp: { list: listFactors, giveUp: eachKey(giveUpFactor) },
+  user_factors: {
+    list: async (_db, keys, { recoveryCodes }) => void recoveryCodes.push(...firsts(keys)),
+    giveUp: eachRow(giveUpRecovery),
+  },
   signing_keys: {
     list: async (_db, keys, { signingKeys }) => void signingKeys.push(...firsts(keys)),
     giveUp: (pool, keys) => remove(pool, 'signing_keys', keys),
@@ -240,8 +248,13 @@ function byImport(keys: RowKey[]): [importId: string, seconds: string[]][] {
 
 /** Gives up one row a transaction, with its event. */
 function eachRow(one: (db: Db, id: string, doing: Doing) => Promise<void>): Handler['giveUp'] {
+  return eachKey(one);
+}
+
+/** As `eachRow`, where the key has a second column. */
+function eachKey(one: (db: Db, id: string, doing: Doing, second: string) => Promise<void>): Handler['giveUp'] {
   return async (pool, keys, doing) => {
-    for (const id of firsts(keys)) await transaction(pool, (db) => one(db, id, doing));
+    for (const [id = '', second = ''] of keys) await transaction(pool, (db) => one(db, id, doing, second));
   };
 }
 
@@ -273,22 +286,27 @@ async function listFactors(db: Db, keys: RowKey[], loss: Loss): Promise<void> {
   const { rows } = await db.query<Named<UserTotp, { id: 'user_id' }> & { active: boolean; owner: boolean }>(
     `select t.user_id as id, t.confirmed_at is not null as active,
        exists (select from instance_members m where m.user_id = t.user_id and 'IAM_OWNER' = any(m.roles)) as owner
-     from user_totp t where t.user_id = any($1::text[]) order by t.user_id`,
-    [firsts(keys)],
+     from unnest($1::text[], $2::text[]) as k (user_id, id)
+       join user_totp t on t.user_id = k.user_id and t.id = k.id
+     order by t.user_id, t.id`,
+    [firsts(keys), keys.map(([, id]) => id)],
   );
   for (const { id, active, owner } of rows) {
-    (active ? loss.secondFactors : loss.enrolments).push(id);
-    if (active && owner) loss.administrators.push(id);
+    addOnce(active ? loss.secondFactors : loss.enrolments, id);
+    if (active && owner) addOnce(loss.administrators, id);
   }
 }
 
-async function giveUpFactor(db: Db, userId: string, { secrets, removeFactors }: Doing): Promise<void> {
-  const text = 'select id, org_id as "orgId", kind from users where id = $1 for no key update';
-  const { rows } = await db.query<TotpOwner>(text, [userId]);
-  const [user] = rows;
+async function giveUpFactor(db: Db, userId: string, { secrets, removeFactors }: Doing, id: string): Promise<void> {
+  const user = await ownerOf(db, userId);
   if (!user) return;
-  if (removeFactors.includes('all') || removeFactors.includes(userId)) await dropTotp(db, user, SYSTEM);
-  else await loseTotp({ db, secrets }, user);
+  if (removeFactors.includes('all') || removeFactors.includes(userId)) await dropTotp(db, user, SYSTEM, id);
+  else await loseTotp({ db, secrets }, user, id);
+}
+
+async function giveUpRecovery(db: Db, userId: string): Promise<void> {
+  const user = await ownerOf(db, userId);
+  if (user) await loseRecoveryCodes(db, user);
 }
 
 async function listSources(db: Db, keys: RowKey[], { passwordSources }: Loss): Promise<void> {

@@ -18,6 +18,7 @@ import { details } from '../platform/db/events.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { publish } from '../platform/telemetry.ts';
+import { type FactorAttempt, isGiven } from './factors/second-factor.ts';
 import { type CheckedLogin, checkAfterPassword, type PasswordProof, wrongCredentials } from './login/check.ts';
 import type { LoginDeps, Origin } from './login/origin.ts';
 import { ProviderError } from './providers/protocol.ts';
@@ -134,8 +135,7 @@ function wrongToken(): ApiError {
 export interface IntentLogin {
   user: { id: string; orgId: string };
   intent: IntentCheck;
-  /** The code of the second factor. */
-  totp?: string | undefined;
+  second: FactorAttempt;
   origin: Origin;
 }
 
@@ -147,11 +147,11 @@ export interface IntentLogin {
 export async function checkIntent(
   deps: LoginDeps,
   caller: Caller,
-  { user, intent, totp, origin }: IntentLogin,
+  { user, intent, second, origin }: IntentLogin,
 ): Promise<CheckedLogin> {
   const { orgId, ...given } = await openIntent(deps, caller, intent);
   if (orgId !== user.orgId) throw wrongCredentials();
-  const login = await enter(deps, { ...given, orgId, userId: user.id }, origin, totp);
+  const login = await enter(deps, { ...given, orgId, userId: user.id }, origin, second);
   const used = { id: intent.idpIntentId, token: intent.idpIntentToken, use: true };
   if (!(await intentResult(deps, used))) throw wrongToken();
   publish('provider', { idpId: given.idp.id, outcome: 'succeeded' });
@@ -162,7 +162,7 @@ async function enter(
   deps: LoginDeps,
   given: Provided & { userId: string },
   origin: Origin,
-  totp: string | undefined,
+  second: FactorAttempt,
 ): Promise<CheckedLogin> {
   let proof: PasswordProof | undefined;
   try {
@@ -171,7 +171,7 @@ async function enter(
     });
   } catch (error) {
     const isIncomplete = error instanceof ApiError && error.id === 'SESSION-TOTP-REQUIRED';
-    if (!isIncomplete || !proof || !totp) throw error;
-    return checkAfterPassword(deps, proof, origin, totp);
+    if (!isIncomplete || !proof || !isGiven(second.factor)) throw error;
+    return checkAfterPassword(deps, proof, origin, second);
   }
 }

@@ -24,7 +24,7 @@ import { StartError } from '../platform/errors.ts';
 import { isEmailAddress, nameKey } from '../platform/fields.ts';
 import { randomToken } from '../platform/ids.ts';
 import { addHuman, INSTANCE_ORG } from './bootstrap.ts';
-import { dropTotp } from './factors/totp.ts';
+import { resetFactors } from './factors/reset.ts';
 import { addPat } from './machines/tokens.ts';
 
 /** How long the token of a machine user is valid: long enough to create a lasting one with it. */
@@ -75,10 +75,7 @@ export function recoverAdministrator(deps: RecoverDeps, request: RecoverRequest)
     const user = (await findUser(db, userId, 'for update')) as User;
     await requireActive(db, user.orgId);
     await letIn({ db, secrets: deps.secrets }, user, changes);
-    if (request.removeSecondFactor && (await hasTotp(db, userId))) {
-      await dropTotp(db, user, SYSTEM);
-      changes.push('secondFactorRemoved');
-    }
+    if (request.removeSecondFactor && (await resetFactors(db, user, SYSTEM))) changes.push('secondFactorRemoved');
     if (await makeOwner(db, userId)) changes.push('madeOwner');
     await appendEvent(db, {
       aggregateType: 'instance',
@@ -150,10 +147,6 @@ async function letIn(deps: { db: Db; secrets: Secrets }, user: User, changes: Re
     await changeState(deps, user, 'unlock', SYSTEM);
     changes.push('unlocked');
   }
-}
-
-async function hasTotp(db: Db, userId: string): Promise<boolean> {
-  return Boolean((await db.query('select from user_totp where user_id = $1', [userId])).rowCount);
 }
 
 async function makeOwner(db: Db, userId: string): Promise<boolean> {

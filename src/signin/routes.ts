@@ -20,8 +20,9 @@ import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { linkRoutes } from './credentials/idp-links.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { intentRoutes } from './intents.ts';
+import { loginsRoutes } from './login-routes.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
-import { loginsRoutes, type SessionDeps, sessionRoutes } from './session-routes.ts';
+import { type SessionDeps, sessionRoutes } from './session-routes.ts';
 
 /** Routes about identity. */
 export function identityRoutes(deps: SessionDeps & ClientDeps): Router {

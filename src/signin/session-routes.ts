@@ -14,24 +14,23 @@ import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../
 import {
   type Checks,
   type changedSession,
-  loginOperations,
+  type FactorChecks,
   type newSession,
   type OtpEmail,
   sessionOperations,
 } from '../contract/sessions.ts';
-import { changeableUser } from '../directory/finders.ts';
-import { revokeLogins } from '../directory/revocation.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
 import { requireAllowedTemplate } from '../directory/users/routes.ts';
-import { accessForChange, findUser, type Reached, type User } from '../directory/users/store.ts';
+import { accessForChange, findUser } from '../directory/users/store.ts';
 import { holderOf } from '../messages/mail/sign-in-codes.ts';
 import type { Config } from '../platform/config.ts';
-import { type AppendedEvent, appendEvent, changedAnswer } from '../platform/db/events.ts';
-import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
-import { ApiError, invalidArgument } from '../platform/errors.ts';
+import { type AppendedEvent, changedAnswer } from '../platform/db/events.ts';
+import { type Db, transaction } from '../platform/db/pool.ts';
+import { ApiError } from '../platform/errors.ts';
 import { badFields, pathId } from '../platform/http/parse.ts';
 import { newId, randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
+import { type FactorAttempt, kindOf } from './factors/second-factor.ts';
 import { checkIntent } from './intents.ts';
 import type { Attempt } from './login/attempts.ts';
 import {
@@ -41,22 +40,15 @@ import {
   type PasswordProof,
   wrongCredentials,
 } from './login/check.ts';
-import { type LoginDeps, originOfCall, originOfProgram } from './login/origin.ts';
-import { requireOwnerProof } from './login/owner-proof.ts';
+import { type LoginDeps, originOfProgram } from './login/origin.ts';
 import { findLogin } from './login/store.ts';
 import { askByProgram } from './mail-code/ask.ts';
 import { checkMailCode, wrongMailCode } from './mail-code/check.ts';
 import {
   addSession,
   addWaitingSession,
-  endLogin,
-  endOtherLogins,
   findSession,
-  isCurrent,
   isTokenOf,
-  type Login,
-  type LoginType,
-  listLogins,
   openWaiting,
   removeSession,
   renewToken,
@@ -105,9 +97,10 @@ async function create(deps: SessionDeps, asked: NewSession) {
 
 async function createWaiting(deps: SessionDeps, asked: NewSession) {
   const { caller, target, req, body } = asked;
-  const { user, totp } = body.checks;
+  const { user } = body.checks;
   const description = 'is checked with a password, or with the code that PATCH sends';
-  if (totp) throw badFields('SESSION-INVALID', [{ field: 'checks.totp', description }]);
+  const { factor } = secondOf(body.checks);
+  if (factor) throw badFields('SESSION-INVALID', [{ field: `checks.${kindOf(factor)}`, description }]);
   const scope = { orgIds: target.orgIds, orgId: namedOrg(req), alsoUnverified: true };
   const login = await findLogin(deps.pool, { ...user, ...scope });
   if (!login) throw wrongCredentials();
@@ -179,13 +172,26 @@ async function update(deps: SessionDeps, asked: ChangedSession) {
     throw badFields('SESSION-TOKEN', [{ field: 'sessionToken', description: 'is not the token of the session' }]);
   }
   const token = randomToken();
-  let event = body.checks ? await checkMore(deps, asked, body.checks, token) : undefined;
+  const more = body.checks && (await checkMore(deps, asked, body.checks, token));
+  let event = more?.event;
   const { otpEmail } = body.challenges ?? {};
   const made = otpEmail && (await ask(deps, asked, session, otpEmail));
   if (made && !event) await renewToken(deps.pool, session.id, made.event.sequence, token);
   event = made?.event ?? event;
   if (!event) throw sessionNotFound();
-  return { ...changedAnswer(event, session.orgId), sessionToken: token, ...challengesOf(made?.code) };
+  return { ...changedAnswer(event, session.orgId), sessionToken: token, ...leftOf(more), ...challengesOf(made?.code) };
+}
+
+/** What an answer says after a recovery code was used. */
+function leftOf(login: Pick<CheckedLogin, 'factor'> | undefined): { recoveryCodesLeft?: number } {
+  const left = login?.factor?.left;
+  return left === undefined ? {} : { recoveryCodesLeft: left };
+}
+
+/** The second factor in the checks of a session. */
+function secondOf({ totp, recoveryCode }: FactorChecks): FactorAttempt {
+  if (totp) return { factor: { totp: totp.code } };
+  return recoveryCode ? { factor: { recoveryCode: recoveryCode.code } } : {};
 }
 
 type MoreChecks = NonNullable<z.output<typeof changedSession>['checks']>;
@@ -195,13 +201,13 @@ async function checkMore(
   asked: ChangedSession,
   checks: MoreChecks,
   token: string,
-): Promise<AppendedEvent> {
+): Promise<Pick<CheckedLogin, 'factor'> & { event: AppendedEvent }> {
   const { target: session } = asked;
   const login = await checkedLogin(deps, asked, checks);
   const event = await transaction(deps.pool, (db) => openWaiting(db, session, login, token));
   if (!event) throw wrongCredentials();
   publish('signIn', 'succeeded');
-  return event;
+  return { ...login, event };
 }
 
 /** With a sign-in at an external provider. */
@@ -213,7 +219,7 @@ async function createByIntent(
   const user = await findLogin(deps.pool, { ...checks.user, orgIds: target.orgIds, orgId: namedOrg(req) });
   if (!user) throw wrongCredentials();
   const origin = originOfProgram(req, res, userAgent?.ip);
-  const login = await checkIntent(deps, caller, { user, intent, totp: checks.totp?.code, origin });
+  const login = await checkIntent(deps, caller, { user, intent, second: secondOf(checks), origin });
   return openSession(deps, caller, login, userAgent?.ip);
 }
 
@@ -249,6 +255,7 @@ async function openSession({ pool }: LoginDeps, caller: Caller, login: CheckedLo
     ...changedAnswer(session, login.orgId),
     sessionId: session.id,
     sessionToken: token,
+    ...leftOf(login),
     ...(login.mustChange ? { passwordChangeRequired: true as const } : {}),
   };
 }
@@ -257,19 +264,15 @@ async function openSession({ pool }: LoginDeps, caller: Caller, login: CheckedLo
 function checkedLogin(
   deps: SessionDeps,
   { caller, target: session, req, res }: ChangedSession,
-  { otpEmail, idpIntent, totp }: MoreChecks,
+  { otpEmail, idpIntent, ...checks }: MoreChecks,
 ): Promise<CheckedLogin> {
   const origin = originOfProgram(req, res, session.address ?? undefined);
   if (idpIntent) {
     const user = { id: session.userId, orgId: session.orgId };
-    return checkIntent(deps, caller, { user, intent: idpIntent, totp: totp?.code, origin });
+    return checkIntent(deps, caller, { user, intent: idpIntent, second: secondOf(checks), origin });
   }
-  const code = {
-    code: otpEmail?.code ?? '',
-    totp: totp?.code,
-    holder: holderOf('session', session.id),
-    keepsCode: true,
-  };
+  const { factor } = secondOf(checks);
+  const code = { code: otpEmail?.code ?? '', factor, holder: holderOf('session', session.id), keepsCode: true };
   return checkMailCode(deps, { user: { userId: session.userId }, ...origin }, code);
 }
 
@@ -284,11 +287,11 @@ type PasswordChecks = Checks & { password: NonNullable<Checks['password']> };
 async function checked(
   deps: LoginDeps,
   attempt: Attempt,
-  { user, password, totp }: PasswordChecks,
+  { user, password, ...checks }: PasswordChecks,
 ): Promise<CheckedLogin> {
   let right: PasswordProof | undefined;
   try {
-    return await checkLogin(deps, attempt, { password: password.password, totp: totp?.code }, (proof) => {
+    return await checkLogin(deps, attempt, { password: password.password, ...secondOf(checks) }, (proof) => {
       right = proof;
     });
   } catch (error) {
@@ -315,9 +318,6 @@ function passwordExpired(): ApiError {
 
 function sessionView(session: Session) {
   const created = session.createdAt.toISOString();
-  const totp = session.totpVerifiedAt?.toISOString();
-  const otpEmail = session.otpEmailVerifiedAt?.toISOString();
-  const intent = session.intentVerifiedAt?.toISOString();
   return {
     id: session.id,
     creationDate: created,
@@ -333,95 +333,14 @@ function sessionView(session: Session) {
         organizationId: session.orgId,
       },
       ...(session.passwordVerified ? { password: { verifiedAt: created } } : {}),
-      ...(otpEmail ? { otpEmail: { verifiedAt: otpEmail } } : {}),
-      ...(intent ? { intent: { verifiedAt: intent } } : {}),
-      ...(totp ? { totp: { verifiedAt: totp } } : {}),
+      ...verified('otpEmail', session.otpEmailVerifiedAt),
+      ...verified('intent', session.intentVerifiedAt),
+      ...verified('totp', session.totpVerifiedAt),
+      ...verified('recoveryCode', session.recoveryCodeVerifiedAt),
     },
   };
 }
 
-export type LoginsDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
-
-/** Routes that list and end the logins of a user. */
-export function loginsRoutes(deps: LoginsDeps): Router {
-  const { pool, config } = deps;
-  const router = Router();
-  const user = changeableUser(pool);
-  serve(router, loginOperations.listLogins, user, async ({ caller, target }) => {
-    const logins = await listLogins(pool, target.user.id, config.SESSION_TTL_DAYS);
-    return { result: logins.map((login) => loginView(login, isCurrent(login, caller.login))) };
-  });
-  serve(router, loginOperations.endLogins, user, async (asked) => {
-    await prove(deps, asked);
-    return end(pool, asked, (db, user) => endAll(db, user, asked.caller, asked.body.keepCurrent));
-  });
-  serve(router, loginOperations.endLogin, user, async (asked) => {
-    await prove(deps, asked);
-    return end(pool, asked, (db, user) => endLogin(db, user.id, asked.params.loginId));
-  });
-  return router;
-}
-
-interface OfLogins extends Asked {
-  target: Reached;
-  body: { currentPassword?: string | undefined };
-  countTry(): Promise<void>;
-}
-
-/** @throws ApiError as `requireOwnerProof` */
-async function prove(deps: LoginsDeps, { caller, target, body, countTry, req, res }: OfLogins): Promise<void> {
-  if (body.currentPassword !== undefined) await countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
-}
-
-async function endAll(db: Db, user: User, caller: Caller, keepCurrent: boolean): Promise<'all' | 'others'> {
-  if (!keepCurrent) {
-    await revokeLogins(db, user.id);
-    return 'all';
-  }
-  if (!caller.login || caller.userId !== user.id) {
-    const description = 'must be false unless users call this for themselves with the token of an application';
-    throw invalidArgument('LOGIN-INVALID', 'The call has no login of the user.', [
-      { field: 'keepCurrent', description },
-    ]);
-  }
-  await endOtherLogins(db, user.id, caller.login);
-  return 'others';
-}
-
-async function end(
-  pool: Pool,
-  { caller, operation, target }: OfLogins,
-  work: (db: Db, user: User) => Promise<LoginType | 'all' | 'others' | undefined>,
-) {
-  return transaction(pool, async (db) => {
-    const { user } = await accessForChange(db, caller, operation, target.user.id, 'for update');
-    const ended = await work(db, user);
-    if (ended === undefined) throw new ApiError('NOT_FOUND', 'LOGIN-NOT-FOUND', 'The user has no such login.');
-    const event = await appendEvent(db, {
-      aggregateType: 'user',
-      aggregateId: user.id,
-      resourceOwner: user.orgId,
-      type: 'user.login.ended',
-      editor: caller.userId,
-      payload: { login: ended },
-    });
-    return changedAnswer(event, user.orgId);
-  });
-}
-
-function loginView(login: Login, isCurrent: boolean) {
-  const { type, id, clientId, clientName, address, userAgent, createdAt, lastUsedAt, expiresAt } = login;
-  return {
-    id,
-    type: `LOGIN_TYPE_${type.toUpperCase() as Uppercase<LoginType>}` as const,
-    isCurrent,
-    ...(clientId === null ? {} : { clientId }),
-    ...(clientName === null ? {} : { clientName }),
-    ...(address === null ? {} : { address }),
-    ...(userAgent === null ? {} : { userAgent }),
-    creationDate: createdAt.toISOString(),
-    ...(lastUsedAt === null ? {} : { lastUseDate: lastUsedAt.toISOString() }),
-    expirationDate: expiresAt.toISOString(),
-  };
+function verified(factor: string, at: Date | null): Record<string, { verifiedAt: string }> {
+  return at ? { [factor]: { verifiedAt: at.toISOString() } } : {};
 }

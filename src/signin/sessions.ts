@@ -30,13 +30,16 @@ import { sweepRows } from '../platform/db/sweep.ts';
 import type { OauthModels, Sessions, Users } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
+import type { FactorKind } from './factors/second-factor.ts';
 import type { CheckedLogin } from './login/check.ts';
 
 const SESSION = {
   id: 'id',
   userId: 'user_id',
-  /** When the one-time password was checked, if there was one. */
+  /** When a code of an authenticator app was checked, if one was. */
   totpVerifiedAt: 'totp_verified_at',
+  /** When a recovery code was used, if one was. */
+  recoveryCodeVerifiedAt: 'recovery_code_verified_at',
   /** Whether the password was checked. */
   passwordVerified: 'password_verified',
   /** When the code by mail was checked, if there was one. */
@@ -60,12 +63,17 @@ export interface Session extends Named<Sessions, typeof SESSION> {
 }
 
 /** A login that was checked with a password, a code by mail, or by a provider. */
-type Checked = Pick<CheckedLogin, 'id' | 'orgId' | 'amr' | 'passwordSetAt' | 'provided'>;
+type Checked = Pick<CheckedLogin, 'id' | 'orgId' | 'amr' | 'passwordSetAt' | 'provided' | 'factor'>;
 
-/** Whether our second factor was checked; that of a provider is not ours. */
-function hasFactor({ amr, provided }: Checked): boolean {
-  return provided ? provided.hasCode : amr.includes('mfa');
-}
+/** Where a session keeps when our second factor was checked; that of a provider is not ours. */
+const FACTOR_COLUMNS: Readonly<Record<FactorKind, keyof Sessions>> = {
+  totp: 'totp_verified_at',
+  recoveryCode: 'recovery_code_verified_at',
+  otpEmail: 'otp_email_verified_at',
+  otpSms: 'otp_sms_verified_at',
+  webAuthN: 'webauthn_verified_at',
+};
+const FACTORS = Object.entries(FACTOR_COLUMNS);
 
 /** The sequence of a session is the sequence of its event. */
 const ADD = `with allowed as materialized (
@@ -75,10 +83,10 @@ const ADD = `with allowed as materialized (
   ${eventWhere('allowed', 9)},
   signed_in as (${auditWhere('added', 28)}),
   opened as (
-    insert into sessions (id, user_id, token_hash, sequence, totp_verified_at, address, opened_by, password_verified,
-      intent_verified_at)
-    select $3, $1, $4::bytea, sequence, case when $5::boolean then created_at end, $6::text, $7::text, not $8::boolean,
-      case when $8::boolean then created_at end from added)
+    insert into sessions (id, user_id, token_hash, sequence, address, opened_by, password_verified, intent_verified_at,
+      ${FACTORS.map(([, column]) => column).join(', ')})
+    select $3, $1, $4::bytea, sequence, $6::text, $7::text, not $8::boolean, case when $8::boolean then created_at end,
+      ${FACTORS.map(([kind]) => `case when $5::text = '${kind}' then created_at end`).join(', ')} from added)
   select sequence, created_at as "createdAt" from added`;
 
 /**
@@ -97,7 +105,7 @@ export async function addSession(
   const id = newId();
   const event = eventValues(sessionEvent({ id, userId: user.id, orgId: user.orgId }, 'added', editor));
   const signIn = auditValues(signInEvent(user, user.amr, user.provided?.idpId));
-  const checked = [hasFactor(user), address ?? null, editor, user.provided !== undefined];
+  const checked = [user.factor?.kind ?? null, address ?? null, editor, user.provided !== undefined];
   const values = [user.id, user.passwordSetAt, id, tokenHash(token), ...checked, ...event, ...signIn];
   const { rows } = await db.query<AppendedEvent>(prepared(ADD, values));
   return rows[0] && { ...rows[0], id };
@@ -153,11 +161,12 @@ export async function openWaiting(
   );
   if (!rowCount) return undefined;
   const event = await appendEvent(db, sessionEvent(session, 'added', session.openedBy ?? user.id));
-  const checked = user.provided ? 'intent_verified_at' : 'otp_email_verified_at';
+  const first = user.provided ? 'intent_verified_at' : 'otp_email_verified_at';
+  const columns = new Set([first, ...(user.factor ? [FACTOR_COLUMNS[user.factor.kind]] : [])]);
   const changed = await db.query(
-    `update sessions set ${checked} = $3, totp_verified_at = case when $4 then $3 else totp_verified_at end,
-       token_hash = $5, sequence = $6, changed_at = $3 where id = $1 and user_id = $2`,
-    [session.id, user.id, event.createdAt, hasFactor(user), tokenHash(token), event.sequence],
+    `update sessions set ${[...columns].map((column) => `${column} = $3`).join(', ')},
+       token_hash = $4, sequence = $5, changed_at = $3 where id = $1 and user_id = $2`,
+    [session.id, user.id, event.createdAt, tokenHash(token), event.sequence],
   );
   if (!changed.rowCount) throw sessionNotFound();
   await recordAudit(db, signInEvent(user, user.amr, user.provided?.idpId));

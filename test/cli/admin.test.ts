@@ -61,7 +61,7 @@ test('a deactivated person becomes IAM_OWNER, active, without second factor, wit
   await signInWith(link, loginName);
   assert.ok((await owners()).includes(userId));
   const found = await events(userId);
-  for (const type of ['user.reactivated', 'user.human.totp.removed', 'instance.member.added']) {
+  for (const type of ['user.reactivated', 'user.human.factors.reset', 'instance.member.added']) {
     assert.ok(
       found.some(([name, kind]: string[]) => name === type && kind === 'system'),
       `${type} of ${JSON.stringify(found)}`,

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { after, beforeEach, describe, it } from 'node:test';
 import { keyUse, rotateKeys, SEALED_TABLES } from '../../src/operate/key-rotation.ts';
 import { registerKeys } from '../../src/operate/known-keys.ts';
+import { RECOVERY_PURPOSE } from '../../src/passwords/recovery-codes.ts';
 import { openSecrets, type Secrets } from '../../src/platform/encryption.ts';
 import { tripSeal } from '../../src/signin/providers/store.ts';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -27,6 +28,10 @@ describe('replacing the encryption key', () => {
     const org = await api.setupOrg();
     orgId = org.orgId;
     await api.call('POST', `/v2beta/users/${org.userId}/totp`);
+    await api.deps.pool.query('insert into user_factors (user_id, recovery_sealed, recovery_left) values ($1, $2, 1)', [
+      org.userId,
+      openSecrets(OLD, [NEW]).seal('[]', RECOVERY_PURPOSE),
+    ]);
     await api.call('PUT', '/management/v1/orgs/me/webhook_secret', {}, { orgId });
     const source = { name: 'Old', kind: 'http', settings: { url: 'https://old.example.com' } };
     await api.call('POST', '/management/v1/password_sources', source, { orgId });
@@ -83,9 +88,9 @@ describe('replacing the encryption key', () => {
   it('encrypts every value again, after which the new key alone opens them', async () => {
     const { pool } = api.deps;
     const before = await keyUse(pool, next);
-    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 12 }, false]);
+    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 13 }, false]);
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 13 }, true]);
     const [jwk] = await valuesOf('sealed_jwk', 'signing_keys');
     assert.equal(JSON.parse(only.unseal(jwk as string, 'signing-key')).alg, 'RS256');
     const [password] = await valuesOf('password_sealed', 'import_items');
@@ -102,12 +107,12 @@ describe('replacing the encryption key', () => {
     }
     assert.deepEqual(
       (await keyUse(pool, openSecrets(OLD))).values,
-      { [oldId]: 12 },
+      { [oldId]: 13 },
       'a single key is that of all values',
     );
-    assert.deepEqual((await keyUse(pool, next)).values, { none: 12 });
+    assert.deepEqual((await keyUse(pool, next)).values, { none: 13 });
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 13 }, true]);
   });
 
   it('continues after it was killed between two batches', async () => {
@@ -122,7 +127,7 @@ describe('replacing the encryption key', () => {
     };
     await assert.rejects(rotateKeys(pool, dying), /killed/);
     const between = await keyUse(pool, next);
-    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 10, [newId]: 2 }, false]);
+    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 11, [newId]: 2 }, false]);
     await assert.rejects(registerKeys(pool, only), /needs the encryption key/, 'the old key is still registered');
     assert.equal((await rotateKeys(pool, next)).isDone, true);
   });
@@ -147,7 +152,7 @@ describe('replacing the encryption key', () => {
     await user.query('commit');
     user.release();
     const use = await rotating;
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 11 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
   });
 
   it('is not done while a code that an earlier key made is valid, or a value cannot be decrypted', async () => {
@@ -157,7 +162,7 @@ describe('replacing the encryption key', () => {
        from users limit 1 returning id`,
     );
     const waiting = await rotateKeys(pool, next);
-    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 12 }, 1, false]);
+    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 13 }, 1, false]);
     await pool.query(`insert into codes (user_id, purpose, expires_at) select user_id, purpose, expires_at from codes`);
     assert.equal((await keyUse(pool, next)).codes.count, 1, 'a later code is of the new key');
     await pool.query(`update codes set used_at = now() where id = $1`, [rows[0].id]);

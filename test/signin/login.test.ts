@@ -31,7 +31,8 @@ describe('a login', () => {
   after(() => api.stop());
 
   const from = (user: LoginUser, network = NETWORK) => ({ user, network });
-  const login = (user: LoginUser, password = RIGHT, totp?: string) => checkLogin(deps, from(user), { password, totp });
+  const login = (user: LoginUser, password = RIGHT, totp = '') =>
+    checkLogin(deps, from(user), { password, factor: { totp } });
   async function failing(who: LoginUser, times: number): Promise<void> {
     for (let i = 0; i < times; i++) await assert.rejects(login(who, 'wrong'), CREDENTIALS);
   }

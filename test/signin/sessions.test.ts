@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { revokeSessions } from '../../src/directory/revocation.ts';
+import { putRecovery } from '../../src/directory/users/second-factors.ts';
 import type { Hasher } from '../../src/passwords/hasher.ts';
+import { newRecoveryCodes, RECOVERY_PURPOSE } from '../../src/passwords/recovery-codes.ts';
 import { transaction } from '../../src/platform/db/pool.ts';
 import { findLogin } from '../../src/signin/login/store.ts';
 import { addSession } from '../../src/signin/sessions.ts';
@@ -225,6 +227,26 @@ test('a second factor is required, and the session says when it was checked', as
   const { session } = (await api.call('GET', `${SESSIONS}/${right.body.sessionId}`)).body;
   assert.deepEqual(Object.keys(session.factors).sort(), ['password', 'totp', 'user']);
   assert(Date.parse(session.factors.totp.verifiedAt) >= now - 60_000);
+});
+
+test('a recovery code is right in place of the second factor, once, and the answer says how many are left', async () => {
+  const { userId } = await api.setupOrg();
+  const { pool, secrets } = api.deps;
+  const { shown, text } = newRecoveryCodes();
+  await putRecovery(pool, userId, { sealed: secrets.seal(text, RECOVERY_PURPOSE), left: shown.length });
+  const withCode = (checks: Record<string, unknown>) =>
+    api.call('POST', SESSIONS, { checks: { user: { userId }, password: { password: 'correct horse' }, ...checks } });
+  const recoveryCode = { code: shown[0]?.toLowerCase() };
+  assert.equal(errorId(await withCode({ recoveryCode })), 'SESSION-TOTP', 'codes alone are no second factor');
+  const { body: totp } = await api.call('POST', `/v2beta/users/${userId}/totp`, {});
+  await api.call('POST', `/v2beta/users/${userId}/totp/verify`, { code: codeAt(totp.secret) });
+  const both = await withCode({ recoveryCode, totp: { code: '123456' } });
+  assert.deepEqual([errorId(both), badFieldsOf(both)], ['SESSION-INVALID', ['checks']]);
+  const right = await withCode({ recoveryCode });
+  assert.deepEqual([right.status, right.body.recoveryCodesLeft], [201, 9]);
+  const { session } = (await api.call('GET', `${SESSIONS}/${right.body.sessionId}`)).body;
+  assert.deepEqual(Object.keys(session.factors).sort(), ['password', 'recoveryCode', 'user']);
+  assert.equal(errorId(await withCode({ recoveryCode })), 'SESSION-TOTP');
 });
 
 test('all of a user’s sessions end at once, and nobody else’s', async () => {

@@ -4,6 +4,13 @@ import { createHmac } from 'node:crypto';
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const STEP_MS = 30_000;
 
+/** What other systems set up. */
+export interface Parameters {
+  algorithm?: 'SHA1' | 'SHA256' | 'SHA512';
+  digits?: 6 | 8;
+  periodS?: number;
+}
+
 /** Base32 (RFC 4648 section 6) in upper case, without padding. */
 export function base32(bytes: Uint8Array): string {
   const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
@@ -17,17 +24,21 @@ function bytesOf(secret: string): Buffer {
 }
 
 /**
- * The code that an app shows: SHA-1, 6 digits, steps of 30 s.
+ * The code that an app shows; without other parameters of SHA-1, 6 digits and steps of 30 s.
  * @param secret base32 in upper case, without padding
  * @param at milliseconds since 1970; default: now
  */
-export function codeAt(secret: string, at: number = Date.now()): string {
+export function codeAt(
+  secret: string,
+  at: number = Date.now(),
+  { algorithm = 'SHA1', digits = 6, periodS = STEP_MS / 1000 }: Parameters = {},
+): string {
   const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(at / STEP_MS)));
-  const mac = createHmac('sha1', bytesOf(secret)).update(counter).digest();
+  counter.writeBigUInt64BE(BigInt(Math.floor(at / 1000 / periodS)));
+  const mac = createHmac(algorithm, bytesOf(secret)).update(counter).digest();
   const offset = (mac.at(-1) as number) & 15;
   const number = mac.readUInt32BE(offset) & 0x7fffffff;
-  return String(number % 1_000_000).padStart(6, '0');
+  return String(number % 10 ** digits).padStart(digits, '0');
 }
 
 /** A code that is valid neither now nor in the neighbouring steps. */

@@ -83,6 +83,7 @@ function showLoss(out: Output, loss: Loss, { yes, removeFactor }: { yes: boolean
   const rows: [what: string, count: number, then: string, ids: string[]][] = [
     ['second factors', loss.secondFactors.length, removed, loss.secondFactors],
     ['second factors being set up', loss.enrolments.length, 'begun again', loss.enrolments],
+    ['recovery codes', loss.recoveryCodes.length, 'removed', loss.recoveryCodes],
     ['signing keys', loss.signingKeys.length, 'made anew; tokens that they signed end', loss.signingKeys],
     [
       'password sources',

@@ -118,13 +118,18 @@ export const USER_ERRORS = {
   },
   'TOTP-ACTIVE': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'The user already has an active second factor.',
-    remedy: 'Remove the second factor first.',
+    meaning: 'No authenticator app waits for its first code: it is active already.',
+    remedy: 'Add another app first, or go on.',
+  },
+  'TOTP-LIMIT': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The user has ten authenticator apps, the most that are possible.',
+    remedy: 'Remove an app first.',
   },
   'TOTP-NOT-FOUND': {
     status: 'NOT_FOUND',
-    meaning: 'The user has no second factor.',
-    remedy: 'Add a second factor first.',
+    meaning: 'The user has no such authenticator app.',
+    remedy: 'Add an app first, or list the apps that there are.',
   },
   'TOTP-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'IDP-LINK-INVALID': invalid('link to an account at an identity provider'),
@@ -202,12 +207,12 @@ export const USER_ERRORS = {
   },
   'SESSION-TOTP-REQUIRED': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'The password is right, and the one-time code of the second factor is missing.',
-    remedy: 'Send the code that the authenticator app shows in `checks.totp`.',
+    meaning: 'The first factor is right, and the second factor is missing.',
+    remedy: 'Send it too, such as the code that the authenticator app shows in `checks.totp`, or a recovery code.',
   },
   'SESSION-TOTP': {
     status: 'INVALID_ARGUMENT',
-    meaning: 'The password is right, and the one-time code is wrong.',
+    meaning: 'The first factor is right, and the second factor is wrong or was used before.',
     remedy: 'Send the code that the authenticator app shows now, and check the clock of the device.',
   },
   'SESSION-TOKEN': {

@@ -13,7 +13,7 @@ import { changeableUser } from '../../directory/finders.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import { accessForChange, loginNames, type Reached, type User } from '../../directory/users/store.ts';
-import { keyOfText, totpAddress } from '../../passwords/totp-secret.ts';
+import { totpAddress } from '../../passwords/totp-secret.ts';
 import { changedAnswer } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
@@ -28,10 +28,10 @@ export function totpRoutes(deps: LoginDeps): Router {
   serve(router, totpOperations.addTotp, user, async (asked) => {
     await prove(deps, asked);
     return changed(pool, asked, async (db, user, editor) => {
-      const { secret, event } = await addTotp({ db, secrets }, user, editor);
+      const { key, event } = await addTotp({ db, secrets }, user, editor);
       const issuer = (await requireOrg(db, user.orgId)).name;
       const [account = user.userName] = loginNames(user);
-      return { ...changedAnswer(event, user.orgId), uri: totpAddress(keyOfText(secret), { issuer, account }), secret };
+      return { ...changedAnswer(event, user.orgId), uri: totpAddress(key, { issuer, account }), secret: key.secret };
     });
   });
   serve(router, totpOperations.verifyTotp, user, async ({ body: { code, endSessions }, ...asked }) =>

@@ -220,9 +220,7 @@ function loginRecord(of: { id: number; setAt: number; hasCode: number; way: numb
   const { id, setAt, hasCode, way } = of;
   return `now as (
       select id, case when not org_is_active(u.org_id) then 'inactive'
-        when not $${hasCode}::boolean
-          and exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
-        then 'code_missing'
+        when not $${hasCode}::boolean and has_second_factor(u.id) then 'code_missing'
         when not $${hasCode}::boolean and u.kind = 'human' and u.state = 'active' and ${FORCES_MFA} then 'factor_missing'
         else state::text end as state
       from users u where id = $${id}::text and password_changed_at is not distinct from $${setAt}::timestamptz

@@ -29,7 +29,13 @@ import type { Secret } from '../../passwords/scheme.ts';
 import type { ImportPeppers } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { loggable } from '../../platform/logger.ts';
-import { checkTotp } from '../factors/totp.ts';
+import {
+  type FactorAttempt,
+  type FirstFactor,
+  isGiven,
+  type PassedFactor,
+  passFactor,
+} from '../factors/second-factor.ts';
 import { adoptPassword, verifyAtSource } from '../password-sources/verify.ts';
 import { type Attempt, type Counted, countedAttempt, type ProvenBy } from './attempts.ts';
 import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
@@ -39,7 +45,19 @@ import { type Login, mayMeanAnother, replaceHash } from './store.ts';
  * Proof that exactly this password of the user was right; or that a code by mail was, or that a provider named the user,
  * while the user had this password.
  */
-export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & { byMail?: true; byProvider?: ProvidedProof };
+export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & FirstProof;
+
+/** What was proved first; without any of these, the password. */
+export interface FirstProof {
+  byMail?: true;
+  /** The password was set just before by a link in a mail: so a code by mail proves nothing more. */
+  byLink?: true;
+  byProvider?: ProvidedProof;
+}
+
+function firstOf({ byMail, byLink, byProvider }: FirstProof): FirstFactor {
+  return byProvider ? 'provider' : byMail || byLink ? 'mail' : 'password';
+}
 
 /** What an external provider said of the sign-in there. */
 export interface ProvidedProof {
@@ -67,9 +85,11 @@ export interface CheckedLogin {
   passwordSetAt: string | null;
   /**
    * Authentication methods (RFC 8176): `pwd`, `otp` for a code by mail, or what the provider said; with a second factor
-   * of ours also `otp` and `mfa`.
+   * of ours also its own and `mfa`.
    */
   amr: string[];
+  /** The second factor that was checked here, if one was. */
+  factor?: PassedFactor;
   /** Of a sign-in by a provider. */
   provided?: ProvidedProof & {
     /** The second factor was asked for here too; a provider's own does not count for the policy. */
@@ -77,10 +97,9 @@ export interface CheckedLogin {
   };
 }
 
-export interface LoginSecrets {
+/** The second factor may be missing; an empty code counts as none. */
+export interface LoginSecrets extends FactorAttempt {
   password: string;
-  /** The code of the second factor; empty counts as none. */
-  totp?: string | undefined;
 }
 
 /**
@@ -93,7 +112,7 @@ export interface LoginSecrets {
 export async function checkLogin(
   deps: LoginDeps,
   attempt: Attempt,
-  { password, totp }: LoginSecrets,
+  { password, ...second }: LoginSecrets,
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async (counted) => {
@@ -107,7 +126,7 @@ export async function checkLogin(
     proven?.(login);
     requireActive(login.state);
     if (rehash) await renewHash(deps, login, { password, mustChange });
-    return finishCheck(deps, mustChange ? { ...login, changeRequired: true } : login, totp, counted);
+    return finishCheck(deps, mustChange ? { ...login, changeRequired: true } : login, second, counted);
   });
 }
 
@@ -120,19 +139,19 @@ export async function checkAfterPassword(
   deps: LoginDeps,
   by: PasswordProof,
   origin: Origin,
-  totp?: string,
+  second: FactorAttempt = {},
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, { ...origin, user: { userId: by.id } }, async (counted) => {
     const { login } = counted;
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
-    return finishCheck(deps, login, totp, counted, by);
+    return finishCheck(deps, login, second, counted, by);
   });
 }
 
 /**
  * The rest of a login in which the user adds the second factor that the policy requires.
- * @param enrol adds the factor, after a code has proved that the user's app has its secret
+ * @param enrol adds the factor, after a code has proved that the user's app has its key
  * @throws ApiError as `checkAfterPassword` and `enrol`
  */
 export async function checkWithNewFactor(
@@ -145,67 +164,80 @@ export async function checkWithNewFactor(
     if (!login || login.passwordSetAt !== by.passwordSetAt) throw wrongCredentials();
     requireActive(login.state);
     await enrol();
-    return concludeBy(by, login, true, passed);
+    return concludeBy(by, login, { kind: 'totp', amr: ['otp', 'mfa'] }, passed);
   });
 }
 
 async function finishCheck(
   deps: LoginDeps,
   login: Login,
-  totp: string | undefined,
+  { factor, holder }: FactorAttempt,
   { failed, passed }: Counted,
-  by: Pick<PasswordProof, 'byMail' | 'byProvider'> = {},
+  by: FirstProof = {},
 ): Promise<CheckedLogin> {
-  const hasCode = totp !== undefined && totp !== '';
-  if (hasCode) await checkSecondFactor(deps, login, totp, () => failed('code'));
-  return concludeBy(by, login, hasCode, passed);
+  const second = isGiven(factor)
+    ? await passFactor(deps, login.id, { factor, holder }, firstOf(by), () => failed('code'))
+    : undefined;
+  return concludeBy(by, login, second, passed);
 }
 
 function concludeBy(
-  { byMail, byProvider }: Pick<PasswordProof, 'byMail' | 'byProvider'>,
+  { byMail, byProvider }: FirstProof,
   login: Login,
-  hasCode: boolean,
+  second: PassedFactor | undefined,
   passed: Counted['passed'],
 ): Promise<CheckedLogin> {
-  if (byProvider) return concludeByProvider(login, byProvider, hasCode, passed);
-  return byMail ? concludeByMail(login, hasCode, passed) : conclude(login, byPassword(login, hasCode), passed);
+  if (byProvider) return concludeByProvider(login, byProvider, second, passed);
+  return byMail ? concludeByMail(login, second, passed) : conclude(login, byPassword(login), ['pwd'], second, passed);
 }
 
 /** A login at an external provider: how old the password is makes no difference to it. */
 export async function concludeByProvider(
   login: Login,
   proof: ProvidedProof,
-  hasCode: boolean,
+  second: PassedFactor | undefined,
   passed: Counted['passed'],
 ): Promise<CheckedLogin> {
-  const checked = await conclude(login, { hasCode, way: 'provider' }, passed);
-  const amr = [...new Set([...proof.amr, ...(hasCode ? ['otp', 'mfa'] : [])])];
-  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr, provided: { ...proof, hasCode } };
+  const checked = await conclude(login, 'provider', proof.amr, second, passed);
+  const provided = { ...proof, hasCode: second !== undefined };
+  return { ...checked, mustChange: undefined, expiresInDays: undefined, provided };
 }
 
 /** A login with a code by mail: how old the password is makes no difference to it. */
-export async function concludeByMail(login: Login, hasCode: boolean, passed: Counted['passed']): Promise<CheckedLogin> {
-  const checked = await conclude(login, { hasCode, way: 'mail_code' }, passed);
-  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: hasCode ? ['otp', 'mfa'] : ['otp'] };
+export async function concludeByMail(
+  login: Login,
+  second: PassedFactor | undefined,
+  passed: Counted['passed'],
+): Promise<CheckedLogin> {
+  const checked = await conclude(login, 'mail_code', ['otp'], second, passed);
+  return { ...checked, mustChange: undefined, expiresInDays: undefined };
 }
 
 /** A login with a passkey, which is two factors: how old the password is makes no difference to it. */
 export async function concludeByPasskey(login: Login, passed: Counted['passed']): Promise<CheckedLogin> {
-  const checked = await conclude(login, { hasCode: true, way: 'passkey' }, passed);
-  return { ...checked, mustChange: undefined, expiresInDays: undefined, amr: ['hwk', 'user', 'mfa'] };
+  const factor: PassedFactor = { kind: 'webAuthN', amr: ['hwk', 'user', 'mfa'] };
+  const checked = await conclude(login, 'passkey', [], factor, passed);
+  return { ...checked, mustChange: undefined, expiresInDays: undefined };
 }
 
-async function conclude(login: Login, by: ProvenBy, passed: Counted['passed']): Promise<CheckedLogin> {
-  const state = await passed(login, by);
+async function conclude(
+  login: Login,
+  way: ProvenBy['way'],
+  firstAmr: readonly string[],
+  second: PassedFactor | undefined,
+  passed: Counted['passed'],
+): Promise<CheckedLogin> {
+  const state = await passed(login, { hasCode: second !== undefined, ...(way ? { way } : {}) });
   if (state === 'code_missing') throw codeRequired();
   if (state === 'factor_missing') throw setUpRequired();
   requireActive(state);
-  return { ...outcome(login), amr: by.hasCode ? ['pwd', 'otp', 'mfa'] : ['pwd'] };
+  const amr = [...new Set([...firstAmr, ...(second?.amr ?? [])])];
+  return { ...outcome(login), amr, ...(second ? { factor: second } : {}) };
 }
 
 /** @param login as it was found, before the password is adopted from its source */
-function byPassword(login: Login, hasCode: boolean): ProvenBy {
-  return { hasCode, way: sourceOf(login.passwordHash) === undefined ? 'password' : 'password_source' };
+function byPassword(login: Login): ProvenBy['way'] {
+  return sourceOf(login.passwordHash) === undefined ? 'password' : 'password_source';
 }
 
 /**
@@ -228,21 +260,9 @@ export async function verifyOwnPassword(
   });
 }
 
-/** @param failed counts the failure @throws ApiError 400 SESSION-TOTP */
-export async function checkSecondFactor(
-  deps: LoginDeps,
-  login: Login,
-  code: string,
-  failed: () => Promise<void>,
-): Promise<void> {
-  if (await checkTotp(deps, login.id, code)) return;
-  await failed();
-  throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');
-}
-
 /** The error for a right first factor of a user who has a second one. */
 export function codeRequired(): ApiError {
-  const message = 'The code of the second factor is required too.';
+  const message = 'The second factor is required too.';
   return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
 }
 

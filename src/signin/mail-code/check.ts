@@ -7,16 +7,17 @@
  * the user may use a code is checked again when it is consumed.
  * On crash: at most a try was counted, or the code was consumed; the user asks for another one.
  */
+import { hasSecondFactor } from '../../directory/users/second-factors.ts';
 import { findUser, type User } from '../../directory/users/store.ts';
 import { revokeCodes, revokePending, revokeUnsent, useCode } from '../../messages/mail/codes.ts';
 import { findSignInCode, type SignInCode } from '../../messages/mail/sign-in-codes.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { changeUser } from '../credentials/change.ts';
+import { type FactorAttempt, isGiven, type PassedFactor, passFactor } from '../factors/second-factor.ts';
 import { type Attempt, countedAttempt } from '../login/attempts.ts';
 import {
   type CheckedLogin,
-  checkSecondFactor,
   codeRequired,
   concludeByMail,
   type PasswordProof,
@@ -28,13 +29,11 @@ import { findLogin, type Login } from '../login/store.ts';
 import { mayUseCode } from './ask.ts';
 import { forgetAsk } from './limits.ts';
 
-export interface MailCode {
+export interface MailCode extends Pick<FactorAttempt, 'factor'> {
   /** As the user typed it. */
   code: string;
   /** Who asked for it; see `holderOf`. */
   holder: Buffer;
-  /** The code of the second factor; empty counts as none. */
-  totp?: string | undefined;
   /** The code stays valid while the second factor is missing: whoever calls sends both again. */
   keepsCode?: boolean;
 }
@@ -48,7 +47,7 @@ export interface MailCode {
 export async function checkMailCode(
   deps: LoginDeps,
   attempt: Attempt,
-  { code, holder, totp = '', keepsCode = false }: MailCode,
+  { code, holder, factor, keepsCode = false }: MailCode,
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async ({ login, failed, passed }) => {
@@ -58,21 +57,26 @@ export async function checkMailCode(
       await failed('code', 0);
       throw wrongMailCode();
     }
-    if (keepsCode) await requireFactor(deps, login, totp, () => failed('code'));
+    const second = keepsCode ? await requireFactor(deps, login, { factor, holder }, () => failed('code')) : undefined;
     const now = await redeem(deps, login, found);
     proven?.({ id: now.id, passwordSetAt: now.passwordSetAt, byMail: true });
     requireActive(now.state);
-    const checked = await concludeByMail(now, keepsCode && totp !== '', passed);
+    const checked = await concludeByMail(now, second, passed);
     await forgetAsk(db, login.id);
     return checked;
   });
 }
 
 /** Checks the second factor before the code is consumed. @throws ApiError 400 SESSION-TOTP-REQUIRED, SESSION-TOTP */
-async function requireFactor(deps: LoginDeps, login: Login, totp: string, failed: () => Promise<void>): Promise<void> {
-  if (totp !== '') return checkSecondFactor(deps, login, totp, failed);
-  const text = 'select from user_totp where user_id = $1 and confirmed_at is not null';
-  if ((await deps.pool.query(text, [login.id])).rowCount) throw codeRequired();
+async function requireFactor(
+  deps: LoginDeps,
+  login: Login,
+  { factor, holder }: FactorAttempt,
+  failed: () => Promise<void>,
+): Promise<PassedFactor | undefined> {
+  if (isGiven(factor)) return passFactor(deps, login.id, { factor, holder }, 'mail', failed);
+  if (await hasSecondFactor(deps.pool, login.id)) throw codeRequired();
+  return undefined;
 }
 
 /**

@@ -232,7 +232,9 @@ async function checkCode(loginRequest: LoginRequest): Promise<void> {
     await requireStillProvided(loginRequest.deps, proof);
     await proceed(
       loginRequest,
-      await checkAfterPassword(loginRequest.deps, proof, origin, text(loginRequest.req.body, 'code')),
+      await checkAfterPassword(loginRequest.deps, proof, origin, {
+        factor: { totp: text(loginRequest.req.body, 'code') },
+      }),
       proof,
     );
   } catch (error) {

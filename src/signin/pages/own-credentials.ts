@@ -8,12 +8,13 @@
  */
 import { requireOrg } from '../../directory/organizations.ts';
 import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
+import { hasSecondFactor } from '../../directory/users/second-factors.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { keyOfText, totpAddress } from '../../passwords/totp-secret.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { storePassword } from '../credentials/password.ts';
-import { addTotp, verifyTotp } from '../factors/totp.ts';
+import { addTotp, alreadyActive, verifyTotp } from '../factors/totp.ts';
 import { type PasswordProof, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
@@ -46,7 +47,8 @@ export async function setUpFactor(
     const user = await findUser(db, proof.id, 'for update');
     const login = await findLogin(db, { userId: proof.id });
     if (!user || login?.state !== 'active' || login.passwordSetAt !== proof.passwordSetAt) throw wrongCredentials();
-    await addTotp({ db, secrets }, user, user.id, secret);
+    if (await hasSecondFactor(db, user.id)) throw alreadyActive();
+    await addTotp({ db, secrets }, user, user.id, { secret });
     await verifyTotp({ db, secrets, config }, user, code, user.id);
   });
 }

@@ -139,6 +139,7 @@ function showUnlinked(
 }
 
 /** The proof without what belongs to one step. */
-export function pick({ id, passwordSetAt, byMail, byProvider }: PasswordProof): PasswordProof {
-  return { id, passwordSetAt, ...(byMail ? { byMail } : {}), ...(byProvider ? { byProvider } : {}) };
+export function pick({ id, passwordSetAt, byMail, byLink, byProvider }: PasswordProof): PasswordProof {
+  const by = { ...(byMail ? { byMail } : {}), ...(byLink ? { byLink } : {}), ...(byProvider ? { byProvider } : {}) };
+  return { id, passwordSetAt, ...by };
 }

@@ -35,7 +35,7 @@ export async function wayBack(
   const { id, passwordSetAt, loginName } = login;
   const proof = { id, passwordSetAt, loginName, amr: [], step: 'resume' } as const;
   const step = hasNewPassword
-    ? { step: 'resume', proof: sealProof(secrets, uid, { ...proof, amr: [] }) }
+    ? { step: 'resume', proof: sealProof(secrets, uid, { ...proof, amr: [], byLink: true }) }
     : { step: 'password', loginName };
   const home = (client.redirectUris ?? []).find((uri) => /^https?:/.test(uri));
   const values = { ...step, token: formToken(secrets, uid), ...(home ? { home: sealHome(secrets, home) } : {}) };

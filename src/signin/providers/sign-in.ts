@@ -291,7 +291,7 @@ export async function checkByProvider(
     const byProvider = proofOfProvider(given);
     proven?.({ id: now.id, passwordSetAt: now.passwordSetAt, byProvider });
     requireActive(now.state);
-    return concludeByProvider(now, byProvider, false, passed);
+    return concludeByProvider(now, byProvider, undefined, passed);
   });
 }
 

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { writeBatch } from '../../../src/imports/run/write-batch.ts';
 import { TOTP_PURPOSE } from '../../../src/passwords/totp-secret.ts';
 import type { Pool } from '../../../src/platform/db/pool.ts';
-import { checkTotp } from '../../../src/signin/factors/totp.ts';
+import { useTotp } from '../../../src/signin/factors/totp.ts';
 import {
   acceptImport,
   addOrgs,
@@ -105,7 +105,7 @@ describe('a batch with second factors', () => {
       [null, null, null],
     );
     const deps = { pool: db.pool, secrets: SECRETS, config: { TOTP_WINDOW: 1 } };
-    const check = (userId: string, code: string) => checkTotp(deps, userId, code);
+    const check = (userId: string, code: string) => useTotp(deps, userId, code, Date.now());
     assert.equal(await check('id-a', codeAt(other)), false);
     assert.equal(await check('id-a', codeAt(SECRET)), true);
     assert.equal(await check('id-a', codeAt(SECRET)), false);

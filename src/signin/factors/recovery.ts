@@ -1,0 +1,46 @@
+/**
+ * The recovery codes of a user: checks one in place of a second factor.
+ *
+ * Guarantee: a code is accepted once, however many requests send it at the same time: the list that is left replaces
+ * exactly the list that was read. Codes alone are no second factor: they are accepted only from a user who has one. The
+ * codes are in no log, event or table in clear. Each change is one transaction with its event.
+ */
+import { findRecovery, hasSecondFactor, removeRecovery, useRecovery } from '../../directory/users/second-factors.ts';
+import type { Hasher } from '../../passwords/hasher.ts';
+import { RECOVERY_PURPOSE, withoutCode } from '../../passwords/recovery-codes.ts';
+import { SYSTEM } from '../../platform/db/events.ts';
+import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { type FactorOwner, factorEvent, ownerOf } from './totp.ts';
+
+/** Requests that use other codes of the user meanwhile; the tries are counted, so there are few. */
+const MOST_ROUNDS = 10;
+
+/** Whether the code is right; it is used up. @param typed by the user @returns how many are left */
+export async function useRecoveryCode(
+  { pool, secrets, hasher }: { pool: Pool; secrets: Secrets; hasher: Pick<Hasher, 'verify'> },
+  userId: string,
+  typed: string,
+): Promise<{ ok: boolean; left?: number }> {
+  if (!(await hasSecondFactor(pool, userId))) return { ok: false };
+  const verify = async (hash: string, plain: string) => (await hasher.verify(hash, plain)).ok;
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const before = await findRecovery(pool, userId);
+    const rest = before && (await withoutCode(secrets.unseal(before, RECOVERY_PURPOSE), typed, verify));
+    if (!before || !rest) return { ok: false };
+    const sealed = secrets.seal(rest.text, RECOVERY_PURPOSE);
+    const isUsed = await transaction(pool, async (db) => {
+      const user = await ownerOf(db, userId);
+      if (!user || !(await useRecovery(db, userId, before, { sealed, left: rest.left }))) return false;
+      await factorEvent(db, user, 'recovery_code.used', userId, { left: rest.left });
+      return true;
+    });
+    if (isUsed) return { ok: true, left: rest.left };
+  }
+  return { ok: false };
+}
+
+/** Removes codes that no key decrypts any more. */
+export async function loseRecoveryCodes(db: Db, user: FactorOwner): Promise<void> {
+  if (await removeRecovery(db, user.id)) await factorEvent(db, user, 'recovery_codes.lost', SYSTEM);
+}
