@@ -41,7 +41,7 @@ export const AUDIT_TYPES = {
     'a new user became active with the code from their mail: chose the first password, or signed in',
   'user.human.claimed':
     'a provider signed in a user whose address is not verified, for the first time: what was begun before ended',
-  'user.human.signin.code.added': 'a code by mail for a sign-in was sent or returned',
+  'user.human.signin.code.added': 'a code for a sign-in was sent by mail or text message, or returned',
   'user.human.mail.codes.allowed': 'the login policy decides again whether the user may use codes by mail',
   'user.human.mail.codes.refused': 'the user was left out of codes by mail',
   'user.human.totp.added': 'the enrolment of an authenticator app began',

@@ -11,7 +11,11 @@ export interface LinkParts {
 }
 
 /** The purpose of a code, and so the kind of mail that carries it. */
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'sign_in';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | SignInKind;
+/** Codes of digits: for a sign-in, or as the second factor of one; by mail or by text message. */
+export type SignInKind = 'sign_in' | 'sign_in_text' | 'factor_mail' | 'factor_text';
+/** Kinds that are text messages. */
+export type TextKind = 'verify_phone' | 'sign_in_text' | 'factor_text';
 /** Mails that tell of a change of the account: without a code, and so without a link. */
 export const NOTICE_KINDS = [
   'email_changed',
@@ -37,8 +41,8 @@ export function isNotice(kind: MailKind | TellingKind): kind is NoticeKind {
   return NOTICES.has(kind);
 }
 
-/** Kinds that carry a link; the user types the codes of the other two: of a text message, and for a sign-in. */
-export type LinkKind = Exclude<MailKind, 'verify_phone' | 'sign_in'>;
+/** Kinds that carry a link; the user types the codes of the others: of text messages, and for a sign-in. */
+export type LinkKind = Exclude<MailKind, TextKind | SignInKind>;
 
 /** Paths of the pages that the links open, below the public address. */
 export const PAGE_PATHS: Record<LinkKind, string> = {

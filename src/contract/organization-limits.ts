@@ -5,7 +5,14 @@ import { IAM_OWNER_ONLY, OWNER } from './roles.ts';
 import { changed, details, exampleDetails } from './shapes.ts';
 
 /** Names of limits, as the API and the table `org_limits` have them. */
-export const ORG_LIMITS = ['users', 'importsAtOnce', 'usersPerImport', 'mailsPerDay', 'requestsPerMinute'] as const;
+export const ORG_LIMITS = [
+  'users',
+  'importsAtOnce',
+  'usersPerImport',
+  'mailsPerDay',
+  'smsPerDay',
+  'requestsPerMinute',
+] as const;
 export type OrgLimit = (typeof ORG_LIMITS)[number];
 /** What is not limited is absent. */
 export type OrgLimits = { [name in OrgLimit]?: number };
@@ -19,6 +26,9 @@ const MEANINGS: Record<OrgLimit, string> = {
   importsAtOnce: 'Imports with users of the organization that run or are paused; dry runs count.',
   usersPerImport: 'Users of the organization in one import, also those that are invalid or exist.',
   mailsPerDay: 'Emails and text messages to users of the organization, in a day of UTC.',
+  smsPerDay:
+    'Text messages to users of the organization, in a day of UTC, so that nobody makes it pay for more; absent: the ' +
+    'setting SMS_PER_DAY.',
   requestsPerMinute:
     'Calls of the API by machine users of the organization and by its people with a role, but not in the console.',
 };
@@ -30,6 +40,7 @@ export const orgLimitsBody = z
     importsAtOnce: most(MEANINGS.importsAtOnce),
     usersPerImport: most(MEANINGS.usersPerImport),
     mailsPerDay: most(MEANINGS.mailsPerDay),
+    smsPerDay: most(MEANINGS.smsPerDay),
     requestsPerMinute: most(MEANINGS.requestsPerMinute),
   })
   .transform((given) => {
@@ -62,6 +73,7 @@ export const organizationLimitOperations = operations({
           importsAtOnce: shown('importsAtOnce'),
           usersPerImport: shown('usersPerImport'),
           mailsPerDay: shown('mailsPerDay'),
+          smsPerDay: z.int().optional().meta({ description: MEANINGS.smsPerDay }),
           requestsPerMinute: shown('requestsPerMinute'),
           usage: z.object({
             users: n(),
@@ -70,6 +82,7 @@ export const organizationLimitOperations = operations({
             mailsPerDay: n(
               'Sent or tried in this day of UTC, since they are limited. Absent: not limited, so not counted.',
             ).optional(),
+            smsPerDay: n('Asked for or sent in this day of UTC. Absent: there is no limit of its own.').optional(),
             requestsPerMinute: n(
               'In the minute that runs, which the first request began; of all processes together, with requests that ' +
                 'were refused. Absent: not limited, so not counted.',

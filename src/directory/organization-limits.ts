@@ -1,6 +1,6 @@
 /**
  * Limits of organizations, which an IAM_OWNER sets. Users, imports at once and users of an import are decided here; mails
- * a day where they are sent (`messages/mail/deliver.ts`), requests a minute where a token is checked
+ * and text messages a day where they are sent (`messages/mail/deliver.ts`) or asked for (`messages/mail/text-cap.ts`), requests a minute where a token is checked
  * (`signin/authenticate.ts`).
  *
  * Every new user comes by a creation or by an import, and an import promises its pending users a place. So the rule is:
@@ -56,6 +56,8 @@ export interface OrgUsage {
   importsAtOnce: number;
   /** In the day of UTC; absent: not limited, so not counted. */
   mailsPerDay?: number;
+  /** In the day of UTC; absent: the organization has no limit of its own. */
+  smsPerDay?: number;
   /** In the window of a minute, of all processes, with those that were refused; absent: not limited, so not counted. */
   requestsPerMinute?: number;
 }
@@ -66,13 +68,15 @@ export async function usageOf(db: Db, orgId: string, limits: OrgLimits): Promise
     `select ${usersOf('$1')} as users, ${pendingOf('$1', 'null::bigint')} as "pendingUsers", ${openImportsOf('$1')} as "importsAtOnce"`,
     [orgId],
   );
-  const [mailsPerDay = 0, requestsPerMinute = 0] = await countsOf(db, [
+  const [mailsPerDay = 0, smsPerDay = 0, requestsPerMinute = 0] = await countsOf(db, [
     ORG_COUNTS.mails(orgId),
+    ORG_COUNTS.texts(orgId),
     ORG_COUNTS.requests(orgId),
   ]);
   return {
     ...oneRow(rows),
     ...(limits.mailsPerDay === undefined ? {} : { mailsPerDay }),
+    ...(limits.smsPerDay === undefined ? {} : { smsPerDay }),
     ...(limits.requestsPerMinute === undefined ? {} : { requestsPerMinute }),
   };
 }

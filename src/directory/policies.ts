@@ -63,6 +63,9 @@ export const PASSKEYS_ALLOWED = `(coalesce((select q.passkeys from login_policie
       where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1), true)
     and not (${IS_OWNER} and not (select q.passkeys from login_policies q where q.org_id is null)))`;
 
+/** SQL: who of the organization of `users u` may sign in with a code by text message, as `MAIL_CODE_USE`. */
+export const SMS_CODE_USE = MAIL_CODE_USE.replaceAll('mail_code', 'sms_code');
+
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {
   const { rows } = await db.query<P & PolicyRow>(

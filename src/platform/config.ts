@@ -128,6 +128,8 @@ const schema = z.object({
   MAIL_RATE_PER_IMPORT: int(0, 100_000).default(0),
   /** Gateway for text messages, called with `POST {to, text}`. Absent: messages are files in the local mailbox. */
   SMS_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  /** Text messages to users of one organization in a day of UTC, unless it has a limit of its own; 0: any number. */
+  SMS_PER_DAY: int(0, 1_000_000_000).default(1000),
   /** How long a code in a mail is valid. */
   CODE_TTL_MS: int(1, 30 * 24 * HOUR).default(72 * HOUR),
   /** How long a password reset code is valid, mailed or returned. */

@@ -22,6 +22,15 @@ export function e164(phone: string): string | undefined {
   return parsed?.isPossible() && E164.test(parsed.number) ? parsed.number : undefined;
 }
 
+/** Longer texts are no numbers that anybody types. */
+const MOST_TYPED = 40;
+
+/** The number that somebody typed to sign in, also with `00` in front instead of `+`, as E.164; undefined for other texts. */
+export function typedNumber(text: string): string | undefined {
+  const typed = text.trim().replace(/^[( ]*(?:\+|00)/, '+');
+  return typed.length > MOST_TYPED ? undefined : e164(typed);
+}
+
 /** A phone number of at most `max` code points. */
 export function mobileNumber(max: number) {
   return requiredText(max)

@@ -39,7 +39,7 @@ export interface Observations {
 }
 
 /** The ways in that exist, as stored. */
-export const FIRST_WAYS = ['password', 'password_source', 'provider', 'passkey', 'mail_code'] as const;
+export const FIRST_WAYS = ['password', 'password_source', 'provider', 'passkey', 'mail_code', 'sms_code'] as const;
 export type FirstWay = (typeof FIRST_WAYS)[number];
 
 export const END_STATES = ['succeeded', 'completed_with_errors', 'timed_out', 'cancelled', 'undone'] as const;

@@ -29,6 +29,7 @@ import {
   nameForm,
   pausedPage,
   stopPage,
+  textCodeForm,
   unlinkedPage,
 } from '../../src/signin/pages/forms.ts';
 import {
@@ -78,6 +79,9 @@ const pages: Record<string, HtmlPage | undefined> = {
   'log-in-without-codes': loginForm({ ...frame, offersCodes: false }, proven.loginName),
   'mail-code': mailCodeForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
   'mail-code-problem': mailCodeForm(frame, proven.loginName, { ...problem, fields: ['code'] }),
+  'log-in-texts': loginForm({ ...frame, offersTexts: true }, '+41 79 123 45 67'),
+  'text-code': textCodeForm({ ...frame, clientName: 'Acme' }, '+41 79 123 45 67'),
+  'text-code-problem': textCodeForm(frame, '+41 79 123 45 67', { ...problem, fields: ['code'] }),
   'log-in-problem': loginForm(frame, proven.loginName, { ...problem, fields: ['loginName', 'password'] }),
   'log-in-providers': nameForm({ ...frame, clientName: 'Acme', providers }),
   'log-in-password-providers': loginForm({ ...frame, providers }, proven.loginName),

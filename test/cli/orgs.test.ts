@@ -210,15 +210,20 @@ test('the limits are shown and set one by one', async () => {
   const org = (await asOwner('create', unique('Limited'))).stdout.trim();
   const { token } = await api.machine(org, ['ORG_OWNER']);
   const none =
-    /^LIMIT +AT MOST +IN USE\nusers +none +1\nimports at once +none +0\nusers per import +none *\nmails a day +none *\nrequests a minute +none *\n$/;
+    /^LIMIT +AT MOST +IN USE\nusers +none +1\nimports at once +none +0\nusers per import +none *\nmails a day +none *\ntext messages a day +none *\nrequests a minute +none *\n$/;
   assert.match((await muster(token, 'limits', org)).stdout, none);
   assert.match((await muster(token, 'limits', org, '--users', '5')).stderr, /AUTH-PERMISSION/);
-  await asOwner('limits', org, '--users', '5', '--users-per-import', '0');
-  const { users, importsAtOnce, usersPerImport } = JSON.parse(
+  await asOwner('limits', org, '--users', '5', '--users-per-import', '0', '--sms-per-day', '7');
+  const { users, importsAtOnce, usersPerImport, smsPerDay, usage } = JSON.parse(
     (await asOwner('limits', org, '--imports-at-once', '2', '--json')).stdout,
   );
-  assert.deepEqual([users, importsAtOnce, usersPerImport], [5, 2, 0], 'the others stay');
+  assert.deepEqual(
+    [users, importsAtOnce, usersPerImport, smsPerDay, usage.smsPerDay],
+    [5, 2, 0, 7, 0],
+    'the others stay',
+  );
   await asOwner('limits', org, '--users', 'none', '--imports-at-once', 'none', '--users-per-import', 'none');
+  await asOwner('limits', org, '--sms-per-day', 'none');
   assert.match((await asOwner('limits', org)).stdout, none);
   const wrong = await asOwner('limits', org, '--users', '-1');
   assert.equal(wrong.code, 2);

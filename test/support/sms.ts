@@ -5,6 +5,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { deliverMail, openBatchCommitter, openBatchLoader } from '../../src/messages/mail/deliver.ts';
+import type { MailPointer } from '../../src/messages/mail/outbox.ts';
+import { recordDeliveries } from '../../src/messages/mail/relay.ts';
+import { openSmsGateway } from '../../src/messages/mail/sms-gateway.ts';
+import type { TestApi } from './api.ts';
 
 export interface CaughtText {
   method: string;
@@ -55,4 +60,21 @@ function reply(res: ServerResponse, status: number | 'silence'): void {
   if (status === 'silence') return;
   const elsewhere = status >= 300 && status < 400 ? { Location: '/elsewhere' } : {};
   res.writeHead(status, { 'Content-Type': 'application/json', ...elsewhere }).end('{"queued":true}');
+}
+
+/** Delivers the text messages that are due in the outbox through a gateway, as a worker does. */
+export async function deliverTexts(
+  { pool, secrets, config, logger }: Pick<TestApi['deps'], 'pool' | 'secrets' | 'config' | 'logger'>,
+  url: string,
+): Promise<void> {
+  const due = `select id, attempts as attempt from mail_outbox
+    where state = 'pending' and kind::text in ('verify_phone', 'sign_in_text', 'factor_text') order by id`;
+  const texts = openSmsGateway(url);
+  const settler = openBatchCommitter((group) => recordDeliveries(pool, group));
+  const loader = openBatchLoader(pool);
+  const risk = { existsFor: () => false, since: () => false };
+  const transport = { send: () => Promise.reject(new Error('a mail')), close: () => {} };
+  for (const pointer of (await pool.query<MailPointer>(due)).rows) {
+    await deliverMail({ pool, secrets, config, transport, texts, settler, loader, logger, risk }, pointer);
+  }
 }

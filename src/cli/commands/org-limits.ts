@@ -10,6 +10,7 @@ const LIMITS = [
   ['importsAtOnce', 'imports-at-once', 'imports at once'],
   ['usersPerImport', 'users-per-import', 'users per import'],
   ['mailsPerDay', 'mails-per-day', 'mails a day'],
+  ['smsPerDay', 'sms-per-day', 'text messages a day'],
   ['requestsPerMinute', 'requests-per-minute', 'requests a minute'],
 ] as const;
 type Name = (typeof LIMITS)[number][0];
@@ -35,6 +36,7 @@ export const limits = command({
     'imports-at-once': most('imports that have not ended'),
     'users-per-import': most('users of one import'),
     'mails-per-day': most('emails and text messages to its users'),
+    'sms-per-day': most('text messages to its users'),
     'requests-per-minute': most('calls of the API by its programs and administrators'),
   },
   examples: [
@@ -42,9 +44,12 @@ export const limits = command({
     ['$0 orgs limits acme --users 50000 --imports-at-once 2', 'set two, leave the others'],
     ['$0 orgs limits acme --users none', 'no longer limit its users'],
   ],
-  async run({ out, api }, { users, importsAtOnce, usersPerImport, mailsPerDay, requestsPerMinute, ...given }) {
+  async run(
+    { out, api },
+    { users, importsAtOnce, usersPerImport, mailsPerDay, smsPerDay, requestsPerMinute, ...given },
+  ) {
     const org = await findOrg(api, given.org);
-    const changes = { users, importsAtOnce, usersPerImport, mailsPerDay, requestsPerMinute };
+    const changes = { users, importsAtOnce, usersPerImport, mailsPerDay, smsPerDay, requestsPerMinute };
     const isChange = Object.values(changes).some((value) => value !== undefined);
     const before = await api.call('getOrgLimits', { org });
     if (isChange) {

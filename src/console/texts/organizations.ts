@@ -55,6 +55,7 @@ export const ORG_LIMIT_TEXTS = {
     importsAtOnce: 'Imports at once',
     usersPerImport: 'Users of one import',
     mailsPerDay: 'Emails and text messages a day',
+    smsPerDay: 'Text messages a day',
     requestsPerMinute: 'Requests a minute',
   } satisfies Record<OrgLimit, string>,
   hints: {
@@ -62,6 +63,8 @@ export const ORG_LIMIT_TEXTS = {
     importsAtOnce: 'That run or are paused; dry runs too.',
     usersPerImport: 'Of this organization, also invalid ones.',
     mailsPerDay: 'To its users, in a day of UTC. What goes beyond waits until the next day.',
+    smsPerDay:
+      'To its users, in a day of UTC. Empty: as the service allows. Codes for a sign-in beyond it are not sent.',
     requestsPerMinute: 'Of the API, by its machine users and by its people with a role. This console is not counted.',
   } satisfies Record<OrgLimit, string>,
   none: 'Not limited',

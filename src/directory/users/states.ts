@@ -108,6 +108,6 @@ export async function setMailCodes(
   const event = await appendEvent(db, { aggregateType: 'user', aggregateId, resourceOwner, type, editor });
   const text = 'update users set sequence = $2, changed_at = $3, without_mail_codes = $4 where id = $1';
   await db.query(text, [user.id, event.sequence, event.createdAt, !allowed]);
-  if (!allowed) await revokeCodes(db, user.id, [...PASSWORD_CODES, 'sign_in']);
+  if (!allowed) await revokeCodes(db, user.id, [...PASSWORD_CODES, 'sign_in', 'sign_in_text']);
   return event;
 }

@@ -11,7 +11,9 @@
  *
  * To sign in, a verified address counts as well, where no other user of the organization has verified the same one. It
  * belongs to the user who had the text first, as a bare name or as a verified address; names that are older than this
- * rule come before addresses. So no organization can take a name or an address that signs somebody in elsewhere.
+ * rule come before addresses. So no organization can take a name or an address that signs somebody in elsewhere. The same
+ * is true of a verified phone number, where the login policy of the organization lets users sign in with codes by text
+ * message (`smsCode`).
  *
  * "First" is the time at which the transaction began that created the user or gave them this name, then the id of the
  * organization. A user who is deleted or renamed gives the name up; the next one in this order has it from then on.
@@ -31,6 +33,7 @@ import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
 import type { Organizations, Users } from '../../platform/db/tables.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
+import { typedNumber } from '../../platform/phone.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
 import { requireRoomForUser } from '../organization-limits.ts';
 import { ORG_IS_ACTIVE } from '../organizations.ts';
@@ -260,8 +263,8 @@ export function hasLoginName(loginName: string, parameter: Parameter, { orgIds, 
 }
 
 /**
- * SQL over `users u` that is true for the one user who signs in with this text: with a login name or with a verified
- * address, as the organization of the user allows.
+ * SQL over `users u` that is true for the one user who signs in with this text: with a login name, with a verified
+ * address or with a verified phone number, as the organization of the user allows.
  */
 export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId }: LoginScope = {}): string {
   const key = nameKey(text);
@@ -269,11 +272,13 @@ export function signsInWith(text: string, parameter: Parameter, { orgIds, orgId 
   const within = orgIds ? `and h.org_id = any(${parameter(orgIds)})` : '';
   const ofName = `${within} and ${allows('h', 'userName')}`;
   const full = fullName(key, parameter, { orgIds, allowed: `and ${allows('f', 'loginName')}` });
-  const isAddress = key.includes('@');
+  const phone = typedNumber(text);
+  const typed = phone === undefined ? { key: bare, contact: ADDRESS } : { key: parameter(phone), contact: PHONE };
+  const isContact = key.includes('@') || phone !== undefined;
   const org = orgId === undefined ? '' : parameter(orgId);
   const named = orgId === undefined ? [] : [bareName(bare, `${ofName} and h.org_id = ${org}`)];
-  if (orgId !== undefined && isAddress) named.push(addressOfOrg(bare, within, org));
-  const first = isAddress ? firstHolder(bare, ofName, within) : bareName(bare, ofName);
+  if (orgId !== undefined && isContact) named.push(contactOfOrg(bare, typed, within, org));
+  const first = isContact ? firstHolder(bare, ofName, typed, within) : bareName(bare, ofName);
   return `u.id = coalesce(${[...named, ...full, first].join(', ')})`;
 }
 
@@ -308,8 +313,43 @@ export async function unverifiedHolder(
  * organization counts once, however many of its users have the address.
  */
 const MOST_SHARED = 100;
-/** Since when addresses sign in: since the first migration with `addressed_at`, which was 65 before version 1.0.0. */
-const RULE_SINCE = `(select min(applied_at) from migrations where id >= 65)`;
+
+/** What signs in beside names, once it is verified: how users `h` have it. */
+interface Contact {
+  has(key: string): string;
+  /** Since when it is verified. */
+  verifiedAt: string;
+  allowed: string;
+  /** Since when it signs in at all. */
+  ruleSince: string;
+}
+
+/** Addresses sign in since the first migration with `addressed_at`, which was 65 before version 1.0.0. */
+const ADDRESS: Contact = {
+  has: (key) => `h.email_key = ${key} and h.email_verified`,
+  verifiedAt: 'h.addressed_at',
+  allowed: allows('h', 'email'),
+  ruleSince: `(select min(applied_at) from migrations where id >= 65)`,
+};
+/** Numbers sign in since migration 186, which has `phoned_at`. */
+const PHONE: Contact = {
+  has: (key) => `h.phone = ${key} and h.phone_verified`,
+  verifiedAt: 'h.phoned_at',
+  allowed: signsInByPhone('h'),
+  ruleSince: `(select min(applied_at) from migrations where id >= 186)`,
+};
+
+/** A text that somebody typed, as the parameter that holds it, and what it may be beside a name. */
+interface Typed {
+  key: string;
+  contact: Contact;
+}
+
+/** SQL: the organization of the user lets users sign in with their phone number. */
+function signsInByPhone(user: string): string {
+  return `(select q.sms_code <> 'off' from login_policies q where q.org_id = ${user}.org_id or q.org_id is null
+    order by q.org_id nulls last limit 1)`;
+}
 
 /** No organization keeps an IAM_OWNER from signing in: their full name always counts. */
 function allows(user: string, name: 'userName' | 'loginName' | 'email'): string {
@@ -319,33 +359,32 @@ function allows(user: string, name: 'userName' | 'loginName' | 'email'): string 
     : allowed;
 }
 
-/** Users `h` with this verified address. */
-function withAddress(key: string, within: string): string {
-  return `h.email_key = ${key} and h.email_verified ${within}`;
-}
-
-/** Two users of an organization with this verified address: two are as ambiguous as many. */
-function twoOfOrg(key: string, org: string): string {
-  return `(select h.id, h.org_id, h.addressed_at, h.created_at from users h
-    where ${withAddress(key, `and h.org_id = ${org}`)} and ${allows('h', 'email')} limit 2)`;
+/** Two users of an organization with this verified address or number: two are as ambiguous as many. */
+function twoOfOrg({ key, contact }: Typed, org: string): string {
+  return `(select h.id, h.org_id, ${contact.verifiedAt} as verified_at, h.created_at from users h
+    where ${contact.has(key)} and h.org_id = ${org} and ${contact.allowed} limit 2)`;
 }
 
 /**
- * The id of the only user of the organization with this verified address, unless the text is an older name elsewhere.
+ * The id of the only user of the organization with this verified address or number, unless the text is an older name
+ * elsewhere.
+ * @param bare the text as a name
  */
-function addressOfOrg(key: string, within: string, org: string): string {
-  return `(select min(h.id) from ${twoOfOrg(key, org)} h where not exists (select from users n
-        where n.user_name_key = ${key} and coalesce(n.named_at, n.created_at) < ${RULE_SINCE}) ${within}
+function contactOfOrg(bare: string, typed: Typed, within: string, org: string): string {
+  return `(select min(h.id) from ${twoOfOrg(typed, org)} h where not exists (select from users n
+        where n.user_name_key = ${bare} and coalesce(n.named_at, n.created_at) < ${typed.contact.ruleSince}) ${within}
     having count(*) = 1)`;
 }
 
 /**
- * The id of the user who had the text first, as a bare name or as a verified address that is unique there. Goes from
- * organization to organization by the index, so one with many users of the address costs as much as one with two.
+ * The id of the user who had the text first, as a bare name or as a verified address or number that is unique there.
+ * Goes from organization to organization by the index, so one with many users of the address costs as much as one with
+ * two.
  */
-function firstHolder(key: string, ofName: string, within: string): string {
+function firstHolder(bare: string, ofName: string, typed: Typed, within: string): string {
+  const { key, contact } = typed;
   const nextOrg = (after: string) =>
-    `select h.org_id from users h where ${withAddress(key, `${within} ${after}`)} order by h.org_id limit 1`;
+    `select h.org_id from users h where ${contact.has(key)} ${within} ${after} order by h.org_id limit 1`;
   return `(with recursive holding (org_id, n) as (
       (select org_id, 1 from (${nextOrg('')}) first)
       union all
@@ -353,10 +392,10 @@ function firstHolder(key: string, ofName: string, within: string): string {
       where p.n <= ${MOST_SHARED})
     select c.id from (
       select h.id, h.org_id, coalesce(h.named_at, h.created_at) as since from users h
-      where h.user_name_key = ${key} ${ofName}
+      where h.user_name_key = ${bare} ${ofName}
       union all
-      select min(h.id), h.org_id, min(coalesce(h.addressed_at, greatest(h.created_at, ${RULE_SINCE})))
-      from holding p, lateral ${twoOfOrg(key, 'p.org_id')} h
+      select min(h.id), h.org_id, min(coalesce(h.verified_at, greatest(h.created_at, ${contact.ruleSince})))
+      from holding p, lateral ${twoOfOrg(typed, 'p.org_id')} h
       where (select count(*) from holding) <= ${MOST_SHARED}
       group by h.org_id having count(*) = 1) c
     order by c.since, c.org_id limit 1)`;

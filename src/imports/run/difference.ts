@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { MailKind } from '../../contract/link-templates.ts';
 import type { UserState } from '../../contract/users.ts';
-import { ADDRESS_CODES, PASSWORD_CODES } from '../../messages/mail/codes.ts';
+import { ADDRESS_CODES, PASSWORD_CODES, PHONE_CODES, SIGN_IN_CODES } from '../../messages/mail/codes.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import type { Present } from '../../platform/db/rows.ts';
@@ -215,8 +215,8 @@ function consequences(
   const ended = new Set<MailKind>([
     ...(movesEmail ? ADDRESS_CODES : []),
     ...(next.email_verified !== user.email_verified ? (['verify_email'] as const) : []),
-    ...(setsPassword || isNewlyLeftOut ? ([...PASSWORD_CODES, 'sign_in'] as const) : []),
-    ...(movesPhone ? (['verify_phone'] as const) : []),
+    ...(setsPassword || isNewlyLeftOut ? ([...PASSWORD_CODES, ...SIGN_IN_CODES] as const) : []),
+    ...(movesPhone ? PHONE_CODES : []),
     ...(mail ? [mail] : []),
   ]);
   return {

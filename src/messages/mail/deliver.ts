@@ -12,7 +12,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isNotice, type LinkKind, pageLink, type TellingKind, templateLink } from '../../contract/link-templates.ts';
+import {
+  isNotice,
+  type LinkKind,
+  type MailKind,
+  pageLink,
+  type SignInKind,
+  type TellingKind,
+  type TextKind,
+  templateLink,
+} from '../../contract/link-templates.ts';
 import type { Config } from '../../platform/config.ts';
 import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
@@ -23,6 +32,7 @@ import { type ComposedMail, composeMail, type SendResult, type TextTransport, ty
 import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
 import { digitsOf } from './sign-in-codes.ts';
+import { takeText } from './text-cap.ts';
 import {
   composeText,
   type MailContent,
@@ -59,7 +69,7 @@ export interface RedeliveryRisk {
 export interface DeliverDeps {
   pool: Pool;
   secrets: Secrets;
-  config: Pick<Config, 'baseUrl' | 'MAIL_FROM'>;
+  config: Pick<Config, 'baseUrl' | 'MAIL_FROM' | 'SMS_PER_DAY'>;
   transport: Transport;
   texts: TextTransport;
   settler: BatchCommitter;
@@ -86,7 +96,7 @@ export async function deliverMail(deps: DeliverDeps, pointer: MailPointer): Prom
     await holdMail(deps.pool, mail, HOLD_MS);
     return 'held';
   }
-  if (await isOverLimit(deps.pool, mail)) {
+  if (await isOverLimit(deps, mail)) {
     await holdMail(deps.pool, mail, restOfDayMs());
     return 'held';
   }
@@ -103,15 +113,29 @@ function restOfDayMs(): number {
 }
 
 /**
- * Counts a mail at its first attempt for its organization and the day, if that is limited. A code for a sign-in was
- * counted when it was asked for, as nobody can wait for it until tomorrow.
+ * Counts a message at its first attempt for its organization and the day, as far as that is limited. A code for a
+ * sign-in was counted when it was asked for, as nobody can wait for it until tomorrow.
  */
 async function isOverLimit(
-  db: Db,
-  { kind, attempts, org_id: orgId, mails_per_day: most }: LoadedMail,
+  { pool, config }: Pick<DeliverDeps, 'pool' | 'config'>,
+  { kind, attempts, org_id: orgId, mails_per_day: most, texts_per_day: ownTexts }: LoadedMail,
 ): Promise<boolean> {
-  if (most === null || attempts > 0 || kind === 'sign_in') return false;
-  return !(await takeWithin(db, ORG_COUNTS.mails(orgId), most, DAY_MS));
+  if (attempts > 0 || isOfDigits(kind)) return false;
+  if (most !== null && !(await takeWithin(pool, ORG_COUNTS.mails(orgId), most, DAY_MS))) return true;
+  return isText(kind) && !(await takeText(pool, config, { orgId, most: ownTexts }));
+}
+
+const DIGITS: ReadonlySet<string> = new Set<SignInKind>(['sign_in', 'sign_in_text', 'factor_mail', 'factor_text']);
+
+/** Whether its code is one of digits (sign-in-codes.ts). */
+function isOfDigits(kind: MailKind | TellingKind): kind is SignInKind {
+  return DIGITS.has(kind);
+}
+
+const TEXTS: ReadonlySet<string> = new Set<TextKind>(['verify_phone', 'sign_in_text', 'factor_text']);
+
+function isText(kind: MailKind | TellingKind): kind is TextKind {
+  return TEXTS.has(kind);
 }
 
 /** The claim under which a mail was loaded, and when, by `performance.now()`. */
@@ -133,7 +157,7 @@ async function deliver(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
 
 async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise<Attempt | 'gone'> {
   const long = mail.code_id === null ? '' : deps.secrets.code(mail.code_id, mail.generation ?? 0);
-  const code = mail.kind === 'sign_in' ? digitsOf(long) : long;
+  const code = isOfDigits(mail.kind) ? digitsOf(long) : long;
   let send: Send;
   let isGone = false;
   try {
@@ -184,24 +208,26 @@ const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdraw
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
 function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
-  if (mail.kind === 'verify_phone') {
-    const message = textMessage(mail, code);
+  const { kind } = mail;
+  if (isText(kind)) {
+    const message = textMessage(mail, kind, code);
     return async (mayBegin) => ((await mayBegin()) ? deps.texts.send(message) : WITHDRAWN);
   }
-  const composed = compose(deps.config, mail, contentOf(deps.config, mail, mail.kind, code));
+  const composed = compose(deps.config, mail, contentOf(deps.config, mail, kind, code));
   return (mayBegin) => deps.transport.send(composed, mayBegin);
 }
 
-function textMessage(mail: LoadedMail, code: string): TextMessage {
+function textMessage(mail: LoadedMail, kind: TextKind, code: string): TextMessage {
   const { id, created_at: createdAt, address: to } = mail;
   if (to === null) throw new Incomplete('The user has no phone number.');
-  return composeText({ id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code });
+  const facts = { id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code };
+  return composeText(kind, facts);
 }
 
 function contentOf(
   config: DeliverDeps['config'],
   mail: LoadedMail,
-  kind: LinkKind | TellingKind | 'sign_in',
+  kind: LinkKind | TellingKind | 'sign_in' | 'factor_mail',
   code: string,
 ): MailContent {
   const orgName = mail.org_name ?? '';
@@ -211,9 +237,9 @@ function contentOf(
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
     return renderHowToSignIn({ displayName: nameFor(mail), orgName, link, ...namesOf(mail) });
   }
-  if (kind === 'sign_in') {
+  if (kind === 'sign_in' || kind === 'factor_mail') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
-    return renderSignInCode({ displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) });
+    return renderSignInCode(kind, { displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) });
   }
   const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
   const { user_name: userName } = mail;

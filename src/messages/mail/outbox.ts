@@ -258,6 +258,8 @@ export interface LoadedMail
   org_name: Organizations['name'] | null;
   /** How many the organization may send in a day; null: any number. */
   mails_per_day: OrgLimits['most'] | null;
+  /** How many text messages of them; null: SMS_PER_DAY. */
+  texts_per_day: OrgLimits['most'] | null;
   /** Whether the organization of the user is neither deactivated nor deleted. */
   org_is_active: boolean;
   /** What users of the organization sign in with. */
@@ -272,7 +274,7 @@ export interface LoadedMail
 // `offset 0`: rows are looked up by id, also by a plan that was made when tables were small.
 const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claimed_until, m.created_at, m.url_template,
     m.import_id, m.code_id, c.generation, c.expires_at,
-    coalesce(m.address, case m.kind when 'verify_phone' then u.phone else u.email end) as address,
+    coalesce(m.address, case when m.kind::text in ('verify_phone', 'sign_in_text', 'factor_text') then u.phone else u.email end) as address,
     coalesce(u.email_verified and m.address is null, false) as verified,
     coalesce(u.id, '') as user_id, coalesce(u.user_name, '') as user_name, u.display_name,
     coalesce(u.org_id, m.org_id) as org_id, o.name as org_name,
@@ -281,7 +283,8 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN})
       or m.user_id is null and (o.id is null or o.removed_at is not null) as is_moot,
     (select recovery_left from user_factors f where f.user_id = u.id) as recovery_left,
-    (select most from org_limits l where l.org_id = o.id and l.name = 'mailsPerDay') as mails_per_day
+    (select most from org_limits l where l.org_id = o.id and l.name = 'mailsPerDay') as mails_per_day,
+    (select most from org_limits l where l.org_id = o.id and l.name = 'smsPerDay') as texts_per_day
   from unnest($1::bigint[]) as wanted (id)
   cross join lateral (select * from mail_outbox where id = wanted.id offset 0) m
   left join lateral (select * from codes where id = m.code_id offset 0) c on true

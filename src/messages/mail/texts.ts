@@ -5,7 +5,7 @@
  * text message and a code for a sign-in hold none, unless a program gave the code a link of its own. Names come from imports and are not trusted: they are reduced to one line, escaped in HTML,
  * and left out where a mail program or a phone would turn them into a link. Nothing remote is loaded.
  */
-import type { LinkKind, NoticeKind } from '../../contract/link-templates.ts';
+import type { LinkKind, NoticeKind, TextKind } from '../../contract/link-templates.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 
 export interface MailFacts {
@@ -193,14 +193,30 @@ export type SignInFacts = Pick<MailFacts, 'displayName' | 'orgName' | 'expiresAt
   link: string | undefined;
 };
 
-/** Renders the mail with the code that somebody typed their name for. */
-export function renderSignInCode({ displayName, orgName, code, link, expiresAt }: SignInFacts): MailContent {
+const IF_NOT_ASKED = {
+  sign_in: 'you can ignore this email.',
+  factor_mail: `somebody may know your password: ${RESET.trim()}`,
+};
+
+/**
+ * Renders the mail with the code that somebody typed their name for, or their password.
+ * @param kind `factor_mail`: it is asked for after the right password
+ */
+export function renderSignInCode(
+  kind: 'sign_in' | 'factor_mail',
+  { displayName, orgName, code, link, expiresAt }: SignInFacts,
+): MailContent {
   const [name, org] = [harmless(displayName), harmless(orgName)];
   const subject = `${org === '' ? '' : `${org}: `}Your code to sign in`;
   const greeting = name === '' ? 'Hello,' : `Hello ${name},`;
-  const intro = `Someone asked to sign in to your account${org === '' ? '' : ` at ${org}`}. Enter this code on the page where you asked for it:`;
+  const at = org === '' ? '' : ` at ${org}`;
+  const who =
+    kind === 'sign_in'
+      ? `Someone asked to sign in to your account${at}.`
+      : `Someone entered the password of your account${at}, or signed in to it in another way. A code is needed too.`;
+  const intro = `${who} Enter this code on the page where you asked for it:`;
   const until = `The code works once, in the browser that asked for it, and expires on ${utc(expiresAt)}.`;
-  const ignore = 'Tell the code to nobody, not even to us. If you did not ask for it, you can ignore this email.';
+  const ignore = `Tell the code to nobody, not even to us. If you did not ask for it, ${IF_NOT_ASKED[kind]}`;
   const text = [greeting, intro, code, ...(link === undefined ? [] : [link]), until, ignore];
   const body = html`<p style="margin:0 0 16px">${greeting}</p>
 <p style="margin:0 0 24px">${intro}</p>
@@ -310,12 +326,18 @@ export interface TextFacts {
 const MAX_NAME = 40;
 const MINUTE = 60_000;
 
+const TEXT_WORDS: Record<TextKind, string> = {
+  verify_phone: 'is your code to confirm your phone number.',
+  sign_in_text: 'is your code to sign in. Tell it to nobody.',
+  factor_text: 'is your code to sign in. Tell it to nobody.',
+};
+
 /** Renders the text message that carries a code. @throws Error when the user has no phone number */
-export function composeText(facts: TextFacts): TextMessage {
+export function composeText(kind: TextKind, facts: TextFacts): TextMessage {
   if (facts.to === null) throw new Error('The user has no phone number.');
   const name = harmless(facts.orgName);
   const from = name === '' || /\w\.\w/.test(name) ? '' : `${Array.from(name).slice(0, MAX_NAME).join('')}: `;
   const minutes = Math.round((facts.expiresAt.getTime() - facts.createdAt.getTime()) / MINUTE);
-  const text = `${from}${facts.code} is your code to confirm your phone number. It works once and expires in ${minutes} minutes.`;
+  const text = `${from}${facts.code} ${TEXT_WORDS[kind]} It works once and expires in ${minutes} minutes.`;
   return { id: facts.id, key: `text.${facts.id}.${facts.createdAt.getTime().toString(36)}`, to: facts.to, text };
 }

@@ -52,6 +52,8 @@ export async function discount(db: Db, key: string): Promise<void> {
 export const ORG_COUNTS = {
   /** Of the day of UTC. */
   mails: (orgId: string, now = new Date()) => `mails of ${orgId} on ${now.toISOString().slice(0, 10)}`,
+  /** Of the day of UTC. */
+  texts: (orgId: string, now = new Date()) => `text messages of ${orgId} on ${now.toISOString().slice(0, 10)}`,
   requests: (orgId: string) => `requests of ${orgId}`,
 };
 

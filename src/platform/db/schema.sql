@@ -22,7 +22,7 @@ create type linking_rule as enum ('refuse', 'confirm', 'verifiedAddress', 'creat
 
 create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 
-create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'how_to_sign_in', 'link_added', 'link_removed', 'password_changed', 'phone_changed', 'factor_added', 'factor_removed', 'factors_reset', 'passkey_added', 'passkey_removed', 'recovery_codes_made', 'recovery_code_used', 'account_deleted', 'confirm_change');
+create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'how_to_sign_in', 'link_added', 'link_removed', 'sign_in_text', 'factor_mail', 'factor_text', 'password_changed', 'phone_changed', 'factor_added', 'factor_removed', 'factors_reset', 'passkey_added', 'passkey_removed', 'recovery_codes_made', 'recovery_code_used', 'account_deleted', 'confirm_change');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
@@ -797,6 +797,7 @@ create table users (
   addressed_at timestamp with time zone,
   without_mail_codes boolean not null default false,
   claimed_at timestamp with time zone,
+  phoned_at timestamp with time zone,
   CHECK (((kind = 'human'::user_kind) OR (email IS NULL))) NOT VALID,
   PRIMARY KEY (id),
   TRIGGER DEFERRABLE INITIALLY DEFERRED
@@ -1301,6 +1302,17 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.set_phoned_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.phoned_at := now();
+  return new;
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.settle_batch(p_import bigint, p_succeeded integer, p_failed integer, p_mails integer, p_events integer, p_orgs integer[], p_org_succeeded integer[], p_org_failed integer[])
  RETURNS import_state
  LANGUAGE plpgsql
@@ -1553,6 +1565,8 @@ CREATE TRIGGER users_addressed BEFORE UPDATE OF email_key, email_verified ON pub
 CREATE CONSTRAINT TRIGGER users_lost AFTER UPDATE OF state ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.state = 'active'::user_state) AND (new.state <> 'active'::user_state))) EXECUTE FUNCTION stop_imports_of_user();
 
 CREATE TRIGGER users_named BEFORE UPDATE OF user_name_key ON public.users FOR EACH ROW WHEN ((old.user_name_key <> new.user_name_key)) EXECUTE FUNCTION set_named_at();
+
+CREATE TRIGGER users_phoned BEFORE UPDATE OF phone, phone_verified ON public.users FOR EACH ROW WHEN ((new.phone_verified AND ((NOT old.phone_verified) OR (old.phone IS DISTINCT FROM new.phone)))) EXECUTE FUNCTION set_phoned_at();
 
 CREATE TRIGGER users_removed AFTER DELETE ON public.users REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION keep_removed_user_ids();
 

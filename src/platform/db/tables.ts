@@ -27,7 +27,7 @@ export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
 
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed' | 'password_changed' | 'phone_changed' | 'factor_added' | 'factor_removed' | 'factors_reset' | 'passkey_added' | 'passkey_removed' | 'recovery_codes_made' | 'recovery_code_used' | 'account_deleted' | 'confirm_change';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed' | 'sign_in_text' | 'factor_mail' | 'factor_text' | 'password_changed' | 'phone_changed' | 'factor_added' | 'factor_removed' | 'factors_reset' | 'passkey_added' | 'passkey_removed' | 'recovery_codes_made' | 'recovery_code_used' | 'account_deleted' | 'confirm_change';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -334,7 +334,7 @@ export interface Users {
   machine_description: string | null; access_token_type: number; import_id: string | null; sequence: string;
   created_at: Date; changed_at: Date; secret_hash: Buffer | null; last_login_at: Date | null;
   rehashed_from: Buffer | null; attempts_since: Date | null; named_at: Date | null; addressed_at: Date | null;
-  without_mail_codes: boolean; claimed_at: Date | null;
+  without_mail_codes: boolean; claimed_at: Date | null; phoned_at: Date | null;
 }
 
 export interface WebauthnChallenges {

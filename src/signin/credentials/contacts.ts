@@ -15,7 +15,7 @@ import {
   verifiedBy,
 } from '../../directory/users/create.ts';
 import type { User } from '../../directory/users/store.ts';
-import { ADDRESS_CODES, pendingAddress, revokeCodes } from '../../messages/mail/codes.ts';
+import { ADDRESS_CODES, PHONE_CODES, pendingAddress, revokeCodes } from '../../messages/mail/codes.ts';
 import { enqueueNotice, sendNotice } from '../../messages/mail/outbox.ts';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -105,7 +105,7 @@ export async function replacePhone(
   { phone, isVerified }: { phone: string; isVerified: boolean },
   editor: string,
 ): Promise<AppendedEvent> {
-  await revokeCodes(db, user.id, ['verify_phone']);
+  await revokeCodes(db, user.id, PHONE_CODES);
   if (user.phone !== phone) await sendNotice(db, user, 'phone_changed', editor);
   const event = { type: 'user.human.phone.changed', editor };
   return changeUser(db, user, event, 'phone = $4, phone_verified = $5', [phone, isVerified]);
@@ -120,7 +120,7 @@ async function requestPhone(deps: ContactDeps, user: User, input: PhoneInput): P
 /** @throws ApiError 404 PHONE-NOT-FOUND */
 export async function removePhone(deps: ContactDeps, user: User, _: unknown, editor: string): Promise<Changed> {
   if (user.phone === null) throw new ApiError('NOT_FOUND', 'PHONE-NOT-FOUND', 'The user has no phone number.');
-  await revokeCodes(deps.db, user.id, ['verify_phone']);
+  await revokeCodes(deps.db, user.id, PHONE_CODES);
   await sendNotice(deps.db, user, 'phone_changed', editor);
   const event = { type: 'user.human.phone.removed', editor };
   return { event: await changeUser(deps.db, user, event, 'phone = null, phone_verified = false') };

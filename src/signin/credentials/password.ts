@@ -10,7 +10,7 @@ import { requireGoodPassword } from '../../directory/policies.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import { rememberSlowHash } from '../../directory/users/slow-hashes.ts';
 import { findUser, type User } from '../../directory/users/store.ts';
-import { ADDRESS_CODES, PASSWORD_CODES, revokeCodes, revokePending } from '../../messages/mail/codes.ts';
+import { PASSWORD_CODES, revokeCodes, revokePending, SIGN_IN_CODES } from '../../messages/mail/codes.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { AppendedEvent, Details } from '../../platform/db/events.ts';
@@ -126,8 +126,8 @@ export async function storePassword(
   event: { type: string; editor: string },
 ): Promise<AppendedEvent> {
   // A verified address needs no mail to verify it.
-  const purposes = change.verifiesEmail ? ADDRESS_CODES : ([...PASSWORD_CODES, 'sign_in'] as const);
-  await revokeCodes(db, user.id, purposes);
+  const own = change.verifiesEmail ? (['verify_email'] as const) : [];
+  await revokeCodes(db, user.id, [...own, ...PASSWORD_CODES, ...SIGN_IN_CODES]);
   // A user sets a new password because of a thief: the address of the thief must not count afterwards.
   await revokePending(db, user.id);
   const changed = await changeUser(

@@ -42,21 +42,22 @@ import { CLOCK, type LoginDeps, type Origin } from './origin.ts';
 import { type Login, mayMeanAnother, replaceHash } from './store.ts';
 
 /**
- * Proof that exactly this password of the user was right; or that a code by mail was, or that a provider named the user,
- * while the user had this password.
+ * Proof that exactly this password of the user was right; or that a code by mail or text message was, or that a provider
+ * named the user, while the user had this password.
  */
 export type PasswordProof = Pick<Login, 'id' | 'passwordSetAt'> & FirstProof;
 
 /** What was proved first; without any of these, the password. */
 export interface FirstProof {
   byMail?: true;
+  byText?: true;
   /** The password was set just before by a link in a mail: so a code by mail proves nothing more. */
   byLink?: true;
   byProvider?: ProvidedProof;
 }
 
-function firstOf({ byMail, byLink, byProvider }: FirstProof): FirstFactor {
-  return byProvider ? 'provider' : byMail || byLink ? 'mail' : 'password';
+function firstOf({ byMail, byText, byLink, byProvider }: FirstProof): FirstFactor {
+  return byProvider ? 'provider' : byText ? 'sms' : byMail || byLink ? 'mail' : 'password';
 }
 
 /** What an external provider said of the sign-in there. */
@@ -84,8 +85,8 @@ export interface CheckedLogin {
   /** Identifies the password; see `PasswordProof`. */
   passwordSetAt: string | null;
   /**
-   * Authentication methods (RFC 8176): `pwd`, `otp` for a code by mail, or what the provider said; with a second factor
-   * of ours also its own and `mfa`.
+   * Authentication methods (RFC 8176): `pwd`, `otp` for a code by mail, `sms` for one by text message, or what the
+   * provider said; with a second factor of ours also its own and `mfa`.
    */
   amr: string[];
   /** The second factor that was checked here, if one was. */
@@ -182,12 +183,13 @@ async function finishCheck(
 }
 
 function concludeBy(
-  { byMail, byProvider }: FirstProof,
+  { byMail, byText, byProvider }: FirstProof,
   login: Login,
   second: PassedFactor | undefined,
   passed: Counted['passed'],
 ): Promise<CheckedLogin> {
   if (byProvider) return concludeByProvider(login, byProvider, second, passed);
+  if (byText) return concludeByText(login, second, passed);
   return byMail ? concludeByMail(login, second, passed) : conclude(login, byPassword(login), ['pwd'], second, passed);
 }
 
@@ -210,6 +212,16 @@ export async function concludeByMail(
   passed: Counted['passed'],
 ): Promise<CheckedLogin> {
   const checked = await conclude(login, 'mail_code', ['otp'], second, passed);
+  return { ...checked, mustChange: undefined, expiresInDays: undefined };
+}
+
+/** A login with a code by text message: how old the password is makes no difference to it. */
+export async function concludeByText(
+  login: Login,
+  second: PassedFactor | undefined,
+  passed: Counted['passed'],
+): Promise<CheckedLogin> {
+  const checked = await conclude(login, 'sms_code', ['sms'], second, passed);
   return { ...checked, mustChange: undefined, expiresInDays: undefined };
 }
 

@@ -19,6 +19,7 @@ import { oneRow } from '../../platform/db/rows.ts';
 import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { nameKey } from '../../platform/fields.ts';
+import { typedNumber } from '../../platform/phone.ts';
 import type { Origin } from './origin.ts';
 
 /** After this many failures the next attempt is checked at once: people mistype. */
@@ -159,7 +160,7 @@ export async function sweepDelays(db: Db): Promise<number> {
 }
 
 function enteredParts(user: LoginUser): string[] {
-  return 'userId' in user ? ['id', user.userId] : ['name', nameKey(user.loginName)];
+  return 'userId' in user ? ['id', user.userId] : ['name', typedNumber(user.loginName) ?? nameKey(user.loginName)];
 }
 
 /** Keys of an attempt in `login_delays`. */

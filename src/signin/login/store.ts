@@ -9,6 +9,7 @@ import { type Db, prepared } from '../../platform/db/pool.ts';
 import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
 import type { PasswordAgePolicies, Users } from '../../platform/db/tables.ts';
 import { nameKey } from '../../platform/fields.ts';
+import { typedNumber } from '../../platform/phone.ts';
 
 const LOGIN = {
   id: 'id',
@@ -58,22 +59,26 @@ async function findKnown(db: Db, user: LoginUser): Promise<Login | undefined> {
 /**
  * Whether the person may mean a user of another organization than the one that was found. They do not if the
  * application names the organization of the user found. If it names another one, only the full login name is enough;
- * and never a text that is also the name or an address, verified or not, of a user of another organization in the scope.
+ * and never a text that is also the name, an address, verified or not, or a verified number of a user of another
+ * organization in the scope.
  */
 export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginName }: Login): Promise<boolean> {
   if ('userId' in tried || tried.orgId === orgId) return false;
   const key = nameKey(tried.loginName);
+  const phone = typedNumber(tried.loginName);
   if (tried.orgId !== undefined && key !== nameKey(loginName)) return true;
   const inScope = '($3::text[] is null or org_id = any($3))';
   // Ranges of an index, so that many users of the organization itself are not read.
   const hasAddress = (compare: '<' | '>') =>
     `exists (select from users
        where email_key = $1 and email_verified = any('{true,false}') and org_id ${compare} $2 and ${inScope})`;
+  const hasPhone = (compare: '<' | '>') =>
+    `exists (select from users where phone = $4 and phone_verified and org_id ${compare} $2 and ${inScope})`;
   const { rows } = await db.query<{ is: boolean }>(
     prepared(
       `select exists (select from users where user_name_key = $1 and org_id <> $2 and ${inScope})
-         or ${hasAddress('<')} or ${hasAddress('>')} as is`,
-      [key, orgId, tried.orgIds ?? null],
+         or ${hasAddress('<')} or ${hasAddress('>')} or ${hasPhone('<')} or ${hasPhone('>')} as is`,
+      [key, orgId, tried.orgIds ?? null, phone ?? null],
     ),
   );
   return rows[0]?.is === true;

@@ -78,15 +78,22 @@ export async function mayUseCode(db: Db, user: User): Promise<boolean> {
   return use === 'all' || (use === 'withoutPassword' && !user.hasPassword);
 }
 
-/** Whether users of the organization may sign in with a code; without an organization, of any. */
-export async function offersCodes(db: Db, orgId: string | undefined): Promise<boolean> {
+/** With which codes users sign in: by mail, by text message. */
+export interface OfferedCodes {
+  mail: boolean;
+  text: boolean;
+}
+
+/** With which codes users of the organization may sign in; without an organization, of any. */
+export async function offeredCodes(db: Db, orgId: string | undefined): Promise<OfferedCodes> {
   const text =
     orgId === undefined
-      ? `select exists (select from login_policies where mail_code <> 'off') as offers`
-      : `select mail_code <> 'off' as offers from login_policies
+      ? `select coalesce(bool_or(mail_code <> 'off'), false) as mail, coalesce(bool_or(sms_code <> 'off'), false) as text
+         from login_policies`
+      : `select mail_code <> 'off' as mail, sms_code <> 'off' as text from login_policies
          where org_id = $1 or org_id is null order by org_id nulls last limit 1`;
-  const { rows } = await db.query<{ offers: boolean }>(prepared(text, orgId === undefined ? [] : [orgId]));
-  return rows[0]?.offers === true;
+  const { rows } = await db.query<OfferedCodes>(prepared(text, orgId === undefined ? [] : [orgId]));
+  return rows[0] ?? { mail: false, text: false };
 }
 
 /** What a program may have asked for one user in an hour. */

@@ -50,7 +50,7 @@ export async function allowsCode(
   network: { ofUser: string; any: string },
 ): Promise<boolean> {
   if (most === 0) return true;
-  if (await isKnown(db, id, network.ofUser)) return takeWithin(db, KEYS.known(id), 2 * most, DAY_MS);
+  if (await isKnownNetwork(db, id, network.ofUser)) return takeWithin(db, KEYS.known(id), 2 * most, DAY_MS);
   const allowed =
     (await takeWithin(db, KEYS.here(id, network.any), MOST_HERE, HOUR_MS)) &&
     (await isWithinOrg(db, orgId, network.any)) &&
@@ -69,7 +69,8 @@ async function isWithinOrg(db: Db, orgId: string, network: string): Promise<bool
   return attempts <= FREE_OF_ORG || takeWithin(db, KEYS.org(orgId), MOST_OF_ORG, HOUR_MS);
 }
 
-async function isKnown(db: Db, userId: string, network: string): Promise<boolean> {
+/** Whether the user has signed in from this network lately. @param network of `userKeys` */
+export async function isKnownNetwork(db: Db, userId: string, network: string): Promise<boolean> {
   const text = `select from login_networks n where n.user_id = $1 and n.network = $2 and ${IS_RECENT}`;
   return (await db.query(prepared(text, [userId, network]))).rowCount === 1;
 }

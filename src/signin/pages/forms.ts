@@ -1,11 +1,12 @@
 /**
- * The pages of a login: its forms (first the name, then a password or a code by mail), the form to set up a second factor that the organization requires, and the page for a
+ * The pages of a login: its forms (first the name, then a password or a code by mail or text message), the form to set up a second factor that the organization requires, and the page for a
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
 
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
+import { typedNumber } from '../../platform/phone.ts';
 import { ownValue } from '../../platform/text/names.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface LoginFrame {
   nameLabel: string;
   /** Whether the organization, or without one any, lets people sign in with a code by mail. */
   offersCodes: boolean;
+  /** Whether it lets people sign in with a phone number and a code by text message, and there is a gateway. */
+  offersTexts?: boolean;
   /** Seals a name for an address, where it must not be read (`sealedName`). */
   sealName(loginName: string): string;
   /** From the address of the page to that of a sign-in; empty unless the page has a longer address. */
@@ -134,13 +137,8 @@ ${step(frame, 'password')}
 ${field({ name: 'loginName', label: frame.nameLabel, autocomplete: nameTokens(frame), value: loginName, problem, autofocus: loginName === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
 <button type="submit">Sign in</button>
-${
-  frame.offersCodes
-    ? html`<p class="or">or</p>
-${codeButton('Email me a code')}`
-    : undefined
-}
-<p class="hint" id="no-password">${frame.offersCodes ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
+${codeButtons(frame, loginName)}
+<p class="hint" id="no-password">${frame.offersCodes || frame.offersTexts ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
 </form>
 ${passkeyButton(frame)}
 ${providerButtons(frame)}
@@ -152,9 +150,15 @@ ${back(frame)}`;
 const NO_PASSWORD = 'No password yet? Sign in with a code instead, or select “Forgot password?” to choose a password.';
 const NO_PASSWORD_NO_CODE = 'No password yet? Select “Forgot password?” to choose one.';
 
-/** Sends the form of the password without one, to ask for a code. */
-function codeButton(label: string): Html {
-  return html`<button type="submit" name="way" value="code" class="quiet" formnovalidate aria-describedby="no-password">${label}</button>`;
+/** Send the form of the password without one, to ask for a code. Who has typed a number is offered a text message first. */
+function codeButtons({ offersCodes, offersTexts = false }: LoginFrame, loginName: string): Html | undefined {
+  const mail = offersCodes ? [['code', 'Email me a code']] : [];
+  const texts = offersTexts ? [['text', 'Text me a code']] : [];
+  const ways = typedNumber(loginName) === undefined ? [...mail, ...texts] : [...texts, ...mail];
+  if (ways.length === 0) return undefined;
+  return html`<p class="or">or</p>
+<div class="buttons">
+${ways.map(([way, label]) => html`<button type="submit" name="way" value="${way}" class="quiet" formnovalidate aria-describedby="no-password">${label}</button>\n`)}</div>`;
 }
 
 /** The form for the code from the mail, the same for everybody, whether or not a mail was sent. */
@@ -177,6 +181,28 @@ ${hidden({ loginName })}<button type="submit" class="quiet">Use your password</b
 <p class="hint">No email after a few minutes? Check your spam folder and the spelling of your login name. There are only a few codes a day. If you have a password, use it; otherwise ask your administrator.</p>
 ${back(frame)}`;
   return { title: titled('Check your email', problem), body };
+}
+
+/** The form for the code from the text message, the same for everybody, whether or not one was sent. */
+export function textCodeForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
+  const body = html`<h1>Check your phone</h1>
+<p>If <strong>${loginName}</strong> can sign in with a code by text message, we have sent one. It has 8 digits and works for 10 minutes, only in this browser.</p>
+${alert(problem)}
+${step(frame, 'text-code')}
+${hidden({ loginName })}${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">Sign in</button>
+</form>
+<div class="buttons">
+${step(frame, 'password')}
+${hidden({ loginName, way: 'text' })}<button type="submit" class="quiet">Text me a new code</button>
+</form>
+${step(frame, 'password')}
+${hidden({ loginName })}<button type="submit" class="quiet">Sign in in another way</button>
+</form>
+</div>
+<p class="hint">No message after a few minutes? Check the number, with its country code (+41 …). There are only a few codes an hour. Otherwise ask your administrator.</p>
+${back(frame)}`;
+  return { title: titled('Check your phone', problem), body };
 }
 
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */
@@ -364,11 +390,17 @@ export function repetitionProblem(password: string, repeated: string): Problem |
 
 /**
  * The label of the field for the name, by the names that the organization allows; without an organization, by all.
- * @param names `userName`, `loginName`, `email`
+ * @param names `userName`, `loginName`, `email` @param byPhone whether a phone number is a name too
  */
-export function nameLabel(names: readonly string[]): string {
-  if (!names.includes('email')) return 'Login name';
-  return names.length === 1 ? 'Email' : 'Login name or email';
+export function nameLabel(names: readonly string[], byPhone = false): string {
+  const isEmail = names.includes('email');
+  const parts = [
+    ...(isEmail && names.length === 1 ? [] : ['login name']),
+    ...(isEmail ? ['email'] : []),
+    ...(byPhone ? ['phone number'] : []),
+  ];
+  const label = new Intl.ListFormat('en', { type: 'disjunction' }).format(parts);
+  return label.charAt(0).toUpperCase() + label.slice(1);
 }
 
 function differentUser(frame: LoginFrame): Html {

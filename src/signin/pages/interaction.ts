@@ -20,7 +20,7 @@ import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { CheckedLogin, PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
-import { offersCodes } from '../mail-code/ask.ts';
+import { offeredCodes } from '../mail-code/ask.ts';
 import { hintOf, namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
 import type { Account } from '../providers/sign-in.ts';
@@ -41,7 +41,7 @@ export interface LoginPageDeps extends LoginDeps {
   oauth: LiveProvider;
   config: LoginDeps['config'] &
     ForgottenDeps['config'] &
-    Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE'> &
+    Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE' | 'SMS_URL' | 'SMS_PER_DAY'> &
     RelyingPartyConfig;
 }
 
@@ -108,14 +108,17 @@ export async function findInteraction(
   const orgId = namedOrganization(params);
   const idps = await idpsFor(deps.pool, orgId);
   const connect = openConnect(deps.secrets, uid, text(req.body, 'connect'));
+  const codes = await offeredCodes(deps.pool, orgId);
+  const offersTexts = codes.text && deps.config.SMS_URL !== undefined;
   return {
     frame: {
       uid,
       token: formToken(deps.secrets, uid),
       clientName: client.clientName ?? client.clientId,
       orgId,
-      nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId)),
-      offersCodes: await offersCodes(deps.pool, orgId),
+      nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId), offersTexts),
+      offersCodes: codes.mail,
+      offersTexts,
       sealName: (name) => sealName(deps.secrets, name),
       providers: idps.map(({ id, name }) => ({ id, name })),
       connect: connect?.shown,

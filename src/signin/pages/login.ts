@@ -24,6 +24,8 @@ import { loginGonePage } from '../oauth/pages.ts';
 import { parseAnswer } from '../passkeys/ceremony.ts';
 import { checkByPasskey, WRONG_PASSKEY } from '../passkeys/sign-in.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
+import { askForText } from '../sms-code/ask.ts';
+import { checkTextCode } from '../sms-code/check.ts';
 import {
   codeForm,
   continuePage,
@@ -32,6 +34,7 @@ import {
   nameForm,
   type ProofStep,
   repetitionProblem,
+  textCodeForm,
 } from './forms.ts';
 import {
   AGAIN,
@@ -96,7 +99,8 @@ async function postLogin(deps: LoginPageDeps, req: Request, res: Response): Prom
 /** The steps of a login, by the name that their forms send. */
 export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Promise<void>> = new Map([
   ['password', checkPassword],
-  ['mail-code', checkCodeOfMail],
+  ['mail-code', checkSentCode],
+  ['text-code', checkSentCode],
   ['code', checkCode],
   ['setup', checkSetUp],
   ['choose', choosePassword],
@@ -114,7 +118,8 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
 async function checkPassword(loginRequest: LoginRequest): Promise<void> {
   const { body } = loginRequest.req;
   const loginName = text(body, 'loginName').trim();
-  const isCode = text(body, 'way') === 'code';
+  const way = text(body, 'way');
+  const isCode = way === 'code' || way === 'text';
   if (!isCode && Object.hasOwn(body, 'password')) return checkTyped(loginRequest, loginName, text(body, 'password'));
   const { frame } = loginRequest.interaction;
   if (!isCode && loginName !== '' && (await leadStraight(loginRequest, loginName))) return;
@@ -122,7 +127,7 @@ async function checkPassword(loginRequest: LoginRequest): Promise<void> {
     const message = `Please enter your ${frame.nameLabel.toLowerCase()}.`;
     return show(loginRequest, 400, nameForm(frame, { message }));
   }
-  if (isCode) return mailCode(loginRequest, loginName);
+  if (isCode) return sendCode(loginRequest, loginName, way === 'text');
   show(loginRequest, 200, loginForm(frame, loginName));
 }
 
@@ -137,33 +142,36 @@ async function resume(loginRequest: LoginRequest): Promise<void> {
   });
 }
 
-/** Mails a code to this name, if it can be; the page does not tell. */
-async function mailCode(loginRequest: LoginRequest, loginName: string): Promise<void> {
+/** Sends a code to this name, if it can be; the page does not tell. */
+async function sendCode(loginRequest: LoginRequest, loginName: string, byText: boolean): Promise<void> {
   const { deps, interaction, req, res } = loginRequest;
   const { frame } = interaction;
-  const origin = originOfForm(req, res);
-  await askForCode(deps, { loginName, orgId: frame.orgId, login: frame.uid, origin });
-  show(loginRequest, 200, mailCodeForm(frame, loginName));
+  const asked = { loginName, orgId: frame.orgId, login: frame.uid, origin: originOfForm(req, res) };
+  await (byText ? askForText(deps, asked) : askForCode(deps, asked));
+  show(loginRequest, 200, byText ? textCodeForm(frame, loginName) : mailCodeForm(frame, loginName));
 }
 
-const NOT_THIS_MAIL: Problem = {
+const NOT_THIS_MESSAGE: Problem = {
   message:
     'The code is wrong, has expired, or a newer one has been sent. After five wrong ones it no longer works. Enter the ' +
     'newest one, or ask for a new code.',
   fields: ['code'],
 };
 
-async function checkCodeOfMail(loginRequest: LoginRequest): Promise<void> {
+/** A code by mail or by text message. */
+async function checkSentCode(loginRequest: LoginRequest): Promise<void> {
   const { deps, interaction, req, res } = loginRequest;
   const { frame } = interaction;
   const loginName = text(req.body, 'loginName').trim();
-  const again = () => show(loginRequest, 400, mailCodeForm(frame, loginName, NOT_THIS_MAIL));
+  const byText = text(req.body, 'step') === 'text-code';
+  const form = byText ? textCodeForm : mailCodeForm;
+  const again = () => show(loginRequest, 400, form(frame, loginName, NOT_THIS_MESSAGE));
   if (textProblem(loginName, 500) || loginName === '') return startAgain(loginRequest);
-  const attempt = { user: { loginName, orgId: frame.orgId, alsoUnverified: true }, ...originOfForm(req, res) };
+  const user = { loginName, orgId: frame.orgId, alsoUnverified: !byText };
+  const attempt = { user, ...originOfForm(req, res) };
   const code = { code: text(req.body, 'code'), holder: holderOf('login', frame.uid) };
-  await checkFirst(loginRequest, loginName, (proven) => checkMailCode(deps, attempt, code, proven), {
-    wrongCode: again,
-  });
+  const check = byText ? checkTextCode : checkMailCode;
+  await checkFirst(loginRequest, loginName, (proven) => check(deps, attempt, code, proven), { wrongCode: again });
 }
 
 const NOT_ACCEPTED: Problem = {

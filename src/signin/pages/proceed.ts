@@ -28,7 +28,7 @@ import { factorKey, ownPasswordRules } from './own-credentials.ts';
 
 /**
  * The first factor, and where it leads.
- * @param on.wrongCode shows the page again for a wrong code by mail @param on.wrong what the page says otherwise
+ * @param on.wrongCode shows the page again for a wrong code by mail or text message @param on.wrong what the page says otherwise
  */
 export async function checkFirst(
   loginRequest: LoginRequest,
@@ -139,7 +139,12 @@ function showUnlinked(
 }
 
 /** The proof without what belongs to one step. */
-export function pick({ id, passwordSetAt, byMail, byLink, byProvider }: PasswordProof): PasswordProof {
-  const by = { ...(byMail ? { byMail } : {}), ...(byLink ? { byLink } : {}), ...(byProvider ? { byProvider } : {}) };
+export function pick({ id, passwordSetAt, byMail, byText, byLink, byProvider }: PasswordProof): PasswordProof {
+  const by = {
+    ...(byMail ? { byMail } : {}),
+    ...(byText ? { byText } : {}),
+    ...(byLink ? { byLink } : {}),
+    ...(byProvider ? { byProvider } : {}),
+  };
   return { id, passwordSetAt, ...by };
 }

@@ -8,14 +8,14 @@
  */
 import { revokeLogins } from '../../directory/revocation.ts';
 import { stateNow, type User } from '../../directory/users/store.ts';
-import { revokeCodes } from '../../messages/mail/codes.ts';
+import { ADDRESS_CODES, PHONE_CODES, revokeCodes } from '../../messages/mail/codes.ts';
 import { type Db, prepared } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 import { changeUser } from '../credentials/change.ts';
 import type { Identity } from './protocol.ts';
 import type { Idp } from './store.ts';
 
-const ALL_CODES = ['verify_email', 'initialise', 'reset_password', 'verify_phone', 'sign_in'] as const;
+const ALL_CODES = [...ADDRESS_CODES, ...PHONE_CODES] as const;
 
 /** Makes an INITIAL user of an active organization, whose row is locked, active; verifies the address if the provider vouches for it. */
 export async function claim(db: Db, user: User, { idp, identity }: { idp: Idp; identity: Identity }): Promise<void> {

@@ -34,7 +34,7 @@ export interface Deliveries {
 export const secrets = openSecrets(randomBytes(32).toString('base64'));
 const services = {
   secrets,
-  config: { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' },
+  config: { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>', SMS_PER_DAY: 0 },
   texts: openSmsGateway('http://127.0.0.1:1'),
   logger: pino({ level: 'silent' }),
   risk: openRedeliveryRisk({ since: () => false }),

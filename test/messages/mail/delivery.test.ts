@@ -182,7 +182,7 @@ describe('delivery over SMTP', () => {
     const { outboxId } = await addMail(at.db.pool, { kind: 'verify_email', userId: 'u1', importId });
     const lines: unknown[] = [];
     const logger = { error: (...line: unknown[]) => lines.push(line), warn() {} } as unknown as Logger;
-    const broken = { logger, config: { baseUrl: 'https://id.example.org', MAIL_FROM: '' } };
+    const broken = { logger, config: { baseUrl: 'https://id.example.org', MAIL_FROM: '', SMS_PER_DAY: 0 } };
     const last = RETRY_DELAYS_MS.length;
     for (let attempt = 0; attempt <= last; attempt++) {
       assert.equal(await at.deliver(outboxId, attempt, broken), 'retry');

@@ -59,7 +59,7 @@ describe('text messages', () => {
   const addText = (codeTtlMs = 10 * MINUTE) => addMail(db.pool, { kind: 'verify_phone', userId: 'u1', codeTtlMs });
 
   function deliver(id: string, attempt = 0, changes: { texts?: TextTransport; settler?: BatchCommitter } = {}) {
-    const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>' };
+    const config = { baseUrl: 'https://id.example.org', MAIL_FROM: 'Muster <no-reply@id.example.org>', SMS_PER_DAY: 0 };
     const transport = openTransport({ DATA_DIR: dataDir });
     const deps = {
       pool: db.pool,

@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import PostalMime from 'postal-mime';
-import { NOTICE_KINDS, pageLink, templateLink, urlTemplateProblem } from '../../../src/contract/link-templates.ts';
+import {
+  NOTICE_KINDS,
+  pageLink,
+  type TextKind,
+  templateLink,
+  urlTemplateProblem,
+} from '../../../src/contract/link-templates.ts';
 import { type Addressing, composeMail } from '../../../src/messages/mail/message.ts';
 import {
   composeText,
@@ -194,8 +200,8 @@ function builtByNodemailer(address: Addressing, content: MailContent): Promise<B
 }
 
 describe('a text message', () => {
-  const text = (changes: Partial<TextFacts> = {}) =>
-    composeText({
+  const text = (changes: Partial<TextFacts> = {}, kind: TextKind = 'verify_phone') =>
+    composeText(kind, {
       id: '7',
       createdAt: new Date('2026-01-31T12:00:00.123Z'),
       expiresAt: new Date('2026-01-31T12:10:00.123Z'),
@@ -212,6 +218,10 @@ describe('a text message', () => {
     assert.deepEqual([message.to, message.text], ['+41791234567', expected]);
     assert.deepEqual(text(), message);
     assert.notEqual(text({ id: '8' }).key, message.key);
+    const toSignIn =
+      'Acme: 12345678 is your code to sign in. Tell it to nobody. It works once and expires in 10 minutes.';
+    assert.equal(text({ code: '12345678' }, 'sign_in_text').text, toSignIn);
+    assert.equal(text({ code: '12345678' }, 'factor_text').text, toSignIn);
   });
 
   it('fits into one message, and omits names that phones would turn into a link', () => {

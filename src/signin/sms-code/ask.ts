@@ -1,0 +1,78 @@
+/**
+ * Asks for a code by text message on the sign-in page, where anybody may ask for anybody: for a user with a verified
+ * phone number that nobody else in the organization has, as the login policy of the organization allows (`smsCode`).
+ *
+ * Guarantee: the answer is the same, after the same work, whether or not the user exists, may use a code, or has asked
+ * often enough: all that differs comes after the answer. Nobody who is locked, deactivated or left out of codes gets one.
+ * On crash: after the answer and before the commit, nothing was sent, and the user can ask again.
+ */
+import { SMS_CODE_USE } from '../../directory/policies.ts';
+import { findUser, stateNow, type User } from '../../directory/users/store.ts';
+import { ANYBODY } from '../../messages/mail/codes.ts';
+import { holderOf, shareSignInCode, textSignInCode } from '../../messages/mail/sign-in-codes.ts';
+import type { Config } from '../../platform/config.ts';
+import { countWithin } from '../../platform/db/counts.ts';
+import { type Db, prepared, transaction } from '../../platform/db/pool.ts';
+import { textProblem } from '../../platform/fields.ts';
+import { recordRequest } from '../credentials/change.ts';
+import { answerInTime, type ForgottenDeps } from '../credentials/password-reset.ts';
+import { userKeys } from '../login/delays.ts';
+import type { Origin } from '../login/origin.ts';
+import { findLogin } from '../login/store.ts';
+import type { Asked } from '../mail-code/ask.ts';
+import { NETWORK_ASKS } from '../mail-code/limits.ts';
+import { allowsText } from './limits.ts';
+
+export type TextConfig = Pick<Config, 'SMS_URL' | 'SMS_PER_DAY'>;
+type TextDeps = ForgottenDeps & { config: TextConfig };
+
+/** A user whose number gets codes. */
+export type TextUser = User & { phone: string };
+
+/**
+ * Sends a code to the number of the human with this number or login name, if they may use one.
+ * @throws ApiError 429 RATE-LIMIT, whoever the user is
+ */
+export async function askForText(deps: TextDeps, { loginName, orgId, login, origin }: Asked): Promise<void> {
+  await countWithin(deps.pool, `text codes wanted in ${origin.network}`, NETWORK_ASKS);
+  await answerInTime(
+    deps,
+    async () => (textProblem(loginName, 500) ? undefined : (await findLogin(deps.pool, { loginName, orgId }))?.id),
+    (userId) => sendText(deps, userId, login, origin),
+  );
+}
+
+function sendText(deps: TextDeps, userId: string, login: string, origin: Origin): Promise<void> {
+  const to = { userId, holder: holderOf('login', login), purpose: 'sign_in_text' } as const;
+  return transaction(deps.pool, async (db) => {
+    const user = await findUser(db, userId, 'for update');
+    if (!user || !hasText(user) || !(await mayUseText(db, deps.config, user))) return;
+    const network = { ofUser: userKeys(deps.secrets, userId, origin).network, any: origin.network };
+    if (!(await allowsText(db, deps.config, user, network))) return shareSignInCode(db, to);
+    await recordRequest(db, user, { type: 'user.human.signin.code.added', editor: ANYBODY });
+    await textSignInCode(db, to);
+  });
+}
+
+/** Whether the user may sign in with a code now, by their number, their state and the policy of their organization. */
+export async function mayUseText(db: Db, { SMS_URL }: Pick<Config, 'SMS_URL'>, user: User): Promise<boolean> {
+  return SMS_URL !== undefined && !user.withoutMailCodes && hasText(user) && isAllowed(db, user);
+}
+
+/** Whether the user has a verified number, and a state in which they may sign in. */
+export function hasText(user: User): user is TextUser {
+  const state = stateNow(user);
+  const isPerson = user.kind === 'human' && (state === 'active' || state === 'initial');
+  return isPerson && user.phone !== null && user.phoneVerified;
+}
+
+/** A number that two users of an organization have proves neither. */
+async function isAllowed(db: Db, user: User): Promise<boolean> {
+  const text = `select ${SMS_CODE_USE} as use, exists (
+      select from users o where o.phone = u.phone and o.phone_verified and o.org_id = u.org_id and o.id <> u.id) as shared
+    from users u where u.id = $1`;
+  const { rows } = await db.query<{ use: string; shared: boolean }>(prepared(text, [user.id]));
+  const [row] = rows;
+  if (!row || row.shared) return false;
+  return row.use === 'all' || (row.use === 'withoutPassword' && !user.hasPassword);
+}
