@@ -18,12 +18,11 @@ import {
   oauthErrorPage,
   signedOutPage,
 } from '../../src/signin/oauth/pages.ts';
+import { codeForm, codesLeftPage, factorForm, noFactorPage } from '../../src/signin/pages/factor-forms.ts';
 import {
   changeForm,
-  codeForm,
   continuePage,
   expiringPage,
-  factorForm,
   loginForm,
   mailCodeForm,
   nameForm,
@@ -93,8 +92,10 @@ const pages: Record<string, HtmlPage | undefined> = {
   links: linksPage(ofLinks, links, providers),
   'links-problem': linksPage(ofLinks, [], [], problem),
   continue: continuePage(frame, proven.loginName),
-  code: codeForm(frame, proven),
-  'code-problem': codeForm(frame, proven, problem),
+  code: codeForm(frame, proven, { kind: 'totp', others: [] }),
+  'code-problem': codeForm(frame, proven, { kind: 'recoveryCode', others: ['totp', 'otpSms'] }, problem),
+  'no-factor': noFactorPage(frame),
+  'codes-left': codesLeftPage(frame, proven, 3),
   factor: factorForm(frame, proven, key),
   'factor-problem': factorForm(frame, proven, key, { ...problem, fields: ['code'] }),
   required: changeForm(frame, proven, { reason: 'required', rules }),

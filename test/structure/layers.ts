@@ -90,4 +90,5 @@ export const PACKAGES: Record<string, readonly string[]> = {
   '@tus/server': ['src/imports/drafts'],
   'pg-copy-streams': ['src/imports', 'bench'],
   'prom-client': ['src/platform/http', 'src/operate'],
+  uqr: ['src/platform/html'],
 };

@@ -56,7 +56,7 @@ export interface FirstProof {
   byProvider?: ProvidedProof;
 }
 
-function firstOf({ byMail, byText, byLink, byProvider }: FirstProof): FirstFactor {
+export function firstOf({ byMail, byText, byLink, byProvider }: FirstProof): FirstFactor {
   return byProvider ? 'provider' : byText ? 'sms' : byMail || byLink ? 'mail' : 'password';
 }
 

@@ -1,5 +1,5 @@
 /**
- * The pages of a login: its forms (first the name, then a password or a code by mail or text message), the form to set up a second factor that the organization requires, and the page for a
+ * The pages of a login: its forms (first the name, then a password or a code by mail or text message), and the page for a
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
 
@@ -13,7 +13,7 @@ import { ownValue } from '../../platform/text/names.ts';
  * The step that is still required: the code of the second factor, to set one up, a new password and the reason for it,
  * or only to go on (way-back.ts; or without the link that was asked for).
  */
-export type ProofStep = 'code' | 'setup' | 'required' | 'expired' | 'expiring' | 'resume' | 'unlinked';
+export type ProofStep = 'code' | 'setup' | 'codes-left' | 'required' | 'expired' | 'expiring' | 'resume' | 'unlinked';
 
 /** What all pages of one login share. */
 export interface LoginFrame {
@@ -211,20 +211,8 @@ export interface Proven {
   loginName: string;
 }
 
-export function codeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): HtmlPage {
-  const body = html`<h1>Enter your code</h1>
-<p>Enter the 6-digit code from your authenticator app for <strong>${loginName}</strong>.</p>
-${alert(problem)}
-${step(frame, 'code', proof)}
-${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
-<button type="submit">Continue</button>
-</form>
-${back(frame)}`;
-  return { title: titled('Enter your code', problem), body };
-}
-
 /** Why a new password is required or offered. */
-export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'resume' | 'unlinked'>;
+export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'codes-left' | 'resume' | 'unlinked'>;
 
 const REASONS: Record<ChangeReason, { title: string; why: string }> = {
   required: {
@@ -317,40 +305,6 @@ export function pausedPage(frame: LoginFrame, minutes: number): HtmlPage {
   return problemPage('Please wait before you try again', message, links);
 }
 
-/** What the authenticator app needs. */
-export interface FactorKey {
-  /** In base32. */
-  secret: string;
-  /** The secret as an `otpauth` address. */
-  address: string;
-}
-
-/** The page on which a user sets up the second factor that their organization requires. */
-export function factorForm(
-  frame: LoginFrame,
-  { proof, loginName }: Proven,
-  { secret, address }: FactorKey,
-  problem?: Problem,
-): HtmlPage {
-  const title = 'Set up a second factor';
-  const body = html`<h1>${title}</h1>
-<p>Your organization requires a code from an authenticator app whenever you sign in as <strong>${loginName}</strong>.</p>
-${alert(problem)}
-<ol class="steps">
-<li>Install an authenticator app on your phone, if you have none.</li>
-<li>Add an account in the app with this key:
-<p class="shown"><code class="key">${grouped(secret)}</code></p>
-<p class="hint">On your phone: <a href="${address}">open the key in the app</a>. Show it to nobody.</p></li>
-<li>Enter the 6-digit code that the app shows.</li>
-</ol>
-${step(frame, 'setup', proof)}
-${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
-<button type="submit">Continue</button>
-</form>
-${back(frame)}`;
-  return { title: titled(title, problem), body };
-}
-
 /**
  * The page for a user who is signed in, where an application may use that only if the user agrees.
  * @param loginName of the user
@@ -440,9 +394,4 @@ ${step(frame, 'cancel')}
 <button type="submit" class="plain">Back to ${frame.clientName}</button>
 </form>
 </div>`;
-}
-
-/** In groups of four, for people who type it; apps ignore the spaces. */
-function grouped(secret: string): string {
-  return secret.replace(/.{4}(?=.)/g, '$& ');
 }

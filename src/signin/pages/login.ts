@@ -16,7 +16,7 @@ import { textProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { sendPage } from '../../platform/html/layout.ts';
 import { recordLogin } from '../login/attempts.ts';
-import { checkAfterPassword, checkLogin, checkWithNewFactor, type PasswordProof } from '../login/check.ts';
+import { checkAfterPassword, checkLogin, type PasswordProof } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { askForCode } from '../mail-code/ask.ts';
 import { checkMailCode } from '../mail-code/check.ts';
@@ -26,8 +26,8 @@ import { checkByPasskey, WRONG_PASSKEY } from '../passkeys/sign-in.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
 import { askForText } from '../sms-code/ask.ts';
 import { checkTextCode } from '../sms-code/check.ts';
+import { askForOther, checkCode, checkSetUp } from './factor-step.ts';
 import {
-  codeForm,
   continuePage,
   loginForm,
   mailCodeForm,
@@ -46,14 +46,13 @@ import {
   type LoginProof,
   type LoginRequest,
   proofOf,
-  prove,
   refuse,
   show,
   startAgain,
   wrong,
 } from './interaction.ts';
-import { isSamePassword, ownPasswordProblem, replaceOwnPassword, setUpFactor } from './own-credentials.ts';
-import { askForTotp, checkFirst, finish, proceed, showChange, showSetUp } from './proceed.ts';
+import { isSamePassword, ownPasswordProblem, replaceOwnPassword } from './own-credentials.ts';
+import { checkFirst, finish, proceed, showChange } from './proceed.ts';
 import { leadStraight, PROVIDER_STEPS, providerReturns } from './providers.ts';
 import { homeOf } from './way-back.ts';
 
@@ -102,6 +101,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['mail-code', checkSentCode],
   ['text-code', checkSentCode],
   ['code', checkCode],
+  ['other-factor', askForOther],
   ['setup', checkSetUp],
   ['choose', choosePassword],
   ['change', changePassword],
@@ -206,53 +206,6 @@ async function checkTyped(loginRequest: LoginRequest, loginName: string, passwor
   await checkFirst(loginRequest, loginName, (proven) => checkLogin(loginRequest.deps, attempt, { password }, proven));
 }
 
-const NOT_THIS_CODE: Problem = {
-  message:
-    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
-  fields: ['code'],
-};
-
-async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
-  const { deps, req, res } = loginRequest;
-  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['setup']);
-  if (proof?.secret === undefined) return startAgain(loginRequest);
-  const { secret, ...rest } = proof;
-  const code = text(req.body, 'code');
-  try {
-    await requireStillProvided(deps, proof);
-    const enrol = () => setUpFactor(deps, proof, secret, code);
-    await proceed(loginRequest, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
-  } catch (error) {
-    if (isRefusal(error, 'TOTP-CODE')) return showSetUp(loginRequest, proof, NOT_THIS_CODE);
-    // Another tab was faster.
-    if (isRefusal(error, 'TOTP-ACTIVE')) return askForTotp(loginRequest, rest);
-    refuse(loginRequest, error, proof.loginName, AGAIN);
-  }
-}
-
-async function checkCode(loginRequest: LoginRequest): Promise<void> {
-  const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['code']);
-  if (!proof) return startAgain(loginRequest);
-  const again = (message: string) =>
-    show(loginRequest, 400, codeForm(loginRequest.interaction.frame, prove(loginRequest, proof), { message }));
-  try {
-    const origin = originOfForm(loginRequest.req, loginRequest.res);
-    await requireStillProvided(loginRequest.deps, proof);
-    await proceed(
-      loginRequest,
-      await checkAfterPassword(loginRequest.deps, proof, origin, {
-        factor: { totp: text(loginRequest.req.body, 'code') },
-      }),
-      proof,
-    );
-  } catch (error) {
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return again('Please enter the code.');
-    if (isRefusal(error, 'SESSION-TOTP'))
-      return again('The code is wrong or has already been used. Please enter the next one.');
-    refuse(loginRequest, error, proof.loginName);
-  }
-}
-
 /** Shows the form for a new password to a user who chose to change it before it expires. */
 async function choosePassword(loginRequest: LoginRequest): Promise<void> {
   const proof = proofOf(loginRequest, text(loginRequest.req.body, 'proof'), ['expiring']);
@@ -288,7 +241,7 @@ async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: 
 /** Continues with a password that expires soon, or without the link that was asked for. */
 async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
   const { deps, req } = loginRequest;
-  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['expiring', 'unlinked']);
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), ['expiring', 'codes-left', 'unlinked']);
   if (!proof) return startAgain(loginRequest);
   try {
     await requireStillProvided(deps, proof);

@@ -18,7 +18,7 @@ import { addTotp, alreadyActive, verifyTotp } from '../factors/totp.ts';
 import { type PasswordProof, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
-import type { FactorKey } from './forms.ts';
+import type { FactorKey } from './factor-forms.ts';
 import type { LoginProof } from './interaction.ts';
 
 /** What the app of the user needs for this secret. */

@@ -9,12 +9,14 @@ import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
-import { type CheckedLogin, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
+import { offeredFactors } from '../factors/second-factor.ts';
+import { type CheckedLogin, firstOf, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
 import { PROVIDED } from '../oauth/interactions.ts';
 import { voiceOf } from '../providers/settings.ts';
 import { linkConfirmed } from '../providers/sign-in.ts';
 import { findIdp } from '../providers/store.ts';
-import { type ChangeReason, changeForm, codeForm, expiringPage, factorForm, unlinkedPage } from './forms.ts';
+import { codeForm, codesLeftPage, factorForm, noFactorPage } from './factor-forms.ts';
+import { type ChangeReason, changeForm, expiringPage, unlinkedPage } from './forms.ts';
 import {
   type ConnectedAccount,
   isRefusal,
@@ -46,14 +48,30 @@ export async function checkFirst(
     if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
     if (!seen.user) return refuse(loginRequest, error, loginName, wrong);
     const proof = { ...pick(seen.user), amr: [], loginName };
-    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForTotp(loginRequest, proof);
+    if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForFactor(loginRequest, proof);
     if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
     refuse(loginRequest, error, loginName, wrong);
   }
 }
 
-export function askForTotp(loginRequest: LoginRequest, proof: Omit<LoginProof, 'step'>): void {
-  show(loginRequest, 200, codeForm(loginRequest.interaction.frame, prove(loginRequest, { ...proof, step: 'code' })));
+/**
+ * Shows the form for a second factor.
+ * @param asked the kind that the user chose; absent, or not theirs: their first one
+ * @param message what was wrong with what they entered
+ */
+export async function askForFactor(
+  loginRequest: LoginRequest,
+  proof: Omit<LoginProof, 'step'>,
+  asked?: string,
+  message?: string,
+): Promise<void> {
+  const { frame } = loginRequest.interaction;
+  const kinds = await offeredFactors(loginRequest.deps, proof.id, firstOf(proof));
+  const kind = kinds.find((one) => one === asked) ?? kinds[0];
+  if (kind === undefined) return show(loginRequest, 400, noFactorPage(frame));
+  const proven = prove(loginRequest, { ...proof, step: 'code' });
+  const choice = { kind, others: kinds.filter((one) => one !== kind) };
+  show(loginRequest, message ? 400 : 200, codeForm(frame, proven, choice, message ? { message } : undefined));
 }
 
 /** The form to set up a second factor, with its secret: a new one, or that of the proof. */
@@ -67,11 +85,17 @@ export async function showSetUp(loginRequest: LoginRequest, proof: LoginProof, p
 /** After all checks: leads to the form for a new password, to a warning, or to the application. */
 export async function proceed(loginRequest: LoginRequest, login: CheckedLogin, shown: PasswordProof): Promise<void> {
   const { mustChange, expiresInDays, loginName, amr } = login;
+  const { frame } = loginRequest.interaction;
+  const left = login.factor?.left;
+  if (!mustChange && left !== undefined) {
+    const proven = prove(loginRequest, { ...pick(shown), step: 'codes-left', amr, loginName });
+    return show(loginRequest, 200, codesLeftPage(frame, proven, left));
+  }
   const step = mustChange ?? 'expiring';
   if (!mustChange && expiresInDays === undefined) return finish(loginRequest, login);
   const proof = { ...pick(shown), step, amr, loginName } as const;
   if (mustChange) return showChange(loginRequest, proof);
-  show(loginRequest, 200, expiringPage(loginRequest.interaction.frame, prove(loginRequest, proof), expiresInDays ?? 0));
+  show(loginRequest, 200, expiringPage(frame, prove(loginRequest, proof), expiresInDays ?? 0));
 }
 
 /** The form for a new password, with the rules for it. */
