@@ -84,6 +84,7 @@ export const ANSWERED_BY = {
   'USER-NOT-FOUND': ['updateHumanUser', 'getUser', 'getUserMetadata', 'deactivateUser', 'reactivateUser', 'lockUser', 'unlockUser', 'setMailCodes', 'deleteUser', 'eraseUser', 'getUserLinks', 'searchUserLinks', 'addUserLink', 'removeUserLink', 'setEmail', 'resendEmailCode', 'verifyEmail', 'setPhone', 'resendPhoneCode', 'verifyPhone', 'removePhone', 'setPassword', 'resetPassword', 'addTotp', 'verifyTotp', 'removeTotp', 'addPat', 'listPats', 'removePat', 'addKey', 'listKeys', 'removeKey', 'setSecret', 'removeSecret', 'addOrgMember', 'addInstanceMember', 'listLogins', 'endLogin', 'endLogins'],
   'USER-ID-TAKEN': ['createHumanUser', 'importHumanUser', 'createMachineUser'],
   'USER-NAME-TAKEN': ['createHumanUser', 'updateHumanUser', 'importHumanUser', 'createMachineUser'],
+  'PASSKEY-TAKEN': ['importHumanUser'],
   'USER-NOT-HUMAN': ['updateHumanUser', 'setMailCodes', 'addUserLink'],
   'USER-STATE-ACTIVE': ['reactivateUser', 'unlockUser'],
   'USER-STATE-INACTIVE': ['deactivateUser', 'lockUser', 'unlockUser'],

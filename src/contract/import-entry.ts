@@ -18,6 +18,7 @@ import { phoneIfAny } from '../platform/phone.ts';
 import { LOST, OLD_WAYS } from '../sources/entry.ts';
 import { importedTotpSecret } from './credentials.ts';
 import { hashText, metadataValue } from './humans.ts';
+import { importedPasskeys, importedRecoveryCodes, importedTotps } from './import-factors.ts';
 import { IMPORTED_STATES, stateName } from './users.ts';
 
 /**
@@ -83,6 +84,15 @@ const userFields = {
   metadata: list(metadata).optional(),
   idps: list(idp).optional(),
   otpCode: importedTotpSecret().optional(),
+  totps: importedTotps().optional(),
+  recoveryCodes: importedRecoveryCodes().optional(),
+  passkeys: importedPasskeys().optional(),
+  otpEmail: bool()
+    .optional()
+    .meta({ description: 'After the password, the user is asked for a code by mail, to the verified address.' }),
+  otpSms: bool()
+    .optional()
+    .meta({ description: 'After the password, the user is asked for a code by text message, to the verified number.' }),
   requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
     .meta({
       type: 'boolean',

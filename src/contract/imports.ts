@@ -107,6 +107,7 @@ export const importOperations = operations({
       'ORG-LIMIT-USERS',
       'USER-ID-TAKEN',
       'USER-NAME-TAKEN',
+      'PASSKEY-TAKEN',
       'IMPORT-KEY-REUSED',
       '504 IMPORT-TIMEOUT',
       'IMPORT-PASSWORD-SOURCE',

@@ -14,6 +14,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
+import { SEALED_FACTS } from '../imports/entries/sign-in.ts';
 import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
 import { RECOVERY_PURPOSE } from '../passwords/recovery-codes.ts';
@@ -41,7 +42,41 @@ export interface SealedTable {
   key: readonly (readonly [column: string, type: string])[];
   /** The encrypted columns, with the purpose that their values are encrypted for. */
   columns: Readonly<Record<string, (key: RowKey) => string>>;
+  /** Values inside a column, each as a row with the columns above. */
+  inside?: {
+    /** SQL of the rows. */
+    rows: string;
+    /** SQL: the value in the row `t` of the table, by the key `v`. */
+    value: string;
+    /** SQL: sets that value to `v.fresh`, in the list of an update. */
+    set: string;
+    /** The columns of the key that are the table's. */
+    own: number;
+  };
 }
+
+/** Of an item's `extras`: place 0 has its recovery codes, the others its apps from the second on. */
+const ITEM_FACTORS: SealedTable = {
+  name: 'import_items',
+  key: [
+    ['import_id', 'bigint'],
+    ['ordinal', 'integer'],
+    ['place', 'integer'],
+  ],
+  columns: { extras: ([, , place]) => (place === '0' ? RECOVERY_PURPOSE : TOTP_PURPOSE) },
+  inside: {
+    rows: `(select i.import_id, i.ordinal, s.place, s.extras from import_items i cross join lateral (
+        select 0 as place, i.extras -> 'recovery' ->> 'sealed' as extras where i.extras ? 'recovery'
+        union all
+        select a.place::int, a.app ->> 'sealed'
+        from jsonb_array_elements(i.extras -> 'totps') with ordinality as a (app, place)) s
+      where i.extras is not null and i.sign_in & ${SEALED_FACTS} <> 0)`,
+    value: `case v.place when 0 then t.extras -> 'recovery' ->> 'sealed' else t.extras -> 'totps' -> (v.place - 1) ->> 'sealed' end`,
+    set: `extras = jsonb_set(t.extras, case v.place when 0 then '{recovery,sealed}'
+      else array['totps', (v.place - 1)::text, 'sealed'] end, to_jsonb(v.fresh))`,
+    own: 2,
+  },
+};
 
 /**
  * Every column that holds encrypted values. A test fails for one that is missing here.
@@ -61,6 +96,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
       entry_sealed: () => ENTRY_PURPOSE,
     },
   },
+  ITEM_FACTORS,
   {
     name: 'import_files',
     key: [
@@ -212,10 +248,14 @@ export async function reencrypt(
   { table, column, keys }: { table: SealedTable; column: string; keys: RowKey[] },
 ): Promise<Reencrypted> {
   const total = { replaced: 0, unreadable: 0 };
-  for (let at = 0; at < keys.length; at += BATCH) {
-    const { replaced, unreadable } = await replaceBatch(db, secrets, table, column, keys.slice(at, at + BATCH));
-    total.replaced += replaced;
-    total.unreadable += unreadable;
+  // A statement changes each row of the table once.
+  const groups = table.inside ? Map.groupBy(keys, (key) => key.at(-1)).values() : [keys];
+  for (const group of groups) {
+    for (let at = 0; at < group.length; at += BATCH) {
+      const { replaced, unreadable } = await replaceBatch(db, secrets, table, column, group.slice(at, at + BATCH));
+      total.replaced += replaced;
+      total.unreadable += unreadable;
+    }
   }
   return total;
 }
@@ -253,7 +293,7 @@ async function sealedOf(
   keys: RowKey[],
 ): Promise<{ position: number; sealed: string }[]> {
   const { rows } = await db.query<{ position: number; sealed: string }>(
-    `select v.position::int, t.${column} as sealed from ${table.name} t join ${given(table, ['position'])} on ${same(table)}
+    `select v.position::int, t.${column} as sealed from ${rowsOf(table)} t join ${given(table, ['position'])} on ${same(table)}
      where t.${column} is not null`,
     [...columnsOf(table, keys), keys.map((_, i) => String(i))],
   );
@@ -302,11 +342,18 @@ function sealedAgain(secrets: Pick<Secrets, 'seal' | 'unseal'>, sealed: string, 
 }
 
 function replaceText(table: SealedTable, column: string): string {
-  const free = `select ${table.key.map(([name]) => `t.${name}`).join(', ')}, v.fresh
-    from ${table.name} t join ${given(table, ['old', 'fresh'])} on ${same(table)} and t.${column} = v.old
+  const { name, key, inside } = table;
+  const own = { key: key.slice(0, inside?.own) };
+  const value = inside?.value ?? `t.${column}`;
+  const free = `select ${key.map(([part]) => `v.${part}`).join(', ')}, v.fresh
+    from ${name} t join ${given(table, ['old', 'fresh'])} on ${same(own)} and ${value} = v.old
     for update of t skip locked`;
   return `with v as materialized (${free})
-    update ${table.name} t set ${column} = v.fresh from v where ${same(table)}`;
+    update ${name} t set ${inside?.set ?? `${column} = v.fresh`} from v where ${same(own)}`;
+}
+
+function rowsOf({ name, inside }: SealedTable): string {
+  return inside?.rows ?? name;
 }
 
 /** The given keys and more columns of text, as `v`. */
@@ -316,7 +363,7 @@ function given({ key }: SealedTable, more: string[]): string {
   return `unnest(${arrays.join(', ')}) as v (${names.join(', ')})`;
 }
 
-function same({ key }: SealedTable): string {
+function same({ key }: Pick<SealedTable, 'key'>): string {
   return key.map(([name]) => `t.${name} = v.${name}`).join(' and ');
 }
 
@@ -340,11 +387,16 @@ function sealedValue(key: RowKey, column: string, head: string | null): SealedVa
   return head === null ? [] : [{ key, column, keyId: keyIdOf(head) }];
 }
 
-function pageOf({ name, key }: SealedTable, columns: string[], after: RowKey | undefined): string {
+function pageOf(table: SealedTable, columns: string[], after: RowKey | undefined): string {
+  const { key, inside } = table;
   const names = key.map(([column]) => column);
   const bounds = key.map(([, type], i) => `$${i + 1}::${type}`);
+  // By the index of the table, which does not have the whole key.
+  const own = inside
+    ? `and (${names.slice(0, inside.own).join(', ')}) >= (${bounds.slice(0, inside.own).join(', ')})`
+    : '';
   return `select array[${names.map((column) => `${column}::text`).join(', ')}] as key,
       array[${columns.map((column) => `left(${column}, 9)`).join(', ')}] as heads
-    from ${name} ${after ? `where (${names.join(', ')}) > (${bounds.join(', ')})` : ''}
+    from ${rowsOf(table)} t ${after ? `where (${names.join(', ')}) > (${bounds.join(', ')}) ${own}` : ''}
     order by ${names.join(', ')} limit ${PAGE}`;
 }

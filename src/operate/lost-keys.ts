@@ -13,6 +13,7 @@ import {
   giveUpPrepared,
   isBeingPrepared,
   pepperedItems,
+  withoutColumns,
 } from '../imports/upkeep/lost-items.ts';
 import { newWebhookSecret } from '../messages/webhooks/signature.ts';
 import { IS_PEPPERED, PEPPER_OF } from '../passwords/pepper.ts';
@@ -187,9 +188,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
         }
         const known = loss.imports.find((each) => each.importId === importId);
         const entry = known ?? { importId, pending: 0, failed: 0 };
-        const pending = await countPending(db, importId, ordinals);
+        // An item whose other secrets are lost too is listed with these.
+        const isInside = keys[0]?.length === 3;
+        const alone = isInside ? await withoutColumns(db, importId, ordinals) : ordinals;
+        const pending = await countPending(db, importId, alone);
         entry.pending += pending;
-        entry.failed += ordinals.length - pending;
+        entry.failed += alone.length - pending;
         if (!known) loss.imports.push(entry);
       }
     },
@@ -243,7 +247,7 @@ function addOnce(list: string[], value: string): void {
 /** The second columns of the keys, by import. */
 function byImport(keys: RowKey[]): [importId: string, seconds: string[]][] {
   const groups = Map.groupBy(keys, ([importId]) => importId as string);
-  return [...groups].map(([importId, rows]) => [importId, rows.map(([, second]) => second as string)]);
+  return [...groups].map(([importId, rows]) => [importId, [...new Set(rows.map(([, second]) => second as string))]]);
 }
 
 /** Gives up one row a transaction, with its event. */

@@ -11,6 +11,8 @@ import { startApi, type TestApi } from '../support/api.ts';
 import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { waitFor } from '../support/wait.ts';
 
+/** Of which the item keeps the first in a column, and the second inside another one, as recovery codes. */
+const APPS = [{ secret: 'JBSWY3DPEHPK3PXP' }, { secret: 'GEZDGNBVGY3TQOJQ' }];
 const OLD = randomBytes(32).toString('base64');
 const NEW = randomBytes(32).toString('base64');
 const next = openSecrets(NEW, [OLD]);
@@ -51,7 +53,7 @@ describe('replacing the encryption key', () => {
       password: 'pw-9',
     });
     const humanUsers = [
-      { user: { ...user('plain'), otpCode: 'JBSWY3DPEHPK3PXP' } },
+      { user: { ...user('plain'), totps: APPS, recoveryCodes: ['ABCDE-FGHJK'] } },
       { user: { ...user('bad'), profile: {} } },
     ];
     const body = { dataOrgs: { orgs: [{ orgId, humanUsers }] }, timeout: '1h' };
@@ -88,11 +90,15 @@ describe('replacing the encryption key', () => {
   it('encrypts every value again, after which the new key alone opens them', async () => {
     const { pool } = api.deps;
     const before = await keyUse(pool, next);
-    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 13 }, false]);
+    assert.deepEqual([before.values, before.isDone], [{ [oldId]: 15 }, false]);
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 13 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 15 }, true]);
     const [jwk] = await valuesOf('sealed_jwk', 'signing_keys');
     assert.equal(JSON.parse(only.unseal(jwk as string, 'signing-key')).alg, 'RS256');
+    const [extras] = await valuesOf('extras', 'import_items');
+    const { totps, recovery } = extras as unknown as { totps: { sealed: string }[]; recovery: { sealed: string } };
+    assert.equal(only.unseal(totps[0]?.sealed ?? '', 'totp'), 'GEZDGNBVGY3TQOJQ');
+    assert.equal(JSON.parse(only.unseal(recovery.sealed, 'recovery codes')).length, 1);
     const [password] = await valuesOf('password_sealed', 'import_items');
     assert.equal(only.unseal(password as string, 'import-password'), 'pw-9');
     await registerKeys(pool, only);
@@ -101,18 +107,20 @@ describe('replacing the encryption key', () => {
 
   it('encrypts values again that name no key, of a time with one key', async () => {
     const { pool } = api.deps;
-    for (const { name, columns } of SEALED_TABLES) {
+    await pool.query(`update import_items set extras = replace(extras::text, '${oldId}.', '')::jsonb`);
+    for (const { name, columns, inside } of SEALED_TABLES) {
+      if (inside) continue;
       for (const column of Object.keys(columns))
         await pool.query(`update ${name} set ${column} = substr(${column}, 10)`);
     }
     assert.deepEqual(
       (await keyUse(pool, openSecrets(OLD))).values,
-      { [oldId]: 13 },
+      { [oldId]: 15 },
       'a single key is that of all values',
     );
-    assert.deepEqual((await keyUse(pool, next)).values, { none: 13 });
+    assert.deepEqual((await keyUse(pool, next)).values, { none: 15 });
     const use = await rotateKeys(pool, next);
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 13 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 15 }, true]);
   });
 
   it('continues after it was killed between two batches', async () => {
@@ -127,7 +135,7 @@ describe('replacing the encryption key', () => {
     };
     await assert.rejects(rotateKeys(pool, dying), /killed/);
     const between = await keyUse(pool, next);
-    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 11, [newId]: 2 }, false]);
+    assert.deepEqual([between.values, between.isDone], [{ [oldId]: 13, [newId]: 2 }, false]);
     await assert.rejects(registerKeys(pool, only), /needs the encryption key/, 'the old key is still registered');
     assert.equal((await rotateKeys(pool, next)).isDone, true);
   });
@@ -152,7 +160,7 @@ describe('replacing the encryption key', () => {
     await user.query('commit');
     user.release();
     const use = await rotating;
-    assert.deepEqual([use.values, use.isDone], [{ [newId]: 12 }, true]);
+    assert.deepEqual([use.values, use.isDone], [{ [newId]: 14 }, true]);
   });
 
   it('is not done while a code that an earlier key made is valid, or a value cannot be decrypted', async () => {
@@ -162,7 +170,7 @@ describe('replacing the encryption key', () => {
        from users limit 1 returning id`,
     );
     const waiting = await rotateKeys(pool, next);
-    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 13 }, 1, false]);
+    assert.deepEqual([waiting.values, waiting.codes.count, waiting.isDone], [{ [newId]: 15 }, 1, false]);
     await pool.query(`insert into codes (user_id, purpose, expires_at) select user_id, purpose, expires_at from codes`);
     assert.equal((await keyUse(pool, next)).codes.count, 1, 'a later code is of the new key');
     await pool.query(`update codes set used_at = now() where id = $1`, [rows[0].id]);

@@ -40,6 +40,12 @@ export const ENTRY_FIELDS: Readonly<Record<string, string>> = {
   'user.metadata[].value': 'Value of metadata',
   'user.idps': 'Links to other providers',
   'user.otpCode': 'Second factor',
+  'user.totps': 'Authenticator apps',
+  'user.totps[].secret': 'Key of an authenticator app',
+  'user.recoveryCodes': 'Recovery codes',
+  'user.passkeys': 'Passkeys',
+  'user.otpEmail': 'Codes by mail',
+  'user.otpSms': 'Codes by text message',
   'user.requestPasswordlessRegistration': 'Passkey',
 };
 

@@ -29,6 +29,13 @@ export const USER_ERRORS = {
     remedy:
       'Choose another user name. In an import, correct the user with `_fix` or PATCH the item, then retry the import.',
   },
+  'PASSKEY-TAKEN': {
+    stored: 'user',
+    status: 'ALREADY_EXISTS',
+    meaning:
+      'Another user of the instance has a passkey with this credential id, or an earlier user of the same import has.',
+    remedy: 'Remove the passkey from the other user, or leave it out: correct the user with `_fix` or PATCH the item.',
+  },
   'USER-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'USER-STATE-ACTIVE': {
     status: 'FAILED_PRECONDITION',

@@ -32,6 +32,7 @@ const MOST_BYTES = 3;
 /** The kinds of keys. */
 export const ID = 1;
 export const NAME = 2;
+export const PASSKEY = 3;
 
 export interface DuplicateFilter {
   /**

@@ -7,7 +7,9 @@
  */
 import type { ErrorBody } from '../../platform/errors.ts';
 import type { OldSignIn } from '../../sources/entry.ts';
-import { itemFacts, linkNames } from './sign-in.ts';
+import type { Extras } from './factors.ts';
+import { linkNames } from './link-names.ts';
+import { itemFacts } from './sign-in.ts';
 
 export interface PendingItem {
   state: 'pending';
@@ -31,12 +33,7 @@ export interface PendingItem {
   passwordSealed: string | null;
   totpSealed: string | null;
   passwordChangeRequired: boolean;
-  extras: {
-    metadata: { key: string; value: string }[];
-    idps: { configId: string; externalUserId: string; displayName: string }[];
-    /** Fields that the entry omits; see `noteOmitted`. Stored items keep the name of earlier versions. */
-    unsaid?: string[];
-  } | null;
+  extras: Extras | null;
   /** How the user signed in to the other system, if the entry says so. */
   oldSignIn: OldSignIn | null;
   error: null;

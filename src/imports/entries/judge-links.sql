@@ -53,8 +53,8 @@ judged as (
     (array_agg(distinct a.name collate "C") filter (where t.subject is null))[1:20] as links
   from accounts a left join taken t using (org_id, provider, subject) group by a.ordinal
 )
-update import_items i set links = j.links,
+update import_items i set links = nullif((select array_agg(l) from unnest(i.links) as l where l collate "C" < E'\x04') || j.links, '{}'),
   sign_in = i.sign_in & ~65536 | case when j.is_held then 65536 else 0 end
 from judged j
 where i.import_id = :entriesOf and i.ordinal = j.ordinal
-  and (i.links is distinct from j.links or (i.sign_in & 65536 <> 0) <> j.is_held)
+  and ((select array_agg(l) from unnest(i.links) as l where l collate "C" >= E'\x04') is distinct from j.links or (i.sign_in & 65536 <> 0) <> j.is_held)

@@ -17,7 +17,7 @@ const PASSWORD_MAX = 200;
 export const WITHHELD = { withheld: 'Secrets are not returned. Enter the value again, or remove this field.' };
 
 /** Names of an entry's fields that sound like a secret but hold none. */
-const HARMLESS_NAME = /hash|changerequired|passwordless|passwordsource/;
+const HARMLESS_NAME = /hash|changerequired|passwordless|passwordsource|otpemail|otpsms/;
 
 /** @param entry anything JSON can hold */
 export function sealEntry(entry: unknown, secrets: Secrets): string {

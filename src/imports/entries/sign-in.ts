@@ -11,6 +11,7 @@ import { type Cause, type Change, type SignIn, type SignInCounts, WAYS, type Way
 import type { UserState } from '../../contract/users.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { LOST, type OldSignIn } from '../../sources/entry.ts';
+import type { Extras } from './factors.ts';
 
 /** What is known of a user. The numbers are stored; they never change their meaning. */
 export const FACT = {
@@ -44,7 +45,29 @@ export const FACT = {
   unverified: 131072,
   /** Of an existing user: two bits, the rank of directory/idp-links.ts from `RANK_SHIFT` on. */
   rank: 786432,
+  /** A verified number, noted where it may matter: it may sign in, or gets codes. */
+  phone: 2 ** 23,
+  /** Another user of the organization has the same verified number, which signs in neither. */
+  phoneHeldTwice: 2 ** 24,
+  /** Passkeys that sign in alone; `links` names their domains. */
+  passkey: 2 ** 25,
+  /** An authenticator app. */
+  totp: 2 ** 26,
+  /** After the password, a code by mail. */
+  otpEmail: 2 ** 27,
+  /** After the password, a code by text message. */
+  otpSms: 2 ** 28,
+  /** After the password, a security key; `links` names its domain. */
+  securityKey: 2 ** 29,
+  recoveryCodes: 2 ** 30,
 } as const;
+
+/** Whose credential ids must be unique. */
+export const PASSKEY_FACTS = FACT.passkey | FACT.securityKey;
+/** What is a second factor. */
+const FACTOR_FACTS = FACT.totp | FACT.otpEmail | FACT.otpSms | FACT.securityKey;
+/** The facts of items whose `extras` may have encrypted values. */
+export const SEALED_FACTS = FACT.totp | FACT.recoveryCodes;
 
 const RANK_SHIFT = 18;
 
@@ -226,11 +249,13 @@ interface FactsSource {
   /** A plain password, encrypted. */
   passwordSealed: string | null;
   passwordChangeRequired: boolean;
+  phone: string | null;
+  phoneVerified: boolean;
 }
 
 interface ItemFactsSource extends FactsSource {
   totpSealed: string | null;
-  extras: { idps: readonly { configId: string }[] } | null;
+  extras: Extras | null;
   oldSignIn: OldSignIn | null;
 }
 
@@ -247,20 +272,51 @@ export function itemFacts(item: ItemFactsSource): number | null {
     own |
     bit(isMailDue, FACT.mailDue) |
     bit((own & FACT.password) !== 0 && old.password === 'perhaps', FACT.perhaps) |
-    lost.reduce((sum, what) => sum | bit(what !== 'secondFactor' || item.totpSealed === null, LOST_FACTS[what]), 0) |
+    lost.reduce((sum, what) => sum | LOST_FACTS[what], 0) |
+    factorFacts(item) |
     bit(hasLink && (hasPassword || !ways.includes('password')), FACT.link) |
     bit(ways.length > 0 && ways.every((way) => way === 'enterprise'), FACT.onlyEnterprise);
-  return facts === USUAL ? null : facts;
+  const known = withPhone(withoutLoss(facts), item);
+  return known === USUAL ? null : known;
 }
 
-/** The names of providers that are kept of one user. */
-export const MOST_NAMES = 20;
+/** What came along. */
+function factorFacts({ totpSealed, extras }: Pick<ItemFactsSource, 'totpSealed' | 'extras'>): number {
+  if (totpSealed === null && extras === null) return 0;
+  const { passkeys = [], otp = [], recovery } = extras ?? {};
+  return (
+    bit(totpSealed !== null, FACT.totp) |
+    bit(
+      passkeys.some(({ passwordless }) => passwordless),
+      FACT.passkey,
+    ) |
+    bit(
+      passkeys.some(({ passwordless }) => !passwordless),
+      FACT.securityKey,
+    ) |
+    bit(otp.includes('email'), FACT.otpEmail) |
+    bit(otp.includes('sms'), FACT.otpSms) |
+    bit(recovery !== undefined, FACT.recoveryCodes)
+  );
+}
 
-/** The names under which an item has links, each once; null: it has none. */
-export function linkNames({ extras }: Pick<ItemFactsSource, 'extras'>): string[] | null {
-  const idps = extras?.idps ?? [];
-  if (idps.length === 0) return null;
-  return [...new Set(idps.map(({ configId }) => configId))].sort().slice(0, MOST_NAMES);
+/** An account with another second factor is no weaker, and other codes take the place of lost ones. */
+function withoutLoss(facts: number): number {
+  const isStrong = (facts & FACTOR_FACTS) !== 0;
+  const hasCodes = (facts & FACT.recoveryCodes) !== 0;
+  return facts & ~(bit(isStrong, FACT.secondFactorLost) | bit(hasCodes, FACT.recoveryCodesLost));
+}
+
+const E164 = /^\+[1-9][0-9]{1,14}$/;
+
+/** Adds the fact of a number. Nobody asks for that of a user whose password and address sign in: most users cost nothing. */
+export function withPhone(
+  facts: number,
+  { phone, phoneVerified }: Pick<FactsSource, 'phone' | 'phoneVerified'>,
+): number {
+  const others = FACT.perhaps | FACT.unverified | FACT.otpSms;
+  const isUsual = (facts & USUAL) === USUAL && (facts & others) === 0;
+  return facts | bit(phone !== null && phoneVerified && !isUsual && E164.test(phone), FACT.phone);
 }
 
 /**
@@ -270,9 +326,9 @@ export function linkNames({ extras }: Pick<ItemFactsSource, 'extras'>): string[]
 export function mergedFacts(
   item: number | null,
   user: Omit<FactsSource, 'passwordSealed'> & { withoutMailCodes: boolean },
-  given: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean; rank: number },
+  given: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean; rank: number; factors: number },
 ): number {
-  const { isMailDue, setsPassword, hasLinks, rank } = given;
+  const { isMailDue, setsPassword, hasLinks, rank, factors } = given;
   const ofUser = { ...user, passwordSealed: null };
   const old =
     FACT.secondFactorLost |
@@ -280,11 +336,16 @@ export function mergedFacts(
     FACT.recoveryCodesLost |
     FACT.link |
     FACT.onlyEnterprise |
-    FACT.heldTwice;
+    FACT.heldTwice |
+    FACT.phoneHeldTwice |
+    FACTOR_FACTS |
+    FACT.passkey |
+    FACT.recoveryCodes;
   const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
   const isByLink = hasLinks && user.passwordHash === null;
   const now = bit(user.withoutMailCodes, FACT.withoutMailCodes) | bit(isByLink, FACT.link);
-  return userFacts(ofUser) | kept | bit(isMailDue, FACT.mailDue) | now | (rank << RANK_SHIFT);
+  const facts = userFacts(ofUser) | kept | factors | bit(isMailDue, FACT.mailDue) | now | (rank << RANK_SHIFT);
+  return withPhone(withoutLoss(facts), user);
 }
 
 function userFacts(user: FactsSource): number {
@@ -362,7 +423,7 @@ export class FactsTally {
 }
 
 /** Above all facts. */
-const ORG_STEP = 2 ** 20;
+const ORG_STEP = 2 ** 31;
 
 /** How many users of an organization have the same facts and links. */
 export interface CountedFacts {

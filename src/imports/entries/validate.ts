@@ -20,6 +20,7 @@ import { displayNameOf, GENDERS, nameKey, textProblem } from '../../platform/fie
 import { newId } from '../../platform/ids.ts';
 import { camelCase, fieldPath } from '../../platform/text/names.ts';
 import type { OldSignIn } from '../../sources/entry.ts';
+import { appsOf, crossFactors, extrasOf } from './factors.ts';
 import { fastPathItem } from './fast-path.ts';
 import { type Item, PASSWORD_PURPOSE, USER_STATES } from './item.ts';
 import { sealEntry } from './secrets.ts';
@@ -74,7 +75,7 @@ function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secre
   // One of the two is there.
   const userName = (user.userName ?? email) as string;
   const { profile, phone } = user;
-  const hasExtras = (user.metadata?.length ?? 0) > 0 || (user.idps?.length ?? 0) > 0;
+  const apps = appsOf(user);
   return {
     state: 'pending',
     userId: userId ?? newId(),
@@ -94,9 +95,9 @@ function pending({ userId, state, user, oldSignIn }: ImportEntry, secrets: Secre
     phoneVerified: phone?.isPhoneVerified ?? false,
     passwordHash: knownHash(user, oldSignIn) ?? sourceMark(user),
     passwordSealed: knowsPlain(user, oldSignIn) ? secrets.seal(user.password, PASSWORD_PURPOSE) : null,
-    totpSealed: user.otpCode === undefined ? null : secrets.seal(user.otpCode, TOTP_PURPOSE),
+    totpSealed: apps[0] === undefined ? null : secrets.seal(apps[0].text, TOTP_PURPOSE),
     passwordChangeRequired: user.passwordChangeRequired ?? false,
-    extras: hasExtras ? { metadata: user.metadata ?? [], idps: user.idps ?? [] } : null,
+    extras: extrasOf(user, apps, secrets),
     oldSignIn: (oldSignIn as OldSignIn | undefined) ?? null,
     error: null,
   };
@@ -175,6 +176,7 @@ function crossProblems(entry: unknown, withoutEmail: boolean): FieldViolation[] 
   );
   if (metadata) violations.push(...duplicatesIn(metadata, 'user.metadata', ['key']));
   if (idps) violations.push(...duplicatesIn(idps, 'user.idps', ['configId', 'externalUserId']));
+  violations.push(...crossFactors(user));
   return violations;
 }
 
@@ -218,7 +220,10 @@ export type Shape = Map<string, Shape | true>;
 /** Derives the shape from a schema, so that there is a single list of fields. */
 export function shapeOf(schema: z.ZodType): Shape | true {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return shapeOf(schema.unwrap() as z.ZodType);
-  if (schema instanceof z.ZodPipe) return shapeOf(schema.out as z.ZodType);
+  if (schema instanceof z.ZodPipe) {
+    // What is read and then transformed has its fields before that.
+    return shapeOf((schema.out instanceof z.ZodTransform ? schema.in : schema.out) as z.ZodType);
+  }
   if (schema instanceof z.ZodArray) return shapeOf(schema.element as z.ZodType);
   if (!(schema instanceof z.ZodObject)) return true;
   return new Map(Object.entries(schema.shape).map(([key, value]) => [key, shapeOf(value as z.ZodType)]));

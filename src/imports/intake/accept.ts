@@ -10,7 +10,7 @@ import { traceContext } from '../../platform/telemetry.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
 import { judgeLinks } from '../entries/links.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
-import { type CountedFacts, MOST_LINK_SETS, USUAL } from '../entries/sign-in.ts';
+import { type CountedFacts, MOST_LINK_SETS, PASSKEY_FACTS, USUAL } from '../entries/sign-in.ts';
 
 /** The counts of an organization, by its place in the body. */
 export interface OrgTally {
@@ -55,6 +55,12 @@ const NAME_TWICE = errorBody(
   'ALREADY_EXISTS',
   'USER-NAME-TAKEN',
   'This user name appears earlier in this import, in the same organization.',
+);
+
+const PASSKEY_TWICE = errorBody(
+  'ALREADY_EXISTS',
+  'PASSKEY-TAKEN',
+  'A passkey with a credential id of this user appears earlier in this import.',
 );
 
 /**
@@ -225,36 +231,33 @@ export function countFacts(items: string): string {
     from ranked group by 2, 3, 4 returning users`;
 }
 
-type Duplicates = Pick<Acceptance, 'importId' | 'duplicates' | 'entriesOf'>;
+type Duplicates = Pick<Acceptance, 'importId' | 'duplicates' | 'entriesOf' | 'signIns'>;
 
 /**
  * Resolves the duplicates that the filter of the intake suspected. Of several items with the same id, or with the same
  * user name in one organization, the first is imported. The others fail, or are skipped if the import skips existing
- * users. Runs in time linear in the items, whatever the body contains.
+ * users. A user with a passkey of an earlier one always fails. Runs in time linear in the items, whatever the body contains.
  */
 async function settleDuplicates(db: Db, of: Duplicates): Promise<void> {
   // The planner has no statistics yet for rows that were just copied in, and would compare each with each.
   await db.query('set local enable_nestloop = off');
   await allowLong(db);
-  await settleLater(db, of, 'i.user_id', ID_TWICE);
-  await settleLater(db, of, `o.org_id || chr(1) || i.user_name_key`, NAME_TWICE);
+  const { skips, erases } = of.duplicates;
+  const outcome = skips ? skippedOrFailed(erases) : failed(erases);
+  await settleLater(db, of, laterWith('i.user_id', of, outcome), outcome, ID_TWICE);
+  await settleLater(db, of, laterWith(`o.org_id || chr(1) || i.user_name_key`, of, outcome), outcome, NAME_TWICE);
+  if (mayHavePasskeys(of)) await settleLater(db, of, laterWithPasskey(of), failed(erases), PASSKEY_TWICE);
 }
 
-async function settleLater(
-  db: Db,
-  { importId, duplicates: { skips, erases }, entriesOf }: Duplicates,
-  key: string,
-  error: unknown,
-): Promise<void> {
-  const { same, outcome, counts } = skips ? skippedOrFailed(erases) : failed(erases);
-  const lost = entriesOf
-    ? `insert into import_items (import_id, ordinal, org_index, user_id, user_name, state, error)
-       select $1, i.ordinal, i.org_index, i.user_id, i.user_name, ${outcome.state}, ${outcome.error}
-       from later l join import_items i on i.import_id = $3 and i.ordinal = l.ordinal returning org_index, state`
-    : `update import_items i set state = ${outcome.state}, error = ${outcome.error}${outcome.data}
-       from later l where i.import_id = $3 and i.ordinal = l.ordinal returning i.org_index, i.state`;
-  await db.query(
-    `with keyed as materialized (
+function mayHavePasskeys({ signIns }: Duplicates): boolean {
+  return !Array.isArray(signIns) || signIns.some(({ facts }) => (facts & PASSKEY_FACTS) !== 0);
+}
+
+type LaterOutcome = ReturnType<typeof failed>;
+
+/** SQL: `later`, the items with the key of an earlier one. */
+function laterWith(key: string, { entriesOf }: Duplicates, { same }: LaterOutcome): string {
+  return `keyed as materialized (
        select i.ordinal, i.maybe_duplicate, o.org_id, ${key} as key
        from import_items i join import_orgs o on o.import_id = $1 and o.org_index = i.org_index
        where i.import_id = $3 and i.state = 'pending' ${entriesOf ? `and ${WITHOUT_VERDICT}` : ''}
@@ -265,7 +268,38 @@ async function settleLater(
      ),
      later as (
        select k.ordinal, ${same.column} from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal ${same.join}
+     )`;
+}
+
+/** As `laterWith`, of credential ids. */
+function laterWithPasskey({ entriesOf }: Duplicates): string {
+  return `keyed as materialized (
+       select i.ordinal, k.id as key
+       from import_items i cross join lateral jsonb_to_recordset(i.extras -> 'passkeys') as k (id text)
+       where i.import_id = $3 and i.state = 'pending' and i.sign_in & ${PASSKEY_FACTS} <> 0
+         ${entriesOf ? `and ${WITHOUT_VERDICT}` : ''}
      ),
+     first as (select key, min(ordinal) as ordinal from keyed group by key having count(*) > 1),
+     later as (
+       select distinct k.ordinal, false as same_org from keyed k join first f on f.key = k.key and k.ordinal > f.ordinal
+     )`;
+}
+
+async function settleLater(
+  db: Db,
+  { importId, entriesOf }: Duplicates,
+  later: string,
+  { outcome, counts }: LaterOutcome,
+  error: unknown,
+): Promise<void> {
+  const lost = entriesOf
+    ? `insert into import_items (import_id, ordinal, org_index, user_id, user_name, state, error)
+       select $1, i.ordinal, i.org_index, i.user_id, i.user_name, ${outcome.state}, ${outcome.error}
+       from later l join import_items i on i.import_id = $3 and i.ordinal = l.ordinal returning org_index, state`
+    : `update import_items i set state = ${outcome.state}, error = ${outcome.error}${outcome.data}
+       from later l where i.import_id = $3 and i.ordinal = l.ordinal returning i.org_index, i.state`;
+  await db.query(
+    `with ${later},
      lost as (${lost}),
      counted as (
        select org_index, count(*) filter (where state = 'failed')::int as failed,

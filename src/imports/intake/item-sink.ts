@@ -9,12 +9,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { slowMs } from '../../directory/users/slow-hashes.ts';
 import { CopyRows } from '../entries/copy-rows.ts';
-import { createDuplicateFilter, type DuplicateFilter, ID, NAME } from '../entries/duplicate-filter.ts';
+import { createDuplicateFilter, type DuplicateFilter, ID, NAME, PASSKEY } from '../entries/duplicate-filter.ts';
 import { copyLine, type Item } from '../entries/item.ts';
+import { linkNames } from '../entries/link-names.ts';
 import type { HashCount, Notes } from '../entries/notes.ts';
 import type { ImportDeps } from '../entries/options.ts';
 import type { ShapedEntries } from '../entries/parser.ts';
-import { type CountedFacts, FactsTally, itemFacts, linkNames } from '../entries/sign-in.ts';
+import { type CountedFacts, FactsTally, itemFacts } from '../entries/sign-in.ts';
 import { createWarningCounter, type EntryRules, toItem } from '../entries/validate.ts';
 import type { OrgTally } from './accept.ts';
 import { openCopyWriter } from './copy.ts';
@@ -161,7 +162,9 @@ export class ItemSink {
     this.filter ??= createDuplicateFilter();
     const id = this.filter.add(item.userId, ID);
     const name = this.filter.add(item.userNameKey, NAME);
-    return id || name;
+    let passkey = false;
+    for (const { id } of item.extras?.passkeys ?? []) passkey = this.filter.add(id, PASSKEY) || passkey;
+    return id || name || passkey;
   }
 
   /** Sends the rows collected so far to PostgreSQL, if they are worth a COPY or one is open. */

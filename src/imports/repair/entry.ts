@@ -64,10 +64,16 @@ export function storedEntry(row: StoredRow, secrets: Secrets): unknown {
     dropSecondSpellings(entry);
     return entry;
   }
-  const entry = entryFromColumns(row, row.password_hash);
+  const entry = entryFromColumns(row, row.password_hash, secrets);
   if (row.password_sealed !== null) entry.user.password = secrets.unseal(row.password_sealed, PASSWORD_PURPOSE);
-  if (row.totp_sealed !== null) entry.user.otpCode = secrets.unseal(row.totp_sealed, TOTP_PURPOSE);
+  if (row.totp_sealed !== null) putApps(entry.user, row.totp_sealed, row.extras?.totps ?? [], secrets);
   return entry;
+}
+
+function putApps(user: Fields, first: string, others: { sealed: string }[], secrets: Secrets): void {
+  const keys = [first, ...others.map(({ sealed }) => sealed)].map((sealed) => secrets.unseal(sealed, TOTP_PURPOSE));
+  if (Array.isArray(user.totps)) user.totps = user.totps.map((app, i) => ({ ...app, secret: keys[i] }));
+  else user.otpCode = keys[0];
 }
 
 const FIX_RULES = {

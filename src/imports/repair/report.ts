@@ -13,11 +13,14 @@ import { storedState } from '../../contract/import-results.ts';
 import type { ImportResult, ItemView } from '../../contract/import-types.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { bareHash } from '../../passwords/pepper.ts';
+import { hashedCodes, RECOVERY_PURPOSE } from '../../passwords/recovery-codes.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, Imports, Users } from '../../platform/db/tables.ts';
+import type { Secrets } from '../../platform/encryption.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
+import { sentPasskey } from '../entries/factors.ts';
 import type { PendingItem } from '../entries/item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
 import { oldSignInOf } from '../entries/sign-in.ts';
@@ -214,12 +217,19 @@ async function* payloadRows(
 export async function entryOf(deps: HashDeps, importId: string, row: PayloadRow): Promise<unknown> {
   if (row.entry_sealed !== null) return invalidEntry(deps, importId, row.ordinal, row.entry_sealed);
   const hash = row.password_sealed === null ? row.password_hash : await hashItem(deps, importId, row.ordinal);
-  return entryFromColumns(row, hash);
+  return entryFromColumns(row, hash, deps.secrets);
 }
 
-/** The entry of an item that is stored column by column; the secret of a second factor is withheld. */
-export function entryFromColumns(row: PayloadRow, hash: string | null): { user: Part } {
-  const user = userOf(row, hash);
+/**
+ * The entry of an item that is stored column by column. The keys of authenticator apps are withheld; recovery codes are
+ * returned as hashes.
+ */
+export function entryFromColumns(
+  row: PayloadRow,
+  hash: string | null,
+  secrets: Pick<Secrets, 'unseal'>,
+): { user: Part } {
+  const user = { ...userOf(row, hash), ...factorsOf(row, secrets) };
   const oldSignIn = oldSignInOf(row.sign_in, (row.extras?.idps.length ?? 0) > 0);
   const state = `USER_STATE_${row.user_state.toUpperCase()}`;
   const entry = { userId: row.user_id, state, ...(oldSignIn === undefined ? {} : { oldSignIn }), user };
@@ -260,7 +270,22 @@ function userOf(row: PayloadRow, hash: string | null): Part {
     passwordChangeRequired: row.password_change_required,
     ...(extras?.metadata.length ? { metadata: extras.metadata } : {}),
     ...(extras?.idps.length ? { idps: extras.idps } : {}),
-    ...(row.totp_sealed === null ? {} : { otpCode: WITHHELD }),
+  };
+}
+
+function factorsOf({ totp_sealed, extras }: PayloadRow, secrets: Pick<Secrets, 'unseal'>): Part {
+  const { totpName = '', totps = [], recovery, passkeys, otp = [] } = extras ?? {};
+  const names = [totpName, ...totps.map(({ name }) => name)];
+  const hasList = totpName !== '' || totps.length > 0;
+  return {
+    ...(totp_sealed === null || hasList ? {} : { otpCode: WITHHELD }),
+    ...(hasList ? { totps: names.map((name) => ({ secret: WITHHELD, ...(name === '' ? {} : { name }) })) } : {}),
+    ...(recovery === undefined
+      ? {}
+      : { recoveryCodes: hashedCodes(secrets.unseal(recovery.sealed, RECOVERY_PURPOSE)) }),
+    ...(passkeys === undefined ? {} : { passkeys: passkeys.map(sentPasskey) }),
+    ...(otp.includes('email') ? { otpEmail: true } : {}),
+    ...(otp.includes('sms') ? { otpSms: true } : {}),
   };
 }
 

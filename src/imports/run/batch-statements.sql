@@ -8,6 +8,8 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
+    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    i.sign_in & 1024 <> 0 as is_factor_lost,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -58,10 +60,35 @@ links_added as (
   returning 1
 ),
 totp_added as (
-  insert into user_totp (user_id, secret, confirmed_at)
-  select user_id, totp_sealed, now()
+  insert into user_totp (user_id, id, secret, name, confirmed_at)
+  select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
   from imported
   where totp_sealed is not null
+  union all
+  select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
+  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  where p.extras is not null
+  returning 1
+),
+factors_added as (
+  insert into user_factors (user_id, otp_email, otp_sms, lost_at, recovery_sealed, recovery_left, recovery_made_at)
+  select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
+    case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
+    coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
+  from imported
+  where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
+  returning 1
+),
+passkeys_added as (
+  -- In one order, so that two batches with the same passkeys do not wait for each other.
+  insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+    backed_up, passwordless)
+  select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
+    k.transports, k.name, k."backedUp", k.passwordless
+  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+    handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
+  where p.extras is not null
+  order by 1
   returning 1
 ),
 codes_added as (
@@ -88,7 +115,8 @@ written as materialized (
     (select count(*)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
-    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
+      + (select count(*)::int from passkeys_added) as second_factors,
     (select count(*)::int from mails_added) as mails
 ),
 settled as (
@@ -136,6 +164,10 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
+    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    i.sign_in & 1024 <> 0 as is_factor_lost,
+    i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
+      as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -159,7 +191,7 @@ created as (
     sequence
   from picked
   -- A deleted user of another organization keeps its id.
-  where not user_id_removed_elsewhere(user_id, org_id)
+  where not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
   returning id, sequence
 ),
@@ -189,10 +221,35 @@ links_added as (
   returning 1
 ),
 totp_added as (
-  insert into user_totp (user_id, secret, confirmed_at)
-  select user_id, totp_sealed, now()
+  insert into user_totp (user_id, id, secret, name, confirmed_at)
+  select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
   from imported
   where totp_sealed is not null
+  union all
+  select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
+  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  where p.extras is not null
+  returning 1
+),
+factors_added as (
+  insert into user_factors (user_id, otp_email, otp_sms, lost_at, recovery_sealed, recovery_left, recovery_made_at)
+  select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
+    case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
+    coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
+  from imported
+  where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
+  returning 1
+),
+passkeys_added as (
+  -- In one order, so that two batches with the same passkeys do not wait for each other.
+  insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+    backed_up, passwordless)
+  select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
+    k.transports, k.name, k."backedUp", k.passwordless
+  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+    handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
+  where p.extras is not null
+  order by 1
   returning 1
 ),
 codes_added as (
@@ -219,7 +276,8 @@ written as materialized (
     (select count(*)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
-    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
+      + (select count(*)::int from passkeys_added) as second_factors,
     (select count(*)::int from mails_added) as mails
 ),
 settled as (
@@ -228,6 +286,7 @@ settled as (
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
+      when p.is_passkey_taken and not user_is_taken(p.user_id, p.org_id, p.user_name_key) then $8::jsonb
       when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     user_name_key = case when c.id is null then i.user_name_key end,
@@ -291,6 +350,10 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
+    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    i.sign_in & 1024 <> 0 as is_factor_lost,
+    i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
+      as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -314,7 +377,7 @@ created as (
     case when password_hash is not null then now() end, password_change_required, without_mail_codes, $1,
     sequence
   from picked
-  where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id)
+  where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
   returning id, sequence
 ),
@@ -344,10 +407,35 @@ links_added as (
   returning 1
 ),
 totp_added as (
-  insert into user_totp (user_id, secret, confirmed_at)
-  select user_id, totp_sealed, now()
+  insert into user_totp (user_id, id, secret, name, confirmed_at)
+  select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
   from imported
   where totp_sealed is not null
+  union all
+  select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
+  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  where p.extras is not null
+  returning 1
+),
+factors_added as (
+  insert into user_factors (user_id, otp_email, otp_sms, lost_at, recovery_sealed, recovery_left, recovery_made_at)
+  select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
+    case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
+    coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
+  from imported
+  where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
+  returning 1
+),
+passkeys_added as (
+  -- In one order, so that two batches with the same passkeys do not wait for each other.
+  insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+    backed_up, passwordless)
+  select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
+    k.transports, k.name, k."backedUp", k.passwordless
+  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+    handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
+  where p.extras is not null
+  order by 1
   returning 1
 ),
 codes_added as (
@@ -374,7 +462,8 @@ written as materialized (
     (select count(*)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
-    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
+      + (select count(*)::int from passkeys_added) as second_factors,
     (select count(*)::int from mails_added) as mails
 ),
 conflicted as materialized (
@@ -388,6 +477,7 @@ settled as (
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
+      when p.is_passkey_taken and not user_is_taken(p.user_id, p.org_id, p.user_name_key) then $8::jsonb
       when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then $6::jsonb
       else $7::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,
@@ -456,6 +546,10 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
+    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    i.sign_in & 1024 <> 0 as is_factor_lost,
+    i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
+      as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -479,7 +573,7 @@ created as (
     sequence
   from picked
   -- A deleted user of another organization keeps its id.
-  where not user_id_removed_elsewhere(user_id, org_id)
+  where not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
   returning id, sequence
 ),
@@ -509,10 +603,35 @@ links_added as (
   returning 1
 ),
 totp_added as (
-  insert into user_totp (user_id, secret, confirmed_at)
-  select user_id, totp_sealed, now()
+  insert into user_totp (user_id, id, secret, name, confirmed_at)
+  select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
   from imported
   where totp_sealed is not null
+  union all
+  select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
+  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  where p.extras is not null
+  returning 1
+),
+factors_added as (
+  insert into user_factors (user_id, otp_email, otp_sms, lost_at, recovery_sealed, recovery_left, recovery_made_at)
+  select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
+    case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
+    coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
+  from imported
+  where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
+  returning 1
+),
+passkeys_added as (
+  -- In one order, so that two batches with the same passkeys do not wait for each other.
+  insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+    backed_up, passwordless)
+  select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
+    k.transports, k.name, k."backedUp", k.passwordless
+  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+    handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
+  where p.extras is not null
+  order by 1
   returning 1
 ),
 codes_added as (
@@ -539,7 +658,8 @@ written as materialized (
     (select count(*)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
-    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
+      + (select count(*)::int from passkeys_added) as second_factors,
     (select count(*)::int from mails_added) as mails
 ),
 settled as (

@@ -10,8 +10,9 @@ import { sourceOf } from '../../passwords/marks.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
+import { isProviderName, joinedNames } from '../entries/link-names.ts';
 import type { OmittedField } from '../entries/notes.ts';
-import { isLeftOut, MOST_NAMES, mergedFacts } from '../entries/sign-in.ts';
+import { isLeftOut, mergedFacts } from '../entries/sign-in.ts';
 
 /** The columns that items and users have in common. */
 export interface Columns
@@ -29,14 +30,18 @@ export interface CandidateItem
   /** Whether it contains an encrypted plain password. */
   is_sealed: boolean;
   has_totp: boolean;
+  /** The credential ids of its passkeys, in base64; null: it has none of the rare fields. */
+  passkeys: string[] | null;
 }
 
 /** `rehashed_from` is the SHA-256 of the imported hash that the current one replaced at a login. */
 export interface CandidateUser
   extends Columns,
     Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'without_mail_codes' | 'rehashed_from'> {
-  /** The names under which they have links that nobody else of the organization has. */
+  /** The names under which they have links that nobody else of the organization has, and those of their passkeys. */
   links: string[];
+  /** The facts of their second factors, passkeys and recovery codes. */
+  factors: number;
 }
 
 /**
@@ -110,13 +115,14 @@ export function difference(
   const changed = FIELDS.filter(([, column]) => (next[column] ?? '') !== (user[column] ?? '')).map(([name]) => name);
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   if (next.without_mail_codes !== user.without_mail_codes) changed.push('oldSignIn.ways');
-  const links = [...new Set([...user.links, ...(item.links ?? [])])].sort().slice(0, MOST_NAMES);
+  const links = joinedNames(user.links, item.links ?? []);
   const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) => mails(hasPassword, links, rank));
   const signIn = mergedFacts(item.sign_in, factsSource(next), {
     isMailDue: due !== undefined,
     setsPassword,
-    hasLinks: links.length > 0,
+    hasLinks: links.some(isProviderName),
     rank,
+    factors: user.factors,
   });
   return { user, next, changed, setsPassword, signIn, links, ...others };
 }
@@ -187,6 +193,8 @@ function factsSource(next: Difference['next']): Parameters<typeof mergedFacts>[1
     emailVerified: next.email_verified,
     passwordHash: next.password_hash,
     passwordChangeRequired: next.password_change_required,
+    phone: next.phone,
+    phoneVerified: next.phone_verified,
     withoutMailCodes: next.without_mail_codes,
   };
 }

@@ -11,10 +11,12 @@ import { namesOfLinks, rankOf, signInNames } from '../../directory/idp-links.ts'
 import { activeRightsOf, NO_RIGHTS, rightsOfAll } from '../../directory/members.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { type Named, oneRow } from '../../platform/db/rows.ts';
-import type { ImportOrgs, Users } from '../../platform/db/tables.ts';
+import type { ImportOrgs, UserPasskeys, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
+import { joinedNames, namesOfPasskeys } from '../entries/link-names.ts';
 import type { ExistingRule } from '../entries/options.ts';
+import { FACT } from '../entries/sign-in.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
 import { type CandidateItem, type CandidateUser, type Difference, difference } from './difference.ts';
 import { ERRORS } from './write-batch.ts';
@@ -32,6 +34,8 @@ export interface Candidates extends ImportRules {
   users: Map<string, CandidateUser>;
   /** The users that have the items' names, in any organization; for the keys see `nameOf`. */
   names: Map<string, NameHolder>;
+  /** The users who have the items' passkeys, by credential id. */
+  passkeys: Map<string, PasskeyHolder>;
   /** The items' ids that deleted users had, with the organization that may use each again. */
   removed: Map<string, string>;
   /** The organizations that mail a user only in need (`import_mails`), and whether that includes users without a password. */
@@ -47,6 +51,7 @@ interface QuietOrg {
 }
 
 type NameHolder = Pick<CandidateUser, 'id' | 'kind'>;
+type PasskeyHolder = Pick<CandidateUser, 'id' | 'org_id'>;
 
 /**
  * Which users an entry may not change: those with more rights than anybody who made the entry or runs the import, by
@@ -77,16 +82,19 @@ const COMMON = `user_name, user_name_key, given_name, family_name, nick_name, di
 /** SQL over an item `i` and its organization `o`: the columns of `CandidateItem`. */
 const CANDIDATE = `i.ordinal, i.org_index, o.org_id, i.user_id, i.user_state, ${COMMON.replace(/\w+/g, 'i.$&')},
        coalesce(i.extras -> 'unsaid', '[]') as omitted, i.password_sealed is not null as is_sealed,
-       i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in, i.links`;
+       i.totp_sealed is not null as has_totp, i.changed_by, i.sign_in, i.links,
+       jsonb_path_query_array(i.extras, '$.passkeys[*].id') as passkeys`;
 
 /** Decides the outcomes of the items. @param access to the users, for an import that updates them */
 export function decideOutcomes(candidates: Candidates, access: Access): Verdict[] {
   const updated = new Set<string>();
+  const given = new Set<string>();
   return candidates.items.map((item): Verdict => {
     const user = ownUser(candidates, item);
-    if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user) };
-    const error = updated.has(user.id) ? ERRORS.twice : refusal(item, user);
-    if (error) return { item, state: 'failed', error };
+    const error = user && updated.has(user.id) ? ERRORS.twice : passkeyProblem(candidates, item, user, given);
+    if (candidates.rule !== 'update' || !user) return { item, ...withoutUpdate(candidates, item, user, error) };
+    const refused = refusal(item, user) ?? error;
+    if (refused) return { item, state: 'failed', error: refused };
     updated.add(user.id);
     const { leavesOutEnterprise } = candidates;
     const [mails, rank] = [mailsOf(candidates, item.org_id), access.ranks.get(user.id) ?? 0];
@@ -115,8 +123,14 @@ type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { s
  * user of the organization can be skipped. A name that the organization has comes before an id of another organization:
  * otherwise the caller, who knows the name, would learn about the id without creating a user.
  * @param user of the item's organization
+ * @param passkeyTaken why the user could not be created, if only for a passkey
  */
-function withoutUpdate(candidates: Candidates, item: CandidateItem, user: CandidateUser | undefined): Decision {
+function withoutUpdate(
+  candidates: Candidates,
+  item: CandidateItem,
+  user: CandidateUser | undefined,
+  passkeyTaken: ErrorBody | undefined,
+): Decision {
   const { rule, names } = candidates;
   const sentId = !item.omitted.includes('userId');
   if (sentId && user) {
@@ -128,7 +142,27 @@ function withoutUpdate(candidates: Candidates, item: CandidateItem, user: Candid
     return { state: 'skipped', userId: sentId ? item.user_id : holder.id };
   }
   if (holder) return failed(ERRORS.nameTaken);
-  return isTakenElsewhere(candidates, item) ? failed(ERRORS.idTaken) : { state: 'create' };
+  if (isTakenElsewhere(candidates, item)) return failed(ERRORS.idTaken);
+  return passkeyTaken ? failed(passkeyTaken) : { state: 'create' };
+}
+
+/**
+ * Whether another user has a passkey of the item. A dry run does not tell of those of other organizations.
+ * @param given the credential ids of earlier items, to which those of this one are added
+ */
+function passkeyProblem(
+  { passkeys, known }: Candidates,
+  item: CandidateItem,
+  user: CandidateUser | undefined,
+  given: Set<string>,
+): ErrorBody | undefined {
+  const ids = item.passkeys ?? [];
+  const holders = ids.flatMap((id) => passkeys.get(id) ?? []);
+  const isTaken = holders.some(({ id, org_id }) => id !== (user?.id ?? item.user_id) && (known?.has(org_id) ?? true));
+  if (isTaken) return ERRORS.passkeyTaken;
+  if (ids.some((id) => given.has(id))) return ERRORS.passkeyTwice;
+  for (const id of ids) given.add(id);
+  return undefined;
 }
 
 function ownUser({ names, users }: Candidates, item: CandidateItem): CandidateUser | undefined {
@@ -210,7 +244,8 @@ async function candidatesOf(db: Db, importId: string, items: CandidateItem[], lo
   const ids = items.map((item) => targetId(item, names)).filter((id) => id !== undefined);
   const removed = await removedIds(db, items);
   const quiet = await quietOrgs(db, items);
-  return { ...rules, items, names, removed, quiet, users: await loadUsers(db, ids, locksUsers) };
+  const passkeys = await holdersOfPasskeys(db, items);
+  return { ...rules, items, names, removed, quiet, passkeys, users: await loadUsers(db, ids, locksUsers) };
 }
 
 /**
@@ -258,6 +293,18 @@ async function holdersOf(db: Db, items: CandidateItem[]): Promise<Map<string, Na
   return new Map(rows.map((row) => [nameOf(row.org_id, row.user_name_key), row]));
 }
 
+async function holdersOfPasskeys(db: Db, items: CandidateItem[]): Promise<Map<string, PasskeyHolder>> {
+  const ids = items.flatMap((item) => item.passkeys ?? []);
+  if (ids.length === 0) return new Map();
+  const { rows } = await db.query<PasskeyHolder & Pick<UserPasskeys, 'credential_id'>>(
+    `select k.credential_id, u.id, u.org_id
+     from (select * from user_passkeys where credential_id = any($1::bytea[]) offset 0) k
+       cross join lateral (select id, org_id from users where id = k.user_id offset 0) u`,
+    [ids.map((id) => Buffer.from(id, 'base64'))],
+  );
+  return new Map(rows.map(({ credential_id, ...holder }) => [credential_id.toString('base64'), holder]));
+}
+
 async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, string>> {
   const { rows } = await db.query<{ id: string; org_id: string }>(
     `select id, org_id from (select id, org_of_removed_id(id) as org_id from unnest($1::text[]) as id) r
@@ -279,16 +326,45 @@ async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['qu
 }
 
 async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
-  const { rows } = await db.query<Omit<CandidateUser, 'links'>>(
+  const { rows } = await db.query<Omit<CandidateUser, 'links' | 'factors'>>(
     `select id, org_id, kind, state, ${COMMON}, without_mail_codes, rehashed_from from users
      where id = any($1::text[]) order by id ${lock ? 'for update' : ''}`,
     [ids],
   );
-  const links = await namesOfLinks(
-    db,
-    rows.map(({ id }) => id),
+  const found = rows.map(({ id }) => id);
+  const links = await namesOfLinks(db, found);
+  const factors = await loadFactors(db, found);
+  const whole = (user: (typeof rows)[number]): CandidateUser => {
+    const { names = [], facts = 0 } = factors.get(user.id) ?? {};
+    return { ...user, links: joinedNames(links.get(user.id) ?? [], names), factors: facts };
+  };
+  return new Map(rows.map((user) => [user.id, whole(user)]));
+}
+
+interface FactorRow {
+  id: string;
+  facts: number;
+  passkeys: { rpId: string; passwordless: boolean }[] | null;
+}
+
+/** The users with second factors, passkeys or recovery codes: the facts of these, and the names of the passkeys. */
+async function loadFactors(db: Db, ids: string[]): Promise<Map<string, { facts: number; names: string[] }>> {
+  const { rows } = await db.query<FactorRow>(
+    `select id, bit_or(facts) as facts, jsonb_agg(passkey) filter (where passkey is not null) as passkeys from (
+       select user_id as id, ${FACT.totp} as facts, null::jsonb as passkey from user_totp
+       where user_id = any($1::text[]) and confirmed_at is not null
+       union all
+       select user_id, case when otp_email then ${FACT.otpEmail} else 0 end | case when otp_sms then ${FACT.otpSms} else 0 end
+         | case when recovery_left > 0 then ${FACT.recoveryCodes} else 0 end, null
+       from user_factors where user_id = any($1::text[])
+       union all
+       select user_id, case when passwordless then ${FACT.passkey} else ${FACT.securityKey} end,
+         jsonb_build_object('rpId', rp_id, 'passwordless', passwordless)
+       from user_passkeys where user_id = any($1::text[])) f
+     group by id`,
+    [ids],
   );
-  return new Map(rows.map((user) => [user.id, { ...user, links: links.get(user.id) ?? [] }]));
+  return new Map(rows.map(({ id, facts, passkeys }) => [id, { facts, names: namesOfPasskeys(passkeys ?? []) }]));
 }
 
 /** Reads the rights of the target users and of everybody who made or runs a part of the import, once for a batch. */

@@ -14,7 +14,7 @@ import { publishBatch } from '../entries/outcome.ts';
 import { BatchFault, type BatchStore } from './batch-writer.ts';
 import { dryBatch } from './dry-run.ts';
 import { settleItems, updateBatch } from './update-users.ts';
-import { type BatchRule, NOT_RUNNING, optimistically, writeBatch } from './write-batch.ts';
+import { type BatchRule, NOT_RUNNING, optimistically, UNIQUE_VIOLATION, writeBatch } from './write-batch.ts';
 
 /** Classes of SQLSTATE that refuse the connection itself, as during a failover. They say nothing about the users. */
 const CONNECTION_REFUSED = /^(?:28|3D)/;
@@ -82,15 +82,25 @@ async function sealedOf(pool: Pool, importId: string, ordinals: number[]): Promi
 export function storeOf(pool: Pool, write: BatchStore['write']): BatchStore {
   return {
     async write(importId, ordinals) {
-      try {
-        return await write(importId, ordinals);
-      } catch (error) {
-        if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
-        throw faultOf(error);
+      for (let round = 1; ; round++) {
+        try {
+          return await write(importId, ordinals);
+        } catch (error) {
+          if (sqlState(error) === NOT_RUNNING) throw new BatchFault('not-running', error);
+          if (round === MAX_ROUNDS || !isPasskeyTaken(error)) throw faultOf(error);
+        }
       }
     },
     poison: (importId, ordinal, { kind }) => failItem(pool, importId, ordinal, kind === 'data' ? REFUSED : BROKEN),
   };
+}
+
+/**
+ * Another transaction has added a passkey of the batch since it looked: then it looks again, and fails its user. Two
+ * users of one batch with one passkey are told apart when the batch is halved.
+ */
+function isPasskeyTaken(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION && (error as { constraint?: string }).constraint === 'user_passkeys_pkey';
 }
 
 export function faultOf(error: unknown): BatchFault {

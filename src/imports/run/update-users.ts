@@ -16,6 +16,7 @@ import type { Events, ImportItems } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { withinBatch } from '../entries/item.ts';
 import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
+import { FACT } from '../entries/sign-in.ts';
 import type { Difference } from './difference.ts';
 import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 
@@ -65,10 +66,29 @@ const LINKS = `${OF_PAIRS}
   cross join lateral jsonb_to_recordset(i.extras -> 'idps')
     as l ("configId" text, "externalUserId" text, "displayName" text)`;
 
+const PASSKEYS = `${OF_PAIRS}
+  cross join lateral (
+    select decode(k.id, 'base64') as id, k.key, k.count, k."rpId", k.handle, k.transports, k.name, k."backedUp", k.passwordless
+    from jsonb_to_recordset(i.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text, handle text,
+      transports text[], name text, "backedUp" boolean, passwordless boolean)) k`;
+
+/** The row of the user, which most users do not have. */
+const FACTORS = `left join (select * from user_factors where user_id = any($3::text[])) f on f.user_id = p.user_id`;
+
+/** Codes by mail or by text message after the password. */
+function otpFactor(by: 'email' | 'sms') {
+  const column = `otp_${by}`;
+  return {
+    differs: `select p.ordinal ${OF_PAIRS} ${FACTORS} where i.extras -> 'otp' ? '${by}' and not coalesce(f.${column}, false)`,
+    put: `insert into user_factors (user_id, ${column}) select p.user_id, true ${OF_PAIRS} where i.extras -> 'otp' ? '${by}'
+      on conflict (user_id) do update set ${column} = true`,
+  };
+}
+
 /**
- * Metadata, identity provider links and second factors that entries add to existing users. What an entry omits is
- * kept, and so is a second factor that the user already has. Values are compared in the database, as each may be half a
- * megabyte.
+ * Metadata, identity provider links, second factors and passkeys that entries add to existing users. What an entry
+ * omits is kept; so are the apps and recovery codes of a user who has some: used codes do not come back. Values are
+ * compared in the database, as each may be half a megabyte.
  *
  * By the name of the import's field: the query for pairs with something new, and the statement that writes it.
  */
@@ -96,14 +116,58 @@ const BELONGINGS = {
     differs: `select p.ordinal ${OF_PAIRS}
       where i.totp_sealed is not null and not exists (
         select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
-    put: `insert into user_totp (user_id, secret, confirmed_at) select p.user_id, i.totp_sealed, now() ${OF_PAIRS}
+    put: `insert into user_totp (user_id, id, secret, name, confirmed_at)
+      select p.user_id, '1', i.totp_sealed, coalesce(i.extras ->> 'totpName', ''), now() ${OF_PAIRS}
       where i.totp_sealed is not null on conflict (user_id, id) do nothing`,
+  },
+  totps: {
+    differs: `select p.ordinal ${OF_PAIRS}
+      where i.extras ? 'totps' and not exists (
+        select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
+    put: `insert into user_totp (user_id, id, secret, name, confirmed_at)
+      select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now() ${OF_PAIRS}
+      cross join lateral jsonb_array_elements(i.extras -> 'totps') with ordinality as a (app, position)
+      on conflict (user_id, id) do nothing`,
+  },
+  recoveryCodes: {
+    differs: `select p.ordinal ${OF_PAIRS} ${FACTORS} where i.extras ? 'recovery' and f.recovery_made_at is null`,
+    put: `insert into user_factors (user_id, recovery_sealed, recovery_left, recovery_made_at)
+      select p.user_id, i.extras -> 'recovery' ->> 'sealed', (i.extras -> 'recovery' -> 'left')::smallint, now() ${OF_PAIRS}
+      where i.extras ? 'recovery'
+      on conflict (user_id) do update set recovery_sealed = excluded.recovery_sealed,
+        recovery_left = excluded.recovery_left, recovery_made_at = excluded.recovery_made_at
+      where user_factors.recovery_made_at is null`,
+  },
+  otpEmail: otpFactor('email'),
+  otpSms: otpFactor('sms'),
+  passkeys: {
+    differs: `select p.ordinal ${PASSKEYS}
+      left join (select * from user_passkeys where user_id = any($3::text[])) u
+        on u.user_id = p.user_id and u.credential_id = k.id
+      where u.user_id is null`,
+    // Fails if another user has got one since the users were compared; the batch is then judged again.
+    put: `insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports,
+        name, backed_up, passwordless)
+      select k.id, p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'), k.transports,
+        k.name, k."backedUp", k.passwordless ${PASSKEYS}
+      left join (select * from user_passkeys where user_id = any($3::text[])) u
+        on u.user_id = p.user_id and u.credential_id = k.id
+      where u.user_id is null order by 1`,
+  },
+  'oldSignIn.lost': {
+    differs: `select p.ordinal ${OF_PAIRS} ${FACTORS}
+      where i.sign_in & ${FACT.secondFactorLost} <> 0 and f.lost_at is null and not has_second_factor(p.user_id)`,
+    put: `insert into user_factors (user_id, lost_at) select p.user_id, now() ${OF_PAIRS}
+      where i.sign_in & ${FACT.secondFactorLost} <> 0
+      on conflict (user_id) do update set lost_at = excluded.lost_at where user_factors.lost_at is null`,
   },
 } as const;
 
 type Belonging = keyof typeof BELONGINGS;
 
 const NAMES = Object.keys(BELONGINGS) as Belonging[];
+/** Who has one of these has lost no factor, or has another one instead. */
+const FACTORS_ADDED: readonly Belonging[] = ['otpCode', 'totps', 'otpEmail', 'otpSms', 'passkeys'];
 
 const SETTLE = readStatement(new URL('settle-items.sql', import.meta.url), {
   parameters: ['importId', 'items', 'ordinals', 'mails', 'erase'],
@@ -278,6 +342,11 @@ async function putBelongings(
     const affected = pairs.filter((pair) => found.get(pair.ordinal)?.includes(name));
     if (affected.length > 0) await db.query(BELONGINGS[name].put, parameters(importId, affected));
   }
+  const given = pairs.filter(({ ordinal }) => found.get(ordinal)?.some((name) => FACTORS_ADDED.includes(name)));
+  if (given.length === 0) return;
+  const text = `update user_factors f set lost_at = null
+    where f.user_id = any($1::text[]) and f.lost_at is not null and has_second_factor(f.user_id)`;
+  await db.query(text, [given.map(({ userId }) => userId)]);
 }
 
 function parameters(importId: string, pairs: Pair[]): unknown[] {

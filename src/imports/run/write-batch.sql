@@ -1,4 +1,5 @@
--- Writes a batch of users: users, events, metadata, links, second factors, codes, mails, item states and counts.
+-- Writes a batch of users: users, events, metadata, links, second factors, passkeys, codes, mails, item states and
+-- counts.
 --
 -- Its variants are what happens to items whose user exists: `fail`, `skip` and `update` as the import says, and
 -- `optimistic`, which assumes that there are none. batch-statements.sql shows each as it is sent.
@@ -18,6 +19,12 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
+    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    i.sign_in & 1024 <> 0 as is_factor_lost,
+-- if fail, skip, update
+    i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
+      as is_passkey_taken,
+-- end
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = :importId) as without_mail_codes
@@ -47,10 +54,10 @@ created as (
   from picked
 -- if fail, update
   -- A deleted user of another organization keeps its id.
-  where not user_id_removed_elsewhere(user_id, org_id)
+  where not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
 -- if skip
-  where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id)
+  where password_sealed is null and not user_id_removed_elsewhere(user_id, org_id) and not is_passkey_taken
   on conflict do nothing
 -- end
   returning id, sequence
@@ -85,10 +92,35 @@ links_added as (
   returning 1
 ),
 totp_added as (
-  insert into user_totp (user_id, secret, confirmed_at)
-  select user_id, totp_sealed, now()
+  insert into user_totp (user_id, id, secret, name, confirmed_at)
+  select user_id, '1', totp_sealed, coalesce(extras ->> 'totpName', ''), now()
   from imported
   where totp_sealed is not null
+  union all
+  select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now()
+  from imported p, jsonb_array_elements(p.extras -> 'totps') with ordinality as a (app, position)
+  where p.extras is not null
+  returning 1
+),
+factors_added as (
+  insert into user_factors (user_id, otp_email, otp_sms, lost_at, recovery_sealed, recovery_left, recovery_made_at)
+  select user_id, coalesce(extras -> 'otp' ? 'email', false), coalesce(extras -> 'otp' ? 'sms', false),
+    case when is_factor_lost then now() end, extras -> 'recovery' ->> 'sealed',
+    coalesce((extras -> 'recovery' -> 'left')::smallint, 0), case when extras ? 'recovery' then now() end
+  from imported
+  where is_factor_lost or (extras is not null and extras ?| '{otp,recovery}')
+  returning 1
+),
+passkeys_added as (
+  -- In one order, so that two batches with the same passkeys do not wait for each other.
+  insert into user_passkeys (credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+    backed_up, passwordless)
+  select decode(k.id, 'base64'), p.user_id, decode(k.key, 'base64'), k.count, k."rpId", decode(k.handle, 'base64'),
+    k.transports, k.name, k."backedUp", k.passwordless
+  from imported p, jsonb_to_recordset(p.extras -> 'passkeys') as k (id text, key text, count bigint, "rpId" text,
+    handle text, transports text[], name text, "backedUp" boolean, passwordless boolean)
+  where p.extras is not null
+  order by 1
   returning 1
 ),
 codes_added as (
@@ -115,7 +147,8 @@ written as materialized (
     (select count(*)::int from events_added) as events,
     (select count(*)::int from metadata_added) as metadata,
     (select count(*)::int from links_added) as links,
-    (select count(*)::int from totp_added) as second_factors,
+    (select count(*)::int from totp_added) + (select count(*)::int from factors_added)
+      + (select count(*)::int from passkeys_added) as second_factors,
     (select count(*)::int from mails_added) as mails
 ),
 -- if skip
@@ -138,6 +171,7 @@ settled as (
     state = case when c.id is not null then 'succeeded'::item_state else 'failed' end,
     error = case
       when c.id is not null then null
+      when p.is_passkey_taken and not user_is_taken(p.user_id, p.org_id, p.user_name_key) then :passkeyTaken::jsonb
       when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then :idTaken::jsonb
       else :nameTaken::jsonb end,
     user_name_key = case when c.id is null then i.user_name_key end,
@@ -164,6 +198,7 @@ settled as (
       when c.id is not null then 'succeeded'::item_state when x.existing is not null then 'skipped' else 'failed' end,
     error = case
       when c.id is not null or x.existing is not null then null
+      when p.is_passkey_taken and not user_is_taken(p.user_id, p.org_id, p.user_name_key) then :passkeyTaken::jsonb
       when user_id_conflicts(p.user_id, p.org_id, p.user_name_key) then :idTaken::jsonb
       else :nameTaken::jsonb end,
     user_id = case when p.extras -> 'unsaid' ? 'userId' then coalesce(x.existing, i.user_id) else i.user_id end,

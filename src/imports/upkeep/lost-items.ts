@@ -47,6 +47,16 @@ export async function countPending(db: Db, importId: string, ordinals: readonly 
   return rows[0]?.n ?? 0;
 }
 
+/** The items among these whose only secrets are in `extras`. */
+export async function withoutColumns(db: Db, importId: string, ordinals: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ ordinal: string }>(
+    `select ordinal::text from import_items
+     where import_id = $1 and ordinal = any($2::int[]) and totp_sealed is null and password_sealed is null`,
+    [importId, ordinals],
+  );
+  return rows.map(({ ordinal }) => ordinal);
+}
+
 /** Fails the users of these items who are still to be written, and erases the data of the others. */
 export async function giveUpItems(db: Db, importId: string, ordinals: readonly string[]): Promise<void> {
   await allowLong(db);

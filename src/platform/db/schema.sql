@@ -1162,6 +1162,21 @@ end
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.passkeys_taken(passkeys jsonb, of_user text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_nestloop TO 'on'
+AS $function$
+begin
+  return exists (
+    select from jsonb_to_recordset(passkeys) as k (id text) cross join lateral (
+      select from user_passkeys where credential_id = decode(k.id, 'base64') and user_id <> of_user offset 0) p);
+end
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.pause_imports_of_org(p_org text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1481,6 +1496,16 @@ CREATE OR REPLACE FUNCTION public.user_id_taken(p_id text, p_org text)
  LANGUAGE sql
 AS $function$
   select exists (select from users where id = p_id) or user_id_removed_elsewhere(p_id, p_org)
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.user_is_taken(p_id text, p_org text, p_name_key text)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select exists (select from users where id = p_id)
+    or exists (select from users where org_id = p_org and user_name_key = p_name_key)
+    or user_id_removed_elsewhere(p_id, p_org)
 $function$
 ;
 

@@ -3,6 +3,7 @@
  * statements on tables of a few analyzed rows; then the tables grow without being analyzed again. This happens in the
  * first minute of the first large import on every server, because autovacuum runs once a minute.
  */
+import { FACT, USUAL } from '../../../src/imports/entries/sign-in.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { tokenHash } from '../../../src/platform/ids.ts';
@@ -66,10 +67,14 @@ export async function plantImport(db: Pool, { tag, users, columns = {} }: Plante
      items as (
        insert into import_items (import_id, ordinal, org_index, state, user_id, user_name, user_name_key, user_state,
          given_name, family_name, gender, email, email_key, email_verified, phone_verified, password_hash,
-         password_change_required, extras)
+         password_change_required, extras, sign_in)
        select id, n - 1, 0, 'pending', $1 || n, $1 || n, $1 || n, 'active', 'Ann', 'Arbor', 0, $1 || n || '@x.org',
          $1 || n || '@x.org', false, false, $3, false,
          '{"metadata":[{"key":"k","value":"eA"}],"idps":[{"configId":"c","externalUserId":"e","displayName":"d"}]}'
+           || jsonb_build_object('passkeys', jsonb_build_array(jsonb_build_object('id', encode(convert_to($1 || n, 'UTF8'), 'base64'),
+             'key', 'AA==', 'count', 0, 'rpId', 'x.org', 'transports', '[]'::jsonb, 'name', '', 'passwordless', true)),
+             'totps', '[{"sealed":"s","name":""}]'::jsonb, 'recovery', '{"sealed":"s","left":1}'::jsonb, 'otp', '["email"]'::jsonb),
+         ${USUAL | FACT.passkey | FACT.totp | FACT.recoveryCodes | FACT.otpEmail | FACT.secondFactorLost}
        from import_, generate_series(1, $2) n)
      select id from import_`,
     [tag, users, HASH],
@@ -103,6 +108,15 @@ export async function grow(db: Pool, rows: number): Promise<void> {
      select user_id, 'c', 'e', 'd' from import_items where import_id = $1`,
     [id],
   );
+  await db.query(
+    `insert into user_passkeys (credential_id, user_id, public_key, rp_id)
+     select convert_to(user_id, 'UTF8'), user_id, '', 'x.org' from import_items where import_id = $1`,
+    [id],
+  );
+  await db.query('insert into user_factors (user_id) select user_id from import_items where import_id = $1', [id]);
+  await db.query(`insert into user_totp (user_id, secret) select user_id, 's' from import_items where import_id = $1`, [
+    id,
+  ]);
   await db.query(
     `insert into events (aggregate_type, aggregate_id, resource_owner, type, editor)
      select 'user', user_id, 'org', 'user.human.imported', 'system' from import_items where import_id = $1`,

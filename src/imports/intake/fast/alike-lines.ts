@@ -12,7 +12,7 @@ import type { CopyRows } from '../../entries/copy-rows.ts';
 import { type DuplicateFilter, ID, NAME } from '../../entries/duplicate-filter.ts';
 import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
-import { FACT, RELAY, USUAL } from '../../entries/sign-in.ts';
+import { FACT, RELAY, USUAL, withPhone } from '../../entries/sign-in.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
 import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES, writePlainKey } from './bytes.ts';
 
@@ -215,12 +215,18 @@ export class ShapedLines {
     if (!isVerified && !this.isNamedByEmail()) facts |= FACT.typesUserName;
     if (this.isRelay()) facts |= FACT.relay;
     if (this.flag(FIELD.changeRequired)) facts |= FACT.changeRequired;
+    if (this.flag(FIELD.phoneVerified) && facts !== USUAL) facts = this.withPhone(facts);
     this.facts = facts === USUAL ? null : facts;
     if (this.facts === null) rows.addBytes(NULL, 0, NULL.length);
     else {
       rows.addByte(TAB);
       rows.addNumber(facts);
     }
+  }
+
+  private withPhone(facts: number): number {
+    const phone = this.entry.has(FIELD.phone) ? this.entry.text(FIELD.phone) : null;
+    return withPhone(facts, { phone, phoneVerified: true });
   }
 
   private isNamedByEmail(): boolean {
