@@ -1,5 +1,6 @@
 /** Options and arguments that several commands share, and the forms of their values. */
 import { PASSWORD_FORMS } from '../passwords/forms.ts';
+import { isRpId } from '../sources/factor-entry.ts';
 import { wrongUsage } from './terminal/failure.ts';
 
 /** An argument that must be given. */
@@ -51,6 +52,19 @@ export const UNKNOWN_PASSWORDS = {
   describe:
     'passwords that the old system perhaps made up: keep counts them as known, drop drops them (default: the users have them and a code by mail)',
 } as const;
+
+/** The host of passkeys whose export does not name it (`ConvertOptions.passkeyRpId`). */
+export const PASSKEY_RP_ID = {
+  type: 'string',
+  coerce: rpIdOf,
+  describe: 'host that passkeys were made for (RP id), such as auth.example.com, where the export does not name it',
+} as const;
+
+/** @throws Failure (usage) */
+function rpIdOf(given: string | undefined): string | undefined {
+  if (given === undefined || isRpId(given.toLowerCase())) return given?.toLowerCase();
+  throw wrongUsage(`--passkey-rp-id must be a host name such as auth.example.com; it is "${given}".`);
+}
 
 export const PASSWORD_FORM = {
   type: 'string',

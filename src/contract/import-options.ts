@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
+import { isRpId } from '../sources/factor-entry.ts';
 import { ENCODINGS } from '../sources/read/encoding.ts';
 import { SOURCES } from '../sources/registry.ts';
 import { webhookUrl } from './shapes.ts';
@@ -100,6 +101,15 @@ export const convertBody = z.object({
       description:
         'Passwords that the old system perhaps made up, so that users may not know them: `keep` counts them as known, `drop` ' +
         'drops them. Default: the users have them, and count as users without a password too.',
+    }),
+  passkeyRpId: z
+    .string('must be a host name such as auth.example.com')
+    .refine((host) => isRpId(host.toLowerCase()), 'must be a host name such as auth.example.com')
+    .optional()
+    .meta({
+      description:
+        'The host that passkeys were made for (RP id), for those whose export does not name it: `auth.example.com`. ' +
+        'Default: such passkeys are dropped.',
     }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
   encoding: encodingName().optional().meta({ description: 'The encoding of all files. Default: as recognized.' }),

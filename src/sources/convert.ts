@@ -204,7 +204,10 @@ function converted(
     if ('skip' in person) return { notes: NO_NOTES, skip: person.skip, ...contains };
     const { passwordForms = person.passwordForms } = options;
     const decided = withDecision(person, options.unknownPasswords);
-    const { entry, notes } = toEntry({ ...decided, passwordForms }, orgId, { quoteAddresses });
+    const { entry, notes } = toEntry({ ...decided, passwordForms }, orgId, {
+      quoteAddresses,
+      passkeyRpId: options.passkeyRpId,
+    });
     if (entry.userId !== undefined) entry.userId = idPrefix + entry.userId;
     return { entry, notes: [...notes, ...unusedHashes(record, person)], ...contains };
   } catch (error) {

@@ -9,7 +9,11 @@ import { type PasswordForm, withForms } from '../passwords/forms.ts';
 import { hashProblem } from '../passwords/registry.ts';
 import { e164 } from '../platform/phone.ts';
 import { withoutUnseen } from '../platform/text/visible.ts';
+import { type FactorEntry, type FactorsOfPerson, factorEntry } from './factor-entry.ts';
 import { knownForm, plainOf } from './hash-forms.ts';
+import type { Note } from './notes.ts';
+
+export type { Note } from './notes.ts';
 
 /** The user's account at an external identity provider. */
 export interface ProviderLink {
@@ -36,23 +40,14 @@ export interface OldSignIn {
   lost?: readonly (typeof LOST)[number][];
 }
 
-/** Something that was changed or dropped. */
-export interface Note {
-  /** Stable, in capitals: `PHONE-NOT-E164`. Notes are counted by id. */
-  id: string;
-  /** One sentence that is the same for every user with this id; no personal data. */
-  message: string;
-}
-
 /** Fields that the export does not hold are absent; `toEntry` fills in names and nothing else. */
-export interface Person {
+export interface Person extends FactorsOfPerson {
   /** The user's organization, where the export names it; `--org` takes precedence. */
   orgId?: string | undefined;
   /** As in the other system, including characters such as `|`. */
   userId?: string | undefined;
   /** Absent: the email address is used. */
   userName?: string | undefined;
-  email?: string | undefined;
   /** Absent when the export does not say: counts as unverified, with the note `EMAIL-UNSAID`. */
   emailVerified?: boolean | undefined;
   firstName?: string | undefined;
@@ -62,7 +57,6 @@ export interface Person {
   /** `de`, `fr-CH`, `pt_BR`. */
   language?: string | undefined;
   gender?: 'GENDER_FEMALE' | 'GENDER_MALE' | 'GENDER_DIVERSE' | undefined;
-  phone?: string | undefined;
   phoneVerified?: boolean | undefined;
   /** Absent: active. */
   state?: 'active' | 'inactive' | 'locked' | undefined;
@@ -75,8 +69,6 @@ export interface Person {
   /** What the system did to a password before it hashed it; absent: nothing. */
   passwordForms?: readonly PasswordForm[] | undefined;
   passwordChangeRequired?: boolean | undefined;
-  /** Secret of a second factor: base32 or an otpauth://totp/ address. */
-  totp?: string | undefined;
   /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
   metadata?: Record<string, unknown>;
   links?: ProviderLink[];
@@ -92,7 +84,7 @@ export interface Skipped {
   skip: string;
 }
 
-export interface EntryUser {
+export interface EntryUser extends FactorEntry {
   userName?: string;
   profile: {
     firstName: string;
@@ -109,7 +101,6 @@ export interface EntryUser {
   passwordChangeRequired?: boolean;
   metadata?: { key: string; value: string }[];
   idps?: { configId: string; externalUserId: string; displayName?: string }[];
-  otpCode?: string;
 }
 
 /** A line of an NDJSON body. */
@@ -189,12 +180,16 @@ export const NOTES = {
 
 /**
  * @param orgId the organization of all users; undefined: each user's own, as the export names it
- * @param options quoteAddresses: an address whose dots need quotes gets them
+ * @param options quoteAddresses: an address whose dots need quotes gets them; passkeyRpId: the host of passkeys whose
+ *   export does not name it
  */
 export function toEntry(
   given: Person,
   orgId: string | undefined,
-  { quoteAddresses = false }: { quoteAddresses?: boolean | undefined } = {},
+  {
+    quoteAddresses = false,
+    passkeyRpId,
+  }: { quoteAddresses?: boolean | undefined; passkeyRpId?: string | undefined } = {},
 ): { entry: Entry; notes: Note[] } {
   const notes: Note[] = [...(given.notes ?? [])];
   const person = withDots(visible(given, notes), quoteAddresses, notes);
@@ -206,6 +201,7 @@ export function toEntry(
       isEmailVerified: person.emailVerified ?? false,
     },
     ...secretsOf(person, notes),
+    ...factorEntry(person, passkeyRpId, notes),
   };
   if (person.email !== undefined && person.emailVerified === undefined) notes.push(NOTES.emailUnsaid);
   if (person.phone !== undefined) user.phone = phoneOf(person.phone, person.phoneVerified ?? false, notes);
@@ -226,7 +222,9 @@ export function toEntry(
 const LOST_BY_NOTE: Readonly<Record<string, (typeof LOST)[number]>> = {
   'SECOND-FACTOR-LOST': 'secondFactor',
   'PASSKEY-LOST': 'passkey',
+  'PASSKEY-HOST-UNKNOWN': 'passkey',
   'RECOVERY-CODES-LOST': 'recoveryCodes',
+  'RECOVERY-CODES-WEAK': 'recoveryCodes',
 };
 
 function oldSignInOf({ oldSignIn = {} }: Person, notes: readonly Note[]): Pick<Entry, 'oldSignIn'> {
@@ -346,7 +344,7 @@ function userNameOf({ userName, email, phone }: Person, notes: Note[]): Pick<Ent
 function secretsOf(
   person: Person,
   notes: Note[],
-): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired' | 'otpCode'> {
+): Pick<EntryUser, 'password' | 'hashedPassword' | 'passwordChangeRequired'> {
   const { initialPassword } = person;
   const plain = person.password ?? (person.hash === undefined ? undefined : plainOf(person.hash));
   const isMasked = plain !== undefined && isMask(plain);
@@ -362,7 +360,6 @@ function secretsOf(
     ...(person.passwordChangeRequired === true || initialPassword !== undefined
       ? { passwordChangeRequired: true }
       : {}),
-    ...(person.totp === undefined ? {} : { otpCode: person.totp }),
   };
 }
 

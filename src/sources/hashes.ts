@@ -286,12 +286,6 @@ export function unsupported(name: string): HashText {
   return { hash: `$${shown}$`, notes: [HASH_UNSUPPORTED] };
 }
 
-export const SECOND_FACTOR_LOST: Note = {
-  id: 'SECOND-FACTOR-LOST',
-  message:
-    'The user has a second factor whose secret is not in the export, or which has no counterpart here; it is dropped.',
-};
-
 /** @param algorithm md5, sha1, sha224, sha256, sha384, sha512 */
 export function saltedDigest(
   algorithm: string,

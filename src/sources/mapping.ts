@@ -54,6 +54,7 @@ const USUAL = {
     'passwordchangerequired mustchangepassword forcepasswordchange forcechangepassword changepasswordatnextsignin changepasswordnextlogin passwordchangeatnextlogin',
   ),
   totp: [...FACTOR_SECRETS],
+  recoveryCodes: [],
   orgId: ['orgid', 'organizationid', 'organisationid'],
 } as const satisfies Record<string, readonly string[]>;
 

@@ -4,19 +4,11 @@
  */
 import { readTotpKey } from '../passwords/totp-secret.ts';
 import type { Note } from './entry.ts';
-import { SECOND_FACTOR_LOST } from './hashes.ts';
+import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from './notes.ts';
 import type { Fields } from './source.ts';
 import { CONTEXT, fieldNames, flagOf, folded, isFields, plainName, textAt } from './values.ts';
 
-export { SECOND_FACTOR_LOST } from './hashes.ts';
-export const PASSKEY_LOST: Note = {
-  id: 'PASSKEY-LOST',
-  message: 'The user has a passkey, which cannot be imported; it is dropped.',
-};
-export const RECOVERY_CODES_LOST: Note = {
-  id: 'RECOVERY-CODES-LOST',
-  message: 'The user has recovery codes, which cannot be imported; they are dropped.',
-};
+export { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from './notes.ts';
 
 export interface Lost {
   secondFactor?: boolean;

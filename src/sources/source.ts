@@ -25,6 +25,8 @@ export interface ConvertOptions {
    * as known, `drop` drops their hashes; absent: both the password and the other ways in work.
    */
   unknownPasswords?: 'keep' | 'drop' | undefined;
+  /** The host that passkeys were made for, where the export does not name it, given with `--passkey-rp-id`. */
+  passkeyRpId?: string | undefined;
 }
 
 /** In a path: every property of an object, whose name its record gets as `KEY`. */

@@ -30,6 +30,21 @@ async function filesOf(t: TestContext, texts: Record<string, string>): Promise<s
 const user = (n: number, more: object = {}) =>
   `${JSON.stringify({ user_id: `auth0|files-${n}`, email: `files${n}@example.com`, email_verified: true, ...more })}\n`;
 
+test('--passkey-rp-id names the host of passkeys whose export does not', async (t) => {
+  const publicKey = 'pQECAyYgASFYINyKhPlWgE7mbqt8a2KNOF5E7WDJldqdzDluEGXRSZfDIlgg';
+  const passkeys = [{ credentialID: 'AQID', publicKey, counter: 0 }];
+  const one = { id: 'pk-1', email: 'pk1@example.com', emailVerified: true, accounts: [], passkeys };
+  const [path = ''] = await filesOf(t, { 'users.json': JSON.stringify([one]) });
+  const named = await convertedTo(t, [path, '--from', 'better-auth', '--passkey-rp-id', 'Auth.example.com']);
+  assert.match(named.written ?? '', /"passkeys":\[\{"credentialId":"AQID",.*"rpId":"auth.example.com"/);
+  const unnamed = await convertedTo(t, [path, '--from', 'better-auth']);
+  assert.match(unnamed.stderr, /does not say for which host the passkey was made/);
+  assert.doesNotMatch(unnamed.written ?? '', /passkeys/);
+  const wrong = await convertedTo(t, [path, '--from', 'better-auth', '--passkey-rp-id', 'https://auth.example.com']);
+  assert.deepEqual([wrong.code, wrong.written], [1, undefined]);
+  assert.match(wrong.stderr, /--passkey-rp-id must be a host name/);
+});
+
 /** Runs `convert` to a new file; `written` is undefined when no file was created. */
 async function convertedTo(t: TestContext, args: string[]): Promise<Finished & { written: string | undefined }> {
   const path = join(await folder(t), 'out.ndjson');

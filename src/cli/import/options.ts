@@ -6,7 +6,16 @@ import { ENCODINGS, type Encoding, encodingNamed } from '../../sources/read/enco
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, Format } from '../../sources/source.ts';
 import type { GivenOptions } from '../command.ts';
-import { ENTERPRISE_MAIL_CODES, flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS, WATCH, YES } from '../options.ts';
+import {
+  ENTERPRISE_MAIL_CODES,
+  flag,
+  PASSKEY_RP_ID,
+  PASSWORD_FORM,
+  text,
+  UNKNOWN_PASSWORDS,
+  WATCH,
+  YES,
+} from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 const FORMATS: readonly Format[] = ['json', 'ndjson', 'csv', 'ldif'];
@@ -42,6 +51,7 @@ const SOURCE_OPTIONS = {
   },
   'password-form': PASSWORD_FORM,
   'unknown-passwords': UNKNOWN_PASSWORDS,
+  'passkey-rp-id': PASSKEY_RP_ID,
   'id-prefix': {
     type: 'string',
     describe: 'text before every user id of the export, such as shop-; for ids that another system uses too',
@@ -134,14 +144,16 @@ export async function convertOptions({
   map,
   passwordForm,
   unknownPasswords,
+  passkeyRpId,
 }: Pick<SourceOptions, 'hashConfig' | 'hashFormat' | 'map'> &
-  Partial<Pick<SourceOptions, 'passwordForm' | 'unknownPasswords'>>): Promise<ConvertOptions> {
+  Partial<Pick<SourceOptions, 'passwordForm' | 'unknownPasswords' | 'passkeyRpId'>>): Promise<ConvertOptions> {
   return {
     ...(hashFormat === undefined ? {} : { hashFormat }),
     ...(hashConfig === undefined ? {} : { hashConfig: await textOf(hashConfig) }),
     ...(map === undefined ? {} : { map: Object.fromEntries(map.map(pair)) }),
     ...(passwordForm === undefined ? {} : { passwordForms: passwordForm }),
     ...(unknownPasswords === undefined ? {} : { unknownPasswords }),
+    ...(passkeyRpId === undefined ? {} : { passkeyRpId }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import type { PullSystem } from '../../sources/pull/system.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { GivenOptions } from '../command.ts';
-import { ENTERPRISE_MAIL_CODES, flag, PASSWORD_FORM, text, UNKNOWN_PASSWORDS } from '../options.ts';
+import { ENTERPRISE_MAIL_CODES, flag, PASSKEY_RP_ID, PASSWORD_FORM, text, UNKNOWN_PASSWORDS } from '../options.ts';
 import { wrongUsage } from '../terminal/failure.ts';
 
 /** For a system whose records have no columns of their own. */
@@ -30,6 +30,7 @@ const OPTIONS = {
   'hash-format': text("how hashes that do not say it were made, such as 'sha1(salt + sha1(password))'"),
   'password-form': PASSWORD_FORM,
   'unknown-passwords': UNKNOWN_PASSWORDS,
+  'passkey-rp-id': PASSKEY_RP_ID,
   'quote-addresses': flag('write addresses with dots at an end of their local part, or two in a row, in quotes'),
   out: text('save the users in a file for `muster import`, send nothing'),
   since: text('changes only: last (the last run), 24h, 7d or a timestamp'),

@@ -90,8 +90,9 @@ export async function importRound(job: PullJob, state: PullState, since: string 
  */
 async function conversionJob(job: PullJob): Promise<SurveyedJob> {
   const { options, old, orgId, system, signal } = job;
-  const { hashConfig, hashFormat, map, passwordForm, unknownPasswords, idPrefix, quoteAddresses } = options;
-  const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm, unknownPasswords });
+  const { hashConfig, hashFormat, map, passwordForm, unknownPasswords, passkeyRpId, idPrefix, quoteAddresses } =
+    options;
+  const given = await convertOptions({ hashConfig, hashFormat, map, passwordForm, unknownPasswords, passkeyRpId });
   const all = old.hashConfig === undefined ? given : { hashConfig: old.hashConfig, ...given };
   requireMappable(sourceOf(job), all);
   const records: RecordJob = { source: sourceOf(job), options: all, orgId, idPrefix, quoteAddresses };

@@ -29,7 +29,7 @@ export interface Plan extends Settings {
   /** Verifies users whose password the files do not contain; empty: none. */
   passwordSource: string;
   /** What other callers of the API have set, and no step shows. */
-  others: Pick<Conversion, 'idPrefix' | 'quoteAddresses' | 'unknownPasswords' | 'format' | 'strict'>;
+  others: Pick<Conversion, 'idPrefix' | 'quoteAddresses' | 'unknownPasswords' | 'passkeyRpId' | 'format' | 'strict'>;
 }
 
 /** Longer addresses are cut off on the way. */
@@ -221,7 +221,7 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
   const { orgId, encoding, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
-  const { idPrefix, quoteAddresses, unknownPasswords, format, strict } = plan.others;
+  const { idPrefix, quoteAddresses, unknownPasswords, passkeyRpId, format, strict } = plan.others;
   const words = [
     'muster',
     'import',
@@ -234,6 +234,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     ...(idPrefix ? ['--id-prefix', idPrefix] : []),
     ...(quoteAddresses ? ['--quote-addresses'] : []),
     ...(unknownPasswords ? ['--unknown-passwords', unknownPasswords] : []),
+    ...(passkeyRpId ? ['--passkey-rp-id', passkeyRpId] : []),
     ...(strict ? ['--strict'] : []),
     ...(orgId ? ['--org', orgId] : []),
     ...Object.entries(mapping).flatMap(([field, column]) => ['--map', `${field}=${column}`]),

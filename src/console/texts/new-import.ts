@@ -180,6 +180,7 @@ export const FIELDS: Readonly<Record<MappedField, string>> = {
   initialPassword: 'Plain first password, to be changed',
   passwordChangeRequired: 'Must change the password',
   totp: 'Secret of a second factor',
+  recoveryCodes: 'Recovery codes',
   orgId: 'Organization id',
 };
 

@@ -51,6 +51,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
         map: options.mapping,
         hashFormat: options.hashFormat,
         unknownPasswords: options.unknownPasswords,
+        passkeyRpId: options.passkeyRpId,
         hashConfig: await hashParameters(of, draft),
       },
     },

@@ -68,6 +68,7 @@ export interface ConversionOptions {
   idPrefix?: string;
   quoteAddresses?: boolean;
   unknownPasswords?: 'keep' | 'drop';
+  passkeyRpId?: string;
   format?: string;
   encoding?: string;
   strict?: boolean;

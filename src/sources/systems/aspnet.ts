@@ -6,13 +6,14 @@
  * https://learn.microsoft.com/dotnet/api/microsoft.aspnetcore.identity.identityuser-1
  * https://learn.microsoft.com/aspnet/core/security/authentication/customize-identity-model
  */
+import { createHash } from 'node:crypto';
 import { schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
-import { membershipSecret, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { bytesIn, type Factors, openFactors } from '../factors.ts';
+import { membershipSecret, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields, Missing } from '../source.ts';
-import { boolAt, CONTEXT, fieldNames, isEmptyObject, listAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, fieldNames, isEmptyObject, jsonAt, listAt, numberAt, parseJson, textAt } from '../values.ts';
 import { type Around, isNull, tableSource } from './table.ts';
 
 /** No other system has three of these columns together. */
@@ -42,14 +43,14 @@ const MISSING: readonly Missing[] = [
   {
     id: 'ASPNET-RECOVERY-CODES',
     what: 'recoveryCodes',
-    message: 'The table AspNetUsers does not say who has recovery codes.',
+    message: 'The table AspNetUsers contains no recovery codes.',
     remedy: 'Join the value of AspNetUserTokens with the name RecoveryCodes as the column RecoveryCodes.',
     isIn: hasColumn('recoverycodes'),
   },
   {
     id: 'ASPNET-PASSKEYS',
     what: 'passkey',
-    message: 'The table AspNetUsers does not say who has a passkey.',
+    message: 'The table AspNetUsers contains no passkeys.',
     remedy: 'From .NET 10 on, join the rows of AspNetUserPasskeys as JSON in the column Passkeys.',
     isIn: hasColumn('passkeys'),
   },
@@ -122,10 +123,67 @@ function hashOf(row: Fields): Partial<Person> {
   return moved && number ? membershipSecret(moved, number, salt) : unsupported('aspnet-identity');
 }
 
+/**
+ * The app's secret, the recovery codes (`;` between them) and passkeys. Who has turned on two factors and has no app gets
+ * codes at the confirmed address and number, as UserManager.GetValidTwoFactorProvidersAsync says.
+ * https://github.com/dotnet/aspnetcore (Identity/Extensions.Core/src: UserStoreBase, EmailTokenProvider)
+ */
 function factorOf(row: Fields): Partial<Person> {
-  if (boolAt(row, 'twofactorenabled') !== true) return {};
-  const totp = textAt(row, 'authenticatorkey');
-  return totp === undefined ? { notes: [SECOND_FACTOR_LOST] } : { totp };
+  const factors = openFactors();
+  if (boolAt(row, 'twofactorenabled') === true) addFactors(row, factors);
+  const codes = textAt(row, 'recoverycodes')?.split(/[;\s]+/) ?? [];
+  factors.recoveryCodes(codes.filter((code) => code !== ''));
+  for (const passkey of listAt(row, 'passkeys')) addPasskey(columnsOf(passkey), factors);
+  return factors.fields({
+    email: textAt(row, 'email'),
+    emailVerified: boolAt(row, 'emailconfirmed'),
+    phone: textAt(row, 'phonenumber'),
+    phoneVerified: boolAt(row, 'phonenumberconfirmed'),
+  });
+}
+
+function addFactors(row: Fields, factors: Factors): void {
+  const secret = textAt(row, 'authenticatorkey');
+  // Without the column, nobody knows whether there is an app.
+  const isSaid = Object.hasOwn(row, 'authenticatorkey') || Object.hasOwn(row, 'recoverycodes');
+  const byMail = boolAt(row, 'emailconfirmed') === true;
+  const bySms = boolAt(row, 'phonenumberconfirmed') === true;
+  if (secret !== undefined) factors.app({ secret });
+  else if (!isSaid || (!byMail && !bySms)) factors.lost('secondFactor');
+  else {
+    if (byMail) factors.mail();
+    if (bySms) factors.sms();
+  }
+}
+
+/**
+ * A row of AspNetUserPasskeys (.NET 10), whose column Data is JSON.
+ * https://github.com/dotnet/aspnetcore (Identity/Extensions.Stores/src/IdentityPasskeyData.cs)
+ */
+function addPasskey(row: Fields, factors: Factors): void {
+  const data = columnsOf(jsonAt(row, 'data'));
+  factors.passkey({
+    credentialId: row.credentialid,
+    publicKey: data.publickey,
+    signCount: numberAt(data, 'signcount'),
+    rpId: rpIdOf(data),
+    transports: data.transports,
+    name: textAt(data, 'name'),
+    backedUp: boolAt(data, 'isbackedup'),
+  });
+}
+
+/**
+ * The host that a passkey was made for. The row has the page's origin (`clientDataJSON`) and, in the answer of the device
+ * (`attestationObject`), the SHA-256 of the host: that of the origin, or of one of its parents.
+ */
+function rpIdOf(data: Fields): string | undefined {
+  const client = parseJson(bytesIn(data.clientdatajson)?.toString() ?? '') as { origin?: unknown } | null | undefined;
+  const attested = bytesIn(data.attestationobject);
+  if (typeof client?.origin !== 'string' || !URL.canParse(client.origin) || attested === undefined) return undefined;
+  const labels = new URL(client.origin).hostname.split('.').slice(-20);
+  const hosts = labels.map((_, at) => labels.slice(at).join('.'));
+  return hosts.find((host) => attested.includes(createHash('sha256').update(host).digest()));
 }
 
 function waysOf(row: Fields): Partial<Person> {
@@ -137,7 +195,7 @@ function waysOf(row: Fields): Partial<Person> {
     enterprise: logins.some(({ provider }) => isOfCompany(provider)),
     passkey,
   });
-  return { oldSignIn, notes: lostNotes({ passkey, recoveryCodes: textAt(row, 'recoverycodes') !== undefined }) };
+  return { oldSignIn };
 }
 
 const LOCKOUT_STAYS: Note = {

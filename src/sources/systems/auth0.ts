@@ -5,16 +5,15 @@ import {
   type HashText,
   hmacText,
   pbkdf2Text,
-  SECOND_FACTOR_LOST,
   saltedDigest,
   scryptText,
   unsupported,
 } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, HashFile, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, CONTEXT, genderOf, isEmptyObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, genderOf, isEmptyObject, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
+import { confirmedMethods, factorsOf } from './auth0-factors.ts';
 
 /**
  * The file of password hashes that Auth0's support provides: NDJSON, a line for each user of a database connection.
@@ -111,11 +110,15 @@ function convert(record: Fields): Person | Skipped {
   const { hash, notes = [] } = auth0Hash(user);
   const { state, skip, notes: unread } = readSystemState(user, STATES);
   if (skip !== undefined) return { skip };
+  const [phone, emailVerified] = [textAt(user, 'phone_number'), boolAt(user, 'email_verified')];
+  // Who signs in by text message typed a code that went to the number.
+  const phoneVerified = boolAt(user, 'phone_verified') ?? (phone !== undefined && isBySms(user) ? true : undefined);
+  const factors = factorsOf(user).fields({ email, emailVerified, phone, phoneVerified });
   return {
     userId: textAt(user, 'user_id'),
     userName: textAt(user, 'username'),
     email,
-    emailVerified: boolAt(user, 'email_verified'),
+    emailVerified,
     firstName: textAt(user, 'given_name'),
     lastName: textAt(user, 'family_name'),
     // Auth0 uses the address as the name of a user who gave none.
@@ -123,11 +126,12 @@ function convert(record: Fields): Person | Skipped {
     nickName: textAt(user, 'nickname'),
     language: textAt(user, 'locale'),
     gender: genderOf(textAt(user, 'gender')),
-    phone: textAt(user, 'phone_number'),
-    phoneVerified: boolAt(user, 'phone_verified'),
+    phone,
+    phoneVerified,
     state,
     hash,
-    ...secondFactorOf(user, [...unread, ...notes]),
+    ...factors,
+    notes: [...unread, ...notes, ...factors.notes],
     metadata: metadataOf(user),
     links: linksOf(user),
     oldSignIn: waysOf(user, hash !== undefined),
@@ -193,41 +197,14 @@ function waysOf(user: Fields, hasHash: boolean): OldSignIn | undefined {
     sms: isBy('sms'),
     provider: external.some((identity) => !isEnterprise(identity)),
     enterprise: external.some(isEnterprise),
-    passkey: methodsOf(user).includes('passkey'),
+    passkey: confirmedMethods(user).some((method) => textAt(method, 'type') === 'passkey'),
   });
 }
 
-/** Types of the authentication methods that the user has set up. */
-function methodsOf(user: Fields): string[] {
-  const confirmed = listAt(user, 'authentication_methods').filter((method) => boolAt(method, 'confirmed') !== false);
-  return confirmed.flatMap((method) => textAt(method, 'type') ?? []);
-}
-
-/** Authentication methods that are no second factors. */
-const NO_FACTORS = ['passkey', 'recovery-code', 'password', 'email-verification'];
-
-/** Imports an app's secret; factors by phone or mail, and those that only the profile mentions, cannot be imported. */
-function secondFactorOf(user: Fields, hashNotes: NonNullable<Person['notes']>): Pick<Person, 'totp' | 'notes'> {
-  const factors = objectsAt(user, 'mfa_factors');
-  const methods = methodsOf(user);
-  const listed = methods.filter((type) => !NO_FACTORS.includes(type));
-  const secrets = factors.flatMap((factor) => textAt(objectAt(factor, 'totp'), 'secret') ?? []);
-  const isTold = ['multifactor', 'guardian_authenticators'].some((name) => isFilledList(user[name]));
-  const isLost =
-    Math.max(factors.length, listed.length) > Math.min(secrets.length, 1) || (isTold && secrets.length === 0);
-  return {
-    totp: secrets[0],
-    notes: [
-      ...hashNotes,
-      ...(isLost ? [SECOND_FACTOR_LOST] : []),
-      ...(methods.includes('passkey') ? [PASSKEY_LOST] : []),
-      ...(methods.includes('recovery-code') ? [RECOVERY_CODES_LOST] : []),
-    ],
-  };
-}
-
-function isFilledList(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
+/** A user of a passwordless connection of text messages, whose number is the name: `sms|…`. */
+function isBySms(user: Fields): boolean {
+  const isOfSms = (identity: Fields) => textAt(identity, 'provider') === 'sms';
+  return textAt(user, 'user_id')?.startsWith('sms|') === true || objectsAt(user, 'identities').some(isOfSms);
 }
 
 /** `user_metadata.country`, `identities[0].provider`. */

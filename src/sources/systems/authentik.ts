@@ -4,11 +4,12 @@
  * https://docs.goauthentik.io/developer-docs/api/ (core_users_list);
  * https://github.com/goauthentik/authentik (authentik/core/models.py)
  */
+import { Secret } from 'otpauth';
 import type { Person, ProviderLink } from '../entry.ts';
+import { type Factors, openFactors } from '../factors.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, fieldNames, firstText, jsonAt, listAt, objectAt, restOf, textAt } from '../values.ts';
+import { boolAt, fieldNames, firstText, jsonAt, listAt, numberAt, objectAt, restOf, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 /** Types of users, in the table and in the API. */
@@ -52,7 +53,7 @@ export const authentik = tableSource({
       what: 'secondFactor',
       message: 'The users of authentik come without passkeys, second factors and recovery codes.',
       remedy:
-        'Add the answer of GET /api/v3/authenticators/admin/all/?user={pk} to each user, as the property devices.',
+        'Export the users with the query of docs/sources/authentik.md, which joins the tables of devices as devices; or add the answer of GET /api/v3/authenticators/admin/all/?user={pk}, which has no secrets, to each user under that name.',
       isIn: (record) => Object.hasOwn(record, 'devices'),
     },
     {
@@ -91,24 +92,71 @@ function isEnterprise(connection: Fields): boolean {
   return /saml|ldap|kerberos|scim/.test(kind) || (kind === '' && isOfCompany(firstText(connection, ['source']) ?? ''));
 }
 
-/** WebAuthn devices are a second factor or the only one, as the flow says, so they count as both. */
+/** The name of a kind of device in the API (`type`, `meta_model_name`), in lower case. */
+function kindOf(device: Fields): string {
+  return (firstText(device, ['type', 'meta_model_name']) ?? '').toLowerCase();
+}
+
+/** Devices of the tables, with their secrets, and those of the API, without. */
 function devicesOf(record: Fields): Partial<Person> {
   const confirmed = listAt(record, 'devices').filter((device) => boolAt(device, 'confirmed') !== false);
-  const kinds = confirmed.map((device) => (firstText(device, ['type', 'meta_model_name']) ?? '').toLowerCase());
-  const is = (word: string) => kinds.some((kind) => kind.includes(word));
+  const factors = openFactors();
+  for (const device of confirmed) addDevice(device, factors);
   const connections = listAt(record, 'user_connections');
   const password = textAt(record, 'password');
   return {
-    notes: lostNotes({
-      secondFactor: kinds.some((kind) => !kind.includes('static')),
-      passkey: is('webauthn'),
-      recoveryCodes: is('static'),
-    }),
+    ...factors.fields({ email: textAt(record, 'email') }),
     oldSignIn: signedInBy({
       password: password !== undefined && !password.startsWith('!'),
       provider: connections.some((one) => !isEnterprise(one)),
       enterprise: connections.some(isEnterprise),
-      passkey: is('webauthn'),
+      passkey: confirmed.some((device) => kindOf(device).includes('webauthn')),
     }),
+  };
+}
+
+/**
+ * WebAuthn devices are a second factor or the only one, as the flow says: they come as passkeys, and where their keys are
+ * not in the export, both are lost. Codes by mail and text message need the address and the number of the device; of some
+ * numbers only a hash is stored.
+ */
+function addDevice(device: Fields, factors: Factors): void {
+  const kind = kindOf(device);
+  const name = textAt(device, 'name');
+  const number = textAt(device, 'phone_number');
+  if (kind.includes('static')) addTokens(device, factors);
+  else if (kind.includes('webauthn')) addKey(device, factors);
+  else if (kind.includes('totp')) factors.app({ ...appOf(device), name });
+  else if (kind.includes('sms') && number !== undefined && !number.startsWith('hash:')) factors.sms(number);
+  else if (kind.includes('email') && textAt(device, 'email') !== undefined) factors.mail(textAt(device, 'email'));
+  else factors.lost('secondFactor');
+}
+
+function addTokens(device: Fields, factors: Factors): void {
+  const { tokens } = device;
+  const codes = Array.isArray(tokens) ? tokens.filter((token) => typeof token === 'string') : [];
+  if (Array.isArray(tokens)) factors.recoveryCodes(codes);
+  else factors.lost('recoveryCodes');
+}
+
+function addKey(device: Fields, factors: Factors): void {
+  const isTaken = factors.passkey({
+    credentialId: device.credential_id,
+    publicKey: device.public_key,
+    signCount: numberAt(device, 'sign_count'),
+    rpId: textAt(device, 'rp_id'),
+    name: textAt(device, 'name'),
+  });
+  if (!isTaken) factors.lost('secondFactor');
+}
+
+/** The key is in hexadecimal digits. Codes that are counted from another time than 1970 are lost. */
+function appOf(device: Fields) {
+  const key = textAt(device, 'key') ?? '';
+  const isReadable = /^(?:[0-9a-f]{2})+$/i.test(key) && (numberAt(device, 't0') ?? 0) === 0;
+  return {
+    secret: isReadable ? Secret.fromHex(key).base32 : undefined,
+    digits: numberAt(device, 'digits'),
+    period: numberAt(device, 'step'),
   };
 }

@@ -4,10 +4,10 @@
  * https://www.better-auth.com/docs/plugins/username, …/phone-number, …/admin (their columns)
  */
 import type { Person } from '../entry.ts';
+import { openFactors } from '../factors.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { firstBool, firstText, listAt, textAt } from '../values.ts';
+import { firstBool, firstText, listAt, numberAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 const PROVIDER = ['providerId', 'provider_id'];
@@ -61,7 +61,10 @@ function hashOf(record: Fields): string | undefined {
   return credential && textAt(credential, 'password');
 }
 
-/** Whoever turns on a second factor gets backup codes with it; both are encrypted in the table twoFactor. */
+/**
+ * Passkeys of the table passkey (https://www.better-auth.com/docs/plugins/passkey). Whoever turns on a second factor gets
+ * backup codes with it; both are encrypted in the table twoFactor, with the secret of the application.
+ */
 function waysOf(record: Fields): Partial<Person> {
   const providers = listAt(record, 'accounts').flatMap((account) => firstText(account, PROVIDER) ?? []);
   const elsewhere = providers.filter((provider) => provider !== CREDENTIAL);
@@ -69,7 +72,7 @@ function waysOf(record: Fields): Partial<Person> {
   const passkey = listAt(record, 'passkeys').length > 0;
   const isByCode = providers.length === 0 && !passkey;
   return {
-    notes: lostNotes({ secondFactor: hasFactor, passkey, recoveryCodes: hasFactor }),
+    ...factorsOf(record, hasFactor),
     oldSignIn: signedInBy({
       password: hashOf(record) !== undefined,
       mailCode: isByCode && textAt(record, 'email') !== undefined,
@@ -79,4 +82,20 @@ function waysOf(record: Fields): Partial<Person> {
       passkey,
     }),
   };
+}
+
+function factorsOf(record: Fields, hasFactor: boolean) {
+  const factors = openFactors();
+  if (hasFactor) factors.lost('secondFactor', 'recoveryCodes');
+  for (const passkey of listAt(record, 'passkeys')) {
+    factors.passkey({
+      credentialId: firstText(passkey, ['credentialID', 'credentialId', 'credential_id']),
+      publicKey: firstText(passkey, ['publicKey', 'public_key']),
+      signCount: numberAt(passkey, 'counter'),
+      transports: passkey.transports,
+      name: textAt(passkey, 'name'),
+      backedUp: firstBool(passkey, ['backedUp', 'backed_up']),
+    });
+  }
+  return factors.fields({});
 }

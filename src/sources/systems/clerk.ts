@@ -7,9 +7,9 @@
  * https://clerk.com/docs/reference/backend/user/create-user (`passwordHasher`)
  */
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
-import { bytesOf, type HashText, pbkdf2Text, SECOND_FACTOR_LOST, saltedDigest, unsupported } from '../hashes.ts';
+import { type Factors, openFactors } from '../factors.ts';
+import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
 import { signedInBy } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, isEmptyObject, isFields, objectAt, objectsAt, textAt } from '../values.ts';
@@ -78,7 +78,7 @@ function convert(record: Fields): Person | Skipped {
   const { hash, notes = [] } = clerkHash(record);
   const read = readSystemState(record, STATES);
   if (read.skip !== undefined) return { skip: read.skip };
-  const totp = textAt(record, 'totp_secret');
+  const factors = factorsOf(record).fields({ phone: phone?.value, phoneVerified: phone?.isVerified });
   return {
     userId: textAt(record, 'id'),
     userName: textAt(record, 'username'),
@@ -91,7 +91,7 @@ function convert(record: Fields): Person | Skipped {
     phoneVerified: phone?.isVerified,
     state: read.state,
     hash,
-    totp,
+    ...factors,
     metadata: metadataOf(record, emails, phones),
     links: linksOf(record),
     oldSignIn: waysOf(record, { hasEmail: email !== undefined, hasPhone: phone !== undefined }),
@@ -99,7 +99,8 @@ function convert(record: Fields): Person | Skipped {
       ...read.notes,
       ...notes,
       ...(email?.isUnlisted === true ? [PRIMARY_UNLISTED] : []),
-      ...lostOf(record, totp !== undefined),
+      ...factors.notes,
+      ...(objectsAt(record, 'web3_wallets').length > 0 ? [WALLET_LOST] : []),
     ],
   };
 }
@@ -162,17 +163,22 @@ const WALLET_LOST: Note = {
   message: 'The user can sign in with a Web3 wallet, which has no counterpart here; it is dropped.',
 };
 
-/** What the user had besides the password and the app's secret. */
-function lostOf(record: Fields, hasTotp: boolean): Note[] {
+/**
+ * The secret of the app, and numbers that get codes after the password. Clerk exports neither keys of passkeys nor backup
+ * codes.
+ */
+function factorsOf(record: Fields): Factors {
+  const factors = openFactors();
   const isOn = (flag: string) => boolAt(record, flag) === true;
-  const bySms = objectsAt(record, 'phone_numbers').some((one) => boolAt(one, 'reserved_for_second_factor') === true);
-  const isLost = bySms || (!hasTotp && (isOn('two_factor_enabled') || isOn('totp_enabled')));
-  return [
-    ...(isLost ? [SECOND_FACTOR_LOST] : []),
-    ...(objectsAt(record, 'passkeys').length > 0 ? [PASSKEY_LOST] : []),
-    ...(isOn('backup_code_enabled') ? [RECOVERY_CODES_LOST] : []),
-    ...(objectsAt(record, 'web3_wallets').length > 0 ? [WALLET_LOST] : []),
-  ];
+  const secret = textAt(record, 'totp_secret');
+  const bySms = objectsAt(record, 'phone_numbers').filter((one) => boolAt(one, 'reserved_for_second_factor') === true);
+  if (secret !== undefined) factors.app({ secret });
+  for (const number of bySms) factors.sms(textAt(number, 'phone_number'));
+  const isHidden = isOn('totp_enabled') || (isOn('two_factor_enabled') && bySms.length === 0);
+  if (secret === undefined && isHidden) factors.lost('secondFactor');
+  if (objectsAt(record, 'passkeys').length > 0) factors.lost('passkey');
+  if (isOn('backup_code_enabled')) factors.lost('recoveryCodes');
+  return factors;
 }
 
 /** Who has neither a password nor an account elsewhere signed in by a code to an address or a number. */

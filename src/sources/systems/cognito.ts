@@ -7,7 +7,7 @@
  * https://docs.aws.amazon.com/cognito/latest/developerguide/cognito-user-pools-using-import-tool-csv-header.html
  */
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { type Factors, openFactors } from '../factors.ts';
 import { signedInBy } from '../old-sign-in.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
@@ -73,25 +73,24 @@ function convert(record: Fields): Person | Skipped {
   if (skip !== undefined) return { skip };
   const isFederated = status === 'EXTERNAL_PROVIDER';
   const userName = textAt(record, 'Username') ?? textAt(record, 'cognito:username');
+  const contacts = contactsOf(attributes, status);
+  const factors = factorsOf(record).fields(contacts);
   return {
     userId: textAt(attributes, 'sub') ?? (UUID.test(userName ?? '') ? userName : undefined),
     userName: userNameOf(userName, isFederated, attributes),
-    email: textAt(attributes, 'email'),
-    // A user who has not confirmed the sign-up has not proved ownership of the address either.
-    emailVerified: boolAt(attributes, 'email_verified') ?? (status === 'UNCONFIRMED' ? false : undefined),
     firstName: textAt(attributes, 'given_name'),
     lastName: textAt(attributes, 'family_name'),
     displayName: textAt(attributes, 'name'),
     nickName: textAt(attributes, 'nickname'),
     language: textAt(attributes, 'locale'),
     gender: genderOf(textAt(attributes, 'gender')),
-    phone: textAt(attributes, 'phone_number'),
-    phoneVerified: boolAt(attributes, 'phone_number_verified'),
+    ...contacts,
     state,
+    ...factors,
     metadata: { ...metadataOf(attributes), ...groupsOf(record) },
     links: linksOf(attributes, isFederated ? userName : undefined),
     oldSignIn: waysOf(attributes, isFederated),
-    notes: [...notes, ...(isFederated ? [FEDERATED] : []), ...(hasSecondFactor(record) ? [SECOND_FACTOR_LOST] : [])],
+    notes: [...notes, ...(isFederated ? [FEDERATED] : []), ...factors.notes],
   };
 }
 
@@ -136,9 +135,32 @@ const STATES = {
   ],
 };
 
-function hasSecondFactor(record: Fields): boolean {
-  const lists = [record.MFAOptions, record.UserMFASettingList];
-  return boolAt(record, 'cognito:mfa_enabled') === true || lists.some((list) => Array.isArray(list) && list.length > 0);
+function contactsOf(attributes: Fields, status: string | undefined) {
+  return {
+    email: textAt(attributes, 'email'),
+    // A user who has not confirmed the sign-up has not proved ownership of the address either.
+    emailVerified: boolAt(attributes, 'email_verified') ?? (status === 'UNCONFIRMED' ? false : undefined),
+    phone: textAt(attributes, 'phone_number'),
+    phoneVerified: boolAt(attributes, 'phone_number_verified'),
+  };
+}
+
+/**
+ * Codes by text message and mail go to the attributes of the user. Secrets of apps are not exported, and the column of
+ * CSV files does not say what the factor is.
+ * https://docs.aws.amazon.com/cognito-user-identity-pools/latest/APIReference/API_AdminGetUser.html (UserMFASettingList)
+ */
+function factorsOf(record: Fields): Factors {
+  const factors = openFactors();
+  const kinds = Array.isArray(record.UserMFASettingList) ? record.UserMFASettingList : [];
+  const media = objectsAt(record, 'MFAOptions').map((option) => textAt(option, 'DeliveryMedium'));
+  for (const kind of [...kinds, ...media]) {
+    if (kind === 'SMS_MFA' || kind === 'SMS') factors.sms();
+    else if (kind === 'EMAIL_OTP' || kind === 'EMAIL') factors.mail();
+    else factors.lost('secondFactor');
+  }
+  if (boolAt(record, 'cognito:mfa_enabled') === true) factors.lost('secondFactor');
+  return factors;
 }
 
 const TAKEN = (

@@ -6,7 +6,8 @@
  * import, as the hashes do not show it.
  */
 import type { Note, Person, ProviderLink } from '../entry.ts';
-import { type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import { type HashText, unsupported } from '../hashes.ts';
+import { SECOND_FACTOR_LOST } from '../notes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
 import { UsageError } from '../read/records.ts';
 import { lostNotes } from '../second-factor.ts';

@@ -4,11 +4,10 @@
  *
  * The hash is hexadecimal, the salt is used as text, and `password_algorithm` is `$pbkdf2-sha256$i=600000,l=32$`.
  */
-import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Person, ProviderLink } from '../entry.ts';
+import { openFactors } from '../factors.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
 import { boolAt, firstText, listAt, numberAt, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
@@ -98,24 +97,28 @@ function ssoOf(row: Fields): ProviderLink[] {
 /** Numbers of UserSecondFactor.methods and of UserSecurityKey.factor_types. */
 const [TOTP, BACKUP_CODES, FIRST_FACTOR] = [1, 2, 1];
 
-/** The first app whose secret can be read is imported. */
+/** Backup codes are digests whose rounds no export names. https://github.com/discourse/discourse (app/models) */
 function factorsOf(row: Fields): Partial<Person> {
   const enabled = (column: string) => listAt(row, column).filter((one) => boolAt(one, 'enabled') !== false);
-  const factors = enabled('second_factors');
-  const apps = factors.filter((factor) => numberAt(factor, 'method') === TOTP);
-  const secrets = apps.flatMap((app) => textAt(app, 'data') ?? []).filter((text) => 'secret' in readTotpKey(text));
+  const factors = openFactors();
+  for (const factor of enabled('second_factors')) {
+    const method = numberAt(factor, 'method');
+    if (method === TOTP) factors.app({ secret: textAt(factor, 'data'), name: textAt(factor, 'name') });
+    if (method === BACKUP_CODES) factors.lost('recoveryCodes');
+  }
   const keys = enabled('security_keys');
+  for (const key of keys) {
+    factors.passkey({
+      credentialId: key.credential_id,
+      publicKey: key.public_key,
+      name: textAt(key, 'name'),
+      secondFactorOnly: numberAt(key, 'factor_type') !== FIRST_FACTOR,
+    });
+  }
   const passkey = keys.some((key) => numberAt(key, 'factor_type') === FIRST_FACTOR);
-  const isKeyAsked = keys.some((key) => numberAt(key, 'factor_type') !== FIRST_FACTOR);
-  const [totp] = secrets;
   const accounts = listAt(row, 'associated_accounts').flatMap(accountOf);
   return {
-    ...(totp === undefined ? {} : { totp }),
-    notes: lostNotes({
-      secondFactor: isKeyAsked || apps.length > (totp === undefined ? 0 : 1),
-      passkey,
-      recoveryCodes: factors.some((factor) => numberAt(factor, 'method') === BACKUP_CODES),
-    }),
+    ...factors.fields({}),
     oldSignIn: signedInBy({
       password: textAt(row, 'password_hash') !== undefined,
       provider: accounts.some(({ provider }) => !isOfCompany(provider)),

@@ -6,11 +6,10 @@
  * https://docs.djangoproject.com/en/stable/ref/contrib/auth/#user-model
  */
 import { identifierOf, schemeOf } from '../../passwords/registry.ts';
-import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink } from '../entry.ts';
+import { openFactors } from '../factors.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
 import { boolAt, CONTEXT, fieldNames, firstBool, isFields, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
@@ -113,20 +112,16 @@ function isListedVerified(fields: Fields): boolean | undefined {
 function joinedOf(fields: Fields): Partial<Person> {
   const authenticators = listAt(fields, 'authenticators');
   const ofType = (type: string) => authenticators.filter((one) => textAt(one, 'type') === type);
-  const [app] = ofType('totp');
-  const secret = app && textAt(jsonAt(app, 'data'), 'secret');
-  const totp = secret !== undefined && 'secret' in readTotpKey(secret) ? secret : undefined;
+  const factors = openFactors();
+  for (const app of ofType('totp')) factors.app({ secret: textAt(jsonAt(app, 'data'), 'secret') });
+  if (ofType('recovery_codes').length > 0) factors.lost('recoveryCodes');
+  // A key of WebAuthn may be asked for after the password, too.
+  if (ofType('webauthn').length > 0) factors.lost('secondFactor', 'passkey');
   const passkey = ofType('webauthn').length > 0;
   const links = listAt(fields, 'social_accounts').flatMap(linkOf);
   const password = textAt(fields, 'password');
   return {
-    ...(totp === undefined ? {} : { totp }),
-    notes: lostNotes({
-      // A key of WebAuthn may be asked for after the password, too.
-      secondFactor: passkey || (app !== undefined && totp === undefined),
-      passkey,
-      recoveryCodes: ofType('recovery_codes').length > 0,
-    }),
+    ...factors.fields({}),
     oldSignIn: signedInBy({
       password: password !== undefined && !password.startsWith('!'),
       provider: links.some(({ provider }) => !isOfCompany(provider)),

@@ -10,7 +10,7 @@
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { type Factors, openFactors } from '../factors.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
 import { UsageError } from '../read/records.ts';
 import type { ExportFormat, Fields, Format, Missing } from '../source.ts';
@@ -114,15 +114,17 @@ function convert(record: Fields, config: HashConfig | undefined): Person | Skipp
   const { state, skip, notes } = readSystemState(record, STATES);
   if (skip !== undefined) return { skip };
   if (email === undefined && providersEmail !== undefined) notes.push(PROVIDERS_ADDRESS);
-  if (hasSecondFactor(record)) notes.push(SECOND_FACTOR_LOST);
+  // A number is added only after the user enters the code sent to it.
+  const { notes: lost, ...factors } = factorsOf(record).fields({ phone, phoneVerified: phone !== undefined });
+  notes.push(...lost);
   return {
     userId: textAt(record, 'localId') ?? textAt(record, 'uid'),
     email: email ?? providersEmail,
     emailVerified: email === undefined ? false : boolAt(record, 'emailVerified'),
     displayName: textAt(record, 'displayName'),
     phone,
-    // A number is added only after the user enters the code sent to it.
     phoneVerified: phone !== undefined,
+    ...factors,
     state: state ?? 'active',
     hash: hashOf(record, config, notes),
     password: emulatorPassword(record),
@@ -165,10 +167,20 @@ function isAnonymous(record: Fields): boolean {
   );
 }
 
-function hasSecondFactor(record: Fields): boolean {
-  return (
-    objectsAt(record, 'mfaInfo').length > 0 || objectsAt(objectAt(record, 'multiFactor'), 'enrolledFactors').length > 0
-  );
+/**
+ * Factors of the API (`mfaInfo`) and of the Admin SDK: text messages to a number, which was verified when it was added, or
+ * an app, whose secret nobody gets.
+ * https://cloud.google.com/identity-platform/docs/reference/rest/v1/MfaEnrollment
+ */
+function factorsOf(record: Fields): Factors {
+  const factors = openFactors();
+  const enrolled = objectsAt(objectAt(record, 'multiFactor'), 'enrolledFactors');
+  for (const factor of [...objectsAt(record, 'mfaInfo'), ...enrolled]) {
+    const number = textAt(factor, 'phoneInfo') ?? textAt(factor, 'phoneNumber');
+    if (number === undefined) factors.lost('secondFactor');
+    else factors.sms(number);
+  }
+  return factors;
 }
 
 /** What the emulator writes in place of a hash: https://firebase.google.com/docs/emulator-suite/connect_auth */

@@ -8,13 +8,13 @@
 import { Secret } from 'otpauth';
 import { schemeOf } from '../../passwords/registry.ts';
 import { ALPHABET, encodeCrypt64 } from '../../passwords/schemes/crypt3.ts';
-import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
-import { bytesOf, type HashText, SECOND_FACTOR_LOST, unsupported } from '../hashes.ts';
+import type { OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { type FactorFields, openFactors } from '../factors.ts';
+import { bytesOf, type HashText, unsupported } from '../hashes.ts';
 import { signedInBy } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, CONTEXT, objectAt, objectsAt, textAt } from '../values.ts';
+import { boolAt, CONTEXT, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
 
 const MISSING: readonly Missing[] = [
   {
@@ -78,30 +78,31 @@ function convert(record: Fields): Person | Skipped {
   const { hash, password, notes = [] } = passwordOf(record);
   const read = readSystemState(record, STATES);
   if (read.skip !== undefined) return { skip: read.skip };
-  const factors = factorsOf(record);
   const email = textAt(record, 'email');
   const phone = textAt(record, 'phoneNumber') ?? textAt(record, 'mobilePhone');
+  const factors = factorsOf(record, {
+    // FusionAuth sends mail to this address if the user has no other.
+    email: email ?? textAt(objectAt(record, 'data'), 'email'),
+    emailVerified: email === undefined ? undefined : isVerified(record, 'email'),
+    phone,
+    phoneVerified: Object.hasOwn(record, 'phoneNumber') ? isVerified(record, 'phoneNumber') : undefined,
+  });
   return {
     orgId: textAt(record, 'tenantId'),
     userId: textAt(record, 'id'),
     userName: textAt(record, 'username'),
-    // FusionAuth sends mail to this address if the user has no other.
-    email: email ?? textAt(objectAt(record, 'data'), 'email'),
-    emailVerified: email === undefined ? undefined : isVerified(record, 'email'),
     firstName: textAt(record, 'firstName'),
     lastName: textAt(record, 'lastName'),
     displayName: textAt(record, 'fullName'),
     language: firstText(record.preferredLanguages),
-    phone,
-    phoneVerified: Object.hasOwn(record, 'phoneNumber') ? isVerified(record, 'phoneNumber') : undefined,
     state: read.state,
     hash,
     password,
     passwordChangeRequired: boolAt(record, 'passwordChangeRequired'),
-    totp: factors.totp,
     metadata: metadataOf(record, phone),
     links: objectsAt(record, 'identityProviderLinks').flatMap(linkOf),
     oldSignIn: waysOf(record, hash !== undefined || password !== undefined),
+    ...factors,
     notes: [...read.notes, ...notes, ...factors.notes],
   };
 }
@@ -166,28 +167,48 @@ function picked(record: Fields, key: string, fields: readonly string[]): Fields[
   return elements.length > 0 ? elements : undefined;
 }
 
+type Contacts = Pick<Person, 'email' | 'emailVerified' | 'phone' | 'phoneVerified'>;
+
 /**
- * The first authenticator app with a secret is imported (`twoFactor`; `twoFactorSecret` before 1.26). FusionAuth's
- * codes always use SHA-1, 6 digits and 30 seconds. Its secrets are base64, while apps use base32.
+ * The methods of `twoFactor` (before 1.26 `twoFactorSecret`), recovery codes, which are plain, and passkeys. Secrets of
+ * apps are base64, while apps use base32; `authenticator` has the parameters, which are SHA-1, 6 digits and 30 seconds
+ * for apps that FusionAuth itself set up.
+ * https://fusionauth.io/docs/apis/users/import (user.twoFactor), https://fusionauth.io/docs/apis/webauthn
  */
-function factorsOf(record: Fields): Pick<Person, 'totp'> & { notes: Note[] } {
-  const methods = [...objectsAt(objectAt(record, 'twoFactor'), 'methods'), ...oldMethod(record)];
-  const secrets = methods.map(secretOf).filter((secret) => secret !== undefined);
-  const [totp] = secrets;
+function factorsOf(record: Fields, contacts: Contacts): Contacts & FactorFields {
+  const factors = openFactors();
+  for (const method of [...objectsAt(objectAt(record, 'twoFactor'), 'methods'), ...oldMethod(record)]) {
+    const kind = textAt(method, 'method');
+    if (kind === 'email') factors.mail(textAt(method, 'email'));
+    else if (kind === 'sms') factors.sms(textAt(method, 'mobilePhone'));
+    else factors.app({ ...parametersOf(method), secret: secretOf(method) });
+  }
   const { recoveryCodes } = objectAt(record, 'twoFactor');
-  const notes = [
-    ...(methods.length > (totp === undefined ? 0 : 1) ? [SECOND_FACTOR_LOST] : []),
-    ...(objectsAt(record, 'webAuthnCredentials').length > 0 ? [PASSKEY_LOST] : []),
-    ...(Array.isArray(recoveryCodes) && recoveryCodes.length > 0 ? [RECOVERY_CODES_LOST] : []),
-  ];
-  return { totp, notes };
+  factors.recoveryCodes(Array.isArray(recoveryCodes) ? recoveryCodes.filter((code) => typeof code === 'string') : []);
+  for (const passkey of objectsAt(record, 'webAuthnCredentials')) {
+    factors.passkey({
+      credentialId: passkey.credentialId,
+      publicKey: passkey.publicKey,
+      signCount: numberAt(passkey, 'signCount'),
+      rpId: textAt(passkey, 'relyingPartyId'),
+      transports: passkey.transports,
+      name: textAt(passkey, 'displayName') ?? textAt(passkey, 'name'),
+    });
+  }
+  return { ...contacts, ...factors.fields(contacts) };
 }
 
-/** The secret of an authenticator app in base32; undefined for mail and SMS, and when the export omits it. */
+/** The secret of an authenticator app in base32; undefined for other methods, and when the export omits it. */
 function secretOf(method: Fields): string | undefined {
   const secret = textAt(method, 'method') === 'authenticator' ? textAt(method, 'secret') : undefined;
   const bytes = secret === undefined ? undefined : bytesOf(secret, 'base64');
   return bytes === undefined ? undefined : new Secret({ buffer: Uint8Array.from(bytes).buffer }).base32;
+}
+
+function parametersOf(method: Fields) {
+  const given = objectAt(method, 'authenticator');
+  const [digits, period] = [numberAt(given, 'codeLength'), numberAt(given, 'timeStep')];
+  return { algorithm: textAt(given, 'algorithm'), digits, period };
 }
 
 function oldMethod(record: Fields): Fields[] {

@@ -7,11 +7,10 @@
  * https://www.keycloak.org/docs/latest/server_admin/index.html#user-profile, …#hashalgorithm, …#one-time-password-otp-policies
  */
 import { Secret } from 'otpauth';
-import { readTotpKey } from '../../passwords/totp-secret.ts';
 import type { Note, Person, ProviderLink, Skipped } from '../entry.ts';
+import { type Factors, openFactors } from '../factors.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, CONTEXT, genderOf, jsonAt, numberAt, objectAt, objectsAt, textAt } from '../values.ts';
@@ -133,7 +132,7 @@ function convert(record: Fields): Person | Skipped {
     links,
     oldSignIn: oldSignInOf({
       password: credentials.hash !== undefined || credentials.password !== undefined,
-      passkey: notes.includes(PASSKEY_LOST),
+      passkey: objectsAt(record, 'credentials').some((credential) => typeOf(credential) === PASSKEY),
       links,
     }),
     notes,
@@ -190,7 +189,9 @@ function isEmpty(value: unknown): boolean {
   return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 }
 
-type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totp'> & { notes: Note[] };
+type Taken = Pick<Person, 'password' | 'hash' | 'passwordChangeRequired' | 'totps' | 'recoveryCodes' | 'passkeys'> & {
+  notes: Note[];
+};
 
 const FEDERATED: Note = {
   id: 'PASSWORD-NOT-EXPORTED',
@@ -213,9 +214,9 @@ const PASSKEY = 'webauthn-passwordless';
 const RECOVERY_CODES = 'recovery-authn-codes';
 
 /**
- * The first password and the first authenticator app. Credentials come in three forms: JSON texts `secretData` and
- * `credentialData` (Keycloak 8 and later), separate fields such as `hashedSaltedValue` (before), and a plain `value`
- * (realms written by hand).
+ * The first password, and all factors, recovery codes and passkeys. Credentials come in three forms: JSON texts
+ * `secretData` and `credentialData` (Keycloak 8 and later), separate fields such as `hashedSaltedValue` (before), and a
+ * plain `value` (realms written by hand).
  */
 function credentialsOf(record: Fields): Taken {
   const credentials = inOrder(objectsAt(record, 'credentials'));
@@ -223,14 +224,16 @@ function credentialsOf(record: Fields): Taken {
   const [password] = ofTypes(PASSWORD);
   const isFederated = textAt(record, 'federationLink') !== undefined;
   const taken: Taken = password ? passwordOf(password) : { notes: isFederated ? [FEDERATED] : [] };
+  const factors = openFactors();
   const apps = ofTypes(...APPS);
-  taken.totp = apps.map(totpOf).find((secret) => secret !== undefined);
+  for (const app of apps) addApp(app, factors);
   // `totp` says that the user has an app, whether or not its secret is in the export.
-  const hasApp = apps.length > 0 || boolAt(record, 'totp') === true;
-  const isLost = apps.length > 1 || (hasApp && taken.totp === undefined) || ofTypes(SECURITY_KEY).length > 0;
-  if (isLost) taken.notes.push(SECOND_FACTOR_LOST);
-  if (ofTypes(PASSKEY).length > 0) taken.notes.push(PASSKEY_LOST);
-  if (ofTypes(RECOVERY_CODES).length > 0) taken.notes.push(RECOVERY_CODES_LOST);
+  if (apps.length === 0 && boolAt(record, 'totp') === true) factors.lost('secondFactor');
+  for (const key of ofTypes(SECURITY_KEY, PASSKEY)) addKey(key, record, factors);
+  for (const codes of ofTypes(RECOVERY_CODES)) addCodes(codes, factors);
+  const { notes, ...found } = factors.fields({});
+  taken.notes.push(...notes);
+  Object.assign(taken, found);
   const known = ofTypes(PASSWORD, HISTORY, SECURITY_KEY, PASSKEY, RECOVERY_CODES, ...APPS);
   if (known.length < credentials.length) taken.notes.push(CREDENTIAL_DROPPED);
   return taken;
@@ -343,29 +346,61 @@ function pbkdf2({ value, salt, algorithm, iterations }: StoredHash): HashText {
 }
 
 /**
- * The secret of an authenticator app in base32; undefined unless the app gives 6-digit codes every 30 seconds by SHA-1,
- * from a secret that is long enough.
+ * An authenticator app, with its parameters. Absent ones have the values of a new realm's policy. Codes that are counted
+ * instead of timed (HOTP) are lost.
  *
  * Trap: Keycloak's secret is a text whose bytes are the key. It looks like base32, but is not, unless `secretEncoding`
  * says so.
  */
-function totpOf(credential: Fields): string | undefined {
+function addApp(credential: Fields, factors: Factors): void {
   const isOld = typeof credential.hashedSaltedValue === 'string';
   const data = isOld ? { ...credential, subType: credential.type } : jsonAt(credential, 'credentialData');
   const value = isOld ? credential.hashedSaltedValue : jsonAt(credential, 'secretData').value;
-  if (typeof value !== 'string' || !isUsual(data)) return undefined;
-  const read = readTotpKey(inBase32(value, textAt(data, 'secretEncoding')));
-  return 'secret' in read ? read.secret : undefined;
-}
-
-/** Absent settings have the values of a new realm's policy. */
-function isUsual(data: Fields): boolean {
-  const isSha1 = /^(hmac)?sha-?1$/i.test(textAt(data, 'algorithm') ?? 'HmacSHA1');
   const isTimed = (textAt(data, 'subType') ?? 'totp') === 'totp';
-  return isSha1 && isTimed && (numberAt(data, 'digits') ?? 6) === 6 && (numberAt(data, 'period') ?? 30) === 30;
+  factors.app({
+    secret: typeof value === 'string' && isTimed ? inBase32(value, textAt(data, 'secretEncoding')) : undefined,
+    algorithm: textAt(data, 'algorithm'),
+    digits: numberAt(data, 'digits'),
+    period: numberAt(data, 'period'),
+    name: textAt(credential, 'userLabel'),
+  });
 }
 
 function inBase32(value: string, encoding: string | undefined): string {
   if (encoding === undefined) return Secret.fromUTF8(value).base32;
   return encoding.toUpperCase() === 'BASE32' ? value : '';
+}
+
+/** Where a realm says for which host its credentials are made; empty: for the host of Keycloak, which no export names. */
+const RP_ID_OF = { [SECURITY_KEY]: 'webAuthnPolicyRpId', [PASSKEY]: 'webAuthnPolicyPasswordlessRpId' };
+
+/** A security key, or a passkey. Its user handle is the id of the user. */
+function addKey(credential: Fields, record: Fields, factors: Factors): void {
+  const data = jsonAt(credential, 'credentialData');
+  const type = typeOf(credential) === PASSKEY ? PASSKEY : SECURITY_KEY;
+  const id = textAt(record, 'id');
+  factors.passkey({
+    credentialId: data.credentialId,
+    publicKey: data.credentialPublicKey,
+    signCount: numberAt(data, 'counter'),
+    rpId: textAt(objectAt(record, CONTEXT), RP_ID_OF[type]),
+    userHandle: id === undefined ? undefined : Buffer.from(id),
+    transports: data.transports,
+    name: textAt(credential, 'userLabel'),
+    secondFactorOnly: type === SECURITY_KEY,
+  });
+}
+
+/** SHA-512, hashed once; `RS512` is Keycloak's own name of it. */
+const HASHED_ONCE = /^(?:RS512|SHA-?512)$/i;
+
+/** The codes that are left, as hashes. */
+function addCodes(credential: Fields, factors: Factors): void {
+  const data = jsonAt(credential, 'credentialData');
+  const isKnown =
+    HASHED_ONCE.test(textAt(data, 'algorithm') ?? 'RS512') && (numberAt(data, 'hashIterations') ?? 1) === 1;
+  const hashes = objectsAt(jsonAt(credential, 'secretData'), 'codes').map((code) => textAt(code, 'encodedHashedValue'));
+  const codes = hashes.flatMap((hash) => (hash === undefined ? [] : [{ hash, scheme: 'keycloak-sha512' }]));
+  if (isKnown && codes.length > 0) factors.recoveryCodes(codes);
+  else if (numberAt(data, 'remainingCodes') !== 0) factors.lost('recoveryCodes');
 }

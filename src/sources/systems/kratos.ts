@@ -8,11 +8,10 @@
  * https://www.ory.com/docs/kratos/manage-identities/import-user-accounts-identities#hashed-passwords
  * https://github.com/ory/kratos (hash/hash_comparator.go)
  */
-import { readTotpKey, totpText } from '../../passwords/totp-secret.ts';
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { type Factors, goPasskey, openFactors } from '../factors.ts';
 import { bytesOf, type HashText, hmacText, pbkdf2Text, saltedDigest, scryptText, unsupported } from '../hashes.ts';
 import { oldSignInOf } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
 import { boolAt, fieldNames, firstText, genderOf, isFields, jsonAt, objectAt, objectsAt, textAt } from '../values.ts';
@@ -228,39 +227,63 @@ const CREDENTIAL_DROPPED: Note = {
 const KNOWN_KINDS = fieldNames(`password oidc saml totp code webauthn passkey lookup_secret deviceauthn profile
   link_recovery code_recovery`);
 
-type Credentials = Pick<Person, 'password' | 'hash' | 'totp' | 'links' | 'oldSignIn'>;
+type Credentials = Pick<Person, 'password' | 'hash' | 'totps' | 'recoveryCodes' | 'passkeys' | 'links' | 'oldSignIn'>;
 
 /**
- * The password, the authenticator app and the accounts at external providers. The API returns the `config` of a
+ * The password, the factors and the accounts at external providers. The API returns the `config` of a
  * credential only on request; without it the credential cannot be imported, which is noted.
  */
 function credentialsOf(record: Fields): Credentials & { notes: Note[] } {
   const credentials = objectAt(record, 'credentials');
   const { notes: passwordNotes = [], ...password } = passwordOf(credentials);
-  const notes = [...passwordNotes];
-  notes.push(...lostOf(credentials));
+  const { notes: lost, ...factors } = factorsOf(credentials).fields({});
+  const isUnknown = Object.keys(credentials).some((kind) => !KNOWN_KINDS.has(kind));
+  const notes = [...passwordNotes, ...lost, ...(isUnknown ? [CREDENTIAL_DROPPED] : [])];
   const links = ['oidc', 'saml'].flatMap((kind) => linksOf(objectAt(credentials, kind)));
   return {
     ...password,
-    totp: totpOf(credentials, notes),
+    ...factors,
     links,
     oldSignIn: signInOf(credentials, password),
     notes,
   };
 }
 
-/** A security key is a second factor, unless it was set up for signing in without a password. */
-function lostOf(credentials: Fields): Note[] {
+/** A device of Ory's own kind (`deviceauthn`) is bound to its app. */
+function factorsOf(credentials: Fields): Factors {
+  const factors = openFactors();
   const has = (kind: string) => Object.hasOwn(credentials, kind);
-  const keys = objectsAt(configOf(credentials, 'webauthn'), 'credentials');
-  const isPasskey = keys.some((key) => boolAt(key, 'is_passwordless') === true);
-  const isOnlyPasskey = isPasskey && keys.every((key) => boolAt(key, 'is_passwordless') === true);
-  return [
-    ...(has('passkey') || isPasskey ? [PASSKEY_LOST] : []),
-    ...((has('webauthn') && !isOnlyPasskey) || has('deviceauthn') ? [SECOND_FACTOR_LOST] : []),
-    ...(has('lookup_secret') ? [RECOVERY_CODES_LOST] : []),
-    ...(Object.keys(credentials).some((kind) => !KNOWN_KINDS.has(kind)) ? [CREDENTIAL_DROPPED] : []),
-  ];
+  if (has('totp')) factors.app({ secret: textAt(configOf(credentials, 'totp'), 'totp_url') });
+  addKeys(credentials, factors);
+  if (has('lookup_secret')) addCodes(configOf(credentials, 'lookup_secret'), factors);
+  if (has('deviceauthn')) factors.lost('secondFactor');
+  return factors;
+}
+
+/** A security key (`webauthn`) is a second factor, unless it was set up for signing in without a password. */
+function addKeys(credentials: Fields, factors: Factors): void {
+  for (const kind of ['webauthn', 'passkey']) {
+    if (!Object.hasOwn(credentials, kind)) continue;
+    const config = configOf(credentials, kind);
+    const keys = objectsAt(config, 'credentials');
+    // Without its `config`, what kind of key it is stays unknown.
+    if (keys.length === 0) factors.lost(kind === 'passkey' ? 'passkey' : 'secondFactor');
+    for (const key of keys) {
+      const secondFactorOnly = kind === 'webauthn' && boolAt(key, 'is_passwordless') !== true;
+      factors.passkey({ ...goPasskey(key), userHandle: config.user_handle, secondFactorOnly });
+    }
+  }
+}
+
+/** The year 1 is a time that Go did not set. */
+const NEVER_USED = /^0001-/;
+
+/** Recovery codes are plain; each has the time at which it was used. */
+function addCodes(config: Fields, factors: Factors): void {
+  const all = objectsAt(config, 'recovery_codes');
+  const isLeft = (code: Fields) => NEVER_USED.test(textAt(code, 'used_at') ?? '0001-');
+  if (all.length === 0) factors.lost('recoveryCodes');
+  factors.recoveryCodes(all.filter(isLeft).flatMap((code) => textAt(code, 'code') ?? []));
 }
 
 /** A code goes to the addresses of its credential, else to its identifiers. */
@@ -305,15 +328,6 @@ function passwordOf(credentials: Fields): Pick<Person, 'password' | 'hash'> & { 
   if (typeof password === 'string' && password !== '') return { password };
   if (boolAt(config, 'use_password_migration_hook') === true) return { notes: [BY_HOOK] };
   return 'config' in credential ? {} : { notes: [NOT_EXPORTED] };
-}
-
-function totpOf(credentials: Fields, notes: Note[]): string | undefined {
-  if (!isFields(credentials.totp)) return undefined;
-  const address = textAt(jsonAt(credentials.totp, 'config'), 'totp_url');
-  const read = readTotpKey(address ?? '');
-  if ('secret' in read) return totpText(read);
-  notes.push(SECOND_FACTOR_LOST);
-  return undefined;
 }
 
 /** Links from the providers or, if the API was not asked for them, from identifiers such as `google:123`. */

@@ -5,11 +5,23 @@
  * https://github.com/logto-io/logto/blob/master/packages/schemas/src/foundations/jsonb-types/users.ts
  */
 import type { Note, Person, ProviderLink } from '../entry.ts';
+import { type Factors, openFactors } from '../factors.ts';
 import { bytesOf, type HashText, pbkdf2Text, saltedDigest, unsupported } from '../hashes.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { Fields, Missing } from '../source.ts';
-import { boolAt, firstText, genderOf, isFields, jsonAt, listAt, parseJson, present, textAt } from '../values.ts';
+import {
+  boolAt,
+  firstText,
+  genderOf,
+  isFields,
+  jsonAt,
+  listAt,
+  numberAt,
+  objectsAt,
+  parseJson,
+  present,
+  textAt,
+} from '../values.ts';
 import { tableSource } from './table.ts';
 
 const EMAIL = ['primaryEmail', 'primary_email'];
@@ -212,20 +224,45 @@ const NO_HASH: Note = {
   message: 'The user has a password, whose hash the API of Logto does not return: export the table users.',
 };
 
+/** The table has the secrets, the API the kinds alone. A passkey is a second factor too, so both may be lost with it. */
 function factorsOf(record: Fields): Partial<Person> {
-  const kinds = factorKinds(record);
-  const totp = verificationsOf(record)
-    .filter((one) => textAt(one, 'type') === 'Totp')
-    .map((one) => textAt(one, 'key'))[0];
-  const isLost = totp === undefined && kinds.some((kind) => kind !== 'BackupCode');
+  const factors = openFactors();
+  const verifications = verificationsOf(record);
+  const hasApp = verifications.some((one) => textAt(one, 'type') === 'Totp');
+  for (const one of verifications) {
+    const type = textAt(one, 'type');
+    if (type === 'Totp') factors.app({ secret: textAt(one, 'key') });
+    else if (type === 'WebAuthn') addKey(one, factors, hasApp);
+    else if (type === 'BackupCode') factors.recoveryCodes(codesOf(one));
+    else factors.lost('secondFactor');
+  }
+  // A code by mail or text message (`EmailVerificationCode`, `PhoneVerificationCode`) goes to the own address or number.
+  const named = factorKinds(record).filter((kind) => !verifications.some((one) => textAt(one, 'type') === kind));
+  for (const kind of named) {
+    if (kind === 'WebAuthn') factors.lost('secondFactor', 'passkey');
+    else if (kind === 'EmailVerificationCode') factors.mail();
+    else if (kind === 'PhoneVerificationCode') factors.sms();
+    else factors.lost(kind === 'BackupCode' ? 'recoveryCodes' : 'secondFactor');
+  }
+  const phone = firstText(record, PHONE)?.replace(/^(?=[1-9])/, '+');
+  const found = factors.fields({ email: firstText(record, EMAIL), emailVerified: true, phone, phoneVerified: true });
   const isHidden = boolAt(record, 'hasPassword') === true && hashOf(record).hash === undefined;
-  return {
-    totp,
-    notes: [
-      ...(isLost ? [SECOND_FACTOR_LOST] : []),
-      ...(kinds.includes('WebAuthn') ? [PASSKEY_LOST] : []),
-      ...(kinds.includes('BackupCode') ? [RECOVERY_CODES_LOST] : []),
-      ...(isHidden ? [NO_HASH] : []),
-    ],
-  };
+  return { ...found, notes: [...found.notes, ...(isHidden ? [NO_HASH] : [])] };
+}
+
+function addKey(one: Fields, factors: Factors, hasApp: boolean): void {
+  const isTaken = factors.passkey({
+    credentialId: one.credentialId,
+    publicKey: one.publicKey,
+    signCount: numberAt(one, 'counter'),
+    rpId: textAt(one, 'rpId'),
+    transports: one.transports,
+    name: firstText(one, ['name', 'agent']),
+  });
+  if (!isTaken && !hasApp) factors.lost('secondFactor');
+}
+
+function codesOf(one: Fields): string[] {
+  const left = objectsAt(one, 'codes').filter((code) => textAt(code, 'usedAt') === undefined);
+  return left.flatMap((code) => textAt(code, 'code') ?? []);
 }

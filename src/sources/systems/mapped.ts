@@ -8,6 +8,7 @@
 import type { PasswordForm } from '../../passwords/forms.ts';
 import { hashProblem, schemeOf } from '../../passwords/registry.ts';
 import type { Note, Person, Skipped } from '../entry.ts';
+import { codesIn } from '../factors.ts';
 import { explainFormat, isHashBeside } from '../hash-format.ts';
 import { isBareDigest, knownForm, plainOf } from '../hash-forms.ts';
 import { columnValue, hashSystemOf } from '../hash-systems.ts';
@@ -151,6 +152,7 @@ function toPerson(
     hash,
     passwordChangeRequired: boolAt(values, 'passwordChangeRequired'),
     totp: given.columns.totp === undefined ? factor.totp : text('totp'),
+    recoveryCodes: codesIn(values.recoveryCodes),
     metadata: Object.fromEntries(Object.entries(metadata).map(([key, column]) => [key, valueAt(record, column)])),
     notes,
   };

@@ -11,13 +11,12 @@
  * by an administrator has a hash of 64 random characters (`password.Generate` in internal/api: magic_link.go, otp.go,
  * mail.go, verify.go, admin.go). Who came by a provider has no hash.
  */
-import { readTotpKey, totpText } from '../../passwords/totp-secret.ts';
 import type { Note, OldSignIn, Person, ProviderLink, Skipped } from '../entry.ts';
+import { type Factors, goPasskey, openFactors } from '../factors.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
-import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { readSystemState } from '../states.ts';
-import { boolAt, genderOf, jsonAt, listAt, parseJson, textAt } from '../values.ts';
+import { boolAt, genderOf, jsonAt, listAt, numberAt, parseJson, textAt } from '../values.ts';
 
 /** Columns that only this table has. */
 const OWN_COLUMNS = [
@@ -112,17 +111,19 @@ function convert(record: Fields, { now, hasHashes }: Export): Person | Skipped {
   const { notes } = read;
   const hash = hashOf(record, hasHashes, notes);
   const links = linksOf(record, notes);
-  if (listAt(record, 'passkeys').length > 0) notes.push(PASSKEY_LOST);
-  if (listAt(record, 'recovery_codes').length > 0) notes.push(RECOVERY_CODES_LOST);
+  const email = textAt(record, 'email');
+  const emailVerified = isEmailVerified(record);
+  const { notes: lost, ...factors } = factorsOf(record).fields({ email, emailVerified, ...phoneOf(record) });
+  notes.push(...lost);
   return {
     userId: textAt(record, 'id'),
-    email: textAt(record, 'email'),
-    emailVerified: isEmailVerified(record),
+    email,
+    emailVerified,
     ...profileOf(record),
     ...phoneOf(record),
+    ...factors,
     state: read.state ?? 'active',
     hash,
-    totp: totpOf(record, notes),
     metadata: {
       user_metadata: userMetadataOf(record),
       app_metadata: appMetadataOf(record),
@@ -208,10 +209,13 @@ function appDataOf(record: Fields): Fields {
 
 /** GoTrue stores numbers without their plus sign. */
 function phoneOf(record: Fields): Pick<Person, 'phone' | 'phoneVerified'> {
+  const phone = numberOf(record);
+  return phone === undefined ? {} : { phone, phoneVerified: textAt(record, 'phone_confirmed_at') !== undefined };
+}
+
+function numberOf(record: Fields): string | undefined {
   const phone = textAt(record, 'phone');
-  if (phone === undefined) return {};
-  const isDigits = /^[1-9][0-9]{6,14}$/.test(phone);
-  return { phone: isDigits ? `+${phone}` : phone, phoneVerified: textAt(record, 'phone_confirmed_at') !== undefined };
+  return phone !== undefined && /^[1-9][0-9]{6,14}$/.test(phone) ? `+${phone}` : phone;
 }
 
 type Profile = Pick<Person, 'firstName' | 'lastName' | 'displayName' | 'nickName' | 'language' | 'gender'>;
@@ -275,17 +279,43 @@ function providersOf(record: Fields): string[] {
 }
 
 /**
- * The secret of a verified authenticator app, from the table `auth.mfa_factors`, which an export may have joined as a
- * JSON column `factors`; the API never returns it.
+ * The verified factors of the table `auth.mfa_factors`, which an export may have joined as a JSON column `factors`; the
+ * API lists them without their secrets. Passkeys and recovery codes are rows of tables of their own, joined likewise.
  */
-function totpOf(record: Fields, notes: Note[]): string | undefined {
-  const factors = listAt(record, 'factors').filter((factor) => textAt(factor, 'status') === 'verified');
-  const secrets = factors.flatMap((factor) => {
-    const read = textAt(factor, 'factor_type') === 'totp' ? readTotpKey(textAt(factor, 'secret') ?? '') : undefined;
-    return read !== undefined && 'secret' in read ? [totpText(read)] : [];
-  });
-  if (factors.length > 1 || factors.length > secrets.length) notes.push(SECOND_FACTOR_LOST);
-  return secrets[0];
+function factorsOf(record: Fields): Factors {
+  const factors = openFactors();
+  for (const factor of listAt(record, 'factors')) {
+    if (textAt(factor, 'status') === 'verified') addFactor(factor, factors);
+  }
+  for (const passkey of listAt(record, 'passkeys')) {
+    factors.passkey({
+      credentialId: passkey.credential_id,
+      publicKey: passkey.public_key,
+      signCount: numberAt(passkey, 'sign_count'),
+      transports: passkey.transports,
+      name: textAt(passkey, 'friendly_name'),
+      backedUp: boolAt(passkey, 'backed_up'),
+    });
+  }
+  const codes = listAt(record, 'recovery_codes').filter((code) => textAt(code, 'consumed_at') === undefined);
+  const hashes = codes.flatMap((code) => textAt(code, 'code_hash') ?? []);
+  if (hashes.length < codes.length) factors.lost('recoveryCodes');
+  // https://github.com/supabase/auth (internal/crypto/recovery_codes.go): argon2id of the code in lower case
+  factors.recoveryCodes(hashes.map((hash) => ({ hash, scheme: 'mcf' })));
+  return factors;
+}
+
+/** A secret that is encrypted with a database key is JSON text, and lost. The set of recovery codes has a row here too. */
+function addFactor(factor: Fields, factors: Factors): void {
+  const type = textAt(factor, 'factor_type') ?? '';
+  if (type.includes('recovery')) return;
+  const name = textAt(factor, 'friendly_name');
+  const phone = numberOf(factor);
+  const key = jsonAt(factor, 'web_authn_credential');
+  if (type === 'totp') factors.app({ secret: textAt(factor, 'secret'), name });
+  else if (type === 'phone' && phone !== undefined) factors.sms(phone);
+  else if (type === 'webauthn') factors.passkey({ ...goPasskey(key), name, secondFactorOnly: true });
+  else factors.lost('secondFactor');
 }
 
 /** How the user signed in: by the methods of their sessions, or else as far as the other columns tell. */

@@ -9,10 +9,11 @@
  */
 import { decodeBase64 } from '../../passwords/scheme.ts';
 import type { Note, OldSignIn, Person, Skipped } from '../entry.ts';
+import { openFactors } from '../factors.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
 import { UsageError } from '../read/records.ts';
-import { PASSKEY_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
+import { PASSKEY_LOST } from '../second-factor.ts';
 import type { ExportFormat, Fields, Missing } from '../source.ts';
 import { commonRules, readState, readSystemState, type StateRead } from '../states.ts';
 import { boolAt, isFields, jsonAt, listAt, numberAt, objectAt, objectsAt, parseJson, textAt } from '../values.ts';
@@ -93,7 +94,7 @@ function convert(record: Fields, signerKey: string | undefined): Person | Skippe
   const { hash, notes = [] } = hashOf(main?.hash, signerKey);
   const email = methods.find((method) => method.email !== undefined)?.email;
   const phone = methods.find((method) => method.phone !== undefined);
-  const devices = listAt(record, 'totpDevices').filter((device) => textAt(device, 'secretKey') !== undefined);
+  const factors = devicesOf(record);
   const own = jsonAt(record, isRow(record) ? 'user_metadata' : 'userMetadata');
   const { state, skip, notes: unread } = statesOf(record, own);
   if (skip !== undefined) return { skip };
@@ -107,10 +108,11 @@ function convert(record: Fields, signerKey: string | undefined): Person | Skippe
     displayName: textAt(own, 'name'),
     nickName: textAt(own, 'nickname'),
     phone: phone?.phone,
-    phoneVerified: phone?.isVerified,
+    // A number that signs in by codes is one that has received them.
+    phoneVerified: phone?.isVerified ?? (phone?.recipe === 'passwordless' ? true : undefined),
     hash,
     password: hash === undefined ? main?.password : undefined,
-    totp: totpOf(devices),
+    ...factors,
     links: methods.flatMap(linkOf),
     oldSignIn: signInOf(methods),
     metadata: {
@@ -118,7 +120,7 @@ function convert(record: Fields, signerKey: string | undefined): Person | Skippe
       userRoles: listOf(rolesOf(record)),
       tenantIds: listOf(tenantsOf(record)),
     },
-    notes: [...unread, ...notes, ...droppedOf(methods), ...(devices.length > 1 ? [SECOND_FACTOR_LOST] : [])],
+    notes: [...unread, ...notes, ...droppedOf(methods), ...factors.notes],
   };
 }
 
@@ -154,15 +156,16 @@ function isVerified(methods: readonly LoginMethod[], email: string | undefined):
   return said.some((method) => method.isVerified === false) ? false : undefined;
 }
 
-const PERIOD_S = 30;
-
-/** A device with an uncommon period is passed on unchanged: the service rejects it, so it is not lost silently. */
-function totpOf(devices: readonly Fields[]): string | undefined {
-  const periodOf = (device: Fields) => numberAt(device, 'period') ?? PERIOD_S;
-  const device = devices.find((each) => periodOf(each) === PERIOD_S) ?? devices[0];
-  const secret = device && textAt(device, 'secretKey');
-  if (device === undefined || secret === undefined || periodOf(device) === PERIOD_S) return secret;
-  return `otpauth://totp/SuperTokens?secret=${encodeURIComponent(secret)}&period=${periodOf(device)}`;
+/** Devices that the user has finished setting up; those of a bulk import are. */
+function devicesOf(record: Fields) {
+  const factors = openFactors();
+  for (const device of listAt(record, 'totpDevices')) {
+    if (boolAt(device, 'verified') === false) continue;
+    const secret = textAt(device, 'secretKey') ?? textAt(device, 'secret_key');
+    const name = textAt(device, 'deviceName') ?? textAt(device, 'device_name');
+    factors.app({ secret, period: numberAt(device, 'period'), name });
+  }
+  return factors.fields({});
 }
 
 function linkOf({ recipe, provider, providerUserId, email }: LoginMethod) {

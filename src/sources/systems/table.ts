@@ -6,7 +6,7 @@
  * name says that it is a secret. That a function reads a column is not known here.
  */
 import type { OldSignIn, Person, ProviderLink } from '../entry.ts';
-import { SECOND_FACTOR_LOST } from '../hashes.ts';
+import { SECOND_FACTOR_LOST } from '../notes.ts';
 import { hasFactorColumn, secondFactorOf } from '../second-factor.ts';
 import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../source.ts';
 import { isPerhapsRegion } from '../state-names.ts';
@@ -125,8 +125,7 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     const skip = table.skip?.(row, around) ?? read.skip;
     if (skip !== undefined) return { skip };
     const made = parts.map((part) => part(row, around));
-    const isFactorRead =
-      readsFactor || made.some(({ totp, notes = [] }) => totp !== undefined || notes.includes(SECOND_FACTOR_LOST));
+    const isFactorRead = readsFactor || made.some(hasFactor);
     if (!isFactorRead) made.push(factorOf(row));
     const rest = isDatabase ? otherColumns(row, known) : restOf(row, known);
     const linked = typeof links === 'function' ? links(row, around) : links && linksOf(row, links);
@@ -146,6 +145,12 @@ function converterOf(table: Table, options: ConvertOptions): Convert {
     );
     return table.signIn ? { ...person, oldSignIn: table.signIn(row, person) } : person;
   };
+}
+
+/** Whether a part has read a second factor, or found that it is lost. */
+function hasFactor({ totp, totps, otpEmail, otpSms, notes = [] }: Partial<Person>): boolean {
+  const isFound = totp !== undefined || totps !== undefined || otpEmail === true || otpSms === true;
+  return isFound || notes.includes(SECOND_FACTOR_LOST);
 }
 
 /** A second factor in columns with common names. */

@@ -6,11 +6,11 @@
  * https://developer.wordpress.org/reference/functions/get_user_meta/
  */
 import type { Person } from '../entry.ts';
+import { openFactors } from '../factors.ts';
 import { type HashText, unsupported } from '../hashes.ts';
 import { hasField, oldSignInOf } from '../old-sign-in.ts';
-import { RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { isSecretName, listAt, objectsAt, textAt } from '../values.ts';
+import { isSecretName, listAt, objectsAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 export const wordpress = tableSource({
@@ -105,14 +105,32 @@ function listedRoles(record: Fields): string[] | undefined {
   return filled.length > 0 ? filled : undefined;
 }
 
-/** Reads the plugin Two Factor, which stores secrets in plain text; other plugins encrypt theirs. */
+/**
+ * Reads the plugin Two Factor, which stores secrets of apps in plain text and recovery codes as hashes of
+ * `wp_hash_password`; other plugins encrypt theirs. Codes by mail go to the address of the user, verified or not.
+ * https://github.com/WordPress/two-factor (providers/)
+ */
 function factorOf(meta: Fields): Partial<Person> {
-  const enabled = textAt(meta, '_two_factor_enabled_providers') ?? '';
-  const totp = enabled.includes('Two_Factor_Totp') ? textAt(meta, '_two_factor_totp_key') : undefined;
-  const isLost = totp === undefined && (enabled.includes('Two_Factor_') || textAt(meta, 'wp_2fa_enabled_methods'));
-  // A list of hashes in PHP's serialize() form; an empty one is `a:0:{}`.
-  const hasCodes = /^a:[1-9]/.test(textAt(meta, '_two_factor_backup_codes') ?? '');
-  return { totp, notes: [...(isLost ? [SECOND_FACTOR_LOST] : []), ...(hasCodes ? [RECOVERY_CODES_LOST] : [])] };
+  const factors = openFactors();
+  const enabled = namesIn(textAt(meta, '_two_factor_enabled_providers') ?? '');
+  for (const provider of enabled) {
+    if (provider === 'Two_Factor_Totp') factors.app({ secret: textAt(meta, '_two_factor_totp_key') });
+    else if (provider === 'Two_Factor_Email') factors.mail();
+    else if (provider !== 'Two_Factor_Backup_Codes') factors.lost('secondFactor');
+  }
+  const other = textAt(meta, 'wp_2fa_enabled_methods');
+  if (other === 'email') factors.mail();
+  else if (other !== undefined) factors.lost('secondFactor');
+  const hashes = namesIn(textAt(meta, '_two_factor_backup_codes') ?? '');
+  factors.recoveryCodes(hashes.map((hash) => ({ hash, scheme: 'mcf' })));
+  return factors.fields({ email: textAt(meta, 'user_email') });
+}
+
+/** The texts of a serialized PHP array, as values; or of JSON. */
+function namesIn(text: string): string[] {
+  const list = text.startsWith('[') ? parseJson(text) : undefined;
+  if (Array.isArray(list)) return list.filter((one) => typeof one === 'string');
+  return [...text.matchAll(/s:\d+:"([^"]*)";/g)].map(([, one = '']) => one);
 }
 
 /** Accounts of the plugin Nextend Social Login. */

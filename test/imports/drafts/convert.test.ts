@@ -186,6 +186,25 @@ test('passwords that the old system perhaps made up are kept and counted, or dro
   assert.equal(refused.status, 400);
 });
 
+test('the host of passkeys whose export does not name it comes from the request', async () => {
+  const id = await newDraft(api, { orgId });
+  const key = {
+    credentialID: 'AQID',
+    publicKey: 'pQECAyYgASFYINyKhPlWgE7mbqt8a2KNOF5E7WDJldqdzDluEGXRSZfDIlgg',
+    counter: 0,
+  };
+  const user = { id: 'ph-1', email: 'ph1@acme.example', emailVerified: true, accounts: [], passkeys: [key] };
+  await uploadFile(api, id, JSON.stringify([user]));
+  const outcome = async (body: object) => {
+    const { summary, conversion } = (await converted(id, { source: 'better-auth', ...body })).draft;
+    return [summary.notes.map((note: { id: string }) => note.id), conversion.passkeyRpId];
+  };
+  assert.deepEqual(await outcome({}), [['NAME-MISSING', 'PASSKEY-HOST-UNKNOWN'], undefined]);
+  assert.deepEqual(await outcome({ passkeyRpId: 'auth.example.com' }), [['NAME-MISSING'], 'auth.example.com']);
+  const refused = await call('POST', id, '/_convert', { passkeyRpId: 'https://auth.example.com' });
+  assert.equal(refused.status, 400);
+});
+
 test('a pepper stays for later conversions, is never shown, and verifies after the start', async () => {
   const id = await newDraft(api, { orgId });
   await uploadFile(api, id, `userId,userName,email,hash\npp-1,pp1,pp1@acme.example,${PEPPERED}\n`);

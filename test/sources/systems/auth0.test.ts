@@ -104,7 +104,10 @@ describe('a profile of Auth0', () => {
     assert.deepEqual(noteIds(withSecret), []);
     const both = convert({ email: 'a@example.com', mfa_factors: [phone, totp] });
     assert.equal(both.totp, 'JBSWY3DPEHPK3PXP');
-    assert.deepEqual(noteIds(both), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual([both.otpSms, both.phone, both.phoneVerified], [true, '+41791234567', true]);
+    assert.deepEqual(noteIds(both), []);
+    const other = convert({ email: 'a@example.com', phone_number: '+41790000000', mfa_factors: [phone] });
+    assert.deepEqual([other.otpSms, noteIds(other)], [undefined, ['SECOND-FACTOR-LOST']]);
     assert.deepEqual(noteIds(convert({ user_id: 'auth0|1', multifactor: ['guardian'] })), ['SECOND-FACTOR-LOST']);
   });
 

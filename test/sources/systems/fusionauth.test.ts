@@ -122,9 +122,10 @@ describe('a second factor of FusionAuth', () => {
   });
 
   it('that is not imported is noted', () => {
-    const sms = { method: 'sms', mobilePhone: '555-555-5555' };
-    for (const methods of [[app()], [sms], [app(SECRET), app(SECRET)], [sms, app(SECRET)], [app('!')]]) {
-      assert.deepEqual(noteIds(convert({ twoFactor: { methods } })), ['SECOND-FACTOR-LOST']);
+    const other = { method: 'sms', mobilePhone: '+41790000000' };
+    const user = { mobilePhone: '+41791234567' };
+    for (const methods of [[app()], [other], [other, app(SECRET)], [app('!')]]) {
+      assert.deepEqual(noteIds(convert({ ...user, twoFactor: { methods } })), ['SECOND-FACTOR-LOST']);
     }
   });
 });

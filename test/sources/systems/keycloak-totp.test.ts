@@ -18,12 +18,34 @@ describe('Keycloak: second factors', () => {
     assert.equal(personOf({ credentials: [old] }).totp, 'JJBFGV2ZGNCFARKIKBFTGUCYKBAUCQKB');
   });
 
+  it('keep their parameters and labels, and there may be several', () => {
+    const value = 'JBSWY3DPEHPK3PXPAAAA';
+    const secret = 'JJBFGV2ZGNCFARKIKBFTGUCYKBAUCQKB';
+    const app = (other: Fields, more: Fields = {}) => ({ ...otp({ ...usual, ...other }, value), ...more });
+    const strong = app({ digits: 8, period: 60, algorithm: 'HmacSHA256' }, { userLabel: 'Tablet' });
+    assert.deepEqual(personOf({ credentials: [strong] }).totps, [
+      { secret, algorithm: 'SHA256', digits: 8, period: 60, name: 'Tablet' },
+    ]);
+    const second = otp({ ...usual, algorithm: 'HmacSHA512' }, 'another key of twenty bytes');
+    assert.deepEqual(
+      personOf({ credentials: [app({}, { userLabel: 'Phone' }), second] }).totps?.map(({ name, algorithm }) => [
+        name,
+        algorithm,
+      ]),
+      [
+        ['Phone', undefined],
+        [undefined, 'SHA512'],
+      ],
+    );
+    assert.deepEqual(notesOf({ credentials: [strong, second] }), []);
+  });
+
   it('that have no counterpart are dropped and noted', () => {
     const value = 'JBSWY3DPEHPK3PXPAAAA';
     const others = [
-      { digits: 8 },
-      { period: 60 },
-      { algorithm: 'HmacSHA256' },
+      { digits: 7 },
+      { period: 5 },
+      { algorithm: 'HmacMD5' },
       { subType: 'hotp' },
       { secretEncoding: 'HEX' },
     ];
@@ -33,7 +55,6 @@ describe('Keycloak: second factors', () => {
       assert.deepEqual(notesOf({ credentials }), ['SECOND-FACTOR-LOST']);
     }
     assert.deepEqual(notesOf({ credentials: [otp(usual, 'short')] }), ['SECOND-FACTOR-LOST']);
-    assert.deepEqual(notesOf({ credentials: [otp(usual, value), otp(usual, value)] }), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf({ totp: true }), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf({ credentials: [{ type: 'webauthn' }] }), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf({ credentials: [{ type: 'webauthn-passwordless' }] }), ['PASSKEY-LOST']);

@@ -283,6 +283,10 @@ describe('Kratos: an identity', () => {
     });
     assert.deepEqual(notesOf(totp()), ['SECOND-FACTOR-LOST']);
     assert.deepEqual(notesOf(totp('otpauth://totp/a?secret=JBSWY3DPEHPK3PXPAAAA&digits=7')), ['SECOND-FACTOR-LOST']);
+    const address = 'otpauth://totp/a?secret=JBSWY3DPEHPK3PXPAAAA&digits=8&period=60&algorithm=SHA256';
+    assert.deepEqual(personOf(totp(address)).totps, [
+      { secret: 'JBSWY3DPEHPK3PXPAAAA', algorithm: 'SHA256', digits: 8, period: 60 },
+    ]);
     assert.deepEqual(notesOf(totp('otpauth://totp/a?secret=JBSWY3DPEHPK3PXPAAAA')), []);
   });
 

@@ -66,14 +66,14 @@ test('accounts at connections of companies become links, as the API and the tabl
   }
 });
 
-test('backup codes are noted, and passkeys also beside an authenticator app', () => {
+test('what cannot be read is noted, and a passkey also as a second factor where there is no app', () => {
   const totp = { type: 'Totp', key: 'JBSWY3DPEHPK3PXPAAAA' };
   const of = (...kinds: Fields[]) =>
     noteIds(convert({ id: '1', username: 'ann', mfa_verifications: JSON.stringify(kinds) }));
   assert.deepEqual(of(totp), []);
   assert.deepEqual(of(totp, { type: 'WebAuthn', rpId: 'example.com' }), ['PASSKEY-LOST']);
-  assert.deepEqual(of({ type: 'WebAuthn' }), ['SECOND-FACTOR-LOST', 'PASSKEY-LOST']);
-  assert.deepEqual(of(totp, { type: 'BackupCode', codes: [{ code: 'x' }] }), ['RECOVERY-CODES-LOST']);
+  assert.deepEqual(of({ type: 'WebAuthn' }), ['PASSKEY-LOST', 'SECOND-FACTOR-LOST']);
+  assert.deepEqual(of(totp, { type: 'Sms' }), ['SECOND-FACTOR-LOST']);
   assert.deepEqual(noteIds(convert({ id: '1', username: 'ann', mfaVerificationFactors: ['Totp', 'BackupCode'] })), [
     'SECOND-FACTOR-LOST',
     'RECOVERY-CODES-LOST',

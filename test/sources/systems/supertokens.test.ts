@@ -107,14 +107,23 @@ describe('a user of the bulk import', () => {
     assert.equal(convert({ loginMethods: [byPassword(asDocumented)] }).password, 'correct horse');
   });
 
-  it('keeps an app with another period unchanged, so that it is not lost silently', () => {
+  it('keeps all apps with their periods and names, but for those that were never verified', () => {
     const device = (secretKey: string, period: number) => ({ secretKey, period, skew: 1 });
     const one = convert({ totpDevices: [device('JBSWY3DPEHPK3PXP', 60)], loginMethods: [byPassword()] });
-    assert.equal(one.totp, 'otpauth://totp/SuperTokens?secret=JBSWY3DPEHPK3PXP&period=60');
-    const devices = [device('JBSWY3DPEHPK3PXP', 60), device('GEZDGNBVGY3TQOJQ', 30)];
+    assert.deepEqual(one.totps, [{ secret: 'JBSWY3DPEHPK3PXP', period: 60 }]);
+    const devices = [
+      device('JBSWY3DPEHPK3PXP', 60),
+      { ...device('GEZDGNBVGY3TQOJQ', 30), deviceName: 'Tablet' },
+      { ...device('GEZDGNBVGY3TQOJR', 30), verified: false },
+    ];
     const two = convert({ totpDevices: devices, loginMethods: [byPassword()] });
-    assert.equal(two.totp, 'GEZDGNBVGY3TQOJQ');
-    assert.deepEqual(noteIds(two), ['SECOND-FACTOR-LOST']);
+    assert.deepEqual(two.totps, [
+      { secret: 'JBSWY3DPEHPK3PXP', period: 60 },
+      { secret: 'GEZDGNBVGY3TQOJQ', name: 'Tablet' },
+    ]);
+    assert.deepEqual(noteIds(two), []);
+    const broken = convert({ totpDevices: [device('JBSWY3DPEHPK3PXP', 5)], loginMethods: [byPassword()] });
+    assert.deepEqual(noteIds(broken), ['SECOND-FACTOR-LOST']);
   });
 });
 

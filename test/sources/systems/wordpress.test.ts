@@ -122,10 +122,17 @@ describe('a second factor of WordPress', () => {
     assert.equal(of({ ...key, _two_factor_enabled_providers: 'a:0:{}' }).totp, undefined);
   });
 
-  it('of any other kind is noted', () => {
+  it('by mail comes along, and does not prove the address', () => {
     const mail = 'a:1:{i:0;s:16:"Two_Factor_Email";}';
+    for (const meta of [{ _two_factor_enabled_providers: mail }, { wp_2fa_enabled_methods: 'email' }]) {
+      const { otpEmail, emailVerified, notes } = of(meta as Record<string, string>);
+      assert.deepEqual([otpEmail, emailVerified, notes], [true, undefined, []]);
+    }
+  });
+
+  it('of any other kind is noted', () => {
     const others: Record<string, string>[] = [
-      { _two_factor_enabled_providers: mail },
+      { _two_factor_enabled_providers: 'a:1:{i:0;s:20:"Two_Factor_FIDO_U2F_";}' },
       { wp_2fa_enabled_methods: 'totp' },
     ];
     for (const meta of others) {
@@ -145,10 +152,15 @@ describe('recognizing WordPress', () => {
 });
 
 describe('recovery codes and accounts of WordPress', () => {
-  it('are noted, unless the list of codes is empty', () => {
-    const codes = (text: string) => noteIds(convert({ ...ROW, meta: metaList({ _two_factor_backup_codes: text }) }));
-    assert.deepEqual(codes('a:1:{i:0;s:3:"abc";}'), ['RECOVERY-CODES-LOST']);
-    assert.deepEqual(codes('a:0:{}'), []);
+  it('come along as hashes', () => {
+    const codes = (text: string) =>
+      convert({ ...ROW, meta: metaList({ _two_factor_backup_codes: text }) }).recoveryCodes;
+    const hash = '$P$BQ1fjEVyWQDqCzhgRDhcmEAvMTEzAT0';
+    assert.deepEqual(codes(`a:2:{i:0;s:34:"${hash}";i:1;s:34:"${hash}";}`), [
+      { hash, scheme: 'mcf' },
+      { hash, scheme: 'mcf' },
+    ]);
+    assert.equal(codes('a:0:{}'), undefined);
   });
 
   it('become links, and the password beside them is perhaps made up', () => {
