@@ -6,11 +6,11 @@
  * `database.ts`, and the mails of development are in `mailbox.ts`.
  */
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import { ACCOUNT_PATHS } from '../contract/own-clients.ts';
 import { ApiError } from '../platform/errors.ts';
 import { readForm } from '../platform/html/forms.ts';
 import { html } from '../platform/html/html.ts';
 import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
-import { accountScreens } from './account.ts';
 import { orgNames } from './database.ts';
 import type { ConsoleDeps } from './deps.ts';
 import { SCREENS, type Screen } from './screens.ts';
@@ -28,9 +28,8 @@ import {
 import { messageBody } from './shell/blocks.ts';
 import { consoleErrors, sayOnce, wantsPage } from './shell/errors.ts';
 import { sendOnce } from './shell/send-once.ts';
-import { type ConsolePage, type ConsoleUrl, openAt, openConsoleAssets, openShow } from './shell/show.ts';
+import { type ConsolePage, openAt, openConsoleAssets, openShow } from './shell/show.ts';
 import { signInRoutes } from './sign-in.ts';
-import { ACCOUNT } from './texts/account.ts';
 import { NO_ROLE } from './texts/frame.ts';
 
 export interface Console {
@@ -43,10 +42,11 @@ export interface Console {
 export function openConsole(deps: ConsoleDeps): Console {
   const { baseUrl } = deps.config;
   const consoleUrl = openAt(baseUrl);
+  const accountUrl = baseUrl + ACCOUNT_PATHS.page;
   const assets = openConsoleAssets(consoleUrl);
   const cookies = openCookies(baseUrl);
   const keptForms = openKeptForms(deps.secrets, cookies);
-  const show = openShow({ assets, consoleUrl, navigation: (res) => screensFor(res) });
+  const show = openShow({ assets, consoleUrl, accountUrl, navigation: (res) => screensFor(res) });
 
   const screens = SCREENS.filter(({ isThere }) => isThere?.(deps) ?? true);
 
@@ -60,7 +60,7 @@ export function openConsole(deps: ConsoleDeps): Console {
     if (screensFor(res).length > 0) return next();
     const session = sessionOf(res);
     const organization = (await orgNames(deps.pool, [session.caller.orgId])).get(session.caller.orgId) ?? '';
-    show(req, res, noRole(consoleUrl, session, organization));
+    show(req, res, noRole(accountUrl, session, organization));
   }
 
   const router = Router();
@@ -71,7 +71,6 @@ export function openConsole(deps: ConsoleDeps): Console {
   router.use(signInRoutes({ ...deps, cookies, show }));
   router.use('/console', readForm, requireSession({ ...deps, cookies, keptForms }), sayOnce(cookies, consoleUrl));
   router.use('/console', sendOnce(cookies, consoleUrl));
-  router.use(accountScreens({ ...deps, consoleUrl, show }));
   router.use('/console', requireRole);
   router.get('/console', (_req, res) => res.redirect(303, consoleUrl(screensFor(res)[0]?.path ?? '')));
   for (const screen of SCREENS) router.use(screen.routes({ ...deps, consoleUrl, show }));
@@ -118,10 +117,10 @@ function requireSession({
 }
 
 /** The page for people who are signed in but see no screen: it says whom to ask. */
-function noRole(consoleUrl: ConsoleUrl, { caller, tokens }: ConsoleSession, organization: string): ConsolePage {
+function noRole(accountUrl: string, { caller, tokens }: ConsoleSession, organization: string): ConsolePage {
   const more = html`<p>${NO_ROLE.ask(organization)}</p>
 <p><code class="shown">${caller.userId}</code></p>
-<p><a href="${consoleUrl('/account')}">${ACCOUNT.title}</a></p>`;
+<p><a href="${accountUrl}">${NO_ROLE.account}</a></p>`;
   const body = messageBody({ heading: NO_ROLE.heading, message: NO_ROLE.signedInAs(tokens.name), more });
   return { title: NO_ROLE.title, status: 403, body };
 }

@@ -124,7 +124,7 @@ export const newHuman = z
   .check(notWith('hashedPassword', 'password'));
 
 /** Absent fields keep their values. */
-const profileChange = z.object({
+export const profileChange = z.object({
   givenName: requiredText(200).optional(),
   familyName: requiredText(200).optional(),
   nickName: text(200).optional(),

@@ -404,7 +404,7 @@ function callbackPath(path: string, ctx: z.RefinementCtx): void {
 /** Characters of a path (RFC 3986 section 3.3), percent-encoded ones included; authentik's and Django's end with a slash. */
 const PATH = /^(?:\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})+)+\/?$/;
 /** What begins our own paths. */
-const OWN = /^\/(?:ui|console|docs|oauth|oidc|\.well-known|v2|v2beta|management|admin|zitadel\.[^/]*)(?:\/|$)/i;
+const OWN = /^\/(?:account|ui|console|docs|oauth|oidc|\.well-known|v2|v2beta|management|admin|zitadel\.[^/]*)(?:\/|$)/i;
 const OWN_PAGES = /^\/(?:healthz|readyz|metrics|openapi\.json|favicon\.ico)$/i;
 /** ZITADEL's own, below `/ui`, where no page of ours is. */
 const OTHERS = '/ui/login/login/externalidp/callback';

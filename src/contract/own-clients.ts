@@ -91,11 +91,11 @@ export function consoleSecret(secrets: Pick<Secrets, 'key'>): string {
   return secrets.key('console-client').toString('base64url');
 }
 
-/** The client id of the pages on which people manage how they sign in (`src/signin/pages/links.ts`). */
+/** The client id of the pages on which people manage how they sign in (`src/signin/account/`). */
 export const ACCOUNT_CLIENT = 'muster-account';
 
 /** Addresses of these pages, below the public address. */
-export const ACCOUNT_PATHS = { page: '/ui/links', signedIn: '/ui/links/signed-in' };
+export const ACCOUNT_PATHS = { page: '/account', signedIn: '/account/signed-in' };
 
 /** These pages as a client: its codes are never redeemed, as it needs no token. @param baseUrl the public address */
 export function accountClient(baseUrl: string): ClientMetadata {
@@ -109,3 +109,10 @@ export function accountClient(baseUrl: string): ClientMetadata {
     redirect_uris: [baseUrl + ACCOUNT_PATHS.signedIn],
   };
 }
+
+/** What people know the built-in clients as, by client id. */
+export const BUILT_IN_NAMES: Readonly<Record<string, string>> = {
+  [CONSOLE_CLIENT]: 'Muster console',
+  [CLI_CLIENT.client_id]: 'Muster command line',
+  [ACCOUNT_CLIENT]: 'Your account',
+};

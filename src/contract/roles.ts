@@ -19,6 +19,7 @@ export const IAM_OWNER_ONLY = { roles: [] } as const satisfies Permission;
 /** Every user may call it for themselves. */
 export const SELF = { roles: [], self: true } as const satisfies Permission;
 export const OWNER = { roles: ['ORG_OWNER'] } as const satisfies Permission;
+export const OWNER_OR_SELF = { ...OWNER, self: true } as const satisfies Permission;
 export const MANAGER = { roles: ['ORG_OWNER', 'ORG_USER_MANAGER'] } as const satisfies Permission;
 export const MANAGER_OR_SELF = { ...MANAGER, self: true } as const satisfies Permission;
 export const ANY_ROLE = { roles: ORG_ROLES } as const satisfies Permission;

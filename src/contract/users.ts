@@ -7,8 +7,19 @@ import type { ErrorId } from '../platform/errors.ts';
 import { GENDERS, newUserId, requiredText, text, userName } from '../platform/fields.ts';
 import { LARGE_BODY } from '../platform/http/parse.ts';
 import { type Operation, operations } from './operation.ts';
-import { ANY_ROLE, ANY_ROLE_OR_SELF, INSTANCE_ROLES, MANAGER, ORG_ROLES, OWNER, SELF } from './roles.ts';
 import {
+  ANY_ROLE,
+  ANY_ROLE_OR_SELF,
+  INSTANCE_ROLES,
+  MANAGER,
+  MANAGER_OR_SELF,
+  ORG_ROLES,
+  OWNER,
+  OWNER_OR_SELF,
+  SELF,
+} from './roles.ts';
+import {
+  AT,
   changed,
   createdDetails,
   details,
@@ -16,7 +27,10 @@ import {
   exampleCreated,
   exampleDetails,
   exampleSearch,
+  OWNER_PROOF,
+  proofBody,
   searchAnswer,
+  timestamp,
 } from './shapes.ts';
 import { userSearch } from './user-search.ts';
 
@@ -195,6 +209,35 @@ export const exampleUserV1 = {
   },
 };
 
+/** The lists of `getUserData`, in their order. */
+export const STORED_LISTS = [
+  'links',
+  'instanceRoles',
+  'organizationRoles',
+  'authenticatorApps',
+  'otherFactors',
+  'passkeys',
+  'sessions',
+  'browsers',
+  'applications',
+  'personalAccessTokens',
+  'networks',
+  'codes',
+  'messages',
+  'messagesOfTheDay',
+  'imports',
+  'metadata',
+  'events',
+] as const;
+
+const exampleData = {
+  exportedAt: AT,
+  account: { id: exampleUser.userId, state: 'active', createdAt: AT, hasPassword: true },
+  organization: { id: '300', name: 'Acme' },
+  user: exampleUser,
+  ...Object.fromEntries(STORED_LISTS.map((name) => [name, []])),
+};
+
 export const userOperations = operations({
   getMe: {
     path: 'GET /management/v1/me',
@@ -334,12 +377,39 @@ export const userOperations = operations({
   deleteUser: {
     path: 'DELETE /v2beta/users/{userId}',
     rpc: 'zitadel.user.v2.UserService/DeleteUser',
-    who: MANAGER,
+    who: MANAGER_OR_SELF,
     of: 'user',
+    tries: 'by-body',
     summary: 'Delete a user',
-    description: 'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted.',
+    description:
+      'The id and names of the user become free immediately. The last active IAM_OWNER cannot be deleted. Users delete ' +
+      `themselves where \`deleteAccount\` of the login policy allows it, and are told by mail. ${OWNER_PROOF}`,
+    body: { ...proofBody, error: 'USER-INVALID' },
     answers: { 200: changed },
-    errors: ['MEMBER-LAST-OWNER'],
+    errors: ['MEMBER-LAST-OWNER', 'USER-DELETE-SELF', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
+  },
+  getUserData: {
+    path: 'GET /v2beta/users/{userId}/data',
+    who: OWNER_OR_SELF,
+    of: 'user',
+    summary: 'Download what is stored about a person',
+    description:
+      'Everything that is stored about a user, except secrets: for a request for access under data protection law. ' +
+      'Where somebody else acted on the user, it says who and when, but not from where. Users who call this for ' +
+      'themselves must have signed in within the last 5 minutes.',
+    answers: {
+      200: {
+        schema: z.object({
+          exportedAt: timestamp(),
+          account: z.record(z.string(), z.unknown()),
+          organization: z.object({ id: z.string(), name: z.string() }),
+          user,
+          ...Object.fromEntries(STORED_LISTS.map((name) => [name, z.array(z.record(z.string(), z.unknown()))])),
+        }),
+        example: exampleData,
+      },
+    },
+    errors: ['AUTH-SIGN-IN-AGAIN', 'EVENTS-SLOTS'],
   },
   eraseUser: {
     path: 'POST /v2beta/users/{userId}/erase',

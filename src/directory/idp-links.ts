@@ -12,23 +12,14 @@ import type { IdpLink } from '../contract/humans.ts';
 import type { Rights } from '../contract/permissions.ts';
 import type { UserState } from '../contract/users.ts';
 import { sendNotice } from '../messages/mail/outbox.ts';
-import { KNOWS_PASSWORD } from '../passwords/forms.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { oneRow } from '../platform/db/rows.ts';
 import { ApiError } from '../platform/errors.ts';
+import { ACCOUNT_OF, IS_HELD_TWICE, JOIN_PROVIDER, NAME } from './link-accounts.ts';
 import { ORG_IS_ACTIVE } from './organizations.ts';
-import { MAIL_CODE_USE } from './policies.ts';
 import type { User } from './users/store.ts';
-
-/** SQL: the name under which a link `l` knows its provider, as `idp_names` spells it. */
-const NAME = `lower(l.idp_id collate "C")`;
-
-/** SQL: joins `n`, the provider that a link `l` of `users u` belongs to; its columns are null where there is none. */
-const JOIN_PROVIDER = `left join lateral (select * from idp_names(u.org_id) where name = ${NAME}) n on true`;
-
-/** SQL over `l` and `n`: what an account is compared by; a name that leads nowhere stands for itself. */
-const ACCOUNT_OF = `coalesce(n.idp_id, ${NAME})`;
+import { type LastWay, requireWayIn, type WaysInConfig } from './ways-in.ts';
 
 /** SQL: a link `l` names the provider $1, by its id or an alias. */
 const IS_NAMED = `${NAME} in (
@@ -119,14 +110,6 @@ const JOIN_USER = 'cross join lateral (select * from users where id = l.user_id 
 const linksTo = (subjects: string) =>
   `(select * from user_idp_links where external_user_id = any(${subjects}) offset 0) l ${JOIN_USER}`;
 
-/** SQL over a link `l` of `users u` with its provider `n`: another user of the organization has the account. */
-const IS_HELD_TWICE = `exists (
-  select from (select * from user_idp_links where external_user_id = l.external_user_id offset 0) x
-    cross join lateral (select id, org_id from users where id = x.user_id offset 0) v
-    left join lateral (select idp_id from idp_names(v.org_id) where name = lower(x.idp_id collate "C")) m on true
-  where v.org_id = u.org_id and v.id <> u.id
-    and coalesce(m.idp_id, lower(x.idp_id collate "C")) = ${ACCOUNT_OF})`;
-
 /** The user's accounts at providers. */
 export async function linksOf(db: Db, userId: string): Promise<KnownLink[]> {
   const { rows } = await db.query<LinkRow>(
@@ -208,6 +191,11 @@ function held(bySame: boolean): ApiError {
   return new ApiError('ALREADY_EXISTS', 'IDP-LINK-HELD', `${who} has a link to this account already.`);
 }
 
+const LAST_LINK: LastWay = {
+  id: 'IDP-LINK-LAST-WAY',
+  message: 'This link is the last way to sign in. Set a password first, or link another account.',
+};
+
 /**
  * Removes a link of the user, whose row is locked, and tells their address.
  * @param link `idpId`: as the link names its provider, or the id of the provider
@@ -218,6 +206,7 @@ export async function removeLink(
   user: User,
   { idpId, userId }: Pick<IdpLink, 'idpId' | 'userId'>,
   editor: string,
+  config: WaysInConfig,
 ): Promise<AppendedEvent> {
   const { rows } = await db.query<Pick<IdpLink, 'idpId'>>(
     `delete from user_idp_links d using user_idp_links l join users u on u.id = l.user_id ${JOIN_PROVIDER}
@@ -228,29 +217,9 @@ export async function removeLink(
   );
   const [removed] = rows;
   if (!removed) throw new ApiError('NOT_FOUND', 'IDP-LINK-NOT-FOUND', 'The user has no link to this account.');
-  if (editor === user.id) await requireWayIn(db, user);
+  if (editor === user.id) await requireWayIn(db, user, config, LAST_LINK);
   await sendNotice(db, user, 'link_removed', editor);
   return record(db, user, { type: 'user.human.link.removed', editor, idpId: removed.idpId });
-}
-
-/**
- * An organization's own provider may sign in members only within the rights of who set it, so their links to one do not
- * count.
- * @throws ApiError 400 IDP-LINK-LAST-WAY if the user has no way to sign in left
- */
-async function requireWayIn(db: Db, user: User): Promise<void> {
-  const { rows } = await db.query<{ hasOther: boolean }>(
-    `select ${KNOWS_PASSWORD} or (u.email_verified and ${MAIL_CODE_USE} <> 'off') or exists (
-         select from user_idp_links l ${JOIN_PROVIDER} join idps p on p.id = n.idp_id
-         where l.user_id = u.id and n.is_enabled and not ${IS_HELD_TWICE} and (p.org_id is null or not exists (
-           select from instance_members m where m.user_id = u.id union all
-           select from org_members m where m.user_id = u.id))) as "hasOther"
-     from users u where u.id = $1`,
-    [user.id],
-  );
-  if (oneRow(rows).hasOther) return;
-  const message = 'This link is the last way to sign in. Set a password first, or link another account.';
-  throw new ApiError('FAILED_PRECONDITION', 'IDP-LINK-LAST-WAY', message);
 }
 
 async function record(

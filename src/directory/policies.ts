@@ -28,7 +28,7 @@ const POLICY = {
 export type PolicyRow = Named<LoginPolicies, typeof POLICY>;
 
 /** SQL: whether `users u` is an IAM_OWNER, for whom no organization may relax what the instance demands. */
-const IS_OWNER = `exists (select from instance_members m where m.user_id = u.id)`;
+export const IS_OWNER = `exists (select from instance_members m where m.user_id = u.id)`;
 
 /**
  * SQL that joins the age policy `p` of the user's organization to `users u`, else that of the instance; to IAM_OWNERs
@@ -58,13 +58,26 @@ export const MAIL_CODE_USE = `least(
       where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1),
     case when ${IS_OWNER} then (select q.mail_code from login_policies q where q.org_id is null) end)`;
 
+/** SQL: as `MAIL_CODE_USE`, of codes by text message. */
+export const SMS_CODE_USE = MAIL_CODE_USE.replaceAll('q.mail_code', 'q.sms_code');
+
+/** Whether the user may delete their account: their organization lets them, and for an IAM_OWNER the instance too. */
+export async function selfDeletionAllowed(db: Db, userId: string): Promise<boolean> {
+  const of = (where: string) =>
+    `(select q.delete_account from login_policies q where ${where} order by q.org_id nulls last limit 1)`;
+  const { rows } = await db.query<{ allowed: boolean }>(
+    `select ${of('q.org_id = u.org_id or q.org_id is null')}
+       and (not ${IS_OWNER} or ${of('q.org_id is null')}) as allowed
+     from users u where u.id = $1 and u.kind = 'human'`,
+    [userId],
+  );
+  return rows[0]?.allowed ?? false;
+}
+
 /** SQL: whether the organization of `users u` lets its users sign in with a passkey; for IAM_OWNERs the instance too. */
 export const PASSKEYS_ALLOWED = `(coalesce((select q.passkeys from login_policies q
       where q.org_id = u.org_id or q.org_id is null order by q.org_id nulls last limit 1), true)
     and not (${IS_OWNER} and not (select q.passkeys from login_policies q where q.org_id is null)))`;
-
-/** SQL: who of the organization of `users u` may sign in with a code by text message, as `MAIL_CODE_USE`. */
-export const SMS_CODE_USE = MAIL_CODE_USE.replaceAll('mail_code', 'sms_code');
 
 /** The effective policy of the organization: its own, else the instance's. For the instance, the instance's. */
 export async function policyOf<P>(db: Db, kind: PolicyKind<P>, owner: PolicyOwner): Promise<P & PolicyRow> {

@@ -14,10 +14,11 @@ import { humanRoutes, machineRoutes, readRoutes, searchRoutes, stateRoutes } fro
 import { findUser, type User } from '../directory/users/store.ts';
 import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
+import { accountRoutes } from './account/routes.ts';
 import { invalidToken } from './authenticate.ts';
 import { type ClientDeps, clientRoutes } from './client-routes.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
-import { linkRoutes } from './credentials/idp-links.ts';
+import { type LinkRouteDeps, linkRoutes } from './credentials/idp-links.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { intentRoutes } from './intents.ts';
 import { loginsRoutes } from './login-routes.ts';
@@ -25,7 +26,7 @@ import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
 import { type SessionDeps, sessionRoutes } from './session-routes.ts';
 
 /** Routes about identity. */
-export function identityRoutes(deps: SessionDeps & ClientDeps): Router {
+export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps): Router {
   return Router()
     .use(meRoutes(deps))
     .use(memberRoutes(deps))
@@ -37,7 +38,8 @@ export function identityRoutes(deps: SessionDeps & ClientDeps): Router {
     .use(intentRoutes(deps))
     .use(loginsRoutes(deps))
     .use(totpRoutes(deps))
-    .use(linkRoutes(deps));
+    .use(linkRoutes(deps))
+    .use(accountRoutes(deps));
 }
 
 /** Routes of users, in their order, and the set-up of an organization with its first user. */

@@ -32,6 +32,7 @@ import type { ApiMetrics } from '../platform/http/metrics.ts';
 import { cors, responseHeaders } from '../platform/http/origins.ts';
 import { warnOfProxies } from '../platform/http/proxies.ts';
 import { accessLog, requestId } from '../platform/http/requests.ts';
+import { accountPages } from '../signin/account/pages.ts';
 import { authenticate } from '../signin/authenticate.ts';
 import { openOrigins } from '../signin/clients.ts';
 import { passwordRoutes } from '../signin/credentials/password-reset.ts';
@@ -92,6 +93,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(oauthRoutes(deps));
   app.use(callbackRoutes({ ...deps, concludeIntent: (result) => concludeIntent(deps, result) }));
   app.use(pageRoutes(deps));
+  app.use(accountPages(deps));
   app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.
   app.use(passwordRoutes(deps));
@@ -101,7 +103,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(api);
 
   app.use(noSuchOperation(() => app.router));
-  app.use('/ui', pageErrors(deps.logger));
+  app.use(['/ui', '/account'], pageErrors(deps.logger));
   app.use('/console', console.errors);
   app.use(renderErrors(deps.logger));
   return app;
@@ -157,7 +159,7 @@ function v2Paths(req: Request, _res: Response, next: () => void): void {
 }
 
 /** What people open in a browser, and what programs read before they have a token. */
-const PUBLIC = /^\/(?:ui|docs|console|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
+const PUBLIC = /^\/(?:account|ui|docs|console|\.well-known|healthz|readyz|metrics|openapi\.json)(?:\/|$)/i;
 
 function exceptPublic(authenticated: RequestHandler): RequestHandler {
   return (req, res, next) => (PUBLIC.test(req.path) ? next() : authenticated(req, res, next));

@@ -39,7 +39,6 @@ import {
   passwordForm,
   verifyForm,
 } from '../../src/signin/pages/link-forms.ts';
-import { linksPage } from '../../src/signin/pages/links.ts';
 import { organizationsPage } from '../../src/signin/pages/providers.ts';
 import { axeProblems } from '../support/axe.ts';
 import { launchBrowser, screenshot, type TestBrowser } from '../support/browser.ts';
@@ -59,11 +58,6 @@ const providers = [
   { id: '2', name: LONG },
 ];
 const connect = { name: 'Google', account: `${'ann.'.repeat(20)}arbor@example.com`, sealed: 's' };
-const ofLinks = { loginName: 'ann@example.com', token: 't', up: '' };
-const links = [
-  { idpId: 'google', userId: '1', userName: connect.account, provider: { idpId: '1', name: 'Google' } },
-  { idpId: LONG, userId: 'x'.repeat(100), userName: '', isHeldTwice: true as const },
-];
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const key = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', address: 'otpauth://totp/Acme:ann?secret=JBSWY3DPEHPK3PXP' };
 const link = { userId: 'u', code: 'c' };
@@ -89,8 +83,6 @@ const pages: Record<string, HtmlPage | undefined> = {
   'connect-password': loginForm({ ...frame, providers, connect }, proven.loginName),
   organizations: organizationsPage(frame, 'Google', [...providers], 's'),
   unlinked: unlinkedPage(frame, proven, 'Google'),
-  links: linksPage(ofLinks, links, providers),
-  'links-problem': linksPage(ofLinks, [], [], problem),
   continue: continuePage(frame, proven.loginName),
   code: codeForm(frame, proven, { kind: 'totp', others: [] }),
   'code-problem': codeForm(frame, proven, { kind: 'recoveryCode', others: ['totp', 'otpSms'] }, problem),

@@ -200,7 +200,7 @@ describe('the pages of a provider', () => {
     const { userId } = await stage.person(PASSWORD);
     google.people.splice(0, 9, { login: 'mine', id: `own-${userId}`, claims: { email: 'mine@gmail.example' } });
     const page = await browser.openPage(t, { javaScriptEnabled: false });
-    await page.goto(`${api.url}/ui/links`);
+    await page.goto(`${api.url}/account/links`);
     await logIn(page, userId, PASSWORD);
     await headed(page, 'Connected accounts');
     await page.getByRole('button', { name: 'Connect Google' }).click();
@@ -223,7 +223,7 @@ describe('the pages of a provider', () => {
 
     const sessions = `update oauth_models set payload = jsonb_set(payload::jsonb, '{loginTs}', '1')::json where kind = 'Session' and user_id = $1`;
     assert.equal((await api.deps.pool.query(sessions, [userId])).rowCount, 1);
-    await page.goto(`${api.url}/ui/links`);
+    await page.goto(`${api.url}/account/links`);
     await headed(page, 'Sign in');
   });
 

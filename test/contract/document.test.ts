@@ -10,6 +10,7 @@ import { routesOf } from './routes.ts';
 /** Pages for people, the requests between them, and files that browsers request on their own. */
 const PAGES = [
   /^\w+ \/(?:ui|docs)\//,
+  /^\w+ \/account(?:\/|$)/,
   /^\w+ \/(?:console(?:\/.*)?)?$/,
   /^OPTIONS /,
   /^GET \/oauth\/v2\/authorize\/\{uid\}$/,

@@ -13,6 +13,7 @@ const SPECIAL: Readonly<Record<string, Partial<Record<Target, string>>>> = {
   'POST /v2beta/idp_intents/:idpIntentId': { own: '.......31', other: '.......31', missing: '444444431' },
   // Users who set their own password send the current one too.
   'POST /v2beta/users/:userId/password': { self: '0' },
+  'DELETE /v2beta/users/:userId': { self: '0' },
   'POST /v2beta/users/:userId/password (with a code)': { own: '.........', other: '.........', missing: '000000000' },
   // The caller needs the role in both.
   'POST /admin/v1/import (of both organizations)': { own: '.33333331' },

@@ -63,7 +63,8 @@ POST   /v2beta/users/:userId/reactivate                   200  ...333331 .333..3
 POST   /v2beta/users/:userId/lock                         200  ...333331 .333..331 433333331 3
 POST   /v2beta/users/:userId/unlock                       200  ...333331 .333..331 433333331 3
 PUT    /v2beta/users/:userId/mail_codes                   200  ...333331 .333..331 433333331 3
-DELETE /v2beta/users/:userId                              200  ...333331 .333..331 433333331 3
+DELETE /v2beta/users/:userId                              200  ...333331 .333..331 433333331 0
+GET    /v2beta/users/:userId/data                         200  ..3333331 .333.3331 433333331 .
 POST   /v2beta/users/:userId/erase                        200  ..3333331 .333.3331 433333331 3
 
 POST   /v2beta/sessions                                   201  ....00031 .000...31 000000031 3

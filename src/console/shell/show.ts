@@ -36,6 +36,8 @@ export interface NavigationEntry {
 export interface FrameOptions {
   assets: Assets;
   consoleUrl: ConsoleUrl;
+  /** The pages of the person's own account. */
+  accountUrl: string;
   /** The entries that this person sees; none without a session. */
   navigation: (res: Response) => readonly NavigationEntry[];
 }
@@ -53,7 +55,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export function openShow({ assets, consoleUrl, navigation }: FrameOptions): Show {
+export function openShow({ assets, consoleUrl, accountUrl, navigation }: FrameOptions): Show {
   const css = html`<link rel="icon" type="image/svg+xml" href="${assets.url('logo.svg')}">
 <link rel="stylesheet" href="${assets.url('console.css')}">`;
   return (req, res, { title, body, status = 200, scripts = [], frames = false }) => {
@@ -66,7 +68,7 @@ ${scripts.map((file) => html`<script type="module" src="${assets.url(file)}"></s
       html`<a class="skip" href="#main">${FRAME.skip}</a>
 <header class="top">
 <a class="brand" href="${consoleUrl('')}">${LOGO}<span>${FRAME.product}</span></a>
-${name === undefined ? undefined : bar(req, consoleUrl, navigation(res), name)}
+${name === undefined ? undefined : bar(req, { consoleUrl, accountUrl }, navigation(res), name)}
 </header>
 <main id="main" tabindex="-1">
 ${notice(wasSentBefore(res) ? FRAME.sentBefore : undefined, 'warn')}${withFormIds(body)}
@@ -78,16 +80,19 @@ ${notice(wasSentBefore(res) ? FRAME.sentBefore : undefined, 'warn')}${withFormId
 }
 
 /** The navigation, and who is signed in. */
-function bar(req: Request, consoleUrl: ConsoleUrl, entries: readonly NavigationEntry[], name: string): Html {
+function bar(
+  req: Request,
+  { consoleUrl, accountUrl }: Pick<FrameOptions, 'consoleUrl' | 'accountUrl'>,
+  entries: readonly NavigationEntry[],
+  name: string,
+): Html {
   const isHere = (path: string) => req.path === `/console${path}` || req.path.startsWith(`/console${path}/`);
   return html`<nav aria-label="${FRAME.navigation}">
 ${entries.map(
   (entry) =>
     html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
 )}</nav>
-<form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${consoleUrl('/account')}"${
-    isHere('/account') ? html` aria-current="page"` : undefined
-  }><span class="sr">${FRAME.account} </span>${name}</a>
+<form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${accountUrl}"><span class="sr">${FRAME.account} </span>${name}</a>
 <button type="submit" class="quiet small">${FRAME.signOut}</button></form>`;
 }
 

@@ -6,7 +6,7 @@ export const FRAME = {
   navigation: 'Main',
   signOut: 'Sign out',
   /** Before the name of the person, for screen readers. */
-  account: 'Your sign-ins:',
+  account: 'Your account:',
   imports: 'Imports',
   users: 'Users',
   organizations: 'Organizations',
@@ -50,6 +50,7 @@ export const NO_ROLE = {
   title: 'No access',
   heading: 'You have no role in the console yet',
   signedInAs: (name: string) => `You are signed in as ${name}.`,
+  account: 'Your account',
   ask: (organization: string) =>
     `To manage users and imports, ask an owner of ${organization}, or the administrator of this service, for the role ORG_OWNER. They need your user id:`,
 };

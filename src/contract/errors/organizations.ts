@@ -182,7 +182,8 @@ export const ORGANIZATION_ERRORS = {
   'EVENTS-EXPORT': invalid('export of audit events'),
   'EVENTS-SLOTS': {
     status: 'RESOURCE_EXHAUSTED',
-    meaning: 'The caller, the organization or the server has too many searches and exports of events under way.',
+    meaning:
+      'The caller, the organization or the server has too many searches and exports of events, or downloads of data, under way.',
     remedy: 'Wait for the number of seconds in `Retry-After`, then try again.',
   },
 } as const satisfies Record<string, KnownError>;

@@ -150,6 +150,16 @@ export const USER_ERRORS = {
     meaning: 'The user has no link to this account.',
     remedy: 'List the links of the user for their names.',
   },
+  'USER-DELETE-SELF': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The login policy of the organization does not let users delete their own account.',
+    remedy: 'Manager: delete the user. Owner: set `deleteAccount` of the login policy.',
+  },
+  'LAST-WAY-IN': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'It is the last way in which the user signs in.',
+    remedy: 'Set a password or add another way to sign in first. Manager: remove it for the user.',
+  },
   'IDP-LINK-LAST-WAY': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The link is the last way in which the user signs in.',

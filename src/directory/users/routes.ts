@@ -31,7 +31,7 @@ import { requestErasure } from './erase.ts';
 import { metadataOf, userDetails, userView, userViewV1 } from './read.ts';
 import { searchUsers } from './search.ts';
 import { changeState, type StateChange, setMailCodes, TRANSITIONS } from './states.ts';
-import { accessForChange, deleteUser, insertUser, type User } from './store.ts';
+import { accessForChange, insertUser, type User } from './store.ts';
 
 /** Routes that read one user by id, their metadata and links. */
 export function readRoutes({ pool }: { pool: Pool }): Router {
@@ -147,7 +147,7 @@ export function machineRoutes({ pool }: { pool: Pool }): Router {
   return router;
 }
 
-/** Routes that deactivate, reactivate, lock, unlock, delete and erase users, and that leave them out of mail codes. */
+/** Routes that deactivate, reactivate, lock, unlock and erase users, and that leave them out of mail codes. */
 export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets }): Router {
   const router = Router();
   const user = changeableUser(pool);
@@ -159,7 +159,6 @@ export function stateRoutes({ pool, secrets }: { pool: Pool; secrets: Secrets })
   serve(router, userOperations.setMailCodes, user, (asked) =>
     act(pool, asked, (db, user, editor) => setMailCodes(db, user, { ...asked.body, editor })),
   );
-  serve(router, userOperations.deleteUser, user, (asked) => act(pool, asked, deleteUser));
   serve(router, userOperations.eraseUser, formerUser, async ({ caller, target: userId }) => {
     const { event, orgId, erasedId } = await requestErasure(pool, caller, userId);
     return { ...changedAnswer(event, orgId), erasedId };

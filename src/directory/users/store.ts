@@ -25,7 +25,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import { type Caller, covers, may, permissionDenied, requireReach } from '../../contract/permissions.ts';
 import type { LoginScope } from '../../contract/sessions.ts';
 import type { UserState } from '../../contract/users.ts';
-import { dropUnsentMails } from '../../messages/mail/outbox.ts';
+import { dropUnsentMails, sendFarewell } from '../../messages/mail/outbox.ts';
 import { KNOWS_PASSWORD } from '../../passwords/forms.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
@@ -37,6 +37,7 @@ import { typedNumber } from '../../platform/phone.ts';
 import { ensureOwnerRemains, rightsOf } from '../members.ts';
 import { requireRoomForUser } from '../organization-limits.ts';
 import { ORG_IS_ACTIVE } from '../organizations.ts';
+import { selfDeletionAllowed } from '../policies.ts';
 
 const USER = {
   id: 'id',
@@ -203,6 +204,20 @@ export async function deleteUser(db: Db, user: { id: string; orgId: string }, ed
   await ensureOwnerRemains(db, { userId: user.id });
   await db.query('delete from users where id = $1', [user.id]);
   return userEvent(db, user, 'user.removed', editor);
+}
+
+/**
+ * Deletes the account of a user who asks for it, whose row is locked, and tells their address if it is verified.
+ * @throws ApiError 400 USER-DELETE-SELF where the organization does not allow it, MEMBER-LAST-OWNER
+ */
+export async function deleteOwn(db: Db, user: User): Promise<AppendedEvent> {
+  if (!(await selfDeletionAllowed(db, user.id))) {
+    const message = 'The organization does not let users delete their account.';
+    throw new ApiError('FAILED_PRECONDITION', 'USER-DELETE-SELF', message);
+  }
+  const { email, emailVerified, orgId } = user;
+  if (email !== null && emailVerified) await sendFarewell(db, { orgId, email });
+  return deleteUser(db, user, user.id);
 }
 
 /** How a caller reaches a user. `manager`: by a role on the user's organization, which may also be the caller's own. */

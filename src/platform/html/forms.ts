@@ -43,7 +43,15 @@ export interface Field {
   /** Default: `text`. */
   type?: string;
   /** Default: `off`. */
-  autocomplete?: 'username' | 'username webauthn' | 'current-password' | 'new-password' | 'one-time-code' | 'off';
+  autocomplete?:
+    | 'username'
+    | 'username webauthn'
+    | 'current-password'
+    | 'new-password'
+    | 'one-time-code'
+    | 'email'
+    | 'tel'
+    | 'off';
   value?: string | undefined;
   hint?: string;
   /** What is wrong with the form; it is shown under the id `problem`. */

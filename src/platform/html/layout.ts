@@ -23,6 +23,8 @@ export interface PageOptions {
   formTargets?: readonly string[];
   /** Submits the page's form for the user, who can do so by hand where scripts are off. */
   script?: string;
+  /** For pages with more than a form. */
+  isWide?: boolean;
 }
 
 /** Sends a page as the response. */
@@ -32,7 +34,7 @@ export function sendPage(res: Response, status: number, page: HtmlPage, options?
 }
 
 /** A page's headers and markup, for callers that do not use Express. */
-export function renderPage(page: HtmlPage, { formTargets = [], script }: PageOptions = {}) {
+export function renderPage(page: HtmlPage, { formTargets = [], script, isWide = false }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
   const formAction = ["'self'", ...formTargets].join(' ');
   const sources = [...(script ? [`'nonce-${nonce}'`] : []), ...(page.scripts?.length ? ["'self'"] : [])];
@@ -41,7 +43,7 @@ export function renderPage(page: HtmlPage, { formTargets = [], script }: PageOpt
     ...PAGE_HEADERS,
     'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
   };
-  return { headers, markup: card(page, nonce, script).markup };
+  return { headers, markup: card(page, nonce, { script, isWide }).markup };
 }
 
 /** The headers of every page, the console's among them. Each page adds its `Content-Security-Policy`. */
@@ -67,11 +69,15 @@ export function formTarget(uri: string): string {
   return NAMED.test(origin) ? origin : protocol;
 }
 
-function card({ title, body, scripts = [] }: HtmlPage, nonce: string, script?: string): Html {
+function card(
+  { title, body, scripts = [] }: HtmlPage,
+  nonce: string,
+  { script, isWide }: { script: string | undefined; isWide: boolean },
+): Html {
   return document(
     title,
     html`<style nonce="${nonce}">${{ markup: STYLE }}</style>${scripts.map((src) => html`\n<script type="module" src="${src}"></script>`)}`,
-    html`<div class="card">
+    html`<div class="card${isWide ? ' wide' : ''}">
 <header>
 ${LOGO}
 <span>Muster</span>
@@ -151,6 +157,7 @@ body {
   width: 100%; max-width: 440px; padding: 36px 40px 40px; border-radius: 20px;
   background: var(--card); box-shadow: var(--shadow);
 }
+.card.wide { max-width: 640px }
 header { display: flex; align-items: center; gap: 10px; margin: 0 0 28px; font-weight: 700; letter-spacing: -.01em }
 header svg { width: 28px; height: 28px; flex: none; fill: var(--accent) }
 h1 { margin: 0 0 8px; overflow-wrap: anywhere; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.02em; text-wrap: balance; outline: none }
@@ -209,6 +216,18 @@ a:focus-visible { border-radius: 4px }
 .rows { margin: 0 0 24px; padding: 0; list-style: none }
 .rows li { margin: 0 0 16px; padding: 0 0 16px; border-bottom: 1px solid var(--hair) }
 .rows p { margin: 0 0 12px }
+.sections { margin: 24px 0 }
+.sections li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 4px 24px }
+.sections span { color: var(--soft); overflow-wrap: anywhere }
+h2 { margin: 32px 0 12px; font-size: 1.125rem; line-height: 1.3 }
+hr { margin: 32px 0; border: 0; border-top: 1px solid var(--hair) }
+.up { margin: 0 0 12px }
+.done { padding: 14px 16px; border-radius: 10px; background: var(--good-page); color: var(--good); font-weight: 500 }
+.check { display: flex; align-items: center; gap: 12px }
+.check input { width: 24px; height: 24px; min-height: 0; margin: 0; flex: none; accent-color: var(--accent) }
+.check label { margin: 0; color: var(--text) }
+.rows button { width: auto; min-width: 128px }
+button.danger { background: var(--bad); color: var(--card) }
 .steps { margin: 0 0 24px; padding: 0 0 0 24px }
 .steps li { margin: 0 0 12px }
 .steps p { margin: 12px 0 }

@@ -11,14 +11,17 @@ import { type Asked, serve } from '../../contract/serve.ts';
 import { changeableUser } from '../../directory/finders.ts';
 import { addLink, removeLink } from '../../directory/idp-links.ts';
 import { accessForChange, type Reached, type User } from '../../directory/users/store.ts';
+import type { WaysInConfig } from '../../directory/ways-in.ts';
 import { type AppendedEvent, changedAnswer } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { requireHuman } from './change.ts';
 
+export type LinkRouteDeps = LoginDeps & { config: WaysInConfig };
+
 /** Routes of links; `readRoutes` of the users lists them. */
-export function linkRoutes(deps: LoginDeps): Router {
+export function linkRoutes(deps: LinkRouteDeps): Router {
   const router = Router();
   const user = changeableUser(deps.pool);
   serve(router, idpLinkOperations.addUserLink, user, (asked) =>
@@ -28,7 +31,9 @@ export function linkRoutes(deps: LoginDeps): Router {
     }),
   );
   serve(router, idpLinkOperations.removeUserLink, user, ({ params: { idpId, linkedUserId }, ...asked }) =>
-    changed(deps, asked, (db, user, editor) => removeLink(db, user, { idpId, userId: linkedUserId }, editor)),
+    changed(deps, asked, (db, user, editor) =>
+      removeLink(db, user, { idpId, userId: linkedUserId }, editor, deps.config),
+    ),
   );
   return router;
 }

@@ -18,6 +18,7 @@ import { revokeLogins } from '../../directory/revocation.ts';
 import type { ContactDeps } from '../../directory/users/create.ts';
 import { requireAllowedTemplate } from '../../directory/users/routes.ts';
 import { accessForChange, findUser, type Reached, stateNow, type User } from '../../directory/users/store.ts';
+import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { type Code, findOpenCode, isOpen, PASSWORD_CODES, useCode } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
@@ -49,7 +50,9 @@ import {
 } from './password.ts';
 
 export interface VerificationDeps extends LoginDeps {
-  config: LoginDeps['config'] & Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'>;
+  config: LoginDeps['config'] &
+    Pick<Config, 'baseUrl' | 'CODE_TTL_MS' | 'PHONE_CODE_TTL_MS' | 'RATE_LIMIT_MAILS'> &
+    WaysInConfig;
 }
 
 /** Routes of email addresses and phone numbers. */
@@ -63,10 +66,19 @@ export function verificationRoutes(deps: VerificationDeps): Router {
   serve(router, operations.resendPhoneCode, user, (asked) => change(deps, PHONE, asked, resendPhoneCode));
   serve(router, operations.verifyPhone, user, (asked) => verify(deps, asked, verifyPhone));
   serve(router, operations.removePhone, user, async (asked) => {
-    const { details } = await change(deps, PHONE, asked, removePhone);
+    const { details } = await change(deps, PHONE, asked, removeOwnPhone(deps.config));
     return { details };
   });
   return router;
+}
+
+/** Users keep a way in. */
+function removeOwnPhone(config: WaysInConfig): Change<Input> {
+  return async (deps, user, input, editor) => {
+    const changed = await removePhone(deps, user, input, editor);
+    if (editor === user.id) await requireWayIn(deps.db, user, config);
+    return changed;
+  };
 }
 
 /**

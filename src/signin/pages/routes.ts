@@ -5,7 +5,6 @@ import { sameOrigin } from '../../platform/http/origins.ts';
 import { originsOf } from '../../platform/relying-party.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { LoginPageDeps } from './interaction.ts';
-import { linkPages } from './links.ts';
 import { loginPages } from './login.ts';
 import { pageScripts } from './passkey-offer.ts';
 import { forgotPages, verifyPages } from './verify.ts';
@@ -24,6 +23,5 @@ export function pageRoutes(deps: PageDeps): Router {
   router.use(verifyPages(deps));
   router.use(forgotPages(deps));
   router.use(loginPages(deps));
-  router.use(linkPages(deps));
   return router;
 }

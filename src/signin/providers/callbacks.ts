@@ -7,6 +7,7 @@
  * bound to `state` and the cookie. The page about an answer that is refused says nothing of it.
  */
 import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { ACCOUNT_PATHS } from '../../contract/own-clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { pageErrors } from '../../platform/html/errors.ts';
 import { readForm } from '../../platform/html/forms.ts';
@@ -37,7 +38,7 @@ export function callbackRoutes(deps: CallbackDeps): Router {
 
 /** Paths of ours, which no provider can have: most requests are to them. ZITADEL's own path below `/ui` is none of ours. */
 const OURS =
-  /^\/(?:ui(?!\/login\/login\/externalidp\/)|console|docs|oauth|oidc|\.well-known|v2|v2beta|management|admin)\//i;
+  /^\/(?:account|ui(?!\/login\/login\/externalidp\/)|console|docs|oauth|oidc|\.well-known|v2|v2beta|management|admin)\//i;
 
 /** The parameters of an answer (RFC 6749, RFC 9207), and Apple's `user`. */
 const PARAMETERS = ['state', 'code', 'iss', 'error', 'error_description', 'user'] as const;
@@ -67,7 +68,7 @@ async function nextOf({ config, concludeIntent }: CallbackDeps, { id, purpose, u
     case 'sign_in':
       return `${config.baseUrl}/ui/login/${encodeURIComponent(uid ?? '')}/idps/${id}`;
     case 'link':
-      return `${config.baseUrl}/ui/links/${id}`;
+      return `${config.baseUrl}${ACCOUNT_PATHS.page}/links/${id}`;
     case 'intent': {
       const user = await concludeIntent?.(result);
       if (result.error) return withParams(urls?.failureUrl, { id, error: result.error });

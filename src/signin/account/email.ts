@@ -1,0 +1,72 @@
+/**
+ * The email address of a person. A new address replaces a confirmed one only when the link that is mailed to it is
+ * opened; the old address is told.
+ */
+import { emailInput } from '../../contract/credentials.ts';
+import { findUser } from '../../directory/users/store.ts';
+import { pendingAddress } from '../../messages/mail/codes.ts';
+import { transaction } from '../../platform/db/pool.ts';
+import { field, type Problem, text } from '../../platform/html/forms.ts';
+import { html } from '../../platform/html/html.ts';
+import { changeEmail, resendEmailCode } from '../credentials/contacts.ts';
+import { buttonForm, type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
+
+export const EMAIL: Section = {
+  path: 'email',
+  title: 'Email address',
+  needsRecent: true,
+  show,
+  steps: { change, resend },
+  said: {
+    sent: 'We have sent an email to the new address. Open the link in it to confirm the address.',
+    resent: 'We have sent the email again.',
+  },
+  problems: {
+    'EMAIL-VERIFIED': { message: 'The address is confirmed already.', fields: [] },
+    'EMAIL-NONE': { message: 'You have no email address. Enter one.', fields: ['email'] },
+  },
+};
+
+async function show(visit: Visit, problem?: Problem): Promise<Content> {
+  const { deps, req, person } = visit;
+  const { user } = person;
+  const pending = await pendingAddress(deps.pool, user.id, 'verify_email');
+  const waits = pending ?? (user.emailVerified ? undefined : (user.email ?? undefined));
+  const current = user.email === null ? 'None' : user.email;
+  const body = html`<p>Your email address is <strong>${current}</strong>. We send codes, links and news about your account to it.</p>
+${
+  waits === undefined
+    ? undefined
+    : html`<p><strong>${waits}</strong> is not confirmed yet: open the link in the email that we sent to it.</p>
+${buttonForm(visit, EMAIL.path, { step: 'resend' }, { label: 'Send the email again' })}
+<hr>`
+}
+${opening(visit, EMAIL.path, { step: 'change' })}
+${field({ problem, name: 'email', label: 'New email address', type: 'email', autocomplete: 'email', value: text(req.body, 'email') })}
+<button type="submit">Change address</button>
+</form>`;
+  return { body };
+}
+
+async function change({ deps, req, person }: Visit): Promise<string> {
+  const read = emailInput.safeParse({ email: text(req.body, 'email').trim() });
+  if (!read.success) {
+    throw new FormProblem({ message: 'Enter an email address such as ann@example.com.', fields: ['email'] });
+  }
+  await transaction(deps.pool, async (db) => {
+    const user = stillThere(await findUser(db, person.user.id, 'for update'));
+    if (user.email === read.data.email && user.emailVerified) {
+      throw new FormProblem({ message: 'This is your address already.', fields: ['email'] });
+    }
+    await changeEmail({ ...deps, db }, user, read.data, user.id);
+  });
+  return 'sent';
+}
+
+async function resend({ deps, person }: Visit): Promise<string> {
+  await transaction(deps.pool, async (db) => {
+    const user = stillThere(await findUser(db, person.user.id, 'for update'));
+    await resendEmailCode({ ...deps, db }, user, {}, user.id);
+  });
+  return 'resent';
+}

@@ -1,0 +1,86 @@
+/**
+ * What a person takes along and leaves: the download of what is stored about them, and the deletion of the account, where
+ * the organization allows it.
+ *
+ * Guarantee: the person has just signed in; a download is asked for by a form, so that no link leads to it; who deletes
+ * the account types its name. The last IAM_OWNER stays. The address is told afterwards, by a mail that does not go with
+ * the account.
+ *
+ * On crash: the account is deleted with its mail written, or is not.
+ */
+import { selfDeletionAllowed } from '../../directory/policies.ts';
+import { deleteOwn, findUser, loginNames } from '../../directory/users/store.ts';
+import { transaction } from '../../platform/db/pool.ts';
+import { nameKey } from '../../platform/fields.ts';
+import { field, type Problem, text } from '../../platform/html/forms.ts';
+import { html } from '../../platform/html/html.ts';
+import { messagePage, sendPage } from '../../platform/html/layout.ts';
+import { sendText } from '../../platform/http/answers.ts';
+import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
+import { storedDataOf } from './stored-data.ts';
+
+export const DATA: Section = {
+  path: 'data',
+  title: 'Your data',
+  needsRecent: true,
+  show: showData,
+  steps: { download },
+};
+
+async function showData(visit: Visit): Promise<Content> {
+  const body = html`<p>Download everything that is stored here about you, as a file in JSON: your names and addresses, connected accounts, second factors and passkeys without their keys, where you are signed in, applications, and what happened with your account.</p>
+<p>Applications that you sign in to have data of their own.</p>
+${opening(visit, DATA.path, { step: 'download' })}
+<button type="submit">Download</button>
+</form>`;
+  return { body };
+}
+
+async function download({ deps, res, person }: Visit): Promise<undefined> {
+  res.set('Content-Type', 'application/json; charset=utf-8');
+  res.set('Content-Disposition', 'attachment; filename="my-data.json"');
+  await sendText(res, storedDataOf(deps.pool, person.user));
+}
+
+export const DELETION: Section = {
+  path: 'delete',
+  title: 'Delete your account',
+  needsRecent: true,
+  show: showDeletion,
+  steps: { delete: remove },
+  problems: {
+    'MEMBER-LAST-OWNER': {
+      message: 'You are the last administrator of this service. Make somebody else an administrator first.',
+      fields: [],
+    },
+    'USER-DELETE-SELF': { message: 'Your organization does not let you delete your account.', fields: [] },
+  },
+};
+
+async function showDeletion(visit: Visit, problem?: Problem): Promise<Content> {
+  const { deps, person } = visit;
+  if (!(await selfDeletionAllowed(deps.pool, person.user.id))) {
+    return {
+      body: html`<p>Your organization does not let you delete your account yourself. Ask your administrator.</p>`,
+    };
+  }
+  const [name = ''] = loginNames(person.user);
+  const body = html`<p>Your account <strong>${name}</strong>, your names, addresses, connected accounts, factors and sign-ins are deleted at once. This cannot be undone, and you can no longer sign in to applications with it.</p>
+<p>Your administrator keeps a record that the account existed. Applications keep what they stored about you. You can <a href="data">download your data</a> first.</p>
+${opening(visit, DELETION.path, { step: 'delete' })}
+${field({ problem, name: 'loginName', label: `Type ${name} to confirm`, autocomplete: 'off' })}
+<button type="submit" class="danger">Delete my account</button>
+</form>`;
+  return { body };
+}
+
+async function remove({ deps, req, res, person }: Visit): Promise<undefined> {
+  const typed = nameKey(text(req.body, 'loginName').trim());
+  if (!loginNames(person.user).some((name) => nameKey(name) === typed)) {
+    throw new FormProblem({ message: 'This is not the name of your account.', fields: ['loginName'] });
+  }
+  await transaction(deps.pool, async (db) => {
+    await deleteOwn(db, stillThere(await findUser(db, person.user.id, 'for update')));
+  });
+  sendPage(res, 200, messagePage('Your account is deleted', 'You are signed out everywhere.'));
+}

@@ -1,0 +1,65 @@
+/** The first page of `/account`: who is signed in, and what each section has. */
+
+import { OAUTH_PATHS } from '../../contract/own-clients.ts';
+import { linksOf } from '../../directory/idp-links.ts';
+import { requireOrg } from '../../directory/organizations.ts';
+import { selfDeletionAllowed } from '../../directory/policies.ts';
+import { loginNames } from '../../directory/users/store.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { listLogins, MOST_LISTED } from '../sessions.ts';
+import { accountUrl } from './person.ts';
+import type { Content, Section, Visit } from './section.ts';
+
+export const OVERVIEW: Section = {
+  path: '',
+  title: 'Your account',
+  needsRecent: false,
+  show,
+  steps: {},
+};
+
+interface Row {
+  section: string;
+  name: string;
+  value: Html | string;
+}
+
+async function show(visit: Visit): Promise<Content> {
+  const { deps, person } = visit;
+  const { user } = person;
+  const org = await requireOrg(deps.pool, user.orgId);
+  const rows = await rowsOf(visit);
+  const body = html`<p>You are signed in as <strong>${loginNames(user)[0]}</strong> of <strong>${org.name}</strong>.</p>
+<ul class="rows sections">${rows.map(({ section, name, value }) => html`<li><a href="${accountUrl(deps.config, section)}">${name}</a><span>${value}</span></li>\n`)}</ul>
+<p class="links"><a href="${deps.config.baseUrl}${OAUTH_PATHS.end_session}">Sign out</a></p>`;
+  return { body };
+}
+
+async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
+  const { pool, config } = deps;
+  const { user } = person;
+  const links = await linksOf(pool, user.id);
+  const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
+  const isMore = logins.length === MOST_LISTED;
+  return [
+    { section: 'profile', name: 'Name and language', value: user.displayName ?? '' },
+    { section: 'email', name: 'Email address', value: contact(user.email, user.emailVerified) },
+    { section: 'phone', name: 'Phone number', value: contact(user.phone, user.phoneVerified) },
+    { section: 'password', name: 'Password', value: user.hasPassword ? 'Set' : 'None' },
+    { section: 'links', name: 'Connected accounts', value: links.length === 0 ? 'None' : String(links.length) },
+    {
+      section: 'logins',
+      name: 'Where you are signed in',
+      value: isMore ? `${MOST_LISTED} or more` : String(logins.length),
+    },
+    { section: 'data', name: 'Your data', value: 'Download what is stored about you' },
+    ...((await selfDeletionAllowed(pool, user.id))
+      ? [{ section: 'delete', name: 'Delete your account', value: '' }]
+      : []),
+  ];
+}
+
+function contact(value: string | null, isVerified: boolean): string {
+  if (value === null || value === '') return 'None';
+  return isVerified ? value : `${value} (not confirmed yet)`;
+}
