@@ -52,6 +52,10 @@ export const AUDIT_TYPES = {
   'user.human.recovery_code.used': 'a recovery code was used; `payload.left` says how many are left',
   'user.human.factors.reset':
     'all factors, passkeys and recovery codes were removed; the payload says how many of each',
+  'user.human.passkey.added': 'a passkey was added; `payload.passkeyId` says which',
+  'user.human.passkey.named': 'a passkey was named; `payload.passkeyId` says which',
+  'user.human.passkey.removed': 'a passkey or security key was removed; `payload.passkeyId` says which',
+  'user.human.passkey.code.added': 'a link to add a passkey was mailed',
   'user.human.link.added': 'an account at an identity provider was linked; `payload.idpId` says which provider',
   'user.human.link.removed': 'the link to an account at an identity provider was removed',
   'user.locked': 'a user was locked',

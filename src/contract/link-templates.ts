@@ -11,7 +11,7 @@ export interface LinkParts {
 }
 
 /** The purpose of a code, and so the kind of mail that carries it. */
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | SignInKind;
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'add_passkey' | SignInKind;
 /** Codes of digits: for a sign-in, or as the second factor of one; by mail or by text message. */
 export type SignInKind = 'sign_in' | 'sign_in_text' | 'factor_mail' | 'factor_text';
 /** Kinds that are text messages. */
@@ -49,6 +49,7 @@ export const PAGE_PATHS: Record<LinkKind, string> = {
   verify_email: '/ui/verify',
   initialise: '/ui/init',
   reset_password: '/ui/reset',
+  add_passkey: '/ui/passkey',
 };
 
 const PLACEHOLDER = /\{\{\s*\.(\w+)\s*\}\}/g;

@@ -15,6 +15,7 @@ import type { Operation } from './operation.ts';
 import { organizationLimitOperations } from './organization-limits.ts';
 import { organizationStateOperations } from './organization-states.ts';
 import { orgOperations } from './organizations.ts';
+import { passkeyOperations } from './passkeys.ts';
 import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
 import { loginOperations, sessionOperations } from './sessions.ts';
@@ -30,6 +31,7 @@ export const FEATURES = [
   ],
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations, ...idpLinkOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
+  ['Passkeys', 'Sign in without name and password: add, list, name and remove passkeys.', passkeyOperations],
   ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
   [
     'Imports',
@@ -66,6 +68,7 @@ export const CONTRACT = {
   ...idpLinkOperations,
   ...credentialOperations,
   ...totpOperations,
+  ...passkeyOperations,
   ...importOperations,
   ...signInMailOperations,
   ...draftOperations,

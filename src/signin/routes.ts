@@ -23,10 +23,11 @@ import { totpRoutes } from './credentials/totp.ts';
 import { intentRoutes } from './intents.ts';
 import { loginsRoutes } from './login-routes.ts';
 import { keyRoutes, patRoutes, secretRoutes } from './machines/routes.ts';
+import { type PasskeyRouteDeps, passkeyRoutes } from './passkeys/routes.ts';
 import { type SessionDeps, sessionRoutes } from './session-routes.ts';
 
 /** Routes about identity. */
-export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps): Router {
+export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps & PasskeyRouteDeps): Router {
   return Router()
     .use(meRoutes(deps))
     .use(memberRoutes(deps))
@@ -38,6 +39,7 @@ export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps): 
     .use(intentRoutes(deps))
     .use(loginsRoutes(deps))
     .use(totpRoutes(deps))
+    .use(passkeyRoutes(deps))
     .use(linkRoutes(deps))
     .use(accountRoutes(deps));
 }

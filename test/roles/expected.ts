@@ -5,6 +5,8 @@ import { CALLERS, type Row, type Target } from './table.ts';
 
 const ROLES: Readonly<Record<string, string>> = { o: 'ORG_OWNER', m: 'ORG_USER_MANAGER', v: 'ORG_OWNER_VIEWER' };
 
+const NOBODY_ELSE = { own: '333333331', other: '333333331' };
+
 /** Where the answer depends on more than the role: by row and target, with the reason. */
 const SPECIAL: Readonly<Record<string, Partial<Record<Target, string>>>> = {
   // A user of an organization on which the caller has no role is as unknown as one who does not exist.
@@ -15,6 +17,10 @@ const SPECIAL: Readonly<Record<string, Partial<Record<Target, string>>>> = {
   'POST /v2beta/users/:userId/password': { self: '0' },
   'DELETE /v2beta/users/:userId': { self: '0' },
   'POST /v2beta/users/:userId/password (with a code)': { own: '.........', other: '.........', missing: '000000000' },
+  // Nobody has a passkey of somebody else, whatever their role.
+  'POST /v2beta/users/:userId/passkeys': NOBODY_ELSE,
+  'POST /v2beta/users/:userId/passkeys/:passkeyId': NOBODY_ELSE,
+  'PUT /v2beta/users/:userId/passkeys/:passkeyId': NOBODY_ELSE,
   // The caller needs the role in both.
   'POST /admin/v1/import (of both organizations)': { own: '.33333331' },
 };

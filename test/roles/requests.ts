@@ -72,6 +72,7 @@ const PARAMETERS: Record<
   tokenId: () => ({ tokenId: 'none' }),
   keyId: () => ({ keyId: 'none' }),
   loginId: () => ({ loginId: 'none' }),
+  passkeyId: () => ({ passkeyId: 'none' }),
   idpIntentId: () => ({ idpIntentId: 'none' }),
   linkedUserId: () => ({ linkedUserId: 'none' }),
 };

@@ -190,6 +190,40 @@ export const USER_ERRORS = {
     meaning: 'The user is not a machine user.',
     remedy: MACHINE,
   },
+  'PASSKEY-INVALID': invalid('request for a passkey'),
+  'PASSKEY-LINK-INVALID': invalid('request for a link to add a passkey'),
+  'PASSKEY-UNAVAILABLE': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'Browsers have no passkeys at the address of this service, or the named domain is another one.',
+    remedy: 'Operator: set `BASE_URL` to an https address with a domain name, and `WEBAUTHN_RP_ID` if needed.',
+  },
+  'PASSKEY-NOT-ACCEPTED': {
+    status: 'INVALID_ARGUMENT',
+    meaning:
+      'The new passkey was not accepted: the answer is wrong, was used before, took longer than five minutes, or is of another origin.',
+    remedy: 'Begin again with `registerPasskey`, in a page of an origin that the service knows.',
+  },
+  'PASSKEY-MOST': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The user has as many passkeys as a user can have.',
+    remedy: 'Remove a passkey that the user does not need any more.',
+  },
+  'PASSKEY-FACTOR-LOST': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'The user lost a second factor in a move, and has not set up another one.',
+    remedy: 'Let the user set up a second factor at `/account`, which also asks for a code by mail.',
+  },
+  'PASSKEY-LINK-REFUSED': {
+    status: 'FAILED_PRECONDITION',
+    meaning:
+      'A link is not enough for this user: they are locked or deactivated, have a second factor or lost one in a move, or have a password and an address that is not verified.',
+    remedy: 'Let the user sign in and add a passkey in their account.',
+  },
+  'PASSKEY-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The user has no passkey with this id.',
+    remedy: 'List the passkeys of the user for their ids.',
+  },
   'SESSION-INVALID': invalid('session'),
   'SESSION-NOT-FOUND': {
     status: 'NOT_FOUND',

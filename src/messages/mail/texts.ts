@@ -246,6 +246,13 @@ function wordsOf(kind: LinkKind, org: string, userName: string): Words {
         action: 'Choose your password',
         ignore: 'If you did not expect this account, you can ignore this email.',
       };
+    case 'add_passkey':
+      return {
+        subject: `${prefix}Add a passkey to your account`,
+        intro: `You can sign in to your account${at} without a password: with your fingerprint, your face or the lock of your device.${as} Open the link on the device that you want to sign in with.`,
+        action: 'Add a passkey',
+        ignore: 'If you do not recognize this account, you can ignore this email.',
+      };
     case 'reset_password':
       return {
         subject: `${prefix}Reset your password`,

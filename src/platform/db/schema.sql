@@ -22,7 +22,7 @@ create type linking_rule as enum ('refuse', 'confirm', 'verifiedAddress', 'creat
 
 create type mail_code_use as enum ('off', 'withoutPassword', 'all');
 
-create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'how_to_sign_in', 'link_added', 'link_removed', 'sign_in_text', 'factor_mail', 'factor_text', 'password_changed', 'phone_changed', 'factor_added', 'factor_removed', 'factors_reset', 'passkey_added', 'passkey_removed', 'recovery_codes_made', 'recovery_code_used', 'account_deleted', 'confirm_change');
+create type mail_kind as enum ('verify_email', 'initialise', 'reset_password', 'verify_phone', 'email_changed', 'sign_in', 'how_to_sign_in', 'link_added', 'link_removed', 'sign_in_text', 'factor_mail', 'factor_text', 'add_passkey', 'password_changed', 'phone_changed', 'factor_added', 'factor_removed', 'factors_reset', 'passkey_added', 'passkey_removed', 'recovery_codes_made', 'recovery_code_used', 'account_deleted', 'confirm_change');
 
 create type mail_state as enum ('pending', 'sent', 'failed');
 
@@ -744,6 +744,7 @@ create table user_passkeys (
   passwordless boolean not null default true,
   created_at timestamp with time zone not null default now(),
   last_used_at timestamp with time zone,
+  id text collate "C" not null default (gen_random_uuid())::text,
   PRIMARY KEY (credential_id)
 );
 
@@ -967,6 +968,8 @@ CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
 CREATE INDEX sessions_waiting ON public.sessions USING btree (created_at) WHERE ((NOT password_verified) AND (otp_email_verified_at IS NULL));
 
 CREATE INDEX user_idp_links_account ON public.user_idp_links USING btree (external_user_id, idp_id);
+
+CREATE UNIQUE INDEX user_passkeys_id ON public.user_passkeys USING btree (id);
 
 CREATE INDEX user_passkeys_user ON public.user_passkeys USING btree (user_id);
 

@@ -27,7 +27,7 @@ export type LinkingRule = 'refuse' | 'confirm' | 'verifiedAddress' | 'create';
 
 export type MailCodeUse = 'off' | 'withoutPassword' | 'all';
 
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed' | 'sign_in_text' | 'factor_mail' | 'factor_text' | 'password_changed' | 'phone_changed' | 'factor_added' | 'factor_removed' | 'factors_reset' | 'passkey_added' | 'passkey_removed' | 'recovery_codes_made' | 'recovery_code_used' | 'account_deleted' | 'confirm_change';
+export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'email_changed' | 'sign_in' | 'how_to_sign_in' | 'link_added' | 'link_removed' | 'sign_in_text' | 'factor_mail' | 'factor_text' | 'add_passkey' | 'password_changed' | 'phone_changed' | 'factor_added' | 'factor_removed' | 'factors_reset' | 'passkey_added' | 'passkey_removed' | 'recovery_codes_made' | 'recovery_code_used' | 'account_deleted' | 'confirm_change';
 
 export type MailState = 'pending' | 'sent' | 'failed';
 
@@ -317,7 +317,7 @@ export interface UserMetadata {
 export interface UserPasskeys {
   credential_id: Buffer; user_id: string; public_key: Buffer; sign_count: string; rp_id: string;
   user_handle: Buffer | null; transports: string[]; name: string; backed_up: boolean | null; passwordless: boolean;
-  created_at: Date; last_used_at: Date | null;
+  created_at: Date; last_used_at: Date | null; id: string;
 }
 
 export interface UserTotp {

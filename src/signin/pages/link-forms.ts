@@ -67,6 +67,28 @@ ${hidden({ ...link, action })}
   return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
 }
 
+/** @param options what the browser asks an authenticator, as JSON @param script the address of the script that does so */
+export function passkeyForm(link: Link, options: string, script: string, problem?: Problem): HtmlPage {
+  const title = 'Add a passkey';
+  const body = html`<h1>${title}</h1>
+<p id="why">With a passkey you sign in with your fingerprint, your face or the lock of your device, without a password.</p>
+${alert(problem)}
+<form method="post" action="passkey" data-passkey="${options}" data-new hidden>
+${hidden({ ...link, answer: '' })}<button type="submit" aria-describedby="why passkey-failed" autofocus>Add a passkey</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was added. Please try again.</p>
+</form>
+<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or <a href="forgot">choose a password</a> instead.</p>`;
+  return { title: titled(title, problem), body, scripts: [script] };
+}
+
+/** Instead of the form of a link that is no longer good, or not enough for its user. */
+export function passkeyLinkGonePage(): HtmlPage {
+  const more = html`<p class="links"><a href="forgot">Forgot password?</a></p>`;
+  const message =
+    'It is too old, has already been used, or you have to sign in first. Sign in in the application, or ask your administrator for a new one.';
+  return problemPage('This link cannot be used', message, more);
+}
+
 /** Shown for every user, known or not. */
 export function newLinkPage(): HtmlPage {
   const more = html`<p>No email after a few minutes? Check your spam folder, open the link of the latest email that you have, or ask your administrator.</p>`;

@@ -17,6 +17,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { messagePage, sendPage } from '../../platform/html/layout.ts';
+import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import {
   CODE_INVALID,
@@ -28,6 +29,8 @@ import {
 import { originOfForm } from '../login/origin.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
+import { parseAnswer } from '../passkeys/ceremony.ts';
+import { addByLink, optionsOfLink } from '../passkeys/link.ts';
 import { nameLabel, repetitionProblem, TYPED_NAME } from './forms.ts';
 import { sealedName } from './interaction.ts';
 import {
@@ -38,12 +41,16 @@ import {
   type Link,
   newLinkPage,
   type PasswordForm,
+  passkeyForm,
+  passkeyLinkGonePage,
   passwordForm,
   verifyForm,
 } from './link-forms.ts';
+import { passkeyScript } from './passkey-offer.ts';
 import { wayBack } from './way-back.ts';
 
 export interface VerifyPageDeps extends ForgottenDeps {
+  config: ForgottenDeps['config'] & RelyingPartyConfig;
   hasher: Hasher;
   oauth: LiveProvider;
 }
@@ -57,7 +64,7 @@ const DONE: Record<PasswordForm, string> = {
 /** Serves `/ui/verify`, `/ui/init`, `/ui/reset` and `/ui/new-link`; mount it at `/`. */
 export function verifyPages(deps: VerifyPageDeps): Router {
   const router = Router();
-  const { verify_email: verify, initialise: init, reset_password: reset } = PAGE_PATHS;
+  const { verify_email: verify, initialise: init, reset_password: reset, add_passkey: passkey } = PAGE_PATHS;
   router.post('/ui/new-link', readForm, (req, res) => postNewLink(deps, req, res));
   router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
   router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
@@ -65,8 +72,37 @@ export function verifyPages(deps: VerifyPageDeps): Router {
   router.post(init, readForm, (req, res) => postPassword(deps, 'init', req, res));
   router.get(reset, (req, res) => showForm(deps, 'reset', linkOf(req.query), res));
   router.post(reset, readForm, (req, res) => postPassword(deps, 'reset', req, res));
+  router.get(passkey, (req, res) => showPasskeyForm(deps, linkOf(req.query), res));
+  router.post(passkey, readForm, (req, res) => postPasskey(deps, req, res));
   return router;
 }
+
+async function showPasskeyForm(deps: VerifyPageDeps, link: Link, res: Response, problem?: Problem): Promise<void> {
+  const options = idProblem(link.userId) ? undefined : await optionsOfLink(deps, link);
+  if (options === undefined) return sendPage(res, 400, passkeyLinkGonePage());
+  sendPage(res, problem ? 400 : 200, passkeyForm(link, options, passkeyScript(deps.config.baseUrl), problem));
+}
+
+/** Wrong codes need no count: 60 bits are not guessed, and each try costs one lookup. */
+async function postPasskey(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
+  const link = linkOf(req.body);
+  try {
+    const answer = parseAnswer(text(req.body, 'answer'));
+    const isAdded = !idProblem(link.userId) && (await addByLink(deps, { ...link, answer }));
+    if (!isAdded) return sendPage(res, 400, passkeyLinkGonePage());
+    const message = 'You can now sign in with it: go back to the application and choose “Use a passkey”.';
+    sendPage(res, 200, messagePage('Your passkey is added', message));
+  } catch (error) {
+    const message = error instanceof ApiError ? PASSKEY_PROBLEMS[error.id] : undefined;
+    if (message === undefined) throw error;
+    await showPasskeyForm(deps, link, res, { message, fields: [] });
+  }
+}
+
+const PASSKEY_PROBLEMS: Readonly<Record<string, string>> = {
+  'PASSKEY-NOT-ACCEPTED': 'No passkey was added, or that took too long. Please try again.',
+  'PASSKEY-TAKEN': 'This passkey is added already. Please choose another device.',
+};
 
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);

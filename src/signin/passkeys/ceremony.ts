@@ -12,13 +12,13 @@
 import { createHash } from 'node:crypto';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { Logger } from 'pino';
-import type { Db } from '../../platform/db/pool.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { type RelyingPartyConfig, relyingParty } from '../../platform/relying-party.ts';
 import { findPasskey, type Passkey, useChallenge } from './store.ts';
 
 export interface CeremonyDeps {
-  pool: Db;
+  pool: Pool;
   secrets: Secrets;
   config: RelyingPartyConfig;
   logger: Logger;
@@ -58,15 +58,34 @@ function openChallenge(secrets: Secrets, challenge: string, of: CeremonyOf): Kep
   }
 }
 
-/** Uses the challenge up; false if it was answered before. */
-export function spend(db: Db, challenge: string, of: Kept, userId: string | undefined): Promise<boolean> {
-  return useChallenge(db, {
-    challenge_hash: createHash('sha256').update(challenge).digest(),
-    purpose: of.purpose,
-    holder: createHash('sha256').update(of.holder).digest(),
-    user_id: userId ?? null,
-    expires_at: new Date(of.until),
-  });
+/** The challenge that an answer brings. */
+export interface Opened {
+  /** For the library: whether it is ours, made for this, and still good. */
+  isOurs(challenge: string): boolean;
+  /** Uses it up; false if it was answered before, or was not ours. */
+  spend(db: Db, userId: string): Promise<boolean>;
+}
+
+/** What becomes of the challenge of one answer. */
+export function openedBy(secrets: Secrets, of: CeremonyOf): Opened {
+  let made: { challenge: string; until: number } | undefined;
+  return {
+    isOurs(challenge) {
+      const kept = openChallenge(secrets, challenge, of);
+      made = kept && { challenge, until: kept.until };
+      return kept !== undefined;
+    },
+    async spend(db, userId) {
+      if (!made) return false;
+      return useChallenge(db, {
+        challenge_hash: createHash('sha256').update(made.challenge).digest(),
+        purpose: of.purpose,
+        holder: createHash('sha256').update(of.holder).digest(),
+        user_id: userId,
+        expires_at: new Date(made.until),
+      });
+    },
+  };
 }
 
 /** What `navigator.credentials.get` needs. */
@@ -127,28 +146,23 @@ export async function verifyAssertion(
   const party = relyingParty(deps.config);
   const handle = answer.response.userHandle;
   if (!party || !isHandleOf(passkey, handle)) return undefined;
-  let made: { challenge: string; kept: Kept } | undefined;
-  const isOurs = (challenge: string) => {
-    const kept = openChallenge(deps.secrets, challenge, of);
-    made = kept && { challenge, kept };
-    return kept !== undefined;
-  };
+  const opened = openedBy(deps.secrets, of);
   // Most processes never need it.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   try {
     const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
       response: answer,
-      expectedChallenge: isOurs,
+      expectedChallenge: opened.isOurs,
       expectedOrigin: [...party.origins],
       expectedRPID: party.rpId,
       requireUserVerification: needsVerification,
       // The count is compared where it is stored, so that two answers at once do not pass.
       credential: { id: answer.id, publicKey: new Uint8Array(passkey.publicKey), counter: 0 },
     });
-    if (!verified || !made || !(await spend(deps.pool, made.challenge, made.kept, passkey.userId))) return undefined;
+    if (!verified || !(await opened.spend(deps.pool, passkey.userId))) return undefined;
     return { signCount: info.newCounter, userVerified: info.userVerified, backedUp: info.credentialBackedUp };
   } catch (error) {
-    if (made && isDatabaseFault(error)) throw error;
+    if (isDatabaseFault(error)) throw error;
     deps.logger.debug({ userId: passkey.userId, reason: (error as Error).message }, 'a passkey was not accepted');
     return undefined;
   }
@@ -183,6 +197,18 @@ function readAssertion(value: unknown): AuthenticationResponseJSON | undefined {
   const handle = typeof userHandle === 'string' ? { userHandle } : {};
   const response = { clientDataJSON, authenticatorData, signature, ...handle };
   return { id, rawId: id, type, response, clientExtensionResults: {} };
+}
+
+/** The answer of `navigator.credentials.create`, if its form is right. */
+export function readRegistration(value: unknown) {
+  if (!isObject(value) || !isObject(value.response)) return undefined;
+  const { id, rawId = id, type } = value;
+  const { clientDataJSON, attestationObject, transports = [] } = value.response;
+  if (typeof id !== 'string' || !BASE64URL.test(id) || rawId !== id || type !== 'public-key') return undefined;
+  if (!isBase64url(clientDataJSON) || !isBase64url(attestationObject)) return undefined;
+  const known = Array.isArray(transports) ? transports.filter((one) => typeof one === 'string') : [];
+  const response = { clientDataJSON, attestationObject, transports: known };
+  return { id, rawId: id, type: 'public-key' as const, response, clientExtensionResults: {} };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

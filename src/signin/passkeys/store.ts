@@ -12,6 +12,8 @@ import { sweepRows } from '../../platform/db/sweep.ts';
 import type { UserPasskeys, WebauthnChallenges } from '../../platform/db/tables.ts';
 
 const PASSKEY = {
+  id: 'id',
+  rpId: 'rp_id',
   credentialId: 'credential_id',
   userId: 'user_id',
   publicKey: 'public_key',
@@ -36,6 +38,46 @@ export async function findPasskey(db: Db, rpId: string, credentialId: Buffer): P
     ]),
   );
   return rows[0];
+}
+
+/** The passkeys and security keys of a user, the oldest first, also those of other RP ids. */
+export async function passkeysOf(db: Db, userId: string): Promise<Passkey[]> {
+  const text = `select ${columnList(PASSKEY, 'p')} from user_passkeys p where p.user_id = $1
+    order by p.created_at, p.credential_id`;
+  const { rows } = await db.query<Passkey>(prepared(text, [userId]));
+  return rows;
+}
+
+type Made = 'credentialId' | 'publicKey' | 'rpId' | 'userHandle' | 'transports' | 'backedUp';
+
+export type NewPasskey = Pick<Passkey, Made> & { signCount: number };
+
+/** Adds a passkey; false if anybody has its credential id. */
+export async function insertPasskey(
+  db: Db,
+  passkey: NewPasskey & Pick<Passkey, 'id' | 'name' | 'userId'>,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into user_passkeys (id, credential_id, user_id, public_key, sign_count, rp_id, user_handle, transports, name,
+       backed_up) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
+    [
+      ...[passkey.id, passkey.credentialId, passkey.userId, passkey.publicKey, passkey.signCount, passkey.rpId],
+      ...[passkey.userHandle, passkey.transports, passkey.name, passkey.backedUp],
+    ],
+  );
+  return rowCount === 1;
+}
+
+/** Returns false when the user has no such passkey. */
+export async function renamePasskey(db: Db, userId: string, id: string, name: string): Promise<boolean> {
+  const text = 'update user_passkeys set name = $3 where user_id = $1 and id = $2';
+  return (await db.query(text, [userId, id, name])).rowCount === 1;
+}
+
+/** Returns false when the user has no such passkey. */
+export async function removePasskeyRow(db: Db, userId: string, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('delete from user_passkeys where user_id = $1 and id = $2', [userId, id]);
+  return rowCount === 1;
 }
 
 /**

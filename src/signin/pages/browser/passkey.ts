@@ -12,6 +12,7 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey
 function prepare(form: HTMLFormElement): void {
   if (typeof PublicKeyCredential?.parseRequestOptionsFromJSON !== 'function') return;
   form.hidden = false;
+  for (const note of document.querySelectorAll<HTMLElement>('[data-without]')) note.hidden = true;
   form.addEventListener('submit', (event) => {
     if (answerField(form).value !== '') return;
     event.preventDefault();
