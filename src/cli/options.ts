@@ -1,6 +1,6 @@
 /** Options and arguments that several commands share, and the forms of their values. */
 import { PASSWORD_FORMS } from '../passwords/forms.ts';
-import { isRpId } from '../sources/factor-entry.ts';
+import { isRpId } from '../sources/rp-id.ts';
 import { wrongUsage } from './terminal/failure.ts';
 
 /** An argument that must be given. */

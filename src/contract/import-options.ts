@@ -3,9 +3,9 @@
  */
 import { z } from 'zod';
 import { id, text } from '../platform/fields.ts';
-import { isRpId } from '../sources/factor-entry.ts';
 import { ENCODINGS } from '../sources/read/encoding.ts';
 import { SOURCES } from '../sources/registry.ts';
+import { isRpId } from '../sources/rp-id.ts';
 import { webhookUrl } from './shapes.ts';
 
 export const onExisting = z

@@ -58,14 +58,6 @@ export interface FactorsOfPerson {
   otpSms?: boolean | undefined;
 }
 
-/** Host names, and `localhost`. */
-const RP_ID = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
-
-/** Whether a text can be the host that passkeys are made for (RP id). */
-export function isRpId(text: string): boolean {
-  return RP_ID.test(text);
-}
-
 /** The fields of an entry's `user`. */
 export interface FactorEntry {
   otpCode?: string;

@@ -8,8 +8,9 @@ import type { RecoveryCode } from '../passwords/recovery-codes.ts';
 import { readTotpKey } from '../passwords/totp-secret.ts';
 import { e164 } from '../platform/phone.ts';
 import type { Note, Person } from './entry.ts';
-import { type AppOfPerson, isRpId, type PasskeyOfPerson } from './factor-entry.ts';
+import type { AppOfPerson, PasskeyOfPerson } from './factor-entry.ts';
 import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from './notes.ts';
+import { isRpId } from './rp-id.ts';
 import type { Fields } from './source.ts';
 import { isFields, jsonAt, numberAt, parseJson, textAt } from './values.ts';
 
