@@ -4,6 +4,7 @@ import { akamai } from './systems/akamai.ts';
 import { appwrite } from './systems/appwrite.ts';
 import { aspnet } from './systems/aspnet.ts';
 import { auth0 } from './systems/auth0.ts';
+import { authelia } from './systems/authelia.ts';
 import { authentik } from './systems/authentik.ts';
 import { authjs } from './systems/authjs.ts';
 import { betterAuth } from './systems/better-auth.ts';
@@ -46,6 +47,7 @@ export const SOURCES: readonly ExportFormat[] = [
   appwrite,
   aspnet,
   auth0,
+  authelia,
   authentik,
   authjs,
   betterAuth,
