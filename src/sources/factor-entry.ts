@@ -29,7 +29,7 @@ export interface AppOfPerson {
 /** Bytes are in base64url without padding. */
 export interface PasskeyOfPerson {
   credentialId: string;
-  /** A COSE key (RFC 9052), or a public key as PEM. */
+  /** A COSE key (RFC 9052). */
   publicKey: string;
   signCount?: number | undefined;
   /** Absent: the export does not say for which host it was made. */

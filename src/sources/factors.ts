@@ -4,6 +4,7 @@
  *
  * Guarantee: what cannot be read is noted as lost, and never fails its user; nothing is taken whose meaning is not certain.
  */
+import { readPasskeyKey } from '../passwords/cose-key.ts';
 import type { RecoveryCode } from '../passwords/recovery-codes.ts';
 import { readTotpKey } from '../passwords/totp-secret.ts';
 import { e164 } from '../platform/phone.ts';
@@ -156,7 +157,7 @@ function appOf(app: AppOfPerson): AppOfPerson | undefined {
 /** The longest credential id (WebAuthn level 3, section 4) and user handle (section 5.4.3), in bytes. */
 const LONGEST_ID = 1023;
 const LONGEST_HANDLE = 64;
-const LONGEST_KEY = 2000;
+const MOST_TRANSPORTS = 10;
 const TRANSPORT = /^[a-z-]{2,20}$/;
 
 function passkeyOf(given: PasskeyGiven): PasskeyOfPerson | undefined {
@@ -172,7 +173,7 @@ function passkeyOf(given: PasskeyGiven): PasskeyOfPerson | undefined {
     ...(signCount !== undefined && signCount >= 0 && signCount <= 0xffff_ffff && { signCount }),
     ...rpIdOf(given.rpId),
     ...(handle && handle.length > 0 && handle.length <= LONGEST_HANDLE && { userHandle: handle.toString('base64url') }),
-    ...(transports.length > 0 && { transports: [...new Set(transports)] }),
+    ...(transports.length > 0 && { transports: [...new Set(transports)].slice(0, MOST_TRANSPORTS) }),
     ...(name !== undefined && { name }),
     ...(backedUp !== undefined && { backedUp }),
     ...(secondFactorOnly === true && { secondFactorOnly }),
@@ -184,19 +185,12 @@ function rpIdOf(text: string | undefined): { rpId?: string } {
   return isRpId(rpId) ? { rpId } : {};
 }
 
-/** The first byte of a map of CBOR, as a COSE key is one, and of a sequence of DER. */
-const isCose = (bytes: Buffer) => ((bytes[0] as number) & 0xe0) === 0xa0;
-const isDer = (bytes: Buffer) => bytes[0] === 0x30;
-
-/** As COSE in base64url or as PEM; undefined if it is neither, nor a SubjectPublicKeyInfo. */
+/** A COSE key, a SubjectPublicKeyInfo or its PEM, as COSE in base64url; undefined if no signature can be checked with it. */
 function publicKeyOf(value: unknown): string | undefined {
-  if (typeof value === 'string' && /^\s*-----BEGIN PUBLIC KEY-----/.test(value)) return value.trim();
-  const bytes = bytesIn(value);
-  if (!bytes || bytes.length < 10 || bytes.length > LONGEST_KEY) return undefined;
-  if (isCose(bytes)) return bytes.toString('base64url');
-  if (!isDer(bytes)) return undefined;
-  const lines = bytes.toString('base64').match(/.{1,64}/g) ?? [];
-  return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----'].join('\n');
+  const isPem = typeof value === 'string' && value.includes('-----BEGIN');
+  const text = isPem ? value : bytesIn(value)?.toString('base64url');
+  const read = text === undefined ? undefined : readPasskeyKey(text);
+  return read !== undefined && 'key' in read ? read.key.toString('base64url') : undefined;
 }
 
 /** The bytes of a value of an export. @returns undefined if there are none, or if they cannot be read */

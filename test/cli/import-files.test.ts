@@ -31,7 +31,8 @@ const user = (n: number, more: object = {}) =>
   `${JSON.stringify({ user_id: `auth0|files-${n}`, email: `files${n}@example.com`, email_verified: true, ...more })}\n`;
 
 test('--passkey-rp-id names the host of passkeys whose export does not', async (t) => {
-  const publicKey = 'pQECAyYgASFYINyKhPlWgE7mbqt8a2KNOF5E7WDJldqdzDluEGXRSZfDIlgg';
+  const publicKey =
+    'pQECAyYgASFYIKsEEgGtN35kIPbKIKGIa3VDSSjpPlUR_COnZzqtbx7RIlgg1tqbyUA0YDp_V9FWaDQxRoq1lQP4ENs6Qskf6aKwwz4';
   const passkeys = [{ credentialID: 'AQID', publicKey, counter: 0 }];
   const one = { id: 'pk-1', email: 'pk1@example.com', emailVerified: true, accounts: [], passkeys };
   const [path = ''] = await filesOf(t, { 'users.json': JSON.stringify([one]) });

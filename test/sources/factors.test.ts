@@ -280,9 +280,7 @@ test('FusionAuth: apps with parameters, codes by mail and text message, recovery
   assert.deepEqual(factorsOf('fusionauth', record), {
     totps: [{ secret: SECRET, algorithm: 'SHA256', digits: 8, period: 60 }],
     recoveryCodes: ['VLBC-2PLD-X9QM'],
-    passkeys: [
-      { credentialId: PASSKEY.credentialId, publicKey: ANN.pem, signCount: 9, rpId: HOST, transports: ['usb'] },
-    ],
+    passkeys: [{ ...PASSKEY, signCount: 9, rpId: HOST, transports: ['usb'] }],
     otpEmail: true,
     otpSms: true,
     phone: { phone: '+41791234567', isPhoneVerified: true },
@@ -416,8 +414,12 @@ test('keys and ids in all forms that exports have, and none that cannot be one',
   assert.deepEqual(of(base64(ANN.id), base64(ANN.cose)), PASSKEY);
   assert.deepEqual(of(hex(ANN.id), `0x${ANN.cose.toString('hex').toUpperCase()}`), PASSKEY);
   assert.deepEqual(of(bytes(ANN.id), bytes(ANN.cose)), PASSKEY);
-  assert.deepEqual(of(PASSKEY.credentialId, base64(ANN.der)), { ...PASSKEY, publicKey: ANN.pem });
-  for (const broken of [undefined, null, '', 'not base64!', 7, {}, [], base64(Buffer.alloc(60, 1))]) {
+  assert.deepEqual(of(PASSKEY.credentialId, base64(ANN.der)), PASSKEY);
+  assert.deepEqual(of(PASSKEY.credentialId, ANN.pem), PASSKEY);
+  const offCurve = Buffer.from(ANN.cose);
+  offCurve.fill(1, 10, 42);
+  const none = [undefined, null, '', 'not base64!', 7, {}, [], base64(Buffer.alloc(60, 1))];
+  for (const broken of [...none, base64(offCurve), base64(ANN.cose.subarray(0, 50)), '-----BEGIN PUBLIC KEY-----']) {
     assert.deepEqual(of(PASSKEY.credentialId, broken), ['PASSKEY-LOST']);
   }
   for (const broken of [undefined, '', '?', base64(Buffer.alloc(1024))]) {

@@ -190,7 +190,8 @@ test('the host of passkeys whose export does not name it comes from the request'
   const id = await newDraft(api, { orgId });
   const key = {
     credentialID: 'AQID',
-    publicKey: 'pQECAyYgASFYINyKhPlWgE7mbqt8a2KNOF5E7WDJldqdzDluEGXRSZfDIlgg',
+    publicKey:
+      'pQECAyYgASFYIKsEEgGtN35kIPbKIKGIa3VDSSjpPlUR_COnZzqtbx7RIlgg1tqbyUA0YDp_V9FWaDQxRoq1lQP4ENs6Qskf6aKwwz4',
     counter: 0,
   };
   const user = { id: 'ph-1', email: 'ph1@acme.example', emailVerified: true, accounts: [], passkeys: [key] };
