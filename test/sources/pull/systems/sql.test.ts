@@ -190,3 +190,33 @@ test("Supabase's tables: hashes, identities, and what changed", async (t) => {
     ['s2@example.com'],
   );
 });
+
+const SUPABASE_2026 = `
+  create table auth.webauthn_credentials (id uuid primary key, user_id uuid, credential_id bytea, public_key bytea,
+    sign_count bigint, transports jsonb, backed_up boolean, friendly_name text, updated_at timestamptz);
+  create table auth.mfa_recovery_code_sets (id uuid primary key, user_id uuid, updated_at timestamptz);
+  create table auth.mfa_recovery_codes (id uuid primary key, mfa_recovery_code_set_id uuid, code_hash text,
+    consumed_at timestamptz);
+  insert into auth.webauthn_credentials values (gen_random_uuid(), '00000000-0000-4000-8000-000000000003', '\\x010203',
+    '\\xa5010203262001215820ab041201ad377e6420f6ca20a1886b75434928e93e5511fc23a7673aad6f1ed1225820d6da9bc94034603a7f57d156683431468ab59503f810db3a42c91fe9a2b0c33e',
+    5, '["usb"]', true, 'Key', '2026-05-01');
+  insert into auth.mfa_recovery_code_sets values ('00000000-0000-4000-8000-0000000000bb',
+    '00000000-0000-4000-8000-000000000001', '2026-01-01');
+  insert into auth.mfa_recovery_codes select gen_random_uuid(), '00000000-0000-4000-8000-0000000000bb',
+    '$argon2id$v=19$m=19456,t=1,p=1$c2FsdHNhbHRzYWx0c2FsdA$YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXoxMjM0NTY', used
+    from (values (null::timestamptz), ('2026-01-01')) as codes (used)`;
+
+test("Supabase's tables of passkeys and recovery codes are read where they are", async (t) => {
+  const { database, secrets } = await oldDatabase(t, `${SUPABASE}; ${SUPABASE_2026}`);
+  const { records } = await readAll(supabase, { options: { database }, secrets });
+  const convert = recordConverter({ source, orgId: 'shop', options: { passkeyRpId: 'auth.example.com' } });
+  const users = records.map((record) => convert(record).entry?.user);
+  assert.equal(users[0]?.recoveryCodes?.length, 1);
+  const [passkey] = users[2]?.passkeys ?? [];
+  assert.deepEqual([passkey?.credentialId, passkey?.signCount, passkey?.name], ['AQID', 5, 'Key']);
+  const changed = await readAll(supabase, { options: { database }, secrets, since: '2026-04-01T00:00:00.000Z' });
+  assert.deepEqual(
+    changed.records.map(({ email }) => email),
+    ['s3@example.com'],
+  );
+});
