@@ -29,6 +29,8 @@ export interface Background {
   /** As far as the import said. */
   knowsPassword: boolean;
   importId: string | null;
+  /** Something besides the password proves them, or did in the system before. */
+  hasFactors: boolean;
 }
 
 export interface UserFacts {
@@ -41,7 +43,11 @@ export interface UserFacts {
 export async function userFacts(db: Db, userId: string): Promise<UserFacts> {
   const query = db.query<Background>(
     `select created_at as "createdAt", last_login_at as "lastLoginAt", password_hash is not null as "hasPassword",
-       ${KNOWS_PASSWORD} as "knowsPassword", import_id as "importId" from users u where id = $1`,
+       ${KNOWS_PASSWORD} as "knowsPassword", import_id as "importId",
+       has_second_factor(u.id) or exists (select from user_passkeys p where p.user_id = u.id) or exists (
+         select from user_factors f where f.user_id = u.id and (f.lost_at is not null or f.recovery_left > 0)
+       ) as "hasFactors"
+     from users u where id = $1`,
     [userId],
   );
   const [{ rows }, rights] = await Promise.all([query, rightsOf(db, userId)]);

@@ -96,6 +96,14 @@ export function totpCode() {
 
 export const verifyTotpBody = z.object({ code: totpCode(), endSessions: endSessions() });
 
+/** An app is called what its user calls it. */
+const addTotpBody = ownerProof.extend({
+  name: requiredText(100)
+    .optional()
+    .meta({ description: 'What the user calls the app.', examples: ['Phone'] }),
+  endSessions: endSessions(),
+});
+
 export const removeTotpBody = ownerProof.extend({ endSessions: endSessions() });
 
 /** A secret from another program, converted to the text that `totpText` makes; an empty text means none. */
@@ -302,20 +310,23 @@ export const totpOperations = operations({
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
-    summary: 'Start adding a second factor (TOTP)',
+    summary: 'Start adding an authenticator app (TOTP)',
     description:
-      'The secret is shown only once, in this response. Logins require the second factor once a code is verified. ' +
+      'The secret is shown only once, in this response. Logins require a second factor once a code is verified. A user may ' +
+      'have ten apps; a new one replaces one of which no code was verified yet. ' +
       OWNER_PROOF,
-    body: { ...proofBody, reads: removeTotpBody, error: 'TOTP-INVALID' },
+    body: { ...proofBody, schema: addTotpBody, error: 'TOTP-INVALID' },
     answers: {
       200: {
         schema: z.object({
           details,
+          totpId: z.string(),
           uri: z.string().meta({ description: 'An `otpauth://` URI to show as a QR code.' }),
           secret: z.string().meta({ description: 'Base32.', pattern: '^[A-Z2-7]+$' }),
         }),
         example: {
           details: exampleDetails,
+          totpId: '1',
           uri: 'otpauth://totp/Acme:bob%40acme.example?issuer=Acme&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
           secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
         },
@@ -329,7 +340,7 @@ export const totpOperations = operations({
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'always',
-    summary: 'Verify the second factor',
+    summary: 'Verify an authenticator app',
     body: { schema: verifyTotpBody, error: 'TOTP-VERIFY', examples: { 'a code': { code: '123456' } } },
     answers: { 200: changed },
     errors: ['TOTP-CODE', 'TOTP-ACTIVE', 'TOTP-NOT-FOUND'],
@@ -340,7 +351,18 @@ export const totpOperations = operations({
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
-    summary: 'Remove the second factor',
+    summary: 'Remove all authenticator apps',
+    description: OWNER_PROOF,
+    body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
+    answers: { 200: changed },
+    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND', 'SESSION-FAILURES'],
+  },
+  removeTotpApp: {
+    path: 'DELETE /v2beta/users/{userId}/totp/{totpId}',
+    who: MANAGER_OR_SELF,
+    of: 'user',
+    tries: 'by-body',
+    summary: 'Remove one authenticator app',
     description: OWNER_PROOF,
     body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },

@@ -48,6 +48,8 @@ export const AUDIT_TYPES = {
   'user.human.totp.verified': 'an authenticator app became a second factor',
   'user.human.totp.removed': 'authenticator apps were removed',
   'user.human.totp.lost': 'the key of an authenticator app was lost: no code of it is right until it is removed',
+  'user.human.recovery_codes.added': 'new recovery codes were made, in place of the ones before',
+  'user.human.recovery_codes.removed': 'the recovery codes were removed',
   'user.human.recovery_codes.lost': 'the recovery codes could not be decrypted any more, and were removed',
   'user.human.recovery_code.used': 'a recovery code was used; `payload.left` says how many are left',
   'user.human.factors.reset':

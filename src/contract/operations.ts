@@ -4,6 +4,7 @@ import { credentialOperations, totpOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';
 import { draftOperations } from './drafts.ts';
 import { eventOperations } from './events.ts';
+import { factorOperations } from './factors.ts';
 import { humanOperations } from './humans.ts';
 import { idpIntentOperations } from './idp-intents.ts';
 import { idpLinkOperations } from './idp-links.ts';
@@ -32,7 +33,11 @@ export const FEATURES = [
   ['Users', 'Create, find, change and delete users.', { ...humanOperations, ...userOperations, ...idpLinkOperations }],
   ['Email, phone, password', 'Change and verify what a user signs in with.', credentialOperations],
   ['Passkeys', 'Sign in without name and password: add, list, name and remove passkeys.', passkeyOperations],
-  ['Second factor', 'One-time codes of an authenticator app (TOTP).', totpOperations],
+  [
+    'Second factor',
+    'Authenticator apps (TOTP), recovery codes, and all factors of a user.',
+    { ...totpOperations, ...factorOperations },
+  ],
   [
     'Imports',
     'Import users with their password hashes, and control a running import.',
@@ -69,6 +74,7 @@ export const CONTRACT = {
   ...credentialOperations,
   ...totpOperations,
   ...passkeyOperations,
+  ...factorOperations,
   ...importOperations,
   ...signInMailOperations,
   ...draftOperations,

@@ -17,6 +17,7 @@ import type { Reads } from '../platform/db/replica.ts';
 import { accountRoutes } from './account/routes.ts';
 import { invalidToken } from './authenticate.ts';
 import { type ClientDeps, clientRoutes } from './client-routes.ts';
+import { factorRoutes } from './credentials/factors.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { type LinkRouteDeps, linkRoutes } from './credentials/idp-links.ts';
 import { totpRoutes } from './credentials/totp.ts';
@@ -39,6 +40,7 @@ export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps & 
     .use(intentRoutes(deps))
     .use(loginsRoutes(deps))
     .use(totpRoutes(deps))
+    .use(factorRoutes(deps))
     .use(passkeyRoutes(deps))
     .use(linkRoutes(deps))
     .use(accountRoutes(deps));

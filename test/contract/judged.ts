@@ -26,6 +26,7 @@ const publicId = (path: string) => publicPaths[path]?.get?.operationId ?? '';
 
 /** Members of responses that later steps need. */
 const TOLD = [
+  'totpId',
   'importId',
   'tokenId',
   'keyId',

@@ -57,6 +57,13 @@ export const NEEDS: Readonly<Record<string, Need>> = {
     after: ({ make, known: { verificationCode } }) =>
       make('setPassword', { token: null, body: { newPassword: { password: PASSWORD }, verificationCode } }),
   },
+  removeTotpApp: { before: ({ make }) => make('addTotp') },
+  makeRecoveryCodes: {
+    before: async ({ make, known }) => {
+      await make('addTotp');
+      await make('verifyTotp', { body: { code: codeAt(known.secret ?? '') } });
+    },
+  },
   verifyTotp: { body: ({ secret }) => ({ code: codeAt(secret ?? '') }) },
   removeUserLink: {
     before: ({ known }) => {

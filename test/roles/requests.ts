@@ -73,6 +73,7 @@ const PARAMETERS: Record<
   keyId: () => ({ keyId: 'none' }),
   loginId: () => ({ loginId: 'none' }),
   passkeyId: () => ({ passkeyId: 'none' }),
+  totpId: () => ({ totpId: 'none' }),
   idpIntentId: () => ({ idpIntentId: 'none' }),
   linkedUserId: () => ({ linkedUserId: 'none' }),
 };
@@ -91,6 +92,7 @@ const PREPARED: Partial<Record<OperationId, (at: At) => Promise<Record<string, s
   removeSecret: ({ world, params }) => world.secretOf(params.userId ?? ''),
   verifyTotp: ({ world, params }) => world.beginTotp(params.userId ?? ''),
   removeTotp: ({ world, params }) => world.beginTotp(params.userId ?? ''),
+  resetFactors: ({ world, params }) => world.beginTotp(params.userId ?? ''),
   removeOrgMember: ({ world, place: { orgId }, params }) =>
     world.member({ kind: 'organization', orgId }, params.userId ?? ''),
   removeInstanceMember: async ({ world, place, params }) =>

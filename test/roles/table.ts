@@ -58,6 +58,11 @@ POST   /v2beta/users/:userId/password_reset               200  ...333331 .333..3
 POST   /v2beta/users/:userId/totp                         200  ...333331 .333..331 433333331 .
 POST   /v2beta/users/:userId/totp/verify                  400  ...333331 .333..331 433333331 .
 DELETE /v2beta/users/:userId/totp                         200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/totp/:totpId                 404  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/authentication_factors/_search 200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/recovery_codes               400  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/recovery_codes               404  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/authentication_factors       200  ...333331 .333..331 433333331 3
 POST   /v2beta/users/:userId/passkeys                     400  333333331 333333331 433333331 .
 POST   /v2beta/users/:userId/passkeys/:passkeyId          400  333333331 333333331 433333331 .
 POST   /v2beta/users/:userId/passkeys/registration_link   400  ...333331 .333..331 433333331 3

@@ -37,7 +37,7 @@ test('users enrol themselves, confirm with a code, and remove the factor again',
   const added = await add(userId, token);
   assert.equal(added.status, 200);
   const { secret, uri, details } = added.body;
-  assert.deepEqual(Object.keys(added.body).sort(), ['details', 'secret', 'uri']);
+  assert.deepEqual(Object.keys(added.body).sort(), ['details', 'secret', 'totpId', 'uri']);
   assert.match(secret, /^[A-Z2-7]{32}$/);
   assert.deepEqual(
     [details.resourceOwner, details.sequence, 'creationDate' in details],

@@ -205,6 +205,19 @@ const resetPassword = command({
   },
 });
 
+const resetFactors = command({
+  usage: 'reset-factors <user>',
+  describe: 'remove all second factors, passkeys and recovery codes of a user who has lost them',
+  options: { user: USER, yes: YES, endSessions: { type: 'boolean', describe: 'sign the user out everywhere, too' } },
+  examples: [['$0 users reset-factors ann@acme.example', 'asks for confirmation; the user gets a mail']],
+  async run({ out, api }, { user, yes, endSessions = false }) {
+    const userId = await userIdOf(api, user);
+    if (!yes) await confirm(out, `Remove all factors of user ${userId}? The password alone is then enough to sign in.`);
+    out.result(await api.call('resetFactors', { userId }, { body: { endSessions } }));
+    out.line(`User ${userId} has no factors besides the password any more.`);
+  },
+});
+
 const remove = deleteCommand({
   what: 'user',
   describe: 'delete a user; their id and names are free again at once',
@@ -239,6 +252,7 @@ export const users = group('users', 'list, find and manage users', [
   ...stateChanges,
   mailCodes,
   resetPassword,
+  resetFactors,
   remove,
   erase,
 ]);

@@ -93,6 +93,16 @@ export const USER_ACTIONS = {
     ],
     done: 'The mail is on its way.',
   },
+  'reset-factors': {
+    button: 'Reset second factors',
+    title: (name: string) => `Reset the second factors of ${name}`,
+    effects: () => [
+      'Authenticator apps, codes by email and text message, security keys, passkeys and recovery codes are removed.',
+      'From then on the password alone is enough, until the user sets up a new factor. First make sure that it is really them who asks.',
+      'The user gets an email that says so, if they have an address.',
+    ],
+    done: 'The second factors are reset.',
+  },
   'allow-codes': {
     button: 'Allow mail codes',
     title: (name: string) => `Allow ${name} codes by email`,

@@ -221,6 +221,13 @@ export const ACTIONS: readonly Action[] = [
     run: (api, userId) => api.call('resetPassword', { userId }, { body: { sendLink: {} } }),
   },
   {
+    name: 'reset-factors',
+    operation: 'resetFactors',
+    fits: ({ background }) => background?.hasFactors === true,
+    effects: () => USER_ACTIONS['reset-factors'].effects(),
+    run: (api, userId) => api.call('resetFactors', { userId }, { body: { endSessions: false } }),
+  },
+  {
     name: 'allow-codes',
     operation: 'setMailCodes',
     fits: ({ user }) => user.human?.withoutMailCodes === true,

@@ -138,6 +138,22 @@ export const USER_ERRORS = {
     meaning: 'The user has no such authenticator app.',
     remedy: 'Add an app first, or list the apps that there are.',
   },
+  'RECOVERY-CODES-INVALID': invalid('request for recovery codes'),
+  'RECOVERY-CODES-NO-FACTOR': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'Recovery codes stand in for a second factor, and the user has none.',
+    remedy: 'Add a second factor first, such as an authenticator app.',
+  },
+  'RECOVERY-CODES-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The user has no recovery codes.',
+    remedy: 'Make recovery codes first.',
+  },
+  'FACTORS-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'The user has no factors besides the password.',
+    remedy: 'Nothing has to be reset.',
+  },
   'TOTP-NOT-HUMAN': { status: 'FAILED_PRECONDITION', meaning: 'The user is not a human user.', remedy: HUMAN },
   'IDP-LINK-INVALID': invalid('link to an account at an identity provider'),
   'IDP-LINK-HELD': {

@@ -198,6 +198,8 @@ export interface Removed {
   securityKeys: number;
   passkeys: number;
   recoveryCodes: number;
+  /** 1: it was known that a factor of the system before was missing. */
+  lost: number;
 }
 
 /**
@@ -211,10 +213,11 @@ export async function removeFactors(db: Db, userId: string, passkeys: boolean): 
     'delete from user_passkeys where user_id = $1 and (not passwordless or $2) returning passwordless',
     [userId, passkeys],
   );
-  const { rows } = await db.query<{ otp: boolean; codes: number }>(
+  const { rows } = await db.query<{ otp: boolean; codes: number; lost: number }>(
     `with old as (select * from user_factors where user_id = $1),
        gone as (delete from user_factors where user_id = $1)
-     select otp_email or otp_sms as otp, recovery_left::int as codes from old`,
+     select otp_email or otp_sms as otp, recovery_left::int as codes,
+       (lost_at is not null)::int as lost from old`,
     [userId],
   );
   return {
@@ -223,6 +226,7 @@ export async function removeFactors(db: Db, userId: string, passkeys: boolean): 
     securityKeys: keys.rows.filter((key) => !key.passwordless).length,
     passkeys: keys.rows.filter((key) => key.passwordless).length,
     recoveryCodes: rows[0]?.codes ?? 0,
+    lost: rows[0]?.lost ?? 0,
   };
 }
 

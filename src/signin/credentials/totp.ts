@@ -1,5 +1,5 @@
 /**
- * Routes for users' second factors.
+ * Routes for users' authenticator apps.
  *
  * Managers of a user may enrol a factor for them and then know the secret. This gives managers no new power, as they
  * can also set the user's password and remove the factor. Nobody can do so for a user with more rights than their own.
@@ -20,36 +20,40 @@ import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
 import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 
-/** Routes of second factors. */
+/** Routes of authenticator apps. */
 export function totpRoutes(deps: LoginDeps): Router {
   const { pool, secrets, config } = deps;
   const router = Router();
   const user = changeableUser(pool);
   serve(router, totpOperations.addTotp, user, async (asked) => {
-    await prove(deps, asked);
-    return changed(pool, asked, async (db, user, editor) => {
-      const { key, event } = await addTotp({ db, secrets }, user, editor);
+    await proveOwner(deps, asked);
+    return changeFactors(pool, asked, async (db, user, editor) => {
+      const { key, id, event } = await addTotp({ db, secrets }, user, editor, { name: asked.body.name });
       const issuer = (await requireOrg(db, user.orgId)).name;
       const [account = user.userName] = loginNames(user);
-      return { ...changedAnswer(event, user.orgId), uri: totpAddress(key, { issuer, account }), secret: key.secret };
+      const uri = totpAddress(key, { issuer, account });
+      return { ...changedAnswer(event, user.orgId), totpId: id, uri, secret: key.secret };
     });
   });
   serve(router, totpOperations.verifyTotp, user, async ({ body: { code, endSessions }, ...asked }) =>
-    changed(pool, asked, async (db, user, editor) => {
+    changeFactors(pool, asked, async (db, user, editor) => {
       const event = await verifyTotp({ db, secrets, config }, user, code, editor);
       if (endSessions) await revokeLogins(db, user.id);
       return changedAnswer(event, user.orgId);
     }),
   );
-  serve(router, totpOperations.removeTotp, user, async (asked) => {
-    await prove(deps, asked);
-    return changed(pool, asked, async (db, user, editor) => {
-      const event = await dropTotp(db, user, editor);
-      if (asked.body.endSessions) await revokeLogins(db, user.id);
-      return changedAnswer(event, user.orgId);
-    });
-  });
+  serve(router, totpOperations.removeTotp, user, (asked) => remove(deps, asked));
+  serve(router, totpOperations.removeTotpApp, user, (asked) => remove(deps, asked, asked.params.totpId));
   return router;
+}
+
+async function remove(deps: LoginDeps, asked: Proving & { body: { endSessions: boolean } }, totpId?: string) {
+  await proveOwner(deps, asked);
+  return changeFactors(deps.pool, asked, async (db, user, editor) => {
+    const event = await dropTotp(db, user, editor, totpId);
+    if (asked.body.endSessions) await revokeLogins(db, user.id);
+    return changedAnswer(event, user.orgId);
+  });
 }
 
 interface OfUser extends Asked {
@@ -57,7 +61,7 @@ interface OfUser extends Asked {
 }
 
 /** Runs a change of the user with their row locked, if the caller still may. */
-function changed<T>(
+export function changeFactors<T>(
   pool: Pool,
   { caller, operation, target }: OfUser,
   change: (db: Db, user: User, editor: string) => Promise<T>,
@@ -74,7 +78,10 @@ interface Proving extends OfUser {
 }
 
 /** Users prove that a factor is their own. @throws ApiError as `requireOwnerProof` */
-async function prove(deps: LoginDeps, { caller, target, body, countTry, req, res }: Proving): Promise<void> {
+export async function proveOwner(
+  deps: LoginDeps,
+  { caller, target, body, countTry, req, res }: Proving,
+): Promise<void> {
   if (body.currentPassword !== undefined) await countTry();
   await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
 }

@@ -6,12 +6,14 @@ import { factorsOf, putRecovery } from '../../../src/directory/users/second-fact
 import { RECOVERY_PURPOSE, type RecoveryCode, storedCodes } from '../../../src/passwords/recovery-codes.ts';
 import { makeHash, verifyHash } from '../../../src/passwords/registry.ts';
 import { TOTP_PURPOSE } from '../../../src/passwords/totp-secret.ts';
+import { dropRecoveryCodes, makeRecoveryCodes } from '../../../src/signin/factors/recovery.ts';
 import { checkFactor, type FactorDeps, offeredFactors } from '../../../src/signin/factors/second-factor.ts';
 import { SECRETS } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
 import { codeAt, wrongCode } from '../../support/totp.ts';
 
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+const ANN = { id: 'ann', orgId: 'org', kind: 'human' } as const;
 const CODES = Array.from({ length: 10 }, (_, i) => `WXYZ${i}-ABCDE`);
 
 let db: TestDatabase;
@@ -100,4 +102,28 @@ test('codes alone are no second factor', async () => {
   await db.pool.query('delete from user_totp');
   assert.equal((await check('WXYZ0-ABCDE')).ok, false);
   assert.equal((await factorsOf(db.pool, 'ann')).recoveryLeft, 10);
+});
+
+test('new codes replace those before, and nothing that is stored has one in clear', async () => {
+  await give(CODES);
+  const { codes } = await makeRecoveryCodes({ db: db.pool, secrets: SECRETS }, ANN, 'ann');
+  assert.equal(codes.length, 10);
+  assert.equal((await check('WXYZ0-ABCDE')).ok, false);
+  const { rows } = await db.pool.query('select recovery_sealed as sealed from user_factors');
+  const text = SECRETS.unseal(rows[0].sealed, RECOVERY_PURPOSE);
+  for (const code of codes) assert.equal(text.includes(code.replace('-', '')) || text.includes(code), false);
+  const events = JSON.stringify((await db.pool.query('select payload from events')).rows);
+  for (const code of codes) assert.equal(events.includes(code), false);
+  assert.equal((await check(codes[3] ?? '')).left, 9);
+  await dropRecoveryCodes(db.pool, ANN, 'ann');
+  assert.equal((await check(codes[4] ?? '')).ok, false);
+  await assert.rejects(dropRecoveryCodes(db.pool, ANN, 'ann'), { id: 'RECOVERY-CODES-NOT-FOUND' });
+});
+
+test('a user without a second factor, and a machine, get no codes', async () => {
+  await db.pool.query('delete from user_totp');
+  const make = (user: Parameters<typeof makeRecoveryCodes>[1]) =>
+    makeRecoveryCodes({ db: db.pool, secrets: SECRETS }, user, 'ann');
+  await assert.rejects(make(ANN), { id: 'RECOVERY-CODES-NO-FACTOR' });
+  await assert.rejects(make({ ...ANN, kind: 'machine' }), { id: 'TOTP-NOT-HUMAN' });
 });
