@@ -1,5 +1,6 @@
 /** A worker: performs the roles in WORKER_ROLES. */
 import type { Logger } from 'pino';
+import { signInMeans } from '../src/imports/entries/sign-in-means.ts';
 import { openQueues } from '../src/imports/queue/queues.ts';
 import { registerKeys, requireKeys } from '../src/operate/known-keys.ts';
 import { openTracing } from '../src/operate/open-tracing.ts';
@@ -29,6 +30,7 @@ export async function startWorker(config: StoresConfig, logger: Logger, stopping
   const pool = openPool(config.DATABASE_URL, {
     max: POOL_SIZES.worker,
     name: 'muster-worker',
+    settings: signInMeans(config),
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
   });

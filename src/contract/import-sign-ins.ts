@@ -45,6 +45,14 @@ export const signInCounts: z.ZodType<SignInCounts, SignInCounts> = z
           'The names under which users have links that lead to no enabled provider, those of most users first; at most ' +
           '50. Absent: none.',
       }),
+    passkeys: z
+      .array(z.object({ rpId: z.string(), passkeys: count, works: z.boolean() }))
+      .optional()
+      .meta({
+        description:
+          'Passkeys and security keys by the domain that they were made for, those of most first; at most 50. They work ' +
+          'for the domain of this service alone. Absent: none.',
+      }),
     moreLinks: count.optional().meta({ description: 'How many further such names there are.' }),
   })
   .meta({ id: 'ImportSignInCounts' });

@@ -28,6 +28,8 @@ export const CAUSES = {
   ADDRESS_NOT_VERIFIED: 'Addresses alone sign in here, and the address of the user is not verified.',
   MAILS_HELD: 'The import holds its mails back; they are sent on request.',
   ONLY_ENTERPRISE: 'The user came by a connection of their company only, and is left out of mail codes.',
+  SECOND_FACTOR_UNUSABLE: 'The user has a second factor that cannot be used here, and no other one.',
+  NUMBER_HELD_TWICE: 'Another user of the organization has the same phone number.',
   INACTIVE: 'The user is inactive.',
   LOCKED: 'The user is locked.',
 } as const;
@@ -42,6 +44,8 @@ export const CHANGES = {
     'The second factor does not come along, and the organization demands one: it is set up at the first sign-in.',
   PASSKEYS_LOST: 'The passkeys do not come along.',
   RECOVERY_CODES_LOST: 'The recovery codes do not come along.',
+  PASSKEYS_OTHER_HOST: 'The passkeys were made for another host, where alone they work.',
+  SMS_OFF: 'The user had codes by text message, which no gateway is set up for or the organization does not use.',
   RELAY_ADDRESS: 'The address is a relay of Apple, which accepts only mails of senders that are registered with Apple.',
   LINK_UNUSED: 'The user had an account at an external provider that cannot sign in here.',
   ENTERPRISE_LINK_UNUSED: 'The user came by a connection of their company, which cannot sign in here.',
@@ -69,6 +73,31 @@ export interface SignInCounts {
   links?: UnknownLink[] | undefined;
   /** How many further names there are. */
   moreLinks?: number | undefined;
+  /** The passkeys by the domain that they were made for, those of most first. */
+  passkeys?: PasskeyDomain[] | undefined;
+}
+
+/** Passkeys and security keys that were made for one domain. */
+export interface PasskeyDomain {
+  rpId: string;
+  passkeys: number;
+  /** Whether it is the domain of this service, so that they work. */
+  works: boolean;
+}
+
+/** The passkeys in one sentence; undefined if there are none. @param number writes one */
+export function passkeySentence(
+  domains: readonly PasskeyDomain[] | undefined,
+  number: (n: number) => string,
+): string | undefined {
+  const sum = (list: readonly PasskeyDomain[]) => list.reduce((total, { passkeys }) => total + passkeys, 0);
+  const [own, others] = [(domains ?? []).filter(({ works }) => works), (domains ?? []).filter(({ works }) => !works)];
+  const total = sum(own) + sum(others);
+  if (total === 0) return undefined;
+  const here = own.map(({ rpId }) => `${number(sum(own))} for ${rpId} will work`);
+  const where = others.length === 1 ? `another host (${others[0]?.rpId})` : 'other hosts';
+  const there = others.length > 0 ? [`${number(sum(others))} for ${where} will not`] : [];
+  return `${number(total)} ${total === 1 ? 'passkey' : 'passkeys'}: ${[...here, ...there].join(', ')}`;
 }
 
 /** A name for a provider that is not set up, as the other system has it. */

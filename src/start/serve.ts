@@ -5,6 +5,7 @@
  * progress. On crash: callers can repeat their requests, as no state lives in this process only.
  */
 import type { Logger } from 'pino';
+import { signInMeans } from '../imports/entries/sign-in-means.ts';
 import { openQueues } from '../imports/queue/queues.ts';
 import { openImportSignal } from '../imports/status/watch.ts';
 import { registerKeys } from '../operate/known-keys.ts';
@@ -33,12 +34,14 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
   await prepareInstance(config, logger);
   const { DATABASE_URL: url, DATABASE_TIMEOUT_MS: statementMs, HASH_THREADS: threads, bcryptCost } = config;
   const isShared = config.DATABASE_DIRECT_URL !== undefined;
-  const pool = openPool(url, { max: POOL_SIZES.api, name: 'muster-api', statementMs, isShared });
+  const settings = signInMeans(config);
+  const pool = openPool(url, { max: POOL_SIZES.api, name: 'muster-api', settings, statementMs, isShared });
   const tracing = await openTracing({ service: 'muster-api', config, db: pool, logger });
   const uploadPool = openPool(url, {
     max: POOL_SIZES.upload,
     name: 'muster-api',
     label: 'upload',
+    settings,
     statementMs,
     isShared,
   });

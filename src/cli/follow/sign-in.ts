@@ -5,6 +5,7 @@ import {
   CHANGES,
   changesIn,
   groupSignIns,
+  passkeySentence,
   type SignIn,
   type SignInCounts,
   WAYS,
@@ -58,11 +59,18 @@ export function signInLines(counts: SignInCounts | undefined, of: { importId: st
       ...causes.map(([cause, n]) => line(n, `  why: ${causeText(cause)}`)),
     ]),
     ...(changes.length > 0 ? ['  What is different for them', ...changes] : []),
+    ...passkeyLines(counts),
     ...linkLines(counts),
     ...(asked.length > 0
       ? [`  To list them: ${asked.map((way) => `muster items ${of.importId} --sign-in ${way}`).join('; ')}`]
       : []),
   ];
+}
+
+/** How many passkeys come along, and how many of them work here. */
+function passkeyLines({ passkeys }: SignInCounts): string[] {
+  const sentence = passkeySentence(passkeys, number);
+  return sentence === undefined ? [] : [`  ${printable(sentence)}`];
 }
 
 /** The links that lead to no provider yet, by the name of the other system, and what to add. */

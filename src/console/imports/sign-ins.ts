@@ -6,6 +6,7 @@ import {
   changesIn,
   type GroupedSignIns,
   groupSignIns,
+  passkeySentence,
   type SignInCounts,
   type UnknownLink,
   WAYS,
@@ -47,7 +48,7 @@ export function signInsCard(view: SignInsView): Html | undefined {
   return html`<section class="card" aria-labelledby="sign-ins-title"><h2 id="sign-ins-title">${title}</h2>
 <dl class="facts">${groups.map(({ name, users }) => html`<div><dt>${TEXTS.groups[name]}</dt><dd>${count(users)}</dd></div>\n`)}</dl>
 ${table(title, columns, rows, 'ways-table')}
-${view.more}${changes(counts)}${unknownLinks(view, counts)}${missingNotes(view.missing)}</section>`;
+${view.more}${changes(counts)}${passkeyNote(counts)}${unknownLinks(view, counts)}${missingNotes(view.missing)}</section>`;
 }
 
 /** Days in the table; the chart has all of them. */
@@ -141,6 +142,12 @@ function changes(counts: SignInCounts): Html | undefined {
   if (all.length === 0) return undefined;
   const items = all.map(([change, n]) => html`<strong>${count(n)}</strong> ${CHANGES[change]}`);
   return html`<h3>${TEXTS.different}</h3>${list(items, 'plain')}`;
+}
+
+/** How many passkeys come along, and how many of them work here. */
+function passkeyNote({ passkeys }: SignInCounts): Html | undefined {
+  const sentence = passkeySentence(passkeys, count);
+  return sentence === undefined ? undefined : html`<p>${sentence}</p>`;
 }
 
 /** The links that lead to no provider yet, and what to add. */

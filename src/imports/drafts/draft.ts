@@ -18,7 +18,7 @@ import { details } from '../../platform/db/events.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody } from '../../platform/errors.ts';
 import type { ExistingRule } from '../entries/options.ts';
-import type { CountedFacts } from '../entries/sign-in.ts';
+import type { CountedFacts } from '../entries/sign-in-tally.ts';
 import { ACTIONS, type DraftAction, type DraftState, shownState, wrongState } from '../entries/states.ts';
 import type { OrgTally } from '../intake/accept.ts';
 import type { UsedSources } from '../intake/requirements.ts';

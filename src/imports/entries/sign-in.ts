@@ -7,11 +7,12 @@
  * active, with a known password, and with a name or address that signs in.
  */
 import type { LoginPolicy } from '../../contract/policies.ts';
-import { type Cause, type Change, type SignIn, type SignInCounts, WAYS, type Way } from '../../contract/sign-in.ts';
+import type { Cause, Change, SignIn, Way } from '../../contract/sign-in.ts';
 import type { UserState } from '../../contract/users.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import { LOST, type OldSignIn } from '../../sources/entry.ts';
 import type { Extras } from './factors.ts';
+import type { PasskeysHere } from './link-names.ts';
 
 /** What is known of a user. The numbers are stored; they never change their meaning. */
 export const FACT = {
@@ -92,32 +93,41 @@ const LOST_FACTS: Record<(typeof LOST)[number], number> = {
 export const RELAY = '@privaterelay.appleid.com';
 
 /** The facts that decide the way. */
-const WAY_FACTS = [
-  FACT.password,
-  FACT.atSource,
-  FACT.perhaps,
-  FACT.address,
-  FACT.mailDue,
-  FACT.inactive,
-  FACT.locked,
-  FACT.onlyEnterprise,
-  FACT.withoutMailCodes,
-  FACT.unverified,
-];
-export const WAY_MASK = WAY_FACTS.reduce((sum, fact) => sum | fact, 0);
-/** In a search, beside the facts: the organization has no codes by mail. */
-export const CODES_OFF = 2 ** 20;
-/** In a search, beside the facts: a link of the user signs in. */
-export const LINKED = 2 ** 21;
-/** As CODES_OFF: in the organization, addresses alone sign in. */
-export const ONLY_ADDRESSES = 2 ** 22;
+export const WAY_MASK =
+  FACT.password |
+  FACT.atSource |
+  FACT.perhaps |
+  FACT.address |
+  FACT.mailDue |
+  FACT.inactive |
+  FACT.locked |
+  FACT.onlyEnterprise |
+  FACT.withoutMailCodes |
+  FACT.unverified |
+  FACT.phone |
+  FACT.phoneHeldTwice |
+  FACT.passkey |
+  FACT.recoveryCodes |
+  FACTOR_FACTS;
+// In a search, above all facts:
+/** A link of the user signs in. */
+export const LINKED = 2 ** 31;
+/** A passkey of the user was made for this service. */
+export const PASSKEY_HERE = 2 ** 32;
+/** A security key of the user was made for this service. */
+export const KEY_HERE = 2 ** 33;
+/** The number of the kind of organization begins here. */
+export const ORG_KIND = 2 ** 34;
 
 /** What a prediction depends on beside the facts. */
 export interface Circumstances {
-  policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa'> & {
+  policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa' | 'smsCode' | 'passkeys'> & {
     /** Of the sign-in names of the organization, the address alone; see `signsInWith`. */
     onlyAddresses: boolean;
   };
+  /** Text messages can be sent. */
+  hasGateway: boolean;
+  passkeys: PasskeysHere;
   /** The import holds its mails back. */
   holdsMails: boolean;
   /** The import leaves users who came only by a connection of their company out of mail codes. */
@@ -137,30 +147,72 @@ export function predictSignIn(facts: number, given: Circumstances): SignIn {
 type Found = Pick<SignIn, 'way' | 'cause'>;
 
 function wayOf(facts: number, given: Circumstances): Found {
-  const { policy, holdsMails, isLinked } = given;
+  const { policy } = given;
   const has = (fact: number) => (facts & fact) !== 0;
-  const leftOut = isLeftOut(facts, given);
-  const codes = policy.mailCode !== 'off' && has(FACT.address) && !leftOut;
   if (has(FACT.inactive)) return { way: 'NONE', cause: 'INACTIVE' };
   if (has(FACT.locked)) return { way: 'NONE', cause: 'LOCKED' };
-  if (has(FACT.perhaps) && isLinked) return { way: 'PROVIDER', cause: 'UNKNOWN_PASSWORD' };
-  if (has(FACT.perhaps) && codes) return { way: 'MAIL_CODE', cause: 'UNKNOWN_PASSWORD' };
-  if (has(FACT.password | FACT.atSource)) {
-    const nameless = policy.onlyAddresses ? namelessBy(facts) : undefined;
-    if (nameless) return { way: isLinked ? 'PROVIDER' : 'NONE', cause: nameless };
-    if (has(FACT.perhaps)) return { way: 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
-    if (has(FACT.password)) return { way: 'PASSWORD' };
-    return { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
+  if (!has(FACT.password | FACT.atSource)) return wayWithoutPassword(facts, given);
+  const perhaps = has(FACT.perhaps) ? otherWay(facts, given, true) : undefined;
+  if (perhaps) return { way: perhaps, cause: 'UNKNOWN_PASSWORD' };
+  const nameless = policy.onlyAddresses && !hasNumberAsName(facts, given) ? namelessBy(facts) : undefined;
+  if (nameless) return { way: otherWay(facts, given, false) ?? 'NONE', cause: nameless };
+  if (!completes(facts, given, 'password')) {
+    return { way: otherWay(facts, given, false) ?? 'NONE', cause: 'SECOND_FACTOR_UNUSABLE' };
   }
+  if (has(FACT.perhaps)) return { way: 'PASSWORD', cause: 'UNKNOWN_PASSWORD' };
+  return has(FACT.password) ? { way: 'PASSWORD' } : { way: 'PASSWORD_SOURCE', cause: 'PASSWORD_AT_SOURCE' };
+}
+
+function wayWithoutPassword(facts: number, given: Circumstances): Found {
+  const has = (fact: number) => (facts & fact) !== 0;
   const isByLink = has(FACT.link | FACT.onlyEnterprise);
-  if (isLinked) return isByLink ? { way: 'PROVIDER' } : { way: 'PROVIDER', cause: 'NO_PASSWORD' };
   const byLink = given.isOutranked ? 'PROVIDER_NOT_ALLOWED' : 'PROVIDER_NOT_SET_UP';
   const cause = has(FACT.heldTwice) ? 'LINK_HELD_TWICE' : isByLink ? byLink : 'NO_PASSWORD';
-  if (!has(FACT.address)) return { way: 'NONE', cause: has(FACT.heldTwice) ? cause : 'NO_ADDRESS' };
-  if (leftOut) return { way: 'NONE', cause: 'ONLY_ENTERPRISE' };
-  if (codes) return { way: 'MAIL_CODE', cause };
+  const way = otherWay(facts, given, true);
+  if (way === 'PROVIDER') return isByLink ? { way } : { way, cause: 'NO_PASSWORD' };
+  if (way === 'PASSKEY') return cause === 'NO_PASSWORD' ? { way } : { way, cause };
+  if (way !== undefined) return { way, cause };
+  if (!has(FACT.address)) return { way: 'NONE', cause: has(FACT.heldTwice) ? cause : withoutAddress(facts, given) };
+  if (isLeftOut(facts, given)) return { way: 'NONE', cause: 'ONLY_ENTERPRISE' };
+  if (!completes(facts, given, 'password')) return { way: 'NONE', cause: 'SECOND_FACTOR_UNUSABLE' };
   if (!has(FACT.mailDue)) return { way: 'NONE', cause };
-  return holdsMails ? { way: 'NONE', cause: 'MAILS_HELD' } : { way: 'INIT_MAIL', cause };
+  return given.holdsMails ? { way: 'NONE', cause: 'MAILS_HELD' } : { way: 'INIT_MAIL', cause };
+}
+
+function withoutAddress(facts: number, { policy }: Circumstances): Cause {
+  const isHeldTwice = policy.smsCode !== 'off' && (facts & FACT.phone) !== 0 && (facts & FACT.phoneHeldTwice) !== 0;
+  return isHeldTwice ? 'NUMBER_HELD_TWICE' : 'NO_ADDRESS';
+}
+
+/** The first way that needs no password. @param withCodes codes alone may sign the user in */
+function otherWay(facts: number, given: Circumstances, withCodes: boolean): Way | undefined {
+  const { policy, isLinked, hasGateway, passkeys } = given;
+  const has = (fact: number) => (facts & fact) !== 0;
+  const isLeft = isLeftOut(facts, given);
+  const hasText = hasNumberAsName(facts, given) && hasGateway && !isLeft;
+  const mayText = policy.smsCode === 'all' || !has(FACT.password | FACT.atSource) || has(FACT.perhaps);
+  if (isLinked && completes(facts, given, 'provider')) return 'PROVIDER';
+  if (policy.passkeys && has(FACT.passkey) && passkeys.hasPasskey) return 'PASSKEY';
+  const mayMail = withCodes && policy.mailCode !== 'off' && has(FACT.address) && !isLeft;
+  if (mayMail && completes(facts, given, 'mail')) return 'MAIL_CODE';
+  return hasText && mayText && completes(facts, given, 'sms') ? 'SMS_CODE' : undefined;
+}
+
+/** Whether the user may type their number in place of a name. */
+function hasNumberAsName(facts: number, { policy }: Circumstances): boolean {
+  return policy.smsCode !== 'off' && (facts & (FACT.phone | FACT.phoneHeldTwice)) === FACT.phone;
+}
+
+/**
+ * Whether the user can give the second factor that is asked for, if one is: a factor that cannot be used is demanded all
+ * the same. A code by the way that the user came by proves nothing more.
+ */
+function completes(facts: number, given: Circumstances, by: 'password' | 'provider' | 'mail' | 'sms'): boolean {
+  const has = (fact: number) => (facts & fact) !== 0;
+  if (!has(FACTOR_FACTS) || has(FACT.totp | FACT.recoveryCodes)) return true;
+  if (has(FACT.otpEmail) && by !== 'mail' && has(FACT.address) && !has(FACT.unverified)) return true;
+  if (has(FACT.otpSms) && by !== 'sms' && has(FACT.phone) && given.hasGateway) return true;
+  return has(FACT.securityKey) && given.passkeys.hasSecurityKey;
 }
 
 /** Whether no mail signs the user in, by the rule of `users.without_mail_codes`. */
@@ -192,12 +244,28 @@ function changesOf(facts: number, way: Way, given: Circumstances): Change[] {
     ['SECOND_FACTOR_RE_ENROL', has(FACT.secondFactorLost) && policy.forceMfa],
     ['PASSKEYS_LOST', has(FACT.passkeyLost)],
     ['RECOVERY_CODES_LOST', has(FACT.recoveryCodesLost)],
+    ['PASSKEYS_OTHER_HOST', hasPasskeysElsewhere(facts, given)],
+    ['SMS_OFF', lacksTexts(facts, way, given)],
     ['RELAY_ADDRESS', has(FACT.relay)],
     ['LINK_UNUSED', !isLinked && hasPassword && has(FACT.link) && !has(FACT.onlyEnterprise)],
     ['ENTERPRISE_LINK_UNUSED', !isLinked && has(FACT.onlyEnterprise)],
     ['NEW_PASSWORD', usesPassword && has(FACT.changeRequired)],
   ];
   return all.filter(([, is]) => is).map(([change]) => change);
+}
+
+/** Where nothing is known of the domains of passkeys, they count as those of others. */
+function hasPasskeysElsewhere(facts: number, { passkeys }: Circumstances): boolean {
+  const isKnown = passkeys.hasPasskey || passkeys.hasSecurityKey;
+  return (facts & PASSKEY_FACTS) !== 0 && (passkeys.hasOther || !isKnown);
+}
+
+function lacksTexts(facts: number, way: Way, given: Circumstances): boolean {
+  const has = (fact: number) => (facts & fact) !== 0;
+  if (has(FACT.otpSms) && !given.hasGateway) return true;
+  const isWithout = way === 'NONE' || way === 'INIT_MAIL';
+  const isOff = given.policy.smsCode === 'off' || !given.hasGateway;
+  return has(FACT.phone) && !has(FACT.password | FACT.atSource) && isWithout && isOff;
 }
 
 /** By the rule of the SQL function `import_mails`. */
@@ -210,33 +278,22 @@ function getsMail(facts: number, given: Circumstances): boolean {
 }
 
 /** How the organizations of an import differ for a search. */
-export type OrgKind = Pick<Circumstances['policy'], 'mailCode' | 'onlyAddresses'>;
+export type OrgKind = Pick<Circumstances['policy'], 'mailCode' | 'onlyAddresses' | 'smsCode' | 'passkeys'>;
 
-/** CODES_OFF and ONLY_ADDRESSES, where they apply. */
-export function flagsOf({ mailCode, onlyAddresses }: OrgKind): number {
-  return bit(mailCode === 'off', CODES_OFF) | bit(onlyAddresses, ONLY_ADDRESSES);
-}
+/** What is the same for all organizations in a search. */
+export type SearchGiven = Pick<Circumstances, 'holdsMails' | 'leavesOutEnterprise' | 'hasGateway'>;
 
 /**
- * The facts of all users with this way, for a search: those of WAY_MASK, with the flags of their organization, and
- * LINKED if a link of the user signs in.
- * @param orgs of the import
+ * The way of a user, of bits that a search has read: the facts of WAY_MASK, LINKED, PASSKEY_HERE, KEY_HERE, and the number
+ * of the kind of organization.
  */
-export function factsWithWay(
-  way: Way,
-  given: Omit<Circumstances, 'policy' | 'isLinked'>,
-  orgs: readonly OrgKind[],
-): number[] {
-  const all = Array.from({ length: 2 ** WAY_FACTS.length }, (_, n) =>
-    WAY_FACTS.reduce((facts, fact, i) => facts | bit((n & (1 << i)) !== 0, fact), 0),
-  );
-  const kinds = [...new Map(orgs.map((org) => [flagsOf(org), org]))];
-  const cases = kinds.flatMap(([flags, org]) => [true, false].map((isLinked) => ({ flags, org, isLinked })));
-  return cases.flatMap(({ flags, org, isLinked }) => {
-    const policy = { ...org, initMail: 'always', forceMfa: false } as const;
-    const found = all.filter((facts) => wayOf(facts, { policy, ...given, isLinked }).way === way);
-    return found.map((facts) => facts | flags | bit(isLinked, LINKED));
-  });
+export function wayOfBits(bits: number, kinds: readonly OrgKind[], given: SearchGiven): Way | undefined {
+  const kind = kinds[Math.floor(bits / ORG_KIND)];
+  if (!kind) return undefined;
+  const has = (flag: number) => Math.floor(bits / flag) % 2 === 1;
+  const policy = { ...kind, initMail: 'always', forceMfa: false } as const;
+  const passkeys = { hasPasskey: has(PASSKEY_HERE), hasSecurityKey: has(KEY_HERE), hasOther: false };
+  return wayOf(bits % LINKED, { policy, ...given, passkeys, isLinked: has(LINKED) }).way;
 }
 
 /** What the facts of a user come from: an item, or an existing user as an import leaves them. */
@@ -384,74 +441,4 @@ export function oldSignInOf(stored: number | null, hasLinks: boolean): OldSignIn
     ...(lost.length > 0 ? { lost } : {}),
   };
   return Object.keys(said).length > 0 ? said : undefined;
-}
-
-/** Different sets of names that an import counts; users with a further one count as if their providers had no name. */
-export const MOST_LINK_SETS = 2000;
-
-/** Counts the facts and links of items, by the number of their organization. */
-export class FactsTally {
-  private readonly counts = new Map<number, number>();
-  private readonly linked = new Map<string, CountedFacts>();
-
-  add(org: number, facts: number | null, links: string[] | null): void {
-    if (links !== null) this.addLinked(org, facts ?? USUAL, links);
-    else this.addPlain(org, facts ?? USUAL);
-  }
-
-  private addPlain(org: number, facts: number): void {
-    const key = org * ORG_STEP + facts;
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
-  }
-
-  private addLinked(org: number, facts: number, links: string[]): void {
-    const key = JSON.stringify([org, facts, links]);
-    const counted = this.linked.get(key);
-    if (counted) counted.users++;
-    else if (this.linked.size < MOST_LINK_SETS) this.linked.set(key, { org, facts, links, users: 1 });
-    else this.addPlain(org, facts);
-  }
-
-  list(): CountedFacts[] {
-    const plain = [...this.counts].map(([key, users]) => ({
-      org: Math.floor(key / ORG_STEP),
-      facts: key % ORG_STEP,
-      users,
-    }));
-    return [...plain, ...this.linked.values()];
-  }
-}
-
-/** Above all facts. */
-const ORG_STEP = 2 ** 31;
-
-/** How many users of an organization have the same facts and links. */
-export interface CountedFacts {
-  /** The organization's number in the import. */
-  org: number;
-  facts: number;
-  /** See `linkNames`. */
-  links?: string[];
-  users: number;
-}
-
-/** Adds up predictions. */
-export function countSignIns(predictions: Iterable<{ signIn: SignIn; users: number }>): SignInCounts {
-  const counts: SignInCounts = {
-    ways: Object.fromEntries(WAYS.map((way) => [way, 0])) as Record<Way, number>,
-    causes: {},
-    causesByWay: {},
-    changes: {},
-  };
-  for (const { signIn, users } of predictions) {
-    const { way, cause, changes } = signIn;
-    counts.ways[way] += users;
-    if (cause !== undefined) {
-      counts.causes[cause] = (counts.causes[cause] ?? 0) + users;
-      const ofWay = counts.causesByWay[way] ?? {};
-      counts.causesByWay[way] = { ...ofWay, [cause]: (ofWay[cause] ?? 0) + users };
-    }
-    for (const change of changes) counts.changes[change] = (counts.changes[change] ?? 0) + users;
-  }
-  return counts;
 }

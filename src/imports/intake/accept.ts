@@ -8,9 +8,10 @@ import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
-import { judgeLinks } from '../entries/links.ts';
+import { judgeLinks, judgePhones } from '../entries/links.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
-import { type CountedFacts, MOST_LINK_SETS, PASSKEY_FACTS, USUAL } from '../entries/sign-in.ts';
+import { FACT, PASSKEY_FACTS, USUAL } from '../entries/sign-in.ts';
+import { type CountedFacts, MOST_LINK_SETS } from '../entries/sign-in-tally.ts';
 
 /** The counts of an organization, by its place in the body. */
 export interface OrgTally {
@@ -194,7 +195,10 @@ async function isCountedAnew(
   { importId, signIns, entriesOf }: Pick<Acceptance, 'importId' | 'signIns' | 'entriesOf'>,
 ): Promise<boolean> {
   const mayHaveLinks = signIns === 'changed' || signIns?.some(({ links }) => links !== undefined);
-  const areHeld = mayHaveLinks && (await judgeLinks(db, importId, entriesOf));
+  const mayHavePhones = signIns === 'changed' || signIns?.some(({ facts }) => (facts & FACT.phone) !== 0);
+  const haveLinks = mayHaveLinks && (await judgeLinks(db, importId, entriesOf));
+  const havePhones = mayHavePhones && (await judgePhones(db, importId, entriesOf));
+  const areHeld = haveLinks || havePhones;
   if (signIns !== 'changed' && !areHeld) return false;
   await allowLong(db);
   await db.query(countFacts(`import_items i where import_id = $2 and state = 'pending'`), [

@@ -15,7 +15,7 @@ import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
 import { nameKey } from '../../platform/fields.ts';
-import { HAS_WAY, isOver, openPredictions, type Predictions, type WaySearch } from './sign-ins.ts';
+import { HAS_WAY, isOver, openPredictions, type Predictions, type WaySearch, wayBits } from './sign-ins.ts';
 
 /** Items that a scan reads first. */
 const FIRST_STRETCH = 2000;
@@ -254,6 +254,22 @@ where ($4::item_state is null or i.state = $4)
     or starts_with(i.email_key, $11) or ${isOfMatch})
 order by i.ordinal limit $12`;
 
+/** Of the bits that items of a stretch have, those with the way. */
+async function waysIn(
+  pool: Pool,
+  of: ImportResult,
+  { from, to }: { from: number; to: number },
+  { has, orgs, kinds, links }: WaySearch,
+): Promise<number[]> {
+  const { rows } = await pool.query<{ bits: string }>({
+    name: ofKind('ways-of-stretch', of),
+    text: `select distinct ${wayBits({ orgs: '$4', kinds: '$5', links: '$6' })} as bits from ${itemsBetween(of)} i
+      where state in ('pending', 'succeeded')`,
+    values: [of.importId, from, to, orgs, kinds, links],
+  });
+  return rows.map(({ bits }) => Number(bits)).filter(has);
+}
+
 async function readStretch(
   pool: Pool,
   of: ImportResult,
@@ -261,6 +277,8 @@ async function readStretch(
   { state, orgIndexes, userId, way, hasSignedIn, text }: SearchFilter,
   users: string[] | undefined,
 ): Promise<ItemRow[]> {
+  const ways = way && (await waysIn(pool, of, { from, to }, way));
+  if (ways?.length === 0) return [];
   const { rows } = await pool.query<ItemRow>({
     ...(users
       ? { name: ofKind('search-items', of), text: searchStatement(of, OF_USERS) }
@@ -272,14 +290,14 @@ async function readStretch(
       state ?? null,
       orgIndexes ?? null,
       userId ?? null,
-      way?.facts ?? null,
+      ways ?? null,
       way?.orgs ?? null,
       text ?? null,
       users,
       text === undefined ? null : nameKey(text),
       limit,
       hasSignedIn ?? null,
-      way?.flags ?? null,
+      way?.kinds ?? null,
       way?.links ?? null,
     ],
   });

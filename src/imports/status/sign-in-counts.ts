@@ -12,12 +12,14 @@ import { signInNames } from '../../directory/idp-links.ts';
 import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Imports } from '../../platform/db/tables.ts';
-import { judgeLinks } from '../entries/links.ts';
-import { countSignIns, FACT, predictSignIn, rankIn } from '../entries/sign-in.ts';
+import { passkeyCounts, passkeysHere } from '../entries/link-names.ts';
+import { judgeLinks, judgePhones } from '../entries/links.ts';
+import { FACT, predictSignIn, rankIn } from '../entries/sign-in.ts';
+import { countSignIns } from '../entries/sign-in-tally.ts';
 import { HAS_ENDED } from '../entries/states.ts';
 import { countFacts } from '../intake/accept.ts';
 import { itemsBetween } from './items.ts';
-import { JOIN_POLICIES, POLICY } from './sign-ins.ts';
+import { JOIN_POLICIES, MEANS, POLICY } from './sign-ins.ts';
 
 /** SQL over `imports i`: the outcomes that the counts depend on, in the form of `sign_ins_of`. */
 const OUTCOMES = `concat_ws(':', case when i.on_existing = 'update' then i.succeeded else 0 end, i.skipped, i.failed, i.undone)`;
@@ -29,7 +31,17 @@ export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_code
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
   sign_ins:
-    | (PolicyRow & { facts: number; users: number; isLinked: boolean; isOutranked: boolean; unknown: string[] })[]
+    | (PolicyRow & {
+        facts: number;
+        users: number;
+        isLinked: boolean;
+        isOutranked: boolean;
+        unknown: string[];
+        /** The names of passkeys; see entries/link-names.ts. */
+        domains: string[];
+        rpId: string | null;
+        hasGateway: boolean;
+      })[]
     | null;
 }
 
@@ -41,15 +53,19 @@ const LINKS = `s.links <> '{}' and case when s.facts & ${FACT.rank} = 0 then sig
       where n.rank < ${rankIn('s.facts')}
       and n.name in (select lower(l collate "C") from unnest(s.links) as l)) as "isOutranked",
   case when s.links = '{}' then s.links else array(
-    select l from unnest(s.links) as l where not signs_in_by_link(o.org_id, array[l])) end as unknown`;
+    select l from unnest(s.links) as l
+    where l collate "C" >= E'\\x04' and not signs_in_by_link(o.org_id, array[l])) end as unknown,
+  case when s.links = '{}' then s.links else array(
+    select l from unnest(s.links) as l where l collate "C" < E'\\x04') end as domains`;
 
 /** SQL columns over `imports i`. */
 export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
     case when i.sign_ins_of <> '' then (select jsonb_agg(c) from (
-      select s.facts, sum(s.users) as users, ${POLICY}, ${LINKS}
+      select s.facts, sum(s.users) as users, ${POLICY}, ${MEANS}, ${LINKS}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
       where s.import_id = i.id
-      group by s.facts, "mailCode", "initMail", "forceMfa", "onlyAddresses", "isLinked", "isOutranked", unknown) c) end as sign_ins`;
+      group by s.facts, "mailCode", "initMail", "forceMfa", "smsCode", coalesce(own.passkeys, instance.passkeys), "onlyAddresses",
+        "rpId", "hasGateway", "isLinked", "isOutranked", unknown, domains) c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
@@ -58,11 +74,14 @@ export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInC
   const given = { holdsMails: row.mails === 'held', leavesOutEnterprise: !row.enterprise_mail_codes };
   return {
     ...countSignIns(
-      counted.map(({ facts, users, isLinked, isOutranked, unknown: _, ...policy }) => {
-        return { signIn: predictSignIn(facts, { policy, isLinked, isOutranked, ...given }), users };
+      counted.map(({ facts, users, isLinked, isOutranked, unknown: _, domains, rpId, hasGateway, ...policy }) => {
+        const passkeys = passkeysHere(domains, rpId ?? undefined);
+        const more = { isLinked, isOutranked, passkeys, hasGateway };
+        return { signIn: predictSignIn(facts, { policy, ...more, ...given }), users };
       }),
     ),
     ...unknownLinks(counted),
+    ...passkeyDomains(counted),
   };
 }
 
@@ -81,6 +100,20 @@ function unknownLinks(
   const all = [...users].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
   const links = all.slice(0, MOST_SHOWN).map(([name, count]) => ({ name, users: count, ...presetFor(name) }));
   return { links, ...(all.length > MOST_SHOWN ? { moreLinks: all.length - MOST_SHOWN } : {}) };
+}
+
+/** The passkeys by domain, those of most first. */
+function passkeyDomains(
+  counted: readonly { users: number; domains: string[]; rpId: string | null }[],
+): Pick<SignInCounts, 'passkeys'> {
+  const sums = new Map<string, number>();
+  for (const { users, domains } of counted) {
+    for (const [rpId, n] of passkeyCounts(domains)) sums.set(rpId, (sums.get(rpId) ?? 0) + n * Number(users));
+  }
+  if (sums.size === 0) return {};
+  const ours = counted[0]?.rpId;
+  const all = [...sums].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)).slice(0, MOST_SHOWN);
+  return { passkeys: all.map(([rpId, passkeys]) => ({ rpId, passkeys, works: rpId === ours })) };
 }
 
 function presetFor(name: string): { preset?: string } {
@@ -121,7 +154,10 @@ async function recount(db: Db, importId: string): Promise<void> {
   if (!ended) return;
   await db.query('delete from import_sign_ins where import_id = $1', [importId]);
   // Of a dry run nothing was written, so what its entries said at the beginning is still right.
-  if (!ended.dryRun) await judgeLinks(db, importId);
+  if (!ended.dryRun) {
+    await judgeLinks(db, importId);
+    await judgePhones(db, importId);
+  }
   const states = ended.isUndone ? ['succeeded'] : ['pending', 'succeeded'];
   const { rows: counted } = await db.query<{ users: number }>(
     countFacts(`${itemsBetween(ended)} i where state = any($4::item_state[])`),

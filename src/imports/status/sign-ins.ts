@@ -11,17 +11,22 @@ import type { SignIn, Way } from '../../contract/sign-in.ts';
 import { signInNames } from '../../directory/idp-links.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
+import { passkeysHere } from '../entries/link-names.ts';
 import {
   type Circumstances,
-  factsWithWay,
-  flagsOf,
+  KEY_HERE,
   LINKED,
+  ORG_KIND,
+  type OrgKind,
+  PASSKEY_HERE,
   predictSignIn,
   rankIn,
   rankOfItem,
   USUAL,
   WAY_MASK,
+  wayOfBits,
 } from '../entries/sign-in.ts';
+import { HAS_GATEWAY, RP_ID } from '../entries/sign-in-means.ts';
 
 /** SQL: joins the login policies and sign-in names of `import_orgs o`, from which POLICY takes what applies. */
 export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org_id
@@ -29,24 +34,39 @@ export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org
   left join organizations q on q.id = o.org_id`;
 export const POLICY = `coalesce(own.mail_code, instance.mail_code) as "mailCode",
   coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa",
+  coalesce(own.sms_code, instance.sms_code) as "smsCode", coalesce(own.passkeys, instance.passkeys) as passkeys,
   coalesce(q.sign_in_names = '{email}', false) as "onlyAddresses"`;
+/** SQL: what the settings of the service say. */
+export const MEANS = `${RP_ID} as "rpId", ${HAS_GATEWAY} as "hasGateway"`;
 
-/** SQL: whether an item `i` has a way; `$7`, `$8`, `$14` and `$15` are a `WaySearch`. */
-export const HAS_WAY = `($7::int[] is null or i.state in ('pending', 'succeeded')
-    and (coalesce(i.sign_in, ${USUAL}) & ${WAY_MASK}
-      | coalesce(($14::int[])[array_position($8::int[], i.org_index)], 0)
-      | case when i.links is not null and exists (
+/**
+ * SQL: the bits of an item `i` for `wayOfBits`.
+ * @param of SQL parameters: the fields of a `WaySearch`
+ */
+export function wayBits({ orgs, kinds, links }: Record<'orgs' | 'kinds' | 'links', string>): string {
+  const facts = `coalesce(i.sign_in, ${USUAL})`;
+  const named = (mark: (rpId: string) => string, flag: number) =>
+    `case when i.links @> array[${mark(RP_ID)}] then ${flag} else 0 end`;
+  return `((${facts} & ${WAY_MASK})::bigint
+    + coalesce((${kinds}::bigint[])[array_position(${orgs}::int[], i.org_index)], 0)
+    + case when i.links is null then 0 else case when exists (
           select from unnest(i.links) as l
-          where i.org_index || ' ' || (${rankIn(`coalesce(i.sign_in, ${USUAL})`)}) || ' ' || lower(l collate "C")
-            = any($15::text[]))
-        then ${LINKED} else 0 end) = any($7))`;
+          where i.org_index || ' ' || (${rankIn(facts)}) || ' ' || lower(l collate "C") = any(${links}::text[]))
+        then ${LINKED} else 0 end
+      + ${named((id) => `E'\\x01' || ${id}`, PASSKEY_HERE)} + ${named((id) => `E'\\x02' || ${id}`, KEY_HERE)} end)`;
+}
+
+/** SQL: whether an item `i` has one of the ways that a search has found; `$7`, `$8`, `$14` and `$15` say which. */
+export const HAS_WAY = `($7::bigint[] is null or i.state in ('pending', 'succeeded')
+    and ${wayBits({ orgs: '$8', kinds: '$14', links: '$15' })} = any($7))`;
 
 /** What to look for to find the items with a way. */
 export interface WaySearch {
-  facts: number[];
-  /** The numbers of organizations with flags, and their flags (`flagsOf`). */
+  /** Whether items with these bits have the way. */
+  has(bits: number): boolean;
+  /** The numbers of organizations that are not of the first kind, and their kinds, as bits. */
   orgs: number[];
-  flags: number[];
+  kinds: number[];
   /** The names of links that sign in, each after the number of the organization and a rank of users. */
   links: string[];
 }
@@ -58,9 +78,11 @@ export interface Predictions {
   search(way: Way): WaySearch;
 }
 
-interface OrgRow
-  extends Pick<ImportOrgs, 'org_index' | 'org_id'>,
-    Pick<Circumstances['policy'], 'mailCode' | 'initMail' | 'forceMfa' | 'onlyAddresses'> {
+type OrgPolicy = Circumstances['policy'];
+
+interface OrgRow extends Pick<ImportOrgs, 'org_index' | 'org_id'>, OrgPolicy {
+  rpId: string | null;
+  hasGateway: boolean;
   holdsMails: boolean;
   leavesOutEnterprise: boolean;
   isKnown: boolean;
@@ -71,7 +93,7 @@ interface OrgRow
 export async function openPredictions(pool: Pool, of: ImportResult): Promise<Predictions> {
   const { rows } = await pool.query<OrgRow>({
     name: 'import-orgs',
-    text: `select o.org_index, o.org_id, ${POLICY}, i.mails = 'held' as "holdsMails",
+    text: `select o.org_index, o.org_id, ${POLICY}, ${MEANS}, i.mails = 'held' as "holdsMails",
         not i.enterprise_mail_codes as "leavesOutEnterprise", i.sign_ins_of is not null as "isKnown",
         (select coalesce(jsonb_object_agg(name, rank), '{}') from ${signInNames('o.org_id')} s) as links
       from imports i join import_orgs o on o.import_id = i.id ${JOIN_POLICIES} where i.id = $1`,
@@ -92,14 +114,18 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       const highest = (links ?? []).map((name) => circumstances.links.get(aliasKey(name)) ?? -1);
       const isLinked = highest.some((most) => rank <= most);
       const isOutranked = highest.some((most) => most >= 0 && rank > most);
-      return predictSignIn(sign_in ?? USUAL, { ...circumstances, isLinked, isOutranked });
+      const passkeys = passkeysHere(links, circumstances.rpId ?? undefined);
+      return predictSignIn(sign_in ?? USUAL, { ...circumstances, passkeys, isLinked, isOutranked });
     },
     search: (way) => {
-      const flagged = rows.filter((row) => flagsOf(row) !== 0);
+      const kinds = kindsOf(rows);
+      const others = rows.map((row) => ({ row, kind: kinds.indexOf(kindOf(row)) })).filter(({ kind }) => kind > 0);
+      const policies = kinds.map((kind) => JSON.parse(kind) as OrgKind);
+      const same = { holdsMails, leavesOutEnterprise, hasGateway: rows.some((row) => row.hasGateway) };
       return {
-        facts: isKnown ? factsWithWay(way, { holdsMails, leavesOutEnterprise }, rows) : [],
-        orgs: flagged.map((row) => row.org_index),
-        flags: flagged.map(flagsOf),
+        has: (bits) => isKnown && wayOfBits(bits, policies, same) === way,
+        orgs: others.map(({ row }) => row.org_index),
+        kinds: others.map(({ kind }) => kind * ORG_KIND),
         links: rows.flatMap(({ org_index, links }) =>
           Object.entries(links).flatMap(([name, highest]) =>
             Array.from({ length: highest + 1 }, (_, rank) => `${org_index} ${rank} ${name}`),
@@ -108,6 +134,16 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       };
     },
   };
+}
+
+function kindOf({ mailCode, onlyAddresses, smsCode, passkeys }: OrgKind): string {
+  return JSON.stringify({ mailCode, onlyAddresses, smsCode, passkeys });
+}
+
+/** The kinds of organizations, the most common first. */
+function kindsOf(rows: readonly OrgRow[]): string[] {
+  const counts = [...Map.groupBy(rows, kindOf)].sort(([, a], [, b]) => b.length - a.length);
+  return counts.map(([kind]) => kind);
 }
 
 /** Whether users of an import who are pending can no longer be imported. */

@@ -160,6 +160,8 @@ function sessionWith(settings: SessionSettings, options: string): string {
   const first = limits.filter((name) => settings[name]).map((name) => `set ${name} = '${settings[name]}';`);
   const passed = new Set([...options.matchAll(/([\w-]+)\s*=/g)].map(([, name = '']) => optionName(name)));
   const kept = limits.filter((name) => passed.has(name));
+  // PostgreSQL knows nothing of a setting of our own before it is made.
+  const own = Object.entries(settings).filter(([name]) => name.includes('.'));
   const wanted = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
   const required = Object.keys(ASSUMED).map((name) => `'${name}'`);
   return `${BEGIN}; ${first.join(' ')}
@@ -167,6 +169,7 @@ function sessionWith(settings: SessionSettings, options: string): string {
     from (values ${wanted.join(', ')}) as wanted (name, value) join pg_catalog.pg_settings now using (name)
     where now.setting <> wanted.value and (now.source <> 'client' or now.name in (${required.join(', ')}))
       and not (now.name = 'default_transaction_read_only' and now.source in ${READ_ONLY_SERVER});
+    ${own.map(([name, value]) => `select set_config('${name}', '${value}', false);`).join(' ')}
     ${kept.map((name) => `reset ${name};`).join(' ')} commit`;
 }
 

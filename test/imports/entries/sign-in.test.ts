@@ -1,19 +1,24 @@
 /** The prediction of how a user signs in, as a function of what is known of the user, the policy and the options. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { LoginPolicy } from '../../../src/contract/policies.ts';
 import { CAUSES, CHANGES, WAYS } from '../../../src/contract/sign-in.ts';
+import type { PendingItem } from '../../../src/imports/entries/item.ts';
+import { linkNames, passkeysHere } from '../../../src/imports/entries/link-names.ts';
 import {
   FACT,
-  factsWithWay,
-  flagsOf,
   itemFacts,
+  KEY_HERE,
   LINKED,
+  ORG_KIND,
   oldSignInOf,
+  PASSKEY_HERE,
   predictSignIn,
   USUAL,
   WAY_MASK,
+  wayOfBits,
 } from '../../../src/imports/entries/sign-in.ts';
 import { USUAL_RULES, validateEntry } from '../../../src/imports/entries/validate.ts';
 import { markOf } from '../../../src/passwords/marks.ts';
@@ -30,6 +35,11 @@ interface Case {
   /** The import leaves users of company connections out of mail codes. */
   leaves?: boolean;
   isLinked?: boolean;
+  hasGateway?: boolean;
+  /** The RP id of the service. */
+  rpId?: string;
+  /** Facts that are judged later. */
+  judged?: number;
 }
 
 const OFF: Partial<LoginPolicy> = { mailCode: 'off' };
@@ -38,6 +48,15 @@ const ADDRESSES = { onlyAddresses: true };
 const NO_HASH = { hashedPassword: undefined };
 const UNVERIFIED = { email: { email: 'ann@example.com', isEmailVerified: false } };
 const BY_LINK = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
+const NUMBER = { phone: { phone: '+41791112233', isPhoneVerified: true } };
+const PHONE_ONLY = { ...NO_HASH, ...NUMBER, email: undefined, userName: 'ann' };
+const TEXTS: Partial<LoginPolicy> = { smsCode: 'withoutPassword' };
+const TOTP = { secret: 'GEZDGNBVGY3TQOJQ' };
+const HERE = 'auth.example.com';
+const KEY = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const passkeyFor = (rpId: string, secondFactorOnly = false) => ({
+  passkeys: [{ credentialId: 'AAECAwQFBgcICQoLDA0ODw', publicKey: KEY, rpId, secondFactorOnly }],
+});
 const NO_ADDRESS = { email: undefined, userName: 'ann' };
 
 /** What, of whom, and the expected way, cause and changes. */
@@ -128,6 +147,56 @@ const TABLE: [Case, string][] = [
   [{ state: 'USER_STATE_INACTIVE' }, 'NONE/INACTIVE'],
   [{ state: 'USER_STATE_INACTIVE', user: { ...NO_HASH, ...UNVERIFIED }, old: { lost: ['passkey'] } }, 'NONE/INACTIVE'],
   [{ state: 'USER_STATE_LOCKED', user: BY_LINK }, 'NONE/LOCKED'],
+  // Passkeys.
+  [{ user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE }, 'PASSKEY GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...NO_ADDRESS, ...passkeyFor(HERE) }, rpId: HERE }, 'PASSKEY'],
+  [
+    { user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { passkeys: false } },
+    'MAIL_CODE/NO_PASSWORD GETS_MAIL',
+  ],
+  [
+    { user: { ...NO_HASH, ...passkeyFor('old.example') }, rpId: HERE },
+    'MAIL_CODE/NO_PASSWORD GETS_MAIL PASSKEYS_OTHER_HOST',
+  ],
+  [{ user: { ...NO_HASH, ...passkeyFor(HERE) } }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL PASSKEYS_OTHER_HOST'],
+  [{ user: passkeyFor(HERE), rpId: HERE }, 'PASSWORD'],
+  [{ user: passkeyFor(HERE), rpId: HERE, old: { password: 'perhaps' } }, 'PASSKEY/UNKNOWN_PASSWORD'],
+  [{ user: { ...NO_HASH, ...BY_LINK, ...passkeyFor(HERE) }, rpId: HERE, isLinked: true }, 'PROVIDER GETS_MAIL'],
+  [
+    { user: passkeyFor('old.example'), rpId: HERE, old: { lost: ['passkey'] } },
+    'PASSWORD PASSKEYS_LOST PASSKEYS_OTHER_HOST',
+  ],
+  // Second factors that came along.
+  [{ user: { otpEmail: true }, old: { lost: ['secondFactor'] } }, 'PASSWORD'],
+  [{ user: { totps: [TOTP] }, old: { lost: ['secondFactor', 'recoveryCodes'] } }, 'PASSWORD RECOVERY_CODES_LOST'],
+  [
+    { user: { recoveryCodes: ['ABCDE-FGHJK'] }, old: { lost: ['secondFactor', 'recoveryCodes'] } },
+    'PASSWORD SECOND_FACTOR_LOST',
+  ],
+  [{ user: passkeyFor(HERE, true), rpId: HERE, old: { lost: ['secondFactor'] } }, 'PASSWORD'],
+  [{ user: passkeyFor('old.example', true), rpId: HERE }, 'NONE/SECOND_FACTOR_UNUSABLE PASSKEYS_OTHER_HOST'],
+  [
+    { user: { ...passkeyFor('old.example', true), recoveryCodes: ['ABCDE-FGHJK'] }, rpId: HERE },
+    'PASSWORD PASSKEYS_OTHER_HOST',
+  ],
+  [{ user: { otpEmail: true, ...UNVERIFIED } }, 'NONE/SECOND_FACTOR_UNUSABLE GETS_MAIL'],
+  [{ user: { ...NO_HASH, otpEmail: true } }, 'INIT_MAIL/NO_PASSWORD GETS_MAIL'],
+  [{ user: { otpSms: true, ...NUMBER } }, 'NONE/SECOND_FACTOR_UNUSABLE SMS_OFF'],
+  [{ user: { otpSms: true, ...NUMBER }, hasGateway: true }, 'PASSWORD'],
+  [{ user: { otpSms: true, totps: [TOTP], ...NUMBER } }, 'PASSWORD SMS_OFF'],
+  // Numbers that sign in.
+  [{ user: PHONE_ONLY, policy: TEXTS, hasGateway: true }, 'SMS_CODE/NO_PASSWORD'],
+  [{ user: PHONE_ONLY, policy: TEXTS }, 'NONE/NO_ADDRESS SMS_OFF'],
+  [{ user: PHONE_ONLY, hasGateway: true }, 'NONE/NO_ADDRESS SMS_OFF'],
+  [{ user: PHONE_ONLY, policy: TEXTS, hasGateway: true, judged: FACT.phoneHeldTwice }, 'NONE/NUMBER_HELD_TWICE'],
+  [{ user: { ...PHONE_ONLY, phone: { phone: '+41791112233' } }, policy: TEXTS, hasGateway: true }, 'NONE/NO_ADDRESS'],
+  [{ user: { ...NO_HASH, ...NUMBER }, policy: TEXTS, hasGateway: true }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [
+    { user: { ...NO_HASH, ...NUMBER }, policy: { ...TEXTS, ...OFF }, hasGateway: true },
+    'SMS_CODE/NO_PASSWORD GETS_MAIL',
+  ],
+  [{ user: { ...PHONE_ONLY, otpSms: true }, policy: TEXTS, hasGateway: true }, 'NONE/NO_ADDRESS'],
+  [{ user: { ...UNVERIFIED, ...NUMBER }, policy: { ...TEXTS, ...ADDRESSES } }, 'PASSWORD TYPES_USER_NAME GETS_MAIL'],
 ];
 
 const POLICY: LoginPolicy = {
@@ -140,12 +209,19 @@ const POLICY: LoginPolicy = {
   deleteAccount: false,
 };
 
-function factsOf({ user, state, old, atSource }: Case): number | null {
+function factsOf(given: Case): number | null {
+  const { atSource, judged } = given;
+  const item = itemOf(given);
+  const facts = itemFacts(atSource ? { ...item, passwordHash: markOf('source') } : item);
+  return judged === undefined ? facts : (facts ?? USUAL) | judged;
+}
+
+function itemOf({ user, state, old }: Case): PendingItem {
   const given = { ...entry('ann', user, { state }), ...(old === undefined ? {} : { oldSignIn: old }) };
   const rules = { ...USUAL_RULES, withoutEmail: true };
   const item = validateEntry(given, SECRETS, { unknown: (path) => assert.fail(path) }, rules);
   if (item.state !== 'pending') return assert.fail(JSON.stringify(item.error));
-  return itemFacts(atSource ? { ...item, passwordHash: markOf('source') } : item);
+  return item;
 }
 
 for (const [n, [given, expected]] of TABLE.entries()) {
@@ -153,15 +229,20 @@ for (const [n, [given, expected]] of TABLE.entries()) {
     const options = { holdsMails: given.held === true, leavesOutEnterprise: given.leaves === true };
     const policy = { ...POLICY, onlyAddresses: false, ...given.policy };
     const facts = factsOf(given);
-    const { way, cause, changes } = predictSignIn(facts ?? USUAL, {
-      policy,
-      ...options,
-      isLinked: given.isLinked === true,
-    });
+    const passkeys = passkeysHere(linkNames(itemOf(given)), given.rpId);
+    const same = { ...options, hasGateway: given.hasGateway === true };
+    const isLinked = given.isLinked === true;
+    const { way, cause, changes } = predictSignIn(facts ?? USUAL, { policy, ...same, passkeys, isLinked });
     assert.equal([cause === undefined ? way : `${way}/${cause}`, ...changes].join(' '), expected);
-    const searched = ((facts ?? USUAL) & WAY_MASK) | flagsOf(policy) | (given.isLinked ? LINKED : 0);
-    const found = WAYS.filter((one) => factsWithWay(one, options, [policy]).includes(searched));
-    assert.deepEqual(found, [way], 'a search finds it by this way alone');
+    const flags = [
+      [isLinked, LINKED],
+      [passkeys.hasPasskey, PASSKEY_HERE],
+      [passkeys.hasSecurityKey, KEY_HERE],
+    ] as const;
+    const bits = flags.reduce((sum, [is, flag]) => sum + (is ? flag : 0), (facts ?? USUAL) & WAY_MASK);
+    assert.equal(wayOfBits(bits, [policy], same), way, 'a search finds it by this way');
+    const other = { ...policy, mailCode: 'all', passkeys: true } as const;
+    assert.equal(wayOfBits(bits + ORG_KIND, [other, policy], same), way, 'in an organization of another kind too');
   });
 }
 

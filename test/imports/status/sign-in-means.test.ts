@@ -1,0 +1,91 @@
+/** Passkeys and phone numbers in the prediction: counts, the search by way, and numbers that two users have. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { passkeySentence } from '../../../src/contract/sign-in.ts';
+import { signInMeans } from '../../../src/imports/entries/sign-in-means.ts';
+import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
+import { readItems } from '../../../src/imports/status/items.ts';
+import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
+import { SETTINGS, special } from '../../support/imports/existing.ts';
+import { acceptImport, addOrgs, entry, openWriterPool, wipe } from '../../support/imports/imports.ts';
+import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
+
+const KEY = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
+const passkey = (rpId: string) => ({ credentialId: randomBytes(16).toString('base64url'), publicKey: KEY, rpId });
+const [HERE, OLD] = ['auth.example.com', 'old.example'];
+const NO_HASH = { hashedPassword: undefined };
+const phoneOnly = (name: string, phone: string) =>
+  entry(name, { ...NO_HASH, email: undefined, phone: { phone, isPhoneVerified: true } });
+
+describe('the prediction of passkeys and numbers', () => {
+  let db: TestDatabase;
+  let writer: Pool;
+  let api: Pool;
+  before(async () => {
+    db = await testDatabase({ name: 'sign_in_means' });
+    writer = openWriterPool(db.url);
+    const config = readConfig({ BASE_URL: `https://${HERE}`, SMS_URL: 'https://gateway.example.com/' });
+    api = openPool(db.url, { settings: signInMeans(config) });
+    await addOrgs(db.pool, 'org', 'other');
+    await db.pool.query(`update login_policies set sms_code = 'withoutPassword' where org_id is null`);
+  });
+  beforeEach(() => wipe(db.pool));
+  after(async () => {
+    await api.end();
+    await writer.end();
+    await db.drop();
+  });
+
+  const PEOPLE = [
+    entry('plain'),
+    entry('one', { ...NO_HASH, passkeys: [passkey(HERE)] }),
+    entry('several', { ...NO_HASH, passkeys: [passkey(HERE), passkey(HERE), passkey(OLD)] }),
+    entry('elsewhere', { ...NO_HASH, passkeys: [passkey(OLD)] }),
+    entry('key', { passkeys: [{ ...passkey(OLD), secondFactorOnly: true }] }),
+    phoneOnly('phone', '+41791112233'),
+    phoneOnly('twin', '+41791112244'),
+    entry('other-twin', { phone: { phone: '+41791112244', isPhoneVerified: true } }),
+    phoneOnly('held', '+41791112255'),
+  ];
+  const WAYS = ['PASSWORD', 'PASSKEY', 'PASSKEY', 'MAIL_CODE', 'NONE', 'SMS_CODE', 'NONE', 'PASSWORD', 'NONE'];
+
+  for (const how of ['dry', 'fail'] as const) {
+    it(`counts and finds them ${how === 'dry' ? 'in a dry run' : 'after the import'}`, async () => {
+      const holder = entry('holder', { phone: { phone: '+41791112255', isPhoneVerified: true } });
+      const first = await acceptImport(db.pool, [holder]);
+      await batchStore(writer, SETTINGS).write(first, [0]);
+      const options = { special: { ...special('fail', how === 'dry'), withoutEmail: true } };
+      const importId = await acceptImport(db.pool, PEOPLE, options);
+      const store = how === 'dry' ? specialStores(writer, SETTINGS).dry : batchStore(writer, SETTINGS);
+      await store.write(importId, [...PEOPLE.keys()]);
+      const more = (await readWithMore(api, importId)) ?? assert.fail();
+      const { signIn } = await readResult(api, more);
+      const counts = (list: string[]) =>
+        Object.fromEntries(list.map((way) => [way, list.filter((x) => x === way).length]));
+      const { ways, passkeys, causes, links } = signIn ?? assert.fail();
+      assert.deepEqual(Object.fromEntries(Object.entries(ways).filter(([, n]) => n > 0)), counts(WAYS));
+      assert.deepEqual(passkeys, [
+        { rpId: HERE, passkeys: 3, works: true },
+        { rpId: OLD, passkeys: 3, works: false },
+      ]);
+      assert.equal(
+        passkeySentence(passkeys, String),
+        `6 passkeys: 3 for ${HERE} will work, 3 for another host (${OLD}) will not`,
+      );
+      assert.deepEqual([causes.NUMBER_HELD_TWICE, causes.SECOND_FACTOR_UNUSABLE, links], [2, 1, undefined]);
+      const { items } = await readItems(api, more.progress, { pageSize: 100, from: 0 });
+      assert.deepEqual(items.map((item) => item.signIn?.way), WAYS); // biome-ignore format: a row
+      for (const way of new Set(WAYS)) {
+        const found = await readItems(api, more.progress, { pageSize: 100, from: 0, signIn: way as 'NONE' });
+        const expected = WAYS.flatMap((one, index) => (one === way ? [index] : []));
+        assert.deepEqual(found.items.map(({ index }) => index), expected); // biome-ignore format: a row
+      }
+      // Without the settings, nothing is promised.
+      const elsewhere = await readItems(db.pool, more.progress, { pageSize: 100, from: 0, signIn: 'PASSKEY' });
+      assert.deepEqual(elsewhere.items, []);
+    });
+  }
+});
