@@ -385,6 +385,28 @@ test('Firebase, Clerk and Cognito: codes by text message and mail', () => {
   });
 });
 
+test('Casdoor: what its table has in plain', () => {
+  const Flags = { UserPresent: true, BackupState: true };
+  const record = {
+    owner: 'acme',
+    name: 'ann',
+    password_type: 'bcrypt',
+    is_forbidden: '0',
+    email: ADDRESS,
+    totp_secret: SECRET,
+    mfa_email_enabled: '1',
+    recovery_codes: '["5f3c1e0a-9b7d-4c2e-8a6f-1d2e3f4a5b6c"]',
+    webauthnCredentials: [{ ID: base64(ANN.id), PublicKey: base64(ANN.cose), Flags, Authenticator: { SignCount: 2 } }],
+  };
+  assert.deepEqual(factorsOf('casdoor', record, HOST), {
+    otpCode: SECRET,
+    recoveryCodes: ['5f3c1e0a-9b7d-4c2e-8a6f-1d2e3f4a5b6c'],
+    passkeys: [{ ...PASSKEY, signCount: 2, backedUp: true, rpId: HOST }],
+    otpEmail: true,
+    notes: [],
+  });
+});
+
 test('recovery codes in a column of a table', () => {
   const of = (recoveryCodes: string) => {
     const convert = recordConverter({

@@ -5,11 +5,11 @@
  * https://github.com/casdoor/casdoor (object/user.go, cred/)
  */
 import type { Note, Person, ProviderLink } from '../entry.ts';
+import { codesIn, type Factors, goPasskey, openFactors } from '../factors.ts';
 import { bytesOf, type HashText, pbkdf2Text, unsupported } from '../hashes.ts';
 import { isOfCompany, signedInBy } from '../old-sign-in.ts';
-import { lostNotes } from '../second-factor.ts';
 import type { Fields } from '../source.ts';
-import { boolAt, fieldNames, firstText, jsonAt, parseJson, textAt } from '../values.ts';
+import { boolAt, fieldNames, firstBool, firstText, jsonAt, listAt, parseJson, textAt } from '../values.ts';
 import { tableSource } from './table.ts';
 
 /** Each kind of provider has a column with the user's id there. */
@@ -28,11 +28,11 @@ const METADATA = [
     'externalId external_id avatar gender birthday title affiliation location region tag bio homepage groups roles properties',
   ),
 ];
-const FACTORS = ['totpSecret', 'totp_secret', 'preferredMfaType', 'preferred_mfa_type'];
-const FACTOR_FLAGS = [
-  ...fieldNames(`mfaPhoneEnabled mfa_phone_enabled mfaEmailEnabled mfa_email_enabled mfaRadiusEnabled mfa_radius_enabled
-    mfaPushEnabled mfa_push_enabled`),
-];
+const TOTP = ['totpSecret', 'totp_secret'];
+const PREFERRED = ['preferredMfaType', 'preferred_mfa_type'];
+const BY_SMS = ['mfaPhoneEnabled', 'mfa_phone_enabled'];
+const BY_MAIL = ['mfaEmailEnabled', 'mfa_email_enabled'];
+const ELSEWHERE = [...fieldNames('mfaRadiusEnabled mfa_radius_enabled mfaPushEnabled mfa_push_enabled')];
 const PASSKEYS = ['webauthnCredentials', 'webauthn_credentials'];
 const RECOVERY_CODES = ['recoveryCodes', 'recovery_codes'];
 
@@ -78,10 +78,8 @@ function waysOf(record: Fields): Partial<Person> {
   const isList = (names: readonly string[]) => names.some((name) => isFilledList(record, name));
   const links = linksOf(record);
   const passkey = isList(PASSKEYS);
-  const secondFactor =
-    firstText(record, FACTORS) !== undefined || FACTOR_FLAGS.some((flag) => boolAt(record, flag) === true);
   return {
-    notes: lostNotes({ secondFactor, passkey, recoveryCodes: isList(RECOVERY_CODES) }),
+    ...factorsOf(record).fields({ email: textAt(record, 'email'), phone: textAt(record, 'phone') }),
     oldSignIn: signedInBy({
       password: textAt(record, 'password') !== undefined,
       provider: links.some(({ provider }) => !isOfCompany(provider)),
@@ -90,6 +88,25 @@ function waysOf(record: Fields): Partial<Person> {
       passkey,
     }),
   };
+}
+
+/**
+ * Secrets of apps (SHA-1, 6 digits, 30 s) and recovery codes are plain in the table; the API leaves them out. Casdoor asks
+ * for a key of WebAuthn in place of the password.
+ */
+function factorsOf(record: Fields): Factors {
+  const factors = openFactors();
+  const secret = firstText(record, TOTP);
+  const [bySms, byMail] = [firstBool(record, BY_SMS) === true, firstBool(record, BY_MAIL) === true];
+  if (secret !== undefined) factors.app({ secret });
+  if (bySms) factors.sms();
+  if (byMail) factors.mail();
+  const isElsewhere = ELSEWHERE.some((flag) => boolAt(record, flag) === true);
+  const isKnown = secret !== undefined || bySms || byMail;
+  if (isElsewhere || (firstText(record, PREFERRED) !== undefined && !isKnown)) factors.lost('secondFactor');
+  for (const key of PASSKEYS.flatMap((name) => listAt(record, name))) factors.passkey(goPasskey(key));
+  factors.recoveryCodes(RECOVERY_CODES.flatMap((name) => codesIn(record[name]) ?? []));
+  return factors;
 }
 
 /** A list, also as the text of a column. */
