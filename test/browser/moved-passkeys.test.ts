@@ -1,0 +1,78 @@
+/**
+ * People bring the passkeys of their old system along: its public records, in the form of its own export, are imported by
+ * the command line; Chromium's virtual authenticator holds the private keys. Whose passkey is for our host signs in without
+ * name and password; one for another host is never offered.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { startConverter } from '../../workers/converter.ts';
+import { startDispatcher } from '../../workers/dispatcher.ts';
+import { startImportWorker } from '../../workers/import-users.ts';
+import { virtualAuthenticator } from '../support/passkeys.ts';
+import { runMuster } from '../support/processes/muster.ts';
+import { requireOrSkip } from '../support/runner/programs.ts';
+import { type ExportedUser, HOSTS, type PasskeyExport, passkeyExports } from './passkey-exports.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let folder: string;
+let workers: { stop(): Promise<unknown> }[] = [];
+before(async () => {
+  stage = await openStage({ RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0' }, { host: 'localhost' });
+  const { deps } = stage.api;
+  workers = [startConverter(deps), startImportWorker(deps), startDispatcher(deps)];
+  folder = await mkdtemp(join(tmpdir(), 'muster-passkeys-'));
+});
+after(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await stage.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Imports the export. */
+async function moved({ source, args, text }: PasskeyExport, orgId: string): Promise<void> {
+  const { api } = stage;
+  const { token } = await api.machine(orgId, ['ORG_OWNER']);
+  const file = join(folder, `${source}.json`);
+  await writeFile(file, text);
+  const common = ['import', file, '--from', source, '--org', orgId, '--timeout', '10m', ...args, '--json'];
+  const env = { MUSTER_URL: api.url, MUSTER_TOKEN: token };
+  const really = await runMuster([...common, '--watch', '--mails', 'none'], { env });
+  assert.equal(really.code, 0, really.stdout + really.stderr);
+}
+
+async function offer(t: TestContext, { key }: ExportedUser) {
+  const page = await stage.browser?.openPage(t);
+  assert(page);
+  const authenticator = await virtualAuthenticator(page);
+  // Otherwise the field for the name would be answered by itself.
+  await authenticator.answersByItself(false);
+  await authenticator.add(key);
+  await page.goto(stage.app.start());
+  const button = page.getByRole('button', { name: 'Use a passkey' });
+  await button.waitFor();
+  await authenticator.answersByItself(true);
+  await button.click();
+  return page;
+}
+
+describe('passkeys of an old system', () => {
+  for (const given of passkeyExports()) {
+    const hosts = given.users.map(({ key }) => key.record().rpId);
+    it(`${given.source}: those for ${hosts.join(' and ')}`, async (t) => {
+      if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+      const { orgId } = await stage.api.setupOrg();
+      await moved(given, orgId);
+      for (const user of given.users) {
+        const page = await offer(t, user);
+        if (user.key.record().rpId === HOSTS.ours) {
+          await page.getByRole('heading', { name: /^Welcome / }).waitFor();
+          assert.equal(stage.app.claims.at(-1)?.sub, user.id);
+        } else await page.getByText('No passkey was used. Try again, or sign in in another way.').waitFor();
+      }
+    });
+  }
+});
