@@ -9,9 +9,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
-import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { loginNames, type User } from '../../directory/users/store.ts';
+import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
