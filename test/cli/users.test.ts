@@ -1,4 +1,7 @@
-/** `muster users erase` names a user by login name, and one who was deleted before by id. */
+/**
+ * `muster users erase` names a user by login name, and one who was deleted before by id; `muster users reset-factors`
+ * removes all factors.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startApi, type TestApi } from '../support/api.ts';
@@ -10,8 +13,9 @@ before(async () => {
 });
 after(() => api.stop());
 
-const erase = (...args: string[]) =>
-  runMuster(['users', 'erase', ...args], { env: { MUSTER_URL: api.url, MUSTER_TOKEN: api.token } });
+const users = (...args: string[]) =>
+  runMuster(['users', ...args], { env: { MUSTER_URL: api.url, MUSTER_TOKEN: api.token } });
+const erase = (...args: string[]) => users('erase', ...args);
 
 test('erases by login name, after a confirmation', async () => {
   const { userId, userName } = await api.setupOrg();
@@ -30,4 +34,15 @@ test('erases a user who was deleted before, by id', async () => {
   const { erasedId } = JSON.parse((await erase(userId, '--yes', '--json')).stdout);
   assert.equal(JSON.parse((await erase(userId, '--yes', '--json')).stdout).erasedId, erasedId, 'asked twice');
   assert.match((await erase('nobody@example.com', '--yes')).stderr, /USER-NOT-FOUND/);
+});
+
+test('resets the factors of a user after a confirmation, once', async () => {
+  const { userId, userName } = await api.setupOrg();
+  const path = `/v2beta/users/${userId}`;
+  await api.call('POST', `${path}/totp`, {});
+  assert.match((await users('reset-factors', userName)).stderr, /--yes/);
+  const { code, stdout } = await users('reset-factors', userName, '--yes');
+  assert.deepEqual([code, stdout], [0, `User ${userId} has no factors besides the password any more.\n`]);
+  assert.deepEqual((await api.call('POST', `${path}/authentication_factors/_search`)).body.result, []);
+  assert.match((await users('reset-factors', userName, '--yes')).stderr, /FACTORS-NOT-FOUND/);
 });
