@@ -16,6 +16,7 @@ import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { useRecoveryCode } from './recovery.ts';
+import { usableKinds, useFactorCode } from './sent-codes.ts';
 import { useTotp } from './totp.ts';
 
 /** What somebody gave as their second factor. */
@@ -37,7 +38,7 @@ export interface FactorDeps {
   pool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  config: Pick<Config, 'TOTP_WINDOW'>;
+  config: Pick<Config, 'TOTP_WINDOW' | 'SMS_URL'>;
 }
 
 /** The result of one kind. */
@@ -74,6 +75,22 @@ const KINDS: Partial<Record<FactorKind, FactorOfKind>> = {
     amr: ['otp'],
     isGuessable: true,
     check: (deps, userId, code) => useRecoveryCode(deps, userId, String(code)),
+  },
+  otpEmail: {
+    amr: ['otp'],
+    sameAs: 'mail',
+    isGuessable: true,
+    check: async (deps, userId, code, holder) => ({
+      ok: await useFactorCode(deps, { userId, kind: 'otpEmail', holder }, String(code)),
+    }),
+  },
+  otpSms: {
+    amr: ['sms'],
+    sameAs: 'sms',
+    isGuessable: true,
+    check: async (deps, userId, code, holder) => ({
+      ok: await useFactorCode(deps, { userId, kind: 'otpSms', holder }, String(code)),
+    }),
   },
 };
 
@@ -151,19 +168,20 @@ export async function passFactor(
 
 /**
  * What the user may choose from to complete a sign-in, the most common first; it may be none, where the only factor was
- * the first one.
+ * the first one or cannot be used now.
  */
 export async function offeredFactors(
-  { pool }: Pick<FactorDeps, 'pool'>,
+  { pool, config }: Pick<FactorDeps, 'pool'> & { config: Pick<Config, 'SMS_URL'> },
   userId: string,
   by: FirstFactor,
 ): Promise<FactorKind[]> {
-  const { totps, securityKeys, otpSms, otpEmail, recoveryLeft } = await factorsOf(pool, userId);
+  const { totps, securityKeys, recoveryLeft } = await factorsOf(pool, userId);
+  const usable = await usableKinds(pool, config, userId);
   const has: Record<FactorKind, boolean> = {
     webAuthN: securityKeys > 0,
     totp: totps.some((app) => app.confirmedAt !== null),
-    otpSms,
-    otpEmail,
+    otpSms: usable.has('otpSms'),
+    otpEmail: usable.has('otpEmail'),
     recoveryCode: recoveryLeft > 0,
   };
   return (Object.keys(has) as FactorKind[]).filter((kind) => has[kind] && isSecondAfter(kind, by));

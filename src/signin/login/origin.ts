@@ -66,7 +66,10 @@ export interface LoginDeps {
   pool: Pool;
   hasher: Hasher;
   secrets: Secrets;
-  config: Pick<Config, 'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES' | 'TOTP_WINDOW' | 'PASSWORD_SOURCE_ALLOW_PRIVATE'>;
+  config: Pick<
+    Config,
+    'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES' | 'TOTP_WINDOW' | 'SMS_URL' | 'PASSWORD_SOURCE_ALLOW_PRIVATE'
+  >;
   logger: Logger;
   /** Default: the real one. */
   clock?: Clock;

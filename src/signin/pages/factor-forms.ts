@@ -58,7 +58,7 @@ const TEXTS: Record<FactorKind, Texts> = {
   },
 };
 
-/** The kind that is asked for, and what else the user may choose. */
+/** The kind that is asked for, and what else the user may choose; the same kind: another code of it. */
 export interface Choice {
   kind: FactorKind;
   others: readonly FactorKind[];
@@ -79,15 +79,16 @@ ${step(frame, 'code', proof)}
 ${hidden({ factor: kind })}${field({ name: 'code', label, autocomplete, problem, autofocus: true })}
 <button type="submit">Continue</button>
 </form>
-${otherWays(frame, proof, others)}
+${otherWays(frame, proof, { kind, others })}
 ${back(frame)}`;
   return { title: titled(title, problem), body };
 }
 
-function otherWays(frame: LoginFrame, proof: string, others: readonly FactorKind[]): Html | undefined {
+function otherWays(frame: LoginFrame, proof: string, { kind: shown, others }: Choice): Html | undefined {
   if (others.length === 0) return undefined;
   const buttons = others.map(
-    (kind) => html`<button type="submit" name="factor" value="${kind}" class="quiet">${TEXTS[kind].button}</button>\n`,
+    (kind) =>
+      html`<button type="submit" name="factor" value="${kind}" class="quiet">${kind === shown ? TEXTS[kind].button.replace('a code', 'a new code') : TEXTS[kind].button}</button>\n`,
   );
   return html`<p class="or">or</p>
 ${step(frame, 'other-factor', proof)}<div class="buttons">

@@ -5,11 +5,13 @@
  * Guarantee: an account at a provider is linked only when its person has signed in completely, with the second factor.
  */
 import { recordSignIn } from '../../directory/sign-in-events.ts';
+import { holderOf } from '../../messages/mail/sign-in-codes.ts';
 import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { offeredFactors } from '../factors/second-factor.ts';
+import { isSent, sendFactorCode } from '../factors/sent-codes.ts';
 import { type CheckedLogin, firstOf, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
 import { PROVIDED } from '../oauth/interactions.ts';
 import { voiceOf } from '../providers/settings.ts';
@@ -55,7 +57,7 @@ export async function checkFirst(
 }
 
 /**
- * Shows the form for a second factor.
+ * Shows the form for a second factor, and sends the code of one that is sent.
  * @param asked the kind that the user chose; absent, or not theirs: their first one
  * @param message what was wrong with what they entered
  */
@@ -69,8 +71,11 @@ export async function askForFactor(
   const kinds = await offeredFactors(loginRequest.deps, proof.id, firstOf(proof));
   const kind = kinds.find((one) => one === asked) ?? kinds[0];
   if (kind === undefined) return show(loginRequest, 400, noFactorPage(frame));
+  if (message === undefined && isSent(kind)) {
+    await sendFactorCode(loginRequest.deps, { userId: proof.id, kind, holder: holderOf('login', frame.uid) });
+  }
   const proven = prove(loginRequest, { ...proof, step: 'code' });
-  const choice = { kind, others: kinds.filter((one) => one !== kind) };
+  const choice = { kind, others: kinds.filter((one) => one !== kind || isSent(one)) };
   show(loginRequest, message ? 400 : 200, codeForm(frame, proven, choice, message ? { message } : undefined));
 }
 
