@@ -79,7 +79,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-trace-otlp-proto': ['src/operate'],
   '@opentelemetry/resources': ['src/operate'],
   '@opentelemetry/sdk-trace': ['src/operate'],
-  '@simplewebauthn/server': ['src/signin/passkeys'],
+  '@simplewebauthn/server': ['src/signin/passkeys', 'src/signin/webauthn'],
   bullmq: ['src/imports/queue', 'bench'],
   ioredis: ['src/imports/queue', 'bench', 'chaos'],
   ldapts: ['src/signin/password-sources', 'src/sources/pull'],

@@ -9,12 +9,15 @@
  *
  * On crash: after a code was used and before the login was answered, the user needs the next one.
  */
+import type { Logger } from 'pino';
 import { factorsOf, forgetTries, spendTry } from '../../directory/users/second-factors.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
+import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
+import { useKey } from '../webauthn/security-key.ts';
 import { useRecoveryCode } from './recovery.ts';
 import { usableKinds, useFactorCode } from './sent-codes.ts';
 import { useTotp } from './totp.ts';
@@ -38,7 +41,8 @@ export interface FactorDeps {
   pool: Pool;
   secrets: Secrets;
   hasher: Hasher;
-  config: Pick<Config, 'TOTP_WINDOW' | 'SMS_URL'>;
+  config: Pick<Config, 'TOTP_WINDOW' | 'SMS_URL'> & RelyingPartyConfig;
+  logger: Logger;
 }
 
 /** The result of one kind. */
@@ -91,6 +95,12 @@ const KINDS: Partial<Record<FactorKind, FactorOfKind>> = {
     check: async (deps, userId, code, holder) => ({
       ok: await useFactorCode(deps, { userId, kind: 'otpSms', holder }, String(code)),
     }),
+  },
+  webAuthN: {
+    amr: ['hwk'],
+    sameAs: 'passkey',
+    isGuessable: false,
+    check: async (deps, userId, answer, holder) => ({ ok: await useKey(deps, userId, answer, holder) }),
   },
 };
 

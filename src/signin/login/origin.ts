@@ -9,6 +9,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { goneSignal } from '../../platform/http/errors.ts';
+import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 
 /** Where an attempt comes from. */
 export interface Origin {
@@ -69,7 +70,8 @@ export interface LoginDeps {
   config: Pick<
     Config,
     'LOGIN_DELAY_MS' | 'LOCK_AFTER_FAILURES' | 'TOTP_WINDOW' | 'SMS_URL' | 'PASSWORD_SOURCE_ALLOW_PRIVATE'
-  >;
+  > &
+    RelyingPartyConfig;
   logger: Logger;
   /** Default: the real one. */
   clock?: Clock;

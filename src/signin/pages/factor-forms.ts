@@ -84,6 +84,28 @@ ${back(frame)}`;
   return { title: titled(title, problem), body };
 }
 
+/** The form for a security key, whose question the script of the page asks. */
+export function keyForm(
+  frame: LoginFrame,
+  { proof, loginName }: Proven,
+  { others, options, script }: Choice & { options: string; script: string },
+  problem?: Problem,
+): HtmlPage {
+  const { title, enter, button } = TEXTS.webAuthN;
+  const data = html` data-passkey="${options}" hidden`;
+  const body = html`<h1>${title}</h1>
+<p>${enter[0]}<strong>${loginName}</strong>${enter[1]}</p>
+${alert(problem)}
+${step(frame, 'code', proof, data)}
+${hidden({ factor: 'webAuthN', answer: '' })}<button type="submit" aria-describedby="passkey-failed" autofocus>${button}</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>No security key was used. Please try again.</p>
+</form>
+<p class="small" data-without>This browser cannot use a security key, or runs no scripts. Sign in with another browser.</p>
+${otherWays(frame, proof, { kind: 'webAuthN', others })}
+${back(frame)}`;
+  return { title: titled(title, problem), body, scripts: [script] };
+}
+
 function otherWays(frame: LoginFrame, proof: string, { kind: shown, others }: Choice): Html | undefined {
   if (others.length === 0) return undefined;
   const buttons = others.map(

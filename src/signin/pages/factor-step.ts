@@ -23,6 +23,7 @@ export async function askForOther(loginRequest: LoginRequest): Promise<void> {
 }
 
 const WRONG: Partial<Record<FactorKind, string>> = {
+  webAuthN: 'Your security key was not accepted, or that took too long. Please try again.',
   recoveryCode: 'The recovery code is wrong or has already been used. Please enter another one.',
 };
 const WRONG_CODE = 'The code is wrong or has already been used. Please enter the next one.';
@@ -35,7 +36,7 @@ export async function checkCode(loginRequest: LoginRequest): Promise<void> {
   const kind = kindIn(req.body);
   try {
     await requireStillProvided(deps, proof);
-    const factor = { [kind]: text(req.body, 'code') } as FactorGiven;
+    const factor = { [kind]: text(req.body, kind === 'webAuthN' ? 'answer' : 'code') } as FactorGiven;
     const second = { factor, holder: holderOf('login', interaction.frame.uid) };
     await proceed(loginRequest, await checkAfterPassword(deps, proof, originOfForm(req, res), second), proof);
   } catch (error) {

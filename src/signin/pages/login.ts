@@ -21,11 +21,11 @@ import { originOfForm } from '../login/origin.ts';
 import { askForCode } from '../mail-code/ask.ts';
 import { checkMailCode } from '../mail-code/check.ts';
 import { loginGonePage } from '../oauth/pages.ts';
-import { parseAnswer } from '../passkeys/ceremony.ts';
 import { checkByPasskey, WRONG_PASSKEY } from '../passkeys/sign-in.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
 import { askForText } from '../sms-code/ask.ts';
 import { checkTextCode } from '../sms-code/check.ts';
+import { parseAnswer } from '../webauthn/ceremony.ts';
 import { askForOther, checkCode, checkSetUp } from './factor-step.ts';
 import {
   continuePage,

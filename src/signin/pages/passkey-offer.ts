@@ -5,9 +5,9 @@
 import type { Router } from 'express';
 import { assetUrl, openAssets } from '../../platform/html/assets.ts';
 import { relyingParty } from '../../platform/relying-party.ts';
-import { newChallenge, requestOptions } from '../passkeys/ceremony.ts';
 import type { PasskeyDeps } from '../passkeys/sign-in.ts';
-import { offersPasskeys } from '../passkeys/store.ts';
+import { newChallenge, requestOptions } from '../webauthn/ceremony.ts';
+import { offersPasskeys } from '../webauthn/store.ts';
 import type { LoginFrame, PasskeyOffer } from './forms.ts';
 
 const FOLDER = new URL('./browser/', import.meta.url);

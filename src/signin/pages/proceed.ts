@@ -17,7 +17,8 @@ import { PROVIDED } from '../oauth/interactions.ts';
 import { voiceOf } from '../providers/settings.ts';
 import { linkConfirmed } from '../providers/sign-in.ts';
 import { findIdp } from '../providers/store.ts';
-import { codeForm, codesLeftPage, factorForm, noFactorPage } from './factor-forms.ts';
+import { keyOptions } from '../webauthn/security-key.ts';
+import { codeForm, codesLeftPage, factorForm, keyForm, noFactorPage } from './factor-forms.ts';
 import { type ChangeReason, changeForm, expiringPage, unlinkedPage } from './forms.ts';
 import {
   type ConnectedAccount,
@@ -29,6 +30,7 @@ import {
   show,
 } from './interaction.ts';
 import { factorKey, ownPasswordRules } from './own-credentials.ts';
+import { passkeyScript } from './passkey-offer.ts';
 
 /**
  * The first factor, and where it leads.
@@ -68,7 +70,11 @@ export async function askForFactor(
   message?: string,
 ): Promise<void> {
   const { frame } = loginRequest.interaction;
-  const kinds = await offeredFactors(loginRequest.deps, proof.id, firstOf(proof));
+  const offered = await offeredFactors(loginRequest.deps, proof.id, firstOf(proof));
+  const key = offered.includes('webAuthN')
+    ? await keyOptions(loginRequest.deps, proof.id, holderOf('login', frame.uid))
+    : undefined;
+  const kinds = offered.filter((one) => one !== 'webAuthN' || key !== undefined);
   const kind = kinds.find((one) => one === asked) ?? kinds[0];
   if (kind === undefined) return show(loginRequest, 400, noFactorPage(frame));
   if (message === undefined && isSent(kind)) {
@@ -76,7 +82,17 @@ export async function askForFactor(
   }
   const proven = prove(loginRequest, { ...proof, step: 'code' });
   const choice = { kind, others: kinds.filter((one) => one !== kind || isSent(one)) };
-  show(loginRequest, message ? 400 : 200, codeForm(frame, proven, choice, message ? { message } : undefined));
+  const problem = message ? { message } : undefined;
+  const page =
+    kind === 'webAuthN' && key !== undefined
+      ? keyForm(
+          frame,
+          proven,
+          { ...choice, options: key, script: passkeyScript(loginRequest.deps.config.baseUrl) },
+          problem,
+        )
+      : codeForm(frame, proven, choice, problem);
+  show(loginRequest, message ? 400 : 200, page);
 }
 
 /** The form to set up a second factor, with its secret: a new one, or that of the proof. */

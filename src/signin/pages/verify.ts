@@ -29,8 +29,8 @@ import {
 import { originOfForm } from '../login/origin.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { parseAnswer } from '../passkeys/ceremony.ts';
 import { addByLink, optionsOfLink } from '../passkeys/link.ts';
+import { parseAnswer } from '../webauthn/ceremony.ts';
 import { nameLabel, repetitionProblem, TYPED_NAME } from './forms.ts';
 import { sealedName } from './interaction.ts';
 import {

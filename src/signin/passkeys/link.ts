@@ -15,7 +15,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 import { changeUser, requireHuman } from '../credentials/change.ts';
-import type { CeremonyDeps } from './ceremony.ts';
+import type { CeremonyDeps } from '../webauthn/ceremony.ts';
 import { addPasskey, creationOptions, requireParty, verifyRegistration } from './registration.ts';
 
 const PURPOSES = ['add_passkey'] as const;

@@ -25,8 +25,8 @@ import {
   newChallenge,
   openedBy,
   readRegistration,
-} from './ceremony.ts';
-import { insertPasskey, type NewPasskey, passkeysOf, removePasskeyRow, renamePasskey } from './store.ts';
+} from '../webauthn/ceremony.ts';
+import { insertPasskey, type NewPasskey, passkeysOf, removePasskeyRow, renamePasskey } from '../webauthn/store.ts';
 
 /** Passkeys and security keys of one user. */
 const MOST = 50;

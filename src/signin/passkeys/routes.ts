@@ -22,6 +22,7 @@ import { relyingParty } from '../../platform/relying-party.ts';
 import { requireHuman } from '../credentials/change.ts';
 import { originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
+import { passkeysOf } from '../webauthn/store.ts';
 import { mailPasskeyLink } from './link.ts';
 import {
   addPasskey,
@@ -32,7 +33,6 @@ import {
   verifyRegistration,
 } from './registration.ts';
 import type { PasskeyDeps } from './sign-in.ts';
-import { passkeysOf } from './store.ts';
 
 export type PasskeyRouteDeps = PasskeyDeps & { config: Pick<Config, 'CODE_TTL_MS'> };
 

@@ -16,8 +16,8 @@ import { type CheckedLogin, concludeByPasskey, type PasswordProof, requireActive
 import type { LoginDeps, Origin } from '../login/origin.ts';
 import { findLogin, type Login } from '../login/store.ts';
 import { claimBy } from '../providers/claim.ts';
-import { type Assertion, type CeremonyOf, claimedPasskey, verifyAssertion } from './ceremony.ts';
-import { mayUsePasskey, type Passkey, usePasskey } from './store.ts';
+import { type Assertion, type CeremonyOf, claimedPasskey, verifyAssertion } from '../webauthn/ceremony.ts';
+import { mayUsePasskey, type Passkey, usePasskey } from '../webauthn/store.ts';
 
 export type PasskeyDeps = LoginDeps & { config: RelyingPartyConfig };
 

@@ -1,8 +1,8 @@
 /** Signing in with a passkey over HTTP: who gets in, and each attack that must fail. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newChallenge } from '../../../src/signin/passkeys/ceremony.ts';
-import { sweepChallenges } from '../../../src/signin/passkeys/store.ts';
+import { newChallenge } from '../../../src/signin/webauthn/ceremony.ts';
+import { sweepChallenges } from '../../../src/signin/webauthn/store.ts';
 import { addHuman, addVerified, humanRow, mailCode } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { type AnswerOptions, type PasskeyAlgorithm, passkey } from '../../support/passkeys.ts';
