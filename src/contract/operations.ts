@@ -19,6 +19,7 @@ import { orgOperations } from './organizations.ts';
 import { passkeyOperations } from './passkeys.ts';
 import { passwordSourceOperations } from './password-sources.ts';
 import { policyOperations } from './policies.ts';
+import { sentFactorOperations } from './sent-factors.ts';
 import { loginOperations, sessionOperations } from './sessions.ts';
 import { signInMailOperations } from './sign-in-mails.ts';
 import { userOperations } from './users.ts';
@@ -35,8 +36,8 @@ export const FEATURES = [
   ['Passkeys', 'Sign in without name and password: add, list, name and remove passkeys.', passkeyOperations],
   [
     'Second factor',
-    'Authenticator apps (TOTP), recovery codes, and all factors of a user.',
-    { ...totpOperations, ...factorOperations },
+    'Authenticator apps (TOTP), codes by email and text message, recovery codes, and all factors of a user.',
+    { ...totpOperations, ...factorOperations, ...sentFactorOperations },
   ],
   [
     'Imports',
@@ -75,6 +76,7 @@ export const CONTRACT = {
   ...totpOperations,
   ...passkeyOperations,
   ...factorOperations,
+  ...sentFactorOperations,
   ...importOperations,
   ...signInMailOperations,
   ...draftOperations,

@@ -20,6 +20,7 @@ import { type ClientDeps, clientRoutes } from './client-routes.ts';
 import { factorRoutes } from './credentials/factors.ts';
 import { type ChangeDeps, humanChangeRoutes } from './credentials/human.ts';
 import { type LinkRouteDeps, linkRoutes } from './credentials/idp-links.ts';
+import { sentFactorRoutes } from './credentials/sent-factors.ts';
 import { totpRoutes } from './credentials/totp.ts';
 import { intentRoutes } from './intents.ts';
 import { loginsRoutes } from './login-routes.ts';
@@ -40,6 +41,7 @@ export function identityRoutes(deps: SessionDeps & ClientDeps & LinkRouteDeps & 
     .use(intentRoutes(deps))
     .use(loginsRoutes(deps))
     .use(totpRoutes(deps))
+    .use(sentFactorRoutes(deps))
     .use(factorRoutes(deps))
     .use(passkeyRoutes(deps))
     .use(linkRoutes(deps))

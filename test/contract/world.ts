@@ -23,7 +23,9 @@ export async function openWorld({
   env?: Record<string, string>;
   workers: boolean;
 }): Promise<World> {
-  const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0', ...env } });
+  const api = await startApi({
+    env: { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0', SMS_URL: 'http://127.0.0.1:9/', ...env },
+  });
   const running = workers ? [startImportWorker(api.deps), startDispatcher(api.deps)] : [];
   const document = (await api.call('GET', '/openapi.json')).body;
   const judge = openJudge(document);

@@ -93,6 +93,10 @@ const PREPARED: Partial<Record<OperationId, (at: At) => Promise<Record<string, s
   verifyTotp: ({ world, params }) => world.beginTotp(params.userId ?? ''),
   removeTotp: ({ world, params }) => world.beginTotp(params.userId ?? ''),
   resetFactors: ({ world, params }) => world.beginTotp(params.userId ?? ''),
+  addOtpSms: ({ world, params }) => world.sentFactors(params.userId ?? '', false),
+  addOtpEmail: ({ world, params }) => world.sentFactors(params.userId ?? '', false),
+  removeOtpSms: ({ world, params }) => world.sentFactors(params.userId ?? '', true),
+  removeOtpEmail: ({ world, params }) => world.sentFactors(params.userId ?? '', true),
   removeOrgMember: ({ world, place: { orgId }, params }) =>
     world.member({ kind: 'organization', orgId }, params.userId ?? ''),
   removeInstanceMember: async ({ world, place, params }) =>

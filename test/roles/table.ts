@@ -69,6 +69,10 @@ POST   /v2beta/users/:userId/passkeys/registration_link   400  ...333331 .333..3
 POST   /v2beta/users/:userId/passkeys/_search             200  ...333331 .333..331 433333331 .
 PUT    /v2beta/users/:userId/passkeys/:passkeyId          404  333333331 333333331 433333331 .
 DELETE /v2beta/users/:userId/passkeys/:passkeyId          404  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/otp_sms                      200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/otp_sms                      200  ...333331 .333..331 433333331 .
+POST   /v2beta/users/:userId/otp_email                    200  ...333331 .333..331 433333331 .
+DELETE /v2beta/users/:userId/otp_email                    200  ...333331 .333..331 433333331 .
 POST   /v2beta/users/:userId/deactivate                   200  ...333331 .333..331 433333331 3
 POST   /v2beta/users/:userId/reactivate                   200  ...333331 .333..331 433333331 3
 POST   /v2beta/users/:userId/lock                         200  ...333331 .333..331 433333331 3

@@ -17,6 +17,8 @@ import type { Target } from './table.ts';
 export const PASSWORD = 'correct horse';
 const ROLES = { O: 'ORG_OWNER', M: 'ORG_USER_MANAGER', V: 'ORG_OWNER_VIEWER' } as const;
 const EDITOR = 'test';
+/** Nobody sends text messages in these tests. */
+const SMS_URL = 'http://127.0.0.1:9/';
 
 /** The target of a call. */
 export interface Place {
@@ -43,6 +45,8 @@ export interface World {
   draftOf(place: Place): Promise<{ importId: string; fileId: string }>;
   sessionOf(place: Place): Promise<string>;
   beginTotp(userId: string): Promise<undefined>;
+  /** A verified address and number, to which codes can go; or codes as second factors that are there. */
+  sentFactors(userId: string, isThere: boolean): Promise<undefined>;
   patOf(userId: string): Promise<string>;
   keyOf(userId: string): Promise<string>;
   secretOf(userId: string): Promise<undefined>;
@@ -57,7 +61,9 @@ export interface World {
 
 /** Call `api.stop` at the end of the test. @param env settings of the service */
 export async function openWorld(env: Record<string, string> = {}): Promise<World> {
-  const api = await startApi({ env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000', ...env } });
+  const api = await startApi({
+    env: { RATE_LIMIT_REQUESTS: '1000000', RATE_LIMIT_LOGINS: '1000000', SMS_URL, ...env },
+  });
   try {
     return await peopled(api);
   } catch (error) {
@@ -108,6 +114,16 @@ async function peopled(api: TestApi): Promise<World> {
     },
     async beginTotp(userId) {
       await must(api, 'POST', `/v2beta/users/${encodeURIComponent(userId)}/totp`, {});
+      return undefined;
+    },
+    async sentFactors(userId, isThere) {
+      await pool.query(
+        `update users set email_verified = true, phone = '+41791234567', phone_verified = true where id = $1 and kind = 'human'`,
+        [userId],
+      );
+      const text =
+        'insert into user_factors (user_id, otp_email, otp_sms) select id, true, true from users where id = $1';
+      if (isThere) await pool.query(text, [userId]);
       return undefined;
     },
     patOf: async (userId) => (await addPat(pool, await ownerOf(api, userId), { token: randomToken() }, EDITOR)).id,

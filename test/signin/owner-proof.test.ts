@@ -11,7 +11,7 @@ import { codeAt } from '../support/totp.ts';
 let api: TestApi;
 let org: SetUp;
 before(async () => {
-  api = await startApi();
+  api = await startApi({ env: { SMS_URL: 'http://127.0.0.1:9/' } });
   org = await api.setupOrg();
 });
 after(() => api.stop());
@@ -31,6 +31,10 @@ const send: (method: string, path: string, body: object) => Call = (method, path
 const CHANGES: Record<string, Call> = {
   'adds a second factor': send('POST', 'totp', {}),
   'removes the second factor': send('DELETE', 'totp', {}),
+  'adds codes by text message': send('POST', 'otp_sms', {}),
+  'removes codes by text message': send('DELETE', 'otp_sms', {}),
+  'adds codes by email': send('POST', 'otp_email', {}),
+  'removes codes by email': send('DELETE', 'otp_email', {}),
   'sets the email address': send('POST', 'email', { email: 'new@example.com' }),
   'sets the phone number': send('POST', 'phone', { phone: '+41791112233' }),
   'removes the phone number': send('DELETE', 'phone', {}),
@@ -42,6 +46,11 @@ const CHANGES: Record<string, Call> = {
 async function human(call: string): Promise<string> {
   const userId = await addHuman(api, org.orgId, PASSWORD);
   await api.deps.pool.query(`update users set phone = '+41791234567' where id = $1`, [userId]);
+  if (call.includes('codes by')) {
+    await api.deps.pool.query('update users set phone_verified = true, email_verified = true where id = $1', [userId]);
+    const text = 'insert into user_factors (user_id, otp_sms, otp_email) values ($1, $2, $2)';
+    await api.deps.pool.query(text, [userId, call.startsWith('removes')]);
+  }
   if (!call.startsWith('removes the second')) return userId;
   const { secret } = (await api.call('POST', at(userId, 'totp'))).body;
   assert.equal((await api.call('POST', at(userId, 'totp/verify'), { code: codeAt(secret) })).status, 200);

@@ -299,6 +299,23 @@ export const USER_ERRORS = {
       'The user cannot sign in with a code by mail: the email address, the state of the user or the login policy does not allow it.',
     remedy: 'Let the user sign in in another way. Owner: allow codes with `mailCode` of the login policy.',
   },
+  'OTP-INVALID': invalid('request to add or remove codes as a second factor'),
+  'OTP-UNAVAILABLE': {
+    status: 'FAILED_PRECONDITION',
+    meaning:
+      'The codes would reach nobody: the user has no verified email address or phone number, is no person, or the service has no gateway for text messages.',
+    remedy: 'Verify the address or the number first. Operator: set `SMS_URL`.',
+  },
+  'OTP-EXISTS': {
+    status: 'FAILED_PRECONDITION',
+    meaning: 'These codes are a second factor of the user already.',
+    remedy: 'No action needed.',
+  },
+  'OTP-NOT-FOUND': {
+    status: 'NOT_FOUND',
+    meaning: 'These codes are no second factor of the user.',
+    remedy: 'No action needed.',
+  },
   'SESSION-MFA-SETUP-REQUIRED': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The password is right, the login policy requires a second factor, and the user has none.',
