@@ -17,6 +17,7 @@ import {
   details,
   endSessions,
   exampleDetails,
+  mailedCode,
   OWNER_PROOF,
   ownerProof,
   proofBody,
@@ -51,8 +52,8 @@ export const phoneInput = z
   .check(notWith('returnCode', 'sendCode'));
 
 /** A change of the user's own address or number, which the user proves with `currentPassword`. */
-export const emailChange = emailInput.safeExtend({ currentPassword: currentPassword() });
-export const phoneChange = phoneInput.safeExtend({ currentPassword: currentPassword() });
+export const emailChange = emailInput.safeExtend({ currentPassword: currentPassword(), mailedCode: mailedCode() });
+export const phoneChange = phoneInput.safeExtend({ currentPassword: currentPassword(), mailedCode: mailedCode() });
 
 export const emailResend = z
   .object({ sendCode: mailCode, returnCode: plainCode })
@@ -71,6 +72,7 @@ export const passwordBody = z
   .object({
     newPassword: z.object({ password: requiredText(200), changeRequired: bool().default(false) }),
     currentPassword: currentPassword(),
+    mailedCode: mailedCode(),
     endSessions: endSessions(),
     verificationCode: requiredText(200).optional(),
   })
@@ -161,6 +163,8 @@ export const credentialOperations = operations({
     answers: withCode,
     errors: [
       'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
       'EMAIL-NOT-HUMAN',
       'AUTH-SIGN-IN-AGAIN',
       'URL-TEMPLATE-NOT-ALLOWED',
@@ -207,7 +211,15 @@ export const credentialOperations = operations({
       },
     },
     answers: withCode,
-    errors: ['PASSWORD-CURRENT', 'PHONE-NOT-HUMAN', 'AUTH-SIGN-IN-AGAIN', 'MAIL-LIMIT', 'SESSION-FAILURES'],
+    errors: [
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'PHONE-NOT-HUMAN',
+      'AUTH-SIGN-IN-AGAIN',
+      'MAIL-LIMIT',
+      'SESSION-FAILURES',
+    ],
   },
   resendPhoneCode: {
     path: 'POST /v2beta/users/{userId}/phone/resend',
@@ -243,6 +255,8 @@ export const credentialOperations = operations({
     answers: { 200: changed },
     errors: [
       'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
       'PHONE-NOT-HUMAN',
       'AUTH-SIGN-IN-AGAIN',
       'PHONE-NOT-FOUND',
@@ -277,6 +291,7 @@ export const credentialOperations = operations({
       'PASSWORD-INVALID',
       'PASSWORD-POLICY',
       'PASSWORD-CURRENT',
+      'FACTOR-LOST',
       'CODE-INVALID',
       'PASSWORD-NOT-HUMAN',
       'AUTH-SIGN-IN-AGAIN',
@@ -332,7 +347,15 @@ export const totpOperations = operations({
         },
       },
     },
-    errors: ['TOTP-NOT-HUMAN', 'TOTP-LIMIT', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
+    errors: [
+      'TOTP-NOT-HUMAN',
+      'TOTP-LIMIT',
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'AUTH-SIGN-IN-AGAIN',
+      'SESSION-FAILURES',
+    ],
   },
   verifyTotp: {
     path: 'POST /v2beta/users/{userId}/totp/verify',
@@ -355,7 +378,14 @@ export const totpOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },
-    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND', 'SESSION-FAILURES'],
+    errors: [
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'AUTH-SIGN-IN-AGAIN',
+      'TOTP-NOT-FOUND',
+      'SESSION-FAILURES',
+    ],
   },
   removeTotpApp: {
     path: 'DELETE /v2beta/users/{userId}/totp/{totpId}',
@@ -366,6 +396,13 @@ export const totpOperations = operations({
     description: OWNER_PROOF,
     body: { ...proofBody, schema: removeTotpBody, error: 'TOTP-INVALID' },
     answers: { 200: changed },
-    errors: ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'TOTP-NOT-FOUND', 'SESSION-FAILURES'],
+    errors: [
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'AUTH-SIGN-IN-AGAIN',
+      'TOTP-NOT-FOUND',
+      'SESSION-FAILURES',
+    ],
   },
 });

@@ -19,7 +19,7 @@ import { phoneIfAny } from '../platform/phone.ts';
 import { emailInput, importedTotpSecret, phoneInput } from './credentials.ts';
 import { operations } from './operation.ts';
 import { MANAGER, MANAGER_OR_SELF } from './roles.ts';
-import { currentPassword, details, exampleDetails, OWNER_PROOF } from './shapes.ts';
+import { currentPassword, details, exampleDetails, mailedCode, OWNER_PROOF } from './shapes.ts';
 
 const MAX_LINKS = 10_000;
 
@@ -155,6 +155,7 @@ export const humanChange = z.object({
   password: passwordChange.optional(),
   /** For a change of the caller's own address or number. */
   currentPassword: currentPassword(),
+  mailedCode: mailedCode(),
 });
 
 export type NewHuman = z.output<typeof newHuman>;
@@ -251,6 +252,8 @@ export const humanOperations = operations({
       'AUTH-SIGN-IN-AGAIN',
       'USER-NAME-TAKEN',
       'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
       'CODE-INVALID',
       'USER-NOT-HUMAN',
       'PASSWORD-POLICY',

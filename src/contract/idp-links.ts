@@ -79,7 +79,15 @@ export const idpLinkOperations = operations({
       examples: { 'an account': { idpLink: { idpId: 'google', userId: '104711', userName: 'bob@gmail.example' } } },
     },
     answers: { 200: changed },
-    errors: ['IDP-LINK-HELD', 'USER-NOT-HUMAN', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
+    errors: [
+      'IDP-LINK-HELD',
+      'USER-NOT-HUMAN',
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'AUTH-SIGN-IN-AGAIN',
+      'SESSION-FAILURES',
+    ],
   },
   removeUserLink: {
     path: 'DELETE /v2beta/users/{userId}/links/{idpId}/{linkedUserId}',
@@ -93,6 +101,14 @@ export const idpLinkOperations = operations({
       `cannot remove their last way to sign in. ${OWNER_PROOF}`,
     body: { ...proofBody, error: 'IDP-LINK-INVALID' },
     answers: { 200: changed },
-    errors: ['IDP-LINK-NOT-FOUND', 'IDP-LINK-LAST-WAY', 'PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'],
+    errors: [
+      'IDP-LINK-NOT-FOUND',
+      'IDP-LINK-LAST-WAY',
+      'PASSWORD-CURRENT',
+      'FACTOR-LOST',
+      'CODE-INVALID',
+      'AUTH-SIGN-IN-AGAIN',
+      'SESSION-FAILURES',
+    ],
   },
 });

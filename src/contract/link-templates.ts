@@ -11,7 +11,14 @@ export interface LinkParts {
 }
 
 /** The purpose of a code, and so the kind of mail that carries it. */
-export type MailKind = 'verify_email' | 'initialise' | 'reset_password' | 'verify_phone' | 'add_passkey' | SignInKind;
+export type MailKind =
+  | 'verify_email'
+  | 'initialise'
+  | 'reset_password'
+  | 'verify_phone'
+  | 'add_passkey'
+  | 'confirm_change'
+  | SignInKind;
 /** Codes of digits: for a sign-in, or as the second factor of one; by mail or by text message. */
 export type SignInKind = 'sign_in' | 'sign_in_text' | 'factor_mail' | 'factor_text';
 /** Kinds that are text messages. */
@@ -42,7 +49,7 @@ export function isNotice(kind: MailKind | TellingKind): kind is NoticeKind {
 }
 
 /** Kinds that carry a link; the user types the codes of the others: of text messages, and for a sign-in. */
-export type LinkKind = Exclude<MailKind, TextKind | SignInKind>;
+export type LinkKind = Exclude<MailKind, TextKind | SignInKind | 'confirm_change'>;
 
 /** Paths of the pages that the links open, below the public address. */
 export const PAGE_PATHS: Record<LinkKind, string> = {

@@ -96,6 +96,17 @@ export function currentPassword() {
   return requiredText(1000).optional();
 }
 
+/** The code that was mailed to a user whose second factor an import lost. */
+export function mailedCode() {
+  return requiredText(200)
+    .optional()
+    .meta({
+      description:
+        'Needed in addition where FACTOR-LOST says so: the code that was mailed to the verified address of a user whose ' +
+        'second factor could not be imported.',
+    });
+}
+
 /** Whether the change also ends what may be in the hands of somebody else (`revokeLogins`). */
 export function endSessions() {
   return z.boolean('must be true or false').default(false).meta({
@@ -105,7 +116,7 @@ export function endSessions() {
 }
 
 /** The body of a change that has no other fields. */
-export const ownerProof = z.object({ currentPassword: currentPassword() });
+export const ownerProof = z.object({ currentPassword: currentPassword(), mailedCode: mailedCode() });
 
 /** How users prove that an account is their own, in the descriptions of the operations that need it. */
 export const OWNER_PROOF =

@@ -11,7 +11,7 @@ import { appendEvent, changedAnswer } from '../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError, invalidArgument } from '../platform/errors.ts';
 import { type LoginDeps, originOfCall } from './login/origin.ts';
-import { requireOwnerProof } from './login/owner-proof.ts';
+import { requireSignInProof } from './login/owner-proof.ts';
 import { endLogin, endOtherLogins, isCurrent, type Login, type LoginType, listLogins } from './sessions.ts';
 
 export type LoginsDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> };
@@ -42,10 +42,10 @@ interface OfLogins extends Asked {
   countTry(): Promise<void>;
 }
 
-/** @throws ApiError as `requireOwnerProof` */
+/** @throws ApiError as `requireSignInProof` */
 async function prove(deps: LoginsDeps, { caller, target, body, countTry, req, res }: OfLogins): Promise<void> {
   if (body.currentPassword !== undefined) await countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
+  await requireSignInProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
 }
 
 async function endAll(db: Db, user: User, caller: Caller, keepCurrent: boolean): Promise<'all' | 'others'> {

@@ -166,6 +166,13 @@ export const USER_ERRORS = {
     meaning: 'The user has no link to this account.',
     remedy: 'List the links of the user for their names.',
   },
+  'FACTOR-LOST': {
+    status: 'FAILED_PRECONDITION',
+    meaning:
+      'The second factor of the user could not be imported, and the user has none since: the password alone does not change how they sign in.',
+    remedy:
+      'Send `currentPassword` and `mailedCode`, the code that was mailed to the verified address. Manager: help a user without a verified address.',
+  },
   'USER-DELETE-SELF': {
     status: 'FAILED_PRECONDITION',
     meaning: 'The login policy of the organization does not let users delete their own account.',

@@ -21,7 +21,14 @@ import { dropUnsentMails, ENDED_KEPT, enqueueMail, IS_UNSENT, type NewMail } fro
 /** Purposes of the codes that set a password. */
 export const PASSWORD_CODES = ['initialise', 'reset_password'] as const;
 /** Purposes of the codes that end with the address that they were sent to. */
-export const ADDRESS_CODES = ['verify_email', ...PASSWORD_CODES, 'sign_in', 'factor_mail', 'add_passkey'] as const;
+export const ADDRESS_CODES = [
+  'verify_email',
+  ...PASSWORD_CODES,
+  'sign_in',
+  'factor_mail',
+  'add_passkey',
+  'confirm_change',
+] as const;
 /** Purposes of the codes that end with the number that they were sent to. */
 export const PHONE_CODES = ['verify_phone', 'sign_in_text', 'factor_text'] as const;
 /** Purposes of the codes that end with the password. */

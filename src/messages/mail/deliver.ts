@@ -36,6 +36,7 @@ import { takeText } from './text-cap.ts';
 import {
   composeText,
   type MailContent,
+  renderConfirmCode,
   renderHowToSignIn,
   renderMail,
   renderNotice,
@@ -227,7 +228,7 @@ function textMessage(mail: LoadedMail, kind: TextKind, code: string): TextMessag
 function contentOf(
   config: DeliverDeps['config'],
   mail: LoadedMail,
-  kind: LinkKind | TellingKind | 'sign_in' | 'factor_mail',
+  kind: LinkKind | TellingKind | 'sign_in' | 'factor_mail' | 'confirm_change',
   code: string,
 ): MailContent {
   const orgName = mail.org_name ?? '';
@@ -237,6 +238,7 @@ function contentOf(
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
     return renderHowToSignIn({ displayName: nameFor(mail), orgName, link, ...namesOf(mail) });
   }
+  if (kind === 'confirm_change') return renderConfirmCode({ orgName, code, expiresAt: expiryOf(mail) });
   if (kind === 'sign_in' || kind === 'factor_mail') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
     return renderSignInCode(kind, { displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) });

@@ -227,6 +227,27 @@ ${link === undefined ? undefined : html`<p style="margin:0 0 24px"><a href="${li
   return { subject, text: text.join('\n\n').concat('\n'), html: page(subject, body).markup };
 }
 
+/** Renders the mail with the code that a change of the account needs. */
+export function renderConfirmCode({
+  orgName,
+  code,
+  expiresAt,
+}: Pick<SignInFacts, 'orgName' | 'code' | 'expiresAt'>): MailContent {
+  const org = harmless(orgName);
+  const subject = `${org === '' ? '' : `${org}: `}Your code to change your account`;
+  const before = [
+    'Hello,',
+    `Someone who knows the password of your account${org === '' ? '' : ` at ${org}`} wants to change how you sign in. Enter this code to allow it:`,
+  ];
+  const after = [
+    `The code works once and expires on ${utc(expiresAt)}. Tell it to nobody, not even to us.`,
+    `If this was not you, ${SIGNS_OUT}Then tell your administrator.`,
+  ];
+  const lines = (all: readonly string[]) => all.map((line) => html`<p style="margin:0 0 16px">${line}</p>\n`);
+  const body = html`${lines(before)}<p style="${DIGITS}">${code}</p>\n${lines(after)}`;
+  return { subject, text: [...before, code, ...after].join('\n\n').concat('\n'), html: page(subject, body).markup };
+}
+
 function wordsOf(kind: LinkKind, org: string, userName: string): Words {
   const prefix = org === '' ? '' : `${org}: `;
   const at = org === '' ? '' : ` at ${org}`;

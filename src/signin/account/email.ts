@@ -14,6 +14,7 @@ import { buttonForm, type Content, FormProblem, opening, type Section, stillTher
 export const EMAIL: Section = {
   path: 'email',
   title: 'Email address',
+  isDoor: true,
   needsRecent: true,
   show,
   steps: { change, resend },

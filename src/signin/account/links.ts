@@ -32,6 +32,7 @@ import {
 export const LINKS: Section = {
   path: 'links',
   title: 'Connected accounts',
+  isDoor: true,
   needsRecent: true,
   show,
   steps: { connect, remove },

@@ -12,6 +12,7 @@ import { type NextFunction, type Request, type Response, Router } from 'express'
 import { ACCOUNT_PATHS } from '../../contract/own-clients.ts';
 import { readForm, text } from '../../platform/html/forms.ts';
 import { sameOrigin } from '../../platform/http/origins.ts';
+import { askToConfirm, CONFIRMATION, isClosed } from './confirmation.ts';
 import { EMAIL } from './email.ts';
 import { DATA, DELETION } from './leaving.ts';
 import { comeBack, LINKS } from './links.ts';
@@ -23,7 +24,18 @@ import { PHONE } from './phone.ts';
 import { PROFILE } from './profile.ts';
 import { answerForm, type Section, showSection } from './section.ts';
 
-const SECTIONS: readonly Section[] = [OVERVIEW, PROFILE, EMAIL, PHONE, PASSWORD, LINKS, LOGINS, DATA, DELETION];
+const SECTIONS: readonly Section[] = [
+  OVERVIEW,
+  PROFILE,
+  EMAIL,
+  PHONE,
+  PASSWORD,
+  LINKS,
+  LOGINS,
+  DATA,
+  DELETION,
+  CONFIRMATION,
+];
 
 /** Serves `/account`, and redirects the addresses that some of it had before; mount it at `/`. */
 export function accountPages(deps: AccountDeps): Router {
@@ -50,6 +62,7 @@ async function get(deps: AccountDeps, section: Section, req: Request, res: Respo
   if (!person || (section.needsRecent && !isRecent(person))) {
     return askToSignIn(deps, res, section.path, section.needsRecent);
   }
+  if (await isClosed(deps, section, person)) return askToConfirm(deps, res, section);
   await showSection({ deps, req, res, person }, section);
 }
 
@@ -57,5 +70,6 @@ async function post(deps: AccountDeps, section: Section, req: Request, res: Resp
   const person = await personOf(deps, req, res);
   if (!person) return askToSignIn(deps, res, section.path, section.needsRecent);
   requireToken(deps.secrets, person, text(req.body, 'token'));
+  if (await isClosed(deps, section, person)) return askToConfirm(deps, res, section);
   await answerForm({ deps, req, res, person }, section);
 }

@@ -23,6 +23,7 @@ import { type Content, FormProblem, opening, type Section, stillThere, type Visi
 export const PASSWORD: Section = {
   path: 'password',
   title: 'Password',
+  isDoor: true,
   needsRecent: true,
   show,
   steps: { change },

@@ -17,6 +17,7 @@ import { buttonForm, type Content, FormProblem, opening, type Section, stillTher
 export const PHONE: Section = {
   path: 'phone',
   title: 'Phone number',
+  isDoor: true,
   needsRecent: true,
   show,
   steps: { change, resend, confirm, remove },

@@ -13,7 +13,7 @@ import { transaction } from '../../platform/db/pool.ts';
 import { sendText } from '../../platform/http/answers.ts';
 import { openSlots } from '../../platform/http/slots.ts';
 import { type LoginDeps, originOfCall } from '../login/origin.ts';
-import { requireOwnerProof } from '../login/owner-proof.ts';
+import { requireSignInProof } from '../login/owner-proof.ts';
 import { storedDataOf } from './stored-data.ts';
 
 const LIMIT = { perCaller: 2, perOrg: 4, total: 8, id: 'EVENTS-SLOTS', what: 'downloads of data' } as const;
@@ -27,7 +27,7 @@ export function accountRoutes(deps: LoginDeps): Router {
     userOperations.getUserData,
     user,
     async ({ caller, target, req, res }) => {
-      await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), undefined);
+      await requireSignInProof(deps, caller, target.user, originOfCall(req, res), undefined);
       res.set('Content-Type', 'application/json; charset=utf-8');
       res.set('Content-Disposition', 'attachment; filename="user-data.json"');
       await sendText(res, storedDataOf(deps.pool, target.user));
@@ -50,7 +50,7 @@ async function remove(deps: LoginDeps, { caller, operation, target, body, countT
   const { id } = target.user;
   if (body.currentPassword !== undefined) await countTry();
   if (target.relation === 'self') {
-    await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
+    await requireSignInProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
   }
   return transaction(deps.pool, async (db) => {
     const { user, relation } = await accessForChange(db, caller, operation, id, 'for update');

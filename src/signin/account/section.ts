@@ -32,6 +32,8 @@ export interface Section {
   /** Below `/account`; empty: the first page. */
   path: string;
   title: string;
+  /** Its forms change how the person signs in: see ../factors/lost.ts. */
+  isDoor?: true;
   /** The page is shown only after a recent sign-in. */
   needsRecent: boolean;
   /** @param problem of the form that was sent */

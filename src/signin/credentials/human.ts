@@ -28,6 +28,7 @@ import { type AppendedEvent, type Details, details } from '../../platform/db/eve
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { displayNameOf, GENDERS, nameKey } from '../../platform/fields.ts';
 import { badFields } from '../../platform/http/parse.ts';
+import { requireNoLostFactor } from '../factors/lost.ts';
 import { type LoginDeps, type Origin, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { changeUser, requireHuman, requireVouching } from './change.ts';
@@ -54,7 +55,12 @@ export function humanChangeRoutes(deps: ChangeDeps): Router {
     requireAllowed(relation, user, body);
     await requireAllowedTemplate(deps, user.orgId, 'email.sendCode.urlTemplate', body.email?.sendCode?.urlTemplate);
     const origin = originOfCall(req, res);
-    if (needsProof(user, relation, body)) await requireOwnerProof(deps, caller, user, origin, body.currentPassword);
+    const { currentPassword, mailedCode, password } = body;
+    if (needsProof(user, relation, body)) {
+      await requireOwnerProof(deps, caller, user, origin, currentPassword, mailedCode);
+    } else if (user.id === caller.userId && password?.currentPassword !== undefined) {
+      await requireNoLostFactor(deps, user.id, { mailedCode, givesPassword: true });
+    }
     return changeHuman(deps, caller, { userId: user.id, relation, origin }, body);
   });
   return router;

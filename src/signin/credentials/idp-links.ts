@@ -40,7 +40,7 @@ export function linkRoutes(deps: LinkRouteDeps): Router {
 
 interface Changing extends Asked {
   target: Reached;
-  body: { currentPassword?: string | undefined };
+  body: { currentPassword?: string | undefined; mailedCode?: string | undefined };
   countTry(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ async function changed(
   change: (db: Db, user: User, editor: string) => Promise<AppendedEvent>,
 ) {
   if (body.currentPassword !== undefined) await countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
+  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword, body.mailedCode);
   return transaction(deps.pool, async (db) => {
     const { user } = await accessForChange(db, caller, operation, target.user.id, 'for update');
     return changedAnswer(await change(db, user, caller.userId), user.orgId);

@@ -44,6 +44,7 @@ import { type BodyLimits, badFields, parseBody, pathId } from '../../platform/ht
 import { readJson } from '../../platform/http/request-body.ts';
 import { loggable } from '../../platform/logger.ts';
 import { authenticateIfPresent, unauthenticated } from '../authenticate.ts';
+import { isFactorLost, requireNoLostFactor } from '../factors/lost.ts';
 import { type LoginDeps, originOfCall, originOfForm } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 import { findLogin } from '../login/store.ts';
@@ -96,12 +97,17 @@ async function postPassword(deps: PasswordDeps, req: Request, res: Response): Pr
   const userId = pathId(req, 'userId');
   const { user, relation } = await accessForChange(deps.pool, caller, 'setPassword', userId);
   if (body.problem) throw body.problem;
-  const { newPassword, currentPassword, endSessions } = parseBody(passwordBody, body.value, 'PASSWORD-INVALID');
+  const { newPassword, currentPassword, mailedCode, endSessions } = parseBody(
+    passwordBody,
+    body.value,
+    'PASSWORD-INVALID',
+  );
   if (relation === 'self' && currentPassword === undefined) {
     throw badFields('PASSWORD-INVALID', [{ field: 'currentPassword', description: 'is required' }]);
   }
   const origin = originOfCall(req, res);
-  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined);
+  if (currentPassword === undefined) await requireOwnerProof(deps, caller, user, origin, undefined, mailedCode);
+  else if (user.id === caller.userId) await requireNoLostFactor(deps, user.id, { mailedCode, givesPassword: true });
   const lock = async (db: Db) => (await accessForChange(db, caller, 'setPassword', userId, 'for update')).user;
   const current = currentPassword === undefined ? undefined : { password: currentPassword, ...origin };
   const by = { userId, editor: caller.userId, current, endSessions, lock };
@@ -279,6 +285,8 @@ export async function sendLinkOnce(
 ): Promise<void> {
   if (user.kind !== 'human' || user.email === null || stateNow(user) === 'inactive') return;
   if (user.withoutMailCodes && mailFor(user) !== 'verify_email') return;
+  // Their address has to be beyond doubt; an administrator helps else.
+  if (!user.emailVerified && mailFor(user) !== 'verify_email' && (await isFactorLost(db, user.id))) return;
   if (await wasMailed(db, user.id, mailFor(user))) return;
   const holds = { userId: user.id, entered: code, purposes: LINK_CODES };
   const isHolder = code !== '' && (await renewsLink({ db, secrets }, holds));

@@ -73,7 +73,7 @@ export function changeFactors<T>(
 }
 
 interface Proving extends OfUser {
-  body: { currentPassword?: string | undefined };
+  body: { currentPassword?: string | undefined; mailedCode?: string | undefined };
   countTry(): Promise<void>;
 }
 
@@ -83,5 +83,5 @@ export async function proveOwner(
   { caller, target, body, countTry, req, res }: Proving,
 ): Promise<void> {
   if (body.currentPassword !== undefined) await countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
+  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword, body.mailedCode);
 }

@@ -92,6 +92,7 @@ type Change<I> = (deps: ContactDeps, user: User, input: I, editor: string) => Pr
 
 interface Input extends Delivery {
   currentPassword?: string | undefined;
+  mailedCode?: string | undefined;
 }
 
 interface AskedOf<I> extends Asked {
@@ -112,7 +113,8 @@ async function change<I extends Input>(
   requireVouching(target.relation, input);
   await requireAllowedTemplate(deps, target.user.orgId, 'sendCode.urlTemplate', input.sendCode?.urlTemplate);
   const origin = originOfCall(req, res);
-  if (NEED_PROOF.has(operation)) await requireOwnerProof(deps, caller, target.user, origin, input.currentPassword);
+  if (NEED_PROOF.has(operation))
+    await requireOwnerProof(deps, caller, target.user, origin, input.currentPassword, input.mailedCode);
   return transaction(deps.pool, async (db) => {
     const { user, relation } = await accessForChange(db, caller, operation, userId, 'for update');
     requireHuman(user, notHuman);

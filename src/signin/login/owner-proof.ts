@@ -9,6 +9,7 @@
 import type { Caller } from '../../contract/permissions.ts';
 import type { User } from '../../directory/users/store.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { requireNoLostFactor } from '../factors/lost.ts';
 import { verifyOwnPassword } from './check.ts';
 import type { LoginDeps, Origin } from './origin.ts';
 
@@ -18,9 +19,24 @@ export const RECENT_S = 5 * 60;
 /**
  * @param user whom the caller wants to change
  * @param password the `currentPassword` of the request; count the request as an attempt (`countTry`) if it has one
- * @throws ApiError 401 AUTH-SIGN-IN-AGAIN, 400 PASSWORD-CURRENT, 429 SESSION-FAILURES
+ * @param mailedCode of the request, for users whose second factor an import lost (../factors/lost.ts)
+ * @throws ApiError 401 AUTH-SIGN-IN-AGAIN, 400 PASSWORD-CURRENT, FACTOR-LOST, CODE-INVALID, 429 SESSION-FAILURES
  */
 export async function requireOwnerProof(
+  deps: LoginDeps,
+  caller: Caller,
+  user: Pick<User, 'id' | 'kind'>,
+  origin: Origin,
+  password: string | undefined,
+  mailedCode?: string | undefined,
+): Promise<void> {
+  if (user.id !== caller.userId || user.kind !== 'human') return;
+  await requireSignInProof(deps, caller, user, origin, password);
+  await requireNoLostFactor(deps, user.id, { mailedCode, givesPassword: password !== undefined });
+}
+
+/** The part of `requireOwnerProof` that is enough for what keeps nobody out of their account. */
+export async function requireSignInProof(
   deps: LoginDeps,
   caller: Caller,
   user: Pick<User, 'id' | 'kind'>,

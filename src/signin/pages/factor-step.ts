@@ -11,6 +11,7 @@ import { checkAfterPassword, checkWithNewFactor } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
 import { AGAIN, isRefusal, type LoginRequest, proofOf, refuse, startAgain } from './interaction.ts';
+import { askForLostCode, needsLostCode } from './lost-code.ts';
 import { setUpFactor } from './own-credentials.ts';
 import { askForFactor, proceed, showSetUp } from './proceed.ts';
 
@@ -68,6 +69,7 @@ export async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
   const { deps, req, res } = loginRequest;
   const proof = proofOf(loginRequest, text(req.body, 'proof'), ['setup']);
   if (proof?.secret === undefined) return startAgain(loginRequest);
+  if (await needsLostCode(loginRequest, proof)) return askForLostCode(loginRequest, proof);
   const { secret, ...rest } = proof;
   const code = text(req.body, 'code');
   try {

@@ -51,8 +51,9 @@ import {
   startAgain,
   wrong,
 } from './interaction.ts';
+import { askForLostCode, checkLostCode, needsLostCode } from './lost-code.ts';
 import { isSamePassword, ownPasswordProblem, replaceOwnPassword } from './own-credentials.ts';
-import { checkFirst, finish, proceed, showChange } from './proceed.ts';
+import { checkFirst, finish, proceed, showChange, showSetUp } from './proceed.ts';
 import { leadStraight, PROVIDER_STEPS, providerReturns } from './providers.ts';
 import { homeOf } from './way-back.ts';
 
@@ -103,6 +104,7 @@ export const LOGIN_STEPS: ReadonlyMap<string, (loginRequest: LoginRequest) => Pr
   ['code', checkCode],
   ['other-factor', askForOther],
   ['setup', checkSetUp],
+  ['lost-code', (loginRequest) => checkLostCode(loginRequest, afterLostCode)],
   ['choose', choosePassword],
   ['change', changePassword],
   ['later', continueUnchanged],
@@ -213,12 +215,18 @@ async function choosePassword(loginRequest: LoginRequest): Promise<void> {
   await showChange(loginRequest, proof);
 }
 
+/** The form that the code was needed for. */
+function afterLostCode(loginRequest: LoginRequest, proof: LoginProof): Promise<void> {
+  return proof.step === 'setup' ? showSetUp(loginRequest, proof) : showChange(loginRequest, proof);
+}
+
 const CHANGES: readonly ProofStep[] = ['required', 'expired', 'expiring'];
 
 async function changePassword(loginRequest: LoginRequest): Promise<void> {
   const { deps, req } = loginRequest;
   const proof = proofOf(loginRequest, text(req.body, 'proof'), CHANGES);
   if (!proof) return startAgain(loginRequest);
+  if (await needsLostCode(loginRequest, proof)) return askForLostCode(loginRequest, proof);
   const password = text(req.body, 'password');
   const problem =
     repetitionProblem(password, text(req.body, 'repeated')) ??

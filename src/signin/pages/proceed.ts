@@ -10,6 +10,7 @@ import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
+import { isFactorLost } from '../factors/lost.ts';
 import { offeredFactors } from '../factors/second-factor.ts';
 import { isSent, sendFactorCode } from '../factors/sent-codes.ts';
 import { type CheckedLogin, firstOf, MFA_SETUP_REQUIRED, type PasswordProof } from '../login/check.ts';
@@ -29,6 +30,7 @@ import {
   refuse,
   show,
 } from './interaction.ts';
+import { askForLostCode, needsLostCode } from './lost-code.ts';
 import { factorKey, ownPasswordRules } from './own-credentials.ts';
 import { passkeyScript } from './passkey-offer.ts';
 
@@ -97,6 +99,7 @@ export async function askForFactor(
 
 /** The form to set up a second factor, with its secret: a new one, or that of the proof. */
 export async function showSetUp(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  if (await needsLostCode(loginRequest, proof)) return askForLostCode(loginRequest, proof);
   const { secret = newTotpSecret() } = proof;
   const key = await factorKey(loginRequest.deps, proof, secret);
   const proven = prove(loginRequest, { ...proof, secret });
@@ -121,6 +124,7 @@ export async function proceed(loginRequest: LoginRequest, login: CheckedLogin, s
 
 /** The form for a new password, with the rules for it. */
 export async function showChange(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  if (await needsLostCode(loginRequest, proof)) return askForLostCode(loginRequest, proof);
   const about = { reason: proof.step as ChangeReason, rules: await ownPasswordRules(loginRequest.deps, proof.id) };
   show(
     loginRequest,
@@ -161,6 +165,8 @@ async function isLinked(deps: LoginRequest['deps'], account: ConnectedAccount, u
   const idp = await findIdp(deps.pool, account.idpId);
   return (
     idp !== undefined &&
+    // Another way in would keep the account for whoever has only the password.
+    !(await isFactorLost(deps.pool, userId)) &&
     account.voice === voiceOf(idp) &&
     linkConfirmed(deps, userId, { idp, identity: account.identity })
   );

@@ -21,7 +21,7 @@ import { newId } from '../../platform/ids.ts';
 import { relyingParty } from '../../platform/relying-party.ts';
 import { requireHuman } from '../credentials/change.ts';
 import { originOfCall } from '../login/origin.ts';
-import { requireOwnerProof } from '../login/owner-proof.ts';
+import { requireSignInProof } from '../login/owner-proof.ts';
 import { passkeysOf } from '../webauthn/store.ts';
 import { mailPasskeyLink } from './link.ts';
 import {
@@ -137,11 +137,11 @@ interface Proving extends OfUser {
   countTry(): Promise<void>;
 }
 
-/** @throws ApiError as `requireOwnerProof` */
+/** @throws ApiError as `requireSignInProof` */
 async function prove(deps: PasskeyDeps, asked: Proving, password: string | undefined): Promise<void> {
   const { caller, target, body, countTry, req, res } = asked;
   if (body.currentPassword !== undefined) await countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), password);
+  await requireSignInProof(deps, caller, target.user, originOfCall(req, res), password);
 }
 
 /** Runs a change of the user with their row locked, if the caller still may. */

@@ -1,0 +1,92 @@
+/**
+ * The step of a sign-in in which somebody whose second factor an import lost enters a code from their mailbox, before
+ * they set up another factor or choose another password (../factors/lost.ts).
+ *
+ * Guarantee: it needs the password too: who signed in with a code by mail or text message, or at a provider, signs in
+ * with the password first.
+ */
+
+import { ApiError } from '../../platform/errors.ts';
+import { alert, field, type Problem, text, titled } from '../../platform/html/forms.ts';
+import { html } from '../../platform/html/html.ts';
+import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
+import { hasUsedLostCode, isFactorLost, mailLostCode, useLostCode } from '../factors/lost.ts';
+import { findLogin } from '../login/store.ts';
+import { back, type LoginFrame, type ProofStep, type Proven, step } from './forms.ts';
+import { isRefusal, type LoginProof, type LoginRequest, proofOf, prove, show, startAgain } from './interaction.ts';
+
+/** Whether the code is still missing. */
+export async function needsLostCode({ deps, interaction }: LoginRequest, { id }: LoginProof): Promise<boolean> {
+  return (await isFactorLost(deps.pool, id)) && !(await hasUsedLostCode(deps.pool, id, holderOf(interaction.frame)));
+}
+
+/** The sign-in, as what the code counts for. */
+function holderOf({ uid }: LoginFrame): string {
+  return `sign-in ${uid}`;
+}
+
+/** Mails a code, and asks for it. */
+export async function askForLostCode(loginRequest: LoginRequest, proof: LoginProof, problem?: Problem): Promise<void> {
+  const { deps, interaction } = loginRequest;
+  const { frame } = interaction;
+  if (await lacksPassword(loginRequest, proof)) return show(loginRequest, 403, passwordFirst(frame));
+  try {
+    if (!problem) await mailLostCode(deps, proof.id);
+  } catch (error) {
+    if (!isRefusal(error, 'FACTOR-LOST') && !isRefusal(error, 'RATE-LIMIT')) throw error;
+    return show(loginRequest, 403, noCode(frame));
+  }
+  show(loginRequest, problem ? 400 : 200, lostCodeForm(frame, prove(loginRequest, proof), problem));
+}
+
+async function lacksPassword({ deps }: LoginRequest, proof: LoginProof): Promise<boolean> {
+  const byOther = Boolean(proof.byMail || proof.byText || proof.byProvider);
+  return byOther && (await findLogin(deps.pool, { userId: proof.id }))?.passwordHash !== null;
+}
+
+const STEPS: readonly ProofStep[] = ['setup', 'required', 'expired', 'expiring'];
+
+/** Checks the code. @param next the form that it was needed for */
+export async function checkLostCode(
+  loginRequest: LoginRequest,
+  next: (loginRequest: LoginRequest, proof: LoginProof) => Promise<void>,
+): Promise<void> {
+  const { deps, interaction, req } = loginRequest;
+  const proof = proofOf(loginRequest, text(req.body, 'proof'), STEPS);
+  if (!proof || (await lacksPassword(loginRequest, proof))) return startAgain(loginRequest);
+  try {
+    const entered = text(req.body, 'code');
+    await useLostCode(deps, { userId: proof.id, entered, browser: holderOf(interaction.frame) });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const message = isRefusal(error, 'CODE-INVALID') ? 'The code is wrong, already used or expired.' : error.message;
+    return askForLostCode(loginRequest, proof, { message, fields: ['code'] });
+  }
+  await next(loginRequest, proof);
+}
+
+/** The form for the code. */
+export function lostCodeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): HtmlPage {
+  const title = 'Confirm that it is you';
+  const body = html`<h1>${title}</h1>
+<p>The second factor of <strong>${loginName}</strong> could not be moved here. Before you continue, enter the code that we have sent to your email address.</p>
+${alert(problem)}
+${step(frame, 'lost-code', proof)}
+${field({ name: 'code', label: 'Code from the email', isCode: true, problem, autofocus: true })}
+<button type="submit">Continue</button>
+</form>
+${back(frame)}`;
+  return { title: titled(title, problem), body };
+}
+
+function passwordFirst(frame: LoginFrame): HtmlPage {
+  const message =
+    'Your second factor could not be moved here. To change how you sign in, sign in with your password first.';
+  return problemPage('Sign in with your password', message, back(frame));
+}
+
+function noCode(frame: LoginFrame): HtmlPage {
+  const message =
+    'Your second factor could not be moved here, and we cannot send a code to you now. Please ask your administrator for help.';
+  return problemPage('We cannot confirm that it is you', message, back(frame));
+}
