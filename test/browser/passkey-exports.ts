@@ -180,6 +180,17 @@ const SYSTEMS: Readonly<Record<string, System>> = {
       ],
     }),
   },
+  authelia: {
+    record: ({ id, address, key }) => ({
+      ...{ username: id, displayname: 'Ann Arbor', disabled: false, email: address, groups: [], password: '' },
+      webauthn_credentials: [
+        {
+          ...{ rpid: key.record().rpId, kid: base64(key.credentialId), public_key: key.cose.toString('base64') },
+          ...{ discoverable: true, sign_count: 0, transports: ['internal'], backup_state: false, description: 'Phone' },
+        },
+      ],
+    }),
+  },
   aspnet: {
     record: ({ id, address, key }) => ({
       ...{ Id: id, UserName: address, Email: address, EmailConfirmed: true, PhoneNumberConfirmed: false },
