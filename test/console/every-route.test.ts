@@ -13,8 +13,8 @@ import { type Visitor, visitor } from './visitor.ts';
 type Things = Record<string, readonly string[]>;
 
 const PLANTED = '$2e$10$plantedplantedplantedplanted';
-/** Routes for people who are not signed in. */
-const OPEN = /^\/console\/(?:sign-in|callback|signed-out|sign-out|assets)\b/;
+/** Routes for people who are not signed in, and the address of the account before it moved, which leads to `/account`. */
+const OPEN = /^\/console\/(?:sign-in|callback|signed-out|sign-out|assets|account)\b/;
 const FIXED: Things = {
   action: ['pause', 'resume', 'retry', 'send_mails', 'cancel', 'undo'],
   remedy: ['drop-hash', 'leave-out'],
