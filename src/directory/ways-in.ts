@@ -41,8 +41,14 @@ const BY_LINK = `exists (
 const BY_PASSKEY = `(exists (select from user_passkeys k where k.user_id = u.id and k.passwordless and k.rp_id = $2)
   and ${PASSKEYS_ALLOWED})`;
 
-const BY_SMS = `($3::boolean and u.phone_verified and u.phone is not null and ${SMS_CODE_USE} <> 'off' and not exists (
-  select from users v where v.phone = u.phone and v.org_id = u.org_id and v.phone_verified and v.id <> u.id))`;
+/**
+ * SQL over `users u`: the user may sign in with codes to their number, where there is a gateway. A number that two users
+ * of an organization have proves neither.
+ */
+export const BY_SMS = `(u.phone_verified and phone_key(u.phone) is not null and not u.without_mail_codes
+  and (${SMS_CODE_USE} = 'all' or (${SMS_CODE_USE} = 'withoutPassword' and not ${BY_PASSWORD}))
+  and not exists (select from users v where phone_key(v.phone) = phone_key(u.phone) and v.org_id = u.org_id
+    and v.phone_verified and v.id <> u.id))`;
 
 /**
  * Call it in the transaction of the change, after it.
@@ -55,7 +61,7 @@ export async function requireWayIn(
   refusal: LastWay = LAST_WAY,
 ): Promise<void> {
   const { rows } = await db.query<{ has: boolean }>(
-    `select ${[BY_PASSWORD, BY_MAIL, BY_LINK, BY_PASSKEY, BY_SMS].join(' or ')} as has from users u where u.id = $1`,
+    `select ${[BY_PASSWORD, BY_MAIL, BY_LINK, BY_PASSKEY, `($3::boolean and ${BY_SMS})`].join(' or ')} as has from users u where u.id = $1`,
     [user.id, relyingParty(config)?.rpId ?? null, config.SMS_URL !== undefined],
   );
   if (!oneRow(rows).has) throw new ApiError('FAILED_PRECONDITION', refusal.id, refusal.message);

@@ -3,7 +3,7 @@
  *
  * A number is valid if its country code exists and its length is one of that country's. Whether the number range is in
  * use is not checked: numbering plans change faster than any library's tables, and the code sent to it proves it.
- * Imports store phone numbers unchanged. Everywhere, a number that is null or empty means that there is none.
+ * Imports store phone numbers unchanged; numbers are compared by their key (`phone_key` in the database). Everywhere, a number that is null or empty means that there is none.
  */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
@@ -20,6 +20,15 @@ export function e164(phone: string): string | undefined {
   if (digits === undefined) return undefined;
   const parsed = parsePhoneNumberFromString(digits, { extract: false });
   return parsed?.isPossible() && E164.test(parsed.number) ? parsed.number : undefined;
+}
+
+/**
+ * The number with which a user may sign in whose number is stored as this text; undefined: with none. It is the key of the
+ * text too, which alone the database knows: where that leaves a 0 that is no part of the number, there is none.
+ */
+export function signInNumber(phone: string): string | undefined {
+  const number = e164(phone);
+  return number === phone || number === phone.replaceAll('(0)', '').replace(/[^+0-9]/g, '') ? number : undefined;
 }
 
 /** Longer texts are no numbers that anybody types. */

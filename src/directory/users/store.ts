@@ -348,7 +348,7 @@ const ADDRESS: Contact = {
 };
 /** Numbers sign in since migration 186, which has `phoned_at`. */
 const PHONE: Contact = {
-  has: (key) => `h.phone = ${key} and h.phone_verified`,
+  has: (key) => `phone_key(h.phone) = ${key} and h.phone_verified`,
   verifiedAt: 'h.phoned_at',
   allowed: signsInByPhone('h'),
   ruleSince: `(select min(applied_at) from migrations where id >= 186)`,

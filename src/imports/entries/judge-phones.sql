@@ -1,14 +1,14 @@
--- Finds verified numbers that several users of an organization have, and notes them in the items (links.ts).
+-- Finds verified numbers, by their keys, that several users of an organization have, and notes them in the items (links.ts).
 --
 -- 8388608 and 16777216 are `phone` and `phoneHeldTwice` of `FACT` (sign-in.ts). `offset 0`: users are looked up by index,
 -- as an import may be small and the instance large.
 with items as materialized (
   select i.ordinal, i.state, o.org_id, i.user_id, i.user_name_key,
-    case when i.state = 'pending' then case when i.phone_verified then i.phone end else u.phone end as phone,
+    case when i.state = 'pending' then case when i.phone_verified then phone_key(i.phone) end else u.phone end as phone,
     coalesce(i.sign_in, 0) & 8388608 <> 0 as is_asked
   from import_items i join import_orgs o on o.import_id = :importId and o.org_index = i.org_index
     left join lateral (
-      select case when phone_verified then phone end as phone from users
+      select case when phone_verified then phone_key(phone) end as phone from users
       where i.state = 'succeeded' and i.sign_in & 8388608 <> 0 and id = i.user_id offset 0) u on true
   where i.import_id = :entriesOf and i.state in ('pending', 'succeeded')
     and (i.phone_verified or i.sign_in & 8388608 <> 0)
@@ -26,7 +26,7 @@ taken as (
   from items a
     cross join lateral (
       select id, user_name_key from users
-      where phone = a.phone and phone_verified and org_id = a.org_id and id <> a.user_id offset 0) u
+      where phone_key(phone) = a.phone and phone_verified and org_id = a.org_id and id <> a.user_id offset 0) u
   where a.is_asked and (a.state = 'succeeded' or a.user_name_key is null or u.user_name_key <> a.user_name_key)
 ),
 judged as (

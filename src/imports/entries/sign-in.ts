@@ -10,6 +10,7 @@ import type { LoginPolicy } from '../../contract/policies.ts';
 import type { Cause, Change, SignIn, Way } from '../../contract/sign-in.ts';
 import type { UserState } from '../../contract/users.ts';
 import { sourceOf } from '../../passwords/marks.ts';
+import { signInNumber } from '../../platform/phone.ts';
 import { LOST, type OldSignIn } from '../../sources/entry.ts';
 import type { Extras } from './factors.ts';
 import type { PasskeysHere } from './link-names.ts';
@@ -364,8 +365,6 @@ function withoutLoss(facts: number): number {
   return facts & ~(bit(isStrong, FACT.secondFactorLost) | bit(hasCodes, FACT.recoveryCodesLost));
 }
 
-const E164 = /^\+[1-9][0-9]{1,14}$/;
-
 /** Adds the fact of a number. Nobody asks for that of a user whose password and address sign in: most users cost nothing. */
 export function withPhone(
   facts: number,
@@ -373,7 +372,7 @@ export function withPhone(
 ): number {
   const others = FACT.perhaps | FACT.unverified | FACT.otpSms;
   const isUsual = (facts & USUAL) === USUAL && (facts & others) === 0;
-  return facts | bit(phone !== null && phoneVerified && !isUsual && E164.test(phone), FACT.phone);
+  return facts | bit(phone !== null && phoneVerified && !isUsual && signInNumber(phone) !== undefined, FACT.phone);
 }
 
 /**

@@ -27,6 +27,7 @@ import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
+import { e164 } from '../../platform/phone.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
 import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
@@ -221,7 +222,7 @@ function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
 function textMessage(mail: LoadedMail, kind: TextKind, code: string): TextMessage {
   const { id, created_at: createdAt, address: to } = mail;
   if (to === null) throw new Incomplete('The user has no phone number.');
-  const facts = { id, createdAt, expiresAt: expiryOf(mail), to, orgName: mail.org_name ?? '', code };
+  const facts = { id, createdAt, expiresAt: expiryOf(mail), to: e164(to) ?? to, orgName: mail.org_name ?? '', code };
   return composeText(kind, facts);
 }
 

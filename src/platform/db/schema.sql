@@ -983,7 +983,7 @@ CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_i
 
 CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
-CREATE INDEX users_phone ON public.users USING btree (phone, org_id) WHERE ((phone IS NOT NULL) AND phone_verified);
+CREATE INDEX users_phone ON public.users USING btree (phone_key(phone), org_id) WHERE phone_verified;
 
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
 
@@ -1232,6 +1232,16 @@ begin
   perform pause_imports_of_org(old.id);
   return null;
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.phone_key(phone text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when phone ~* '^(tel:)?\+[-.() ]*[0-9][-.() 0-9]*$'
+    then substring(regexp_replace(replace(phone, '(0)', ''), '[^+0-9]', '', 'g') from '^\+[1-9][0-9]{1,14}$') end
 $function$
 ;
 

@@ -73,7 +73,7 @@ export async function mayMeanAnother(db: Db, tried: LoginUser, { orgId, loginNam
     `exists (select from users
        where email_key = $1 and email_verified = any('{true,false}') and org_id ${compare} $2 and ${inScope})`;
   const hasPhone = (compare: '<' | '>') =>
-    `exists (select from users where phone = $4 and phone_verified and org_id ${compare} $2 and ${inScope})`;
+    `exists (select from users where phone_key(phone) = $4 and phone_verified and org_id ${compare} $2 and ${inScope})`;
   const { rows } = await db.query<{ is: boolean }>(
     prepared(
       `select exists (select from users where user_name_key = $1 and org_id <> $2 and ${inScope})

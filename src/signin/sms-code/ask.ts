@@ -6,8 +6,8 @@
  * often enough: all that differs comes after the answer. Nobody who is locked, deactivated or left out of codes gets one.
  * On crash: after the answer and before the commit, nothing was sent, and the user can ask again.
  */
-import { SMS_CODE_USE } from '../../directory/policies.ts';
 import { findUser, stateNow, type User } from '../../directory/users/store.ts';
+import { BY_SMS } from '../../directory/ways-in.ts';
 import { ANYBODY } from '../../messages/mail/codes.ts';
 import { holderOf, shareSignInCode, textSignInCode } from '../../messages/mail/sign-in-codes.ts';
 import type { Config } from '../../platform/config.ts';
@@ -56,7 +56,7 @@ function sendText(deps: TextDeps, userId: string, login: string, origin: Origin)
 
 /** Whether the user may sign in with a code now, by their number, their state and the policy of their organization. */
 export async function mayUseText(db: Db, { SMS_URL }: Pick<Config, 'SMS_URL'>, user: User): Promise<boolean> {
-  return SMS_URL !== undefined && !user.withoutMailCodes && hasText(user) && isAllowed(db, user);
+  return SMS_URL !== undefined && hasText(user) && isAllowed(db, user);
 }
 
 /** Whether the user has a verified number, and a state in which they may sign in. */
@@ -66,13 +66,8 @@ export function hasText(user: User): user is TextUser {
   return isPerson && user.phone !== null && user.phoneVerified;
 }
 
-/** A number that two users of an organization have proves neither. */
-async function isAllowed(db: Db, user: User): Promise<boolean> {
-  const text = `select ${SMS_CODE_USE} as use, exists (
-      select from users o where o.phone = u.phone and o.phone_verified and o.org_id = u.org_id and o.id <> u.id) as shared
-    from users u where u.id = $1`;
-  const { rows } = await db.query<{ use: string; shared: boolean }>(prepared(text, [user.id]));
-  const [row] = rows;
-  if (!row || row.shared) return false;
-  return row.use === 'all' || (row.use === 'withoutPassword' && !user.hasPassword);
+async function isAllowed(db: Db, { id }: User): Promise<boolean> {
+  const text = `select ${BY_SMS} as is from users u where u.id = $1`;
+  const { rows } = await db.query<{ is: boolean }>(prepared(text, [id]));
+  return rows[0]?.is === true;
 }

@@ -12,6 +12,7 @@ import { takeTextOfOrg } from '../../messages/mail/text-cap.ts';
 import type { Config } from '../../platform/config.ts';
 import { discount, takeWithin } from '../../platform/db/counts.ts';
 import type { Db } from '../../platform/db/pool.ts';
+import { e164 } from '../../platform/phone.ts';
 import { isKnownNetwork } from '../mail-code/limits.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -23,7 +24,7 @@ const MOST_OF_NETWORK = 30;
 
 const KEYS = {
   known: (userId: string) => `text codes of ${userId} in known networks`,
-  number: (phone: string) => `text codes to ${phone}`,
+  number: (phone: string) => `text codes to ${e164(phone) ?? phone}`,
   network: (network: string) => `text codes asked in ${network}`,
 };
 

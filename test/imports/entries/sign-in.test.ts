@@ -50,6 +50,7 @@ const UNVERIFIED = { email: { email: 'ann@example.com', isEmailVerified: false }
 const BY_LINK = { idps: [{ configId: 'google', externalUserId: '1', displayName: '' }] };
 const NUMBER = { phone: { phone: '+41791112233', isPhoneVerified: true } };
 const PHONE_ONLY = { ...NO_HASH, ...NUMBER, email: undefined, userName: 'ann' };
+const spelt = (phone: string) => ({ ...PHONE_ONLY, phone: { phone, isPhoneVerified: true } });
 const TEXTS: Partial<LoginPolicy> = { smsCode: 'withoutPassword' };
 const TOTP = { secret: 'GEZDGNBVGY3TQOJQ' };
 const HERE = 'auth.example.com';
@@ -186,6 +187,10 @@ const TABLE: [Case, string][] = [
   [{ user: { otpSms: true, totps: [TOTP], ...NUMBER } }, 'PASSWORD SMS_OFF'],
   // Numbers that sign in.
   [{ user: PHONE_ONLY, policy: TEXTS, hasGateway: true }, 'SMS_CODE/NO_PASSWORD'],
+  [{ user: spelt('tel:+41-79-111-22-33'), policy: TEXTS, hasGateway: true }, 'SMS_CODE/NO_PASSWORD'],
+  [{ user: spelt('+41 (0)79 111 22 33'), policy: TEXTS, hasGateway: true }, 'SMS_CODE/NO_PASSWORD'],
+  [{ user: spelt('079 111 22 33'), policy: TEXTS, hasGateway: true }, 'NONE/NO_ADDRESS'],
+  [{ user: spelt('+41 44 1'), policy: TEXTS, hasGateway: true }, 'NONE/NO_ADDRESS'],
   [{ user: PHONE_ONLY, policy: TEXTS }, 'NONE/NO_ADDRESS SMS_OFF'],
   [{ user: PHONE_ONLY, hasGateway: true }, 'NONE/NO_ADDRESS SMS_OFF'],
   [{ user: PHONE_ONLY, policy: TEXTS, hasGateway: true, judged: FACT.phoneHeldTwice }, 'NONE/NUMBER_HELD_TWICE'],

@@ -4,6 +4,7 @@ import { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
+import { signInNumber } from '../../../src/platform/phone.ts';
 import { humanRow } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { deliverTexts, type SmsGateway, startSmsGateway } from '../../support/sms.ts';
@@ -50,6 +51,43 @@ const isIn = ({ status, headers }: Shown) => status === 303 && !`${headers.get('
 const isRefused = ({ status, text }: Shown) => status === 400 && text.includes('The code is wrong');
 
 describe('a sign-in with a phone number', () => {
+  it('takes a number that is stored in another form, unless somebody else has it in a third one', async () => {
+    const phone = newNumber();
+    const parts = [phone.slice(3, 5), phone.slice(5, 8), phone.slice(8)];
+    const userId = await texts.human(org.orgId, `tel:+41-${parts.join('-')}`);
+    const at = await texts.browser('192.0.2.1', { organization: org.orgId });
+    await at.ask(phone);
+    const code = await texts.code(userId);
+    await deliverTexts(api.deps, gateway.url);
+    assert.equal(gateway.requests[0]?.body.to, phone, 'the gateway gets the number as E.164');
+    assert.ok(isIn(await at.enter(`+41 ${parts.join(' ')}`, code)));
+    await texts.human(org.orgId, `+41 (0)${parts.join(' ')}`);
+    const next = await texts.browser('192.0.2.1', { organization: org.orgId });
+    await next.ask(phone);
+    await texts.settled();
+    assert.equal(await texts.count(userId), 1);
+  });
+
+  it('knows the same numbers in the program and in the database', async () => {
+    const numbers = [
+      '+41791234567',
+      'tel:+41-79-123-45-67',
+      'TEL:+41(79)1234567',
+      '+41 (0)79 123 45 67',
+      '+(41) 79 123.45.67',
+    ];
+    const others = ['+39 (0)6 1234 5678', '+410791234567', '0791234567', '+41791234567;ext=1', '+', ''];
+    const { rows } = await api.deps.pool.query<{ phone: string; key: string | null }>(
+      'select phone, phone_key(phone) as key from unnest($1::text[]) as phone',
+      [[...numbers, ...others]],
+    );
+    for (const { phone, key } of rows) {
+      const number = signInNumber(phone);
+      assert.equal(number, numbers.includes(phone) ? '+41791234567' : undefined, phone);
+      if (number !== undefined) assert.equal(key, number, phone);
+    }
+  });
+
   it('gets a text at the gateway, and lets a person without password and address into the application', async () => {
     const phone = newNumber();
     const userId = await texts.human(org.orgId, phone);
