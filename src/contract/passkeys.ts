@@ -114,7 +114,8 @@ export const passkeyOperations = operations({
     errors: [
       'PASSKEY-UNAVAILABLE',
       'PASSKEY-MOST',
-      'PASSKEY-FACTOR-LOST',
+      'FACTOR-LOST',
+      'CODE-INVALID',
       'USER-NOT-HUMAN',
       'PASSWORD-CURRENT',
       'AUTH-SIGN-IN-AGAIN',
@@ -135,14 +136,7 @@ export const passkeyOperations = operations({
       examples: { 'a passkey': { publicKeyCredential: exampleCredential, passkeyName: 'Phone' } },
     },
     answers: { 200: changed },
-    errors: [
-      'PASSKEY-UNAVAILABLE',
-      'PASSKEY-NOT-ACCEPTED',
-      'PASSKEY-TAKEN',
-      'PASSKEY-MOST',
-      'PASSKEY-FACTOR-LOST',
-      'USER-NOT-HUMAN',
-    ],
+    errors: ['PASSKEY-UNAVAILABLE', 'PASSKEY-NOT-ACCEPTED', 'PASSKEY-TAKEN', 'PASSKEY-MOST', 'USER-NOT-HUMAN'],
   },
   createPasskeyRegistrationLink: {
     path: 'POST /v2beta/users/{userId}/passkeys/registration_link',

@@ -5,7 +5,13 @@ import { MANAGER_OR_SELF } from './roles.ts';
 import { changed, OWNER_PROOF, proofBody } from './shapes.ts';
 
 const BODY = { ...proofBody, schema: removeTotpBody, error: 'OTP-INVALID' } as const;
-const PROOF_ERRORS = ['PASSWORD-CURRENT', 'AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'] as const;
+const PROOF_ERRORS = [
+  'PASSWORD-CURRENT',
+  'FACTOR-LOST',
+  'CODE-INVALID',
+  'AUTH-SIGN-IN-AGAIN',
+  'SESSION-FAILURES',
+] as const;
 const FOR_ALL = 'Logins require the code from now on, or another second factor of the user.';
 
 export const sentFactorOperations = operations({

@@ -231,11 +231,6 @@ export const USER_ERRORS = {
     meaning: 'The user has as many passkeys as a user can have.',
     remedy: 'Remove a passkey that the user does not need any more.',
   },
-  'PASSKEY-FACTOR-LOST': {
-    status: 'FAILED_PRECONDITION',
-    meaning: 'The user lost a second factor in a move, and has not set up another one.',
-    remedy: 'Let the user set up a second factor at `/account`, which also asks for a code by mail.',
-  },
   'PASSKEY-LINK-REFUSED': {
     status: 'FAILED_PRECONDITION',
     meaning:

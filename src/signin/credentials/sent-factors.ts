@@ -7,6 +7,7 @@ import { sentFactorOperations as operations } from '../../contract/sent-factors.
 import { type Asked, serve } from '../../contract/serve.ts';
 import { changeableUser } from '../../directory/finders.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
+import { endLostFactor } from '../../directory/users/second-factors.ts';
 import { accessForChange, type Reached, type User } from '../../directory/users/store.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
 import { changedAnswer } from '../../platform/db/events.ts';
@@ -19,7 +20,7 @@ import { requireOwnerProof } from '../login/owner-proof.ts';
 
 interface OfFactor extends Asked {
   target: Reached;
-  body: { currentPassword?: string | undefined; endSessions?: boolean | undefined };
+  body: { currentPassword?: string | undefined; mailedCode?: string | undefined; endSessions?: boolean | undefined };
   countTry(): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ const EVENTS = { otpEmail: 'otp.email', otpSms: 'otp.sms' } as const;
 async function change(deps: LoginDeps, asked: OfFactor, kind: SentKind, done: 'added' | 'removed', work: Change) {
   const { caller, operation, target, body, req, res } = asked;
   if (body.currentPassword !== undefined) await asked.countTry();
-  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);
+  await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword, body.mailedCode);
   return transaction(deps.pool, async (db) => {
     const { user } = await accessForChange(db, caller, operation, target.user.id, 'for update');
     await work(db, user);
@@ -80,6 +81,7 @@ async function add(db: Db, user: User, kind: SentKind, isPossible: boolean): Pro
     [user.id],
   );
   if (!rowCount) throw new ApiError('FAILED_PRECONDITION', 'OTP-EXISTS', 'These codes are a second factor already.');
+  await endLostFactor(db, user.id);
 }
 
 /** @throws ApiError 404 OTP-NOT-FOUND */

@@ -3,7 +3,7 @@
  *
  * Guarantee: a code is accepted once, however many requests send it at the same time: the list that is left replaces
  * exactly the list that was read. Codes alone are no second factor: they are accepted only from a user who has one. The
- * codes are in no log, event or table in clear. Each change is one transaction with its event.
+ * codes are in no log, event or table in clear. Each change is one transaction with its event and a mail to the address.
  */
 import {
   findRecovery,
@@ -40,6 +40,7 @@ export async function useRecoveryCode(
     const isUsed = await transaction(pool, async (db) => {
       const user = await ownerOf(db, userId);
       if (!user || !(await useRecovery(db, userId, before, { sealed, left: rest.left }))) return false;
+      await sendNotice(db, user, 'recovery_code_used');
       await factorEvent(db, user, 'recovery_code.used', userId, { left: rest.left });
       return true;
     });

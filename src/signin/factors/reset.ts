@@ -2,9 +2,10 @@
  * Resets the factors of a user who has lost them, or whose device is in other hands: apps, codes by mail and text
  * message, security keys, passkeys and recovery codes go together, as each of them would let in whoever has the device.
  *
- * Guarantee: one transaction with its event, which says what was removed. The password stays.
+ * Guarantee: one transaction with its event, which says what was removed, and a mail to the address. The password stays.
  */
 import { type Removed, removeFactors } from '../../directory/users/second-factors.ts';
+import { sendNotice } from '../../messages/mail/outbox.ts';
 import type { AppendedEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { type FactorOwner, factorEvent } from './totp.ts';
@@ -17,5 +18,6 @@ export async function resetFactors(db: Db, user: FactorOwner, editor: string): P
   const removed = await removeFactors(db, user.id, true);
   const some = Object.entries(removed).filter(([, count]) => count > 0);
   if (some.length === 0) return undefined;
+  await sendNotice(db, user, 'factors_reset', editor);
   return factorEvent(db, user, 'factors.reset', editor, Object.fromEntries(some) satisfies Partial<Removed>);
 }

@@ -3,13 +3,14 @@
  *
  * Guarantee: a passkey is added only by the answer to a challenge that was made for this user, whom the authenticator
  * has verified; a credential id that anybody has is refused. Each change is one transaction with its event and a mail to
- * the address. The last way in cannot be removed by the user.
+ * the address. Who lost a second factor in a move has a new one with it. The last way in cannot be removed by the user.
  *
  * On crash: a challenge that was answered is used up, and the person begins again.
  */
 import { createHash } from 'node:crypto';
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import { requireOrg } from '../../directory/organizations.ts';
+import { endLostFactor } from '../../directory/users/second-factors.ts';
 import { loginNames, type User } from '../../directory/users/store.ts';
 import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
@@ -35,13 +36,12 @@ const ALGORITHMS = [-7, -8, -257];
 
 /**
  * What `navigator.credentials.create` needs, as JSON.
- * @throws ApiError 400 PASSKEY-UNAVAILABLE, PASSKEY-MOST, PASSKEY-FACTOR-LOST
+ * @throws ApiError 400 PASSKEY-UNAVAILABLE, PASSKEY-MOST
  */
 export async function creationOptions(deps: CeremonyDeps, user: User, of: CeremonyOf) {
   const { rpId } = requireParty(deps);
   const known = await passkeysOf(deps.pool, user.id);
   if (known.length >= MOST) throw tooMany();
-  await requireNoLostFactor(deps.pool, user.id);
   const [loginName] = loginNames(user);
   return {
     challenge: newChallenge(deps.secrets, of),
@@ -73,14 +73,6 @@ export function requireParty({ config }: Pick<CeremonyDeps, 'config'>): RelyingP
   if (party) return party;
   const message = 'Browsers have no passkeys at the address of this service: it needs https and a domain name.';
   throw new ApiError('FAILED_PRECONDITION', 'PASSKEY-UNAVAILABLE', message);
-}
-
-/** A user who lost a second factor in a move sets one up again first, which takes more than the password. */
-async function requireNoLostFactor(db: Db, userId: string): Promise<void> {
-  const text = `select from user_factors where user_id = $1 and lost_at is not null and not has_second_factor($1)`;
-  if ((await db.query(text, [userId])).rowCount === 0) return;
-  const message = 'The user lost their second factor in a move. Let them set one up again at /account first.';
-  throw new ApiError('FAILED_PRECONDITION', 'PASSKEY-FACTOR-LOST', message);
 }
 
 /**
@@ -123,7 +115,7 @@ export async function verifyRegistration(
 
 /**
  * Adds a verified passkey to the user, whose row is locked.
- * @throws ApiError 409 PASSKEY-TAKEN; 400 PASSKEY-MOST, PASSKEY-FACTOR-LOST
+ * @throws ApiError 409 PASSKEY-TAKEN; 400 PASSKEY-MOST
  */
 export async function addPasskey(
   db: Db,
@@ -131,8 +123,8 @@ export async function addPasskey(
   { id, name, made }: { id: string; name: string; made: NewPasskey },
 ): Promise<AppendedEvent> {
   if ((await passkeysOf(db, user.id)).length >= MOST) throw tooMany();
-  await requireNoLostFactor(db, user.id);
   if (!(await insertPasskey(db, { ...made, id, name, userId: user.id }))) throw taken();
+  await endLostFactor(db, user.id);
   await sendNotice(db, user, 'passkey_added');
   return changeUser(db, user, { type: 'user.human.passkey.added', editor: user.id, payload: { passkeyId: id } });
 }

@@ -3,8 +3,8 @@
  *
  * Guarantee: nobody adds a passkey for somebody else, whatever their role, as it would sign them in as that user. People
  * who add or remove their own prove that the account is theirs (login/owner-proof.ts); who has a second factor adds one
- * only after a recent sign-in, as a password alone must not outdo the factor. A link to add one goes to the user's
- * mailbox, and to nobody else.
+ * only after a recent sign-in, as a password alone must not outdo the factor; who lost one in a move sends the
+ * password and a code from their mailbox. A link to add one goes to the user's mailbox, and to nobody else.
  */
 import { Router } from 'express';
 import { passkeyOperations } from '../../contract/passkeys.ts';
@@ -20,6 +20,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { relyingParty } from '../../platform/relying-party.ts';
 import { requireHuman } from '../credentials/change.ts';
+import { requireNoLostFactor } from '../factors/lost.ts';
 import { originOfCall } from '../login/origin.ts';
 import { requireSignInProof } from '../login/owner-proof.ts';
 import { passkeysOf } from '../webauthn/store.ts';
@@ -91,6 +92,9 @@ async function begin(deps: PasskeyRouteDeps, asked: Proving) {
   requireDomain(deps, asked.body.domain);
   const hasFactor = await hasSecondFactor(deps.pool, user.id);
   await prove(deps, asked, hasFactor ? undefined : asked.body.currentPassword);
+  const { currentPassword, mailedCode } = asked.body;
+  if (!hasFactor)
+    await requireNoLostFactor(deps, user.id, { mailedCode, givesPassword: currentPassword !== undefined });
   const passkeyId = newId();
   const { sequence, changedAt, orgId: resourceOwner } = user;
   return {
@@ -133,7 +137,7 @@ async function hasSecondFactor(db: Db, userId: string): Promise<boolean> {
 }
 
 interface Proving extends OfUser {
-  body: { currentPassword?: string | undefined; domain?: string | undefined };
+  body: { currentPassword?: string | undefined; mailedCode?: string | undefined; domain?: string | undefined };
   countTry(): Promise<void>;
 }
 

@@ -74,6 +74,19 @@ describe('a user whose second factor was lost', () => {
     });
   }
 
+  it('gets codes by mail as a factor only with the password and a code, and is then no longer without one', async () => {
+    const userId = await withLostFactor();
+    const token = await tokenOf(api, userId);
+    const add = (proof: object) => call('POST', userId, '/otp_email', proof, token);
+    for (const proof of [{}, { currentPassword: PASSWORD }]) assert.equal(errorId(await add(proof)), 'FACTOR-LOST');
+    const wrong = await add({ currentPassword: PASSWORD, mailedCode: 'AAAAAAAAAAAA' });
+    assert.equal(errorId(wrong), 'CODE-INVALID');
+    const done = await add({ currentPassword: PASSWORD, mailedCode: await mailedCode(userId) });
+    assert.equal(done.status, 200, JSON.stringify(done.body));
+    const text = 'select otp_email, lost_at from user_factors where user_id = $1';
+    assert.deepEqual((await api.deps.pool.query(text, [userId])).rows, [{ otp_email: true, lost_at: null }]);
+  });
+
   it('gets no other address or password with a change of the user', async () => {
     const userId = await withLostFactor();
     const token = await tokenOf(api, userId);

@@ -106,12 +106,20 @@ describe('a passkey of the own account', () => {
     assert.equal((await begin(userId, await tokenOf(api, userId))).status, 200);
   });
 
-  it('is not added by who lost a second factor in a move', async () => {
+  it('is added by who lost a second factor in a move with the password and a code, and ends that', async () => {
     const userId = await addVerified(api, org.orgId, PASSWORD);
-    const start = await begun(userId);
+    const lost = `select lost_at is not null as lost from user_factors where user_id = $1`;
     await api.deps.pool.query('insert into user_factors (user_id, lost_at) values ($1, now())', [userId]);
-    assert.equal(problem(await begin(userId, start.token)), '400 PASSKEY-FACTOR-LOST');
-    assert.equal(problem(await finish(start, newKey())), '400 PASSKEY-FACTOR-LOST');
+    const token = await tokenOf(api, userId);
+    assert.equal(problem(await begin(userId, token)), '400 FACTOR-LOST');
+    assert.equal(problem(await begin(userId, token, { currentPassword: PASSWORD })), '400 FACTOR-LOST');
+    const mail = `select code_id as id from mail_outbox where user_id = $1 and kind = 'confirm_change'`;
+    const mailedCode = api.deps.secrets.code((await api.deps.pool.query(mail, [userId])).rows[0].id, 0);
+    const answer = await begin(userId, token, { currentPassword: PASSWORD, mailedCode });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    assert.equal((await api.deps.pool.query(lost, [userId])).rows[0].lost, true);
+    assert.equal((await finish({ userId, token, answer }, newKey())).status, 200);
+    assert.equal((await api.deps.pool.query(lost, [userId])).rows[0].lost, false);
   });
 
   it('cannot be removed if it is the last way in', async () => {
