@@ -45,7 +45,7 @@ export async function startApi(config: StoresConfig, logger: Logger): Promise<Ru
     statementMs,
     isShared,
   });
-  const reads = openReads(pool, config.DATABASE_REPLICA_URL, { isShared });
+  const reads = openReads(pool, config.DATABASE_REPLICA_URL, { isShared, settings });
   const hasher = openHasher({ threads, bcryptCost, longestWaitMs: LONGEST_WAIT_MS, logger });
   const queues = openQueues({ ...config, onError: (err) => logger.warn({ err }, 'queue') });
   const signal = openImportSignal(directUrl(config));

@@ -1,7 +1,9 @@
 export { type Answer, badFieldsOf, type CallOptions, errorId, unique } from './answers.ts';
 
 import { randomBytes } from 'node:crypto';
+import type { ClientBase } from 'pg';
 import { type Logger, pino } from 'pino';
+import { signInMeans } from '../../src/imports/entries/sign-in-means.ts';
 import { openQueues } from '../../src/imports/queue/queues.ts';
 import { openImportSignal } from '../../src/imports/status/watch.ts';
 import { openApiMetrics } from '../../src/operate/metrics.ts';
@@ -92,6 +94,8 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
   const { port } = server;
   const url = `http://${options.host ?? '127.0.0.1'}:${port}`;
   if (!options.env?.BASE_URL) config.baseUrl = url;
+  // Before the first connection. The processes (src/start/serve.ts, workers/start.ts) know the address earlier.
+  stores.pool.options.onConnect = sessionWith(config);
   await bootstrap(stores);
   await addSigningKey(stores.pool, stores.secrets);
   const metrics = openApiMetrics(stores, config.METRICS_TOKEN);
@@ -116,6 +120,15 @@ export async function startApi(options: ApiOptions = {}): Promise<TestApi> {
       await Promise.all([deps.queues.close(), deps.signal.close(), deps.reads.close()]);
       await database.drop();
     },
+  };
+}
+
+/** Settings of a session, for the `onConnect` of a pool. */
+function sessionWith(config: Config): (client: ClientBase) => Promise<void> {
+  return async (client) => {
+    for (const setting of Object.entries(signInMeans(config))) {
+      await client.query('select set_config($1, $2, false)', setting);
+    }
   };
 }
 

@@ -10,7 +10,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
-import { type Db, openPool, type Pool, transaction } from './pool.ts';
+import { type Db, openPool, type Pool, type PoolOptions, transaction } from './pool.ts';
 
 export interface Reads {
   /** @param read only reads; it may run a second time, on the primary, and does so if it opens a transaction */
@@ -38,10 +38,14 @@ class Behind extends Error {}
 /** The read wants to write, such as the end of an import whose deadline has passed. */
 class NeedsPrimary extends Error {}
 
-/** @param isShared see `PoolOptions` */
-export function openReads(primary: Pool, url: string | undefined, { isShared = false } = {}): Reads {
+/** @param options see `PoolOptions`; a read finds the same settings on both servers */
+export function openReads(
+  primary: Pool,
+  url: string | undefined,
+  options: Pick<PoolOptions, 'isShared' | 'settings'> = {},
+): Reads {
   if (url === undefined) return { run: (read) => read(primary), close: async () => {} };
-  const replica = openPool(url, { name: 'muster-replica', statementMs: REPLICA_MS, waitMs: REPLICA_MS, isShared });
+  const replica = openPool(url, { ...options, name: 'muster-replica', statementMs: REPLICA_MS, waitMs: REPLICA_MS });
   let notBefore = 0;
 
   async function onReplica<T>(read: (pool: Pool) => Promise<T>): Promise<T> {

@@ -68,6 +68,16 @@ test('reads run on a replica, and never miss a change that was answered before',
     assert.equal(runs, 1);
   });
 
+  await t.test('the session has the settings of the other pools', async () => {
+    const settings = { 'muster.rp_id': 'auth.example.com' };
+    const set = openReads(pool, replica.url, { settings });
+    const text = `select pg_is_in_recovery() as replica, current_setting('muster.rp_id', true) as "rpId"`;
+    const row = () => set.run(async (db) => (await db.query(text)).rows[0]);
+    const onReplica = async () => [await row()].find((one) => one.replica);
+    assert.equal((await waitFor(onReplica, { what: 'a read on the replica' })).rpId, 'auth.example.com');
+    await set.close();
+  });
+
   await t.test('a promoted replica is none', async () => {
     await direct.query('select pg_promote()');
     const n = await increment();
