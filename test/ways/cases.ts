@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Cause, Change, Way } from '../../src/contract/sign-in.ts';
+import type { Parameters } from '../support/totp.ts';
 
 export interface WaysCase {
   /** The value for `--from`. */
@@ -27,6 +28,15 @@ export interface WaysUser {
   password?: string;
   /** The secret of a second factor that comes along, in base32. */
   totp?: string;
+  totpParameters?: Parameters;
+  /** A recovery code that comes along, and is given in place of the app's. */
+  recoveryCode?: string;
+  /** The number, besides a password: a code by text message is the second factor. */
+  phone?: string;
+  /** The name of a passkey that comes along; see test/support/passkeys.ts. */
+  passkey?: string;
+  /** Besides the predicted way, a code by mail signs in. */
+  codeToo?: boolean;
   /** They have to set up a second factor at the first sign-in. */
   setsUpFactor?: boolean;
   way: Way;
@@ -56,8 +66,18 @@ export const nameOf = ({ name, address }: WaysUser): string => name ?? (address 
 
 /** How the user signs in where the organization has no codes by mail. */
 export function withoutCodes(user: WaysUser): WaysUser {
-  if (user.way !== 'MAIL_CODE') return user;
+  if (user.way !== 'MAIL_CODE') return { ...user, codeToo: false };
   return { ...user, way: user.cause === 'UNKNOWN_PASSWORD' ? 'PASSWORD' : 'INIT_MAIL' };
+}
+
+/** How the user signs in where the organization has no codes by text message. */
+export function withoutTexts(user: WaysUser): WaysUser {
+  return user.way === 'SMS_CODE' ? { ...user, way: 'NONE', cause: 'NO_ADDRESS', changes: ['SMS_OFF'] } : user;
+}
+
+/** The number that the user signs in with: their name, where they had nothing else. */
+export function numberOf(user: WaysUser): string | undefined {
+  return /^\+\d+$/.test(nameOf(user)) ? nameOf(user) : undefined;
 }
 
 /** Where the organization has no codes by mail, and the import holds its mails back. */
@@ -78,7 +98,7 @@ export function leftOut(user: WaysUser): WaysUser {
 /** Where the organization demands a second factor. */
 export function reEnrolled(user: WaysUser): WaysUser {
   const changes = user.changes.map((change) => (change === 'SECOND_FACTOR_LOST' ? 'SECOND_FACTOR_RE_ENROL' : change));
-  const setsUpFactor = user.totp === undefined && user.way !== 'NONE';
+  const setsUpFactor = user.totp === undefined && user.phone === undefined && user.way !== 'NONE';
   return { ...user, changes, setsUpFactor };
 }
 

@@ -7,12 +7,12 @@ import test from 'node:test';
 import { addClient, hiddenOf, visitor } from '../signin/pages/visitor.ts';
 import { deliverTexts, startSmsGateway } from '../support/sms.ts';
 import { waitFor } from '../support/wait.ts';
-import { nameOf, type WaysCase, waysCases } from './cases.ts';
+import { nameOf, numberOf, type WaysCase, waysCases } from './cases.ts';
 import { importCase, inTurns } from './import-case.ts';
 import { openStage, setLoginPolicy } from './stage.ts';
 
 /** Users whose name is their number. */
-const byPhone = ({ users }: WaysCase) => users.filter((user) => /^\+\d+$/.test(nameOf(user)));
+const byPhone = ({ users }: WaysCase) => users.filter((user) => numberOf(user) !== undefined);
 const CASES = waysCases().filter((given) => byPhone(given).length > 0);
 
 test('users with only a number come back by a text message', async (t) => {
@@ -26,10 +26,12 @@ test('users with only a number come back by a text message', async (t) => {
     await setLoginPolicy(stage, org.orgId, { mailCode: 'off', smsCode: 'withoutPassword' });
     return importCase(stage, org, given);
   });
-  for (const { given, org } of done) {
+  for (const { given, org, predicted, imported } of done) {
     for (const user of byPhone(given)) {
       await t.test(`${given.source}: ${user.who}`, async () => {
         const phone = nameOf(user);
+        assert.equal(predicted.get(phone)?.way, 'SMS_CODE', JSON.stringify(predicted.get(phone)));
+        assert.deepEqual(imported.get(phone), predicted.get(phone));
         const text = 'select id, phone, phone_verified as verified from users where org_id = $1 and user_name = $2';
         const { rows } = await pool.query(text, [org.orgId, phone]);
         assert.deepEqual([rows[0]?.phone, rows[0]?.verified], [phone, true]);

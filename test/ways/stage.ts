@@ -11,8 +11,9 @@ import { startConverter } from '../../workers/converter.ts';
 import { startDispatcher } from '../../workers/dispatcher.ts';
 import { startImportWorker } from '../../workers/import-users.ts';
 import { startMailer } from '../../workers/mailer.ts';
-import { startApi, type TestApi } from '../support/api.ts';
+import { type ApiOptions, startApi, type TestApi } from '../support/api.ts';
 import { type Calls, must, openCalls } from '../support/calls.ts';
+import type { SmsGateway } from '../support/sms.ts';
 import { type SmtpCatcher, startSmtp } from '../support/smtp.ts';
 import { AT_SOURCE } from './cases.ts';
 
@@ -23,14 +24,20 @@ export interface Stage extends Calls {
   sourceUrl: string;
   pool: Pool;
   smtp: SmtpCatcher;
+  /** The gateway that `SMS_URL` names, if the test has one. */
+  texts?: SmsGateway;
 }
 
-/** Without limits of calls and mails; it stops with the test. @param settings further ones */
-export async function openStage(t: TestContext, settings: Record<string, string> = {}): Promise<Stage> {
+/** Without limits of calls and mails; it stops with the test. @param settings further ones @param more of the API */
+export async function openStage(
+  t: TestContext,
+  settings: Record<string, string> = {},
+  more: Pick<ApiOptions, 'host'> = {},
+): Promise<Stage> {
   const [smtp, source] = await Promise.all([startSmtp(), startSource()]);
   const env = { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0', RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MAILS: '0' };
-  const more = { PASSWORD_SOURCE_ALLOW_PRIVATE: 'true', SMTP_URL: smtp.url };
-  const api = await startApi({ env: { ...env, ...more, ...settings } });
+  const sources = { PASSWORD_SOURCE_ALLOW_PRIVATE: 'true', SMTP_URL: smtp.url };
+  const api = await startApi({ env: { ...env, ...sources, ...settings }, ...more });
   const { deps, url, token } = api;
   const workers = [startConverter(deps), startImportWorker(deps), startDispatcher(deps), startMailer(deps)];
   t.after(async () => {

@@ -8,8 +8,9 @@ import type { TestOrg } from '../support/calls.ts';
 import { type CaughtMail, type SmtpCatcher, urlsIn } from '../support/smtp.ts';
 import { codeAt } from '../support/totp.ts';
 import { waitFor } from '../support/wait.ts';
-import { nameOf, type WaysUser } from './cases.ts';
+import { nameOf, numberOf, type WaysUser } from './cases.ts';
 import type { Stage } from './stage.ts';
+import { byPasskey, byPasswordAndText, byText } from './try-page.ts';
 
 /** What happened when somebody tried; every field is a fact. */
 export interface Tried {
@@ -28,6 +29,9 @@ export interface Tried {
   mails: number;
   /** The link of the import's mail led to a sign-in with a new password. */
   initLink: boolean;
+  /** A code was texted, and signed the user in. */
+  text: boolean;
+  passkey: boolean;
   /** The link of the import's mail verified the address, which then signs in with the password. */
   verifyLink: boolean;
 }
@@ -50,7 +54,7 @@ export function mailsOf({ mails }: SmtpCatcher, from: number): MailsOf {
 export async function tryWays(stage: Stage, org: TestOrg, user: WaysUser, sent: MailsOf): Promise<Tried> {
   const name = nameOf(user);
   const password = user.password ?? GUESSED;
-  const opens = (loginName: string, typed: string) => openSession(stage, org, { loginName, typed, totp: user.totp });
+  const opens = (loginName: string, typed: string) => signIn(stage, org, { loginName, typed, user });
   const wrongPassword = (await opens(name, WRONG)).isIn;
   const isSeparate = user.address !== undefined && user.address !== name;
   const { code, mustSetUp } = await signInWithCode(stage, org, { name, address: user.address });
@@ -60,15 +64,21 @@ export async function tryWays(stage: Stage, org: TestOrg, user: WaysUser, sent: 
   const link = mails[0] && urlsIn((await mails[0].parsed()).text ?? '')[0];
   const isInit = link?.pathname.endsWith('/init') === true;
   const followed = link !== undefined && (await follow(stage, link));
+  const initLink = isInit && followed && (await opens(name, NEW)).isIn;
+  const number = numberOf(user);
+  const byNumber = number === undefined ? undefined : await byText(stage, org, number, user.way === 'SMS_CODE');
   return {
     wrongPassword,
     byName,
     byAddress: isSeparate ? byAddress : byName && user.address !== undefined,
     mustChange,
     code,
-    setsUpFactor: mustSetUp || setsUp,
+    setsUpFactor: mustSetUp || setsUp || byNumber?.setsUp === true,
     mails: mails.length,
-    initLink: isInit && followed && (await opens(name, NEW)).isIn,
+    initLink,
+    text: byNumber?.isIn === true,
+    // Last, as it ends the links of others.
+    passkey: user.passkey !== undefined && (await byPasskey(stage, user.passkey)).isIn,
     verifyLink: !isInit && followed && (await knows(stage, org, user.address as string, password)),
   };
 }
@@ -76,11 +86,24 @@ export async function tryWays(stage: Stage, org: TestOrg, user: WaysUser, sent: 
 interface Typed {
   loginName: string;
   typed: string;
-  totp?: string | undefined;
+  user: WaysUser;
 }
 
-async function openSession({ call }: Stage, org: TestOrg, { loginName, typed, totp }: Typed) {
-  const factor = totp === undefined ? {} : { totp: { code: codeAt(totp) } };
+/** The password, and the second factor that came along. */
+async function signIn(stage: Stage, org: TestOrg, { loginName, typed, user }: Typed) {
+  const { phone } = user;
+  if (phone === undefined) return openSession(stage, org, { loginName, typed, user });
+  // Programs cannot ask for such a code.
+  return { ...(await byPasswordAndText(stage, org, { loginName, typed, phone })), mustChange: false };
+}
+
+function factorOf({ totp, totpParameters, recoveryCode }: WaysUser): object {
+  if (recoveryCode !== undefined) return { recoveryCode: { code: recoveryCode } };
+  return totp === undefined ? {} : { totp: { code: codeAt(totp, Date.now(), totpParameters) } };
+}
+
+async function openSession({ call }: Stage, org: TestOrg, { loginName, typed, user }: Typed) {
+  const factor = factorOf(user);
   const checks = { user: { loginName }, password: { password: typed }, ...factor };
   const answer = judged(await call('POST', SESSIONS, { checks }, { token: org.ownerToken, orgId: org.orgId }));
   const setsUp = isSetUp(answer);
