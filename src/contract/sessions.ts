@@ -65,8 +65,33 @@ const otpEmail = z
       'it is returned for you to deliver, and then verifies no address.',
   });
 
-const challenges = z.object({ otpEmail: otpEmail.optional() });
-const emailCheck = z.object({ code: totpCode() });
+const otpSms = z
+  .object({ sendCode: z.object({}).optional(), returnCode: z.object({}).optional() })
+  .refine(
+    (of) => of.sendCode === undefined || of.returnCode === undefined,
+    'must contain either sendCode or returnCode',
+  )
+  .meta({
+    description:
+      'Sends a code of 8 digits to the verified number of the user, which is valid for 10 minutes in this session; the ' +
+      'default. With `returnCode` it is returned for you to deliver.',
+  });
+
+const challenges = z.object({ otpEmail: otpEmail.optional(), otpSms: otpSms.optional() });
+const sentCheck = z.object({ code: totpCode() });
+
+/** What a program asks for in a session. */
+export type Challenges = z.output<typeof challenges>;
+export type SentChallenge = z.output<typeof otpEmail>;
+
+/** What opens a session without a password. */
+const FIRST_CHALLENGES = ['otpEmail', 'otpSms'] as const;
+/** What `PATCH` checks: one of them at a time. */
+const FIRST_CHECKS = ['otpEmail', 'otpSms', 'idpIntent'] as const;
+
+function count(of: Readonly<Record<string, unknown>> | null | undefined, names: readonly string[]): number {
+  return of ? names.filter((name) => of[name] !== undefined).length : 0;
+}
 
 /** As a user typed it; see src/passwords/recovery-codes.ts. */
 const recoveryCheck = z.object({ code: requiredText(100) }).meta({
@@ -83,13 +108,10 @@ const factorChecks = {
 export type FactorChecks = z.output<z.ZodObject<typeof factorChecks>>;
 
 function hasOneFactor(checks: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(factorChecks).filter((kind) => checks[kind] !== undefined).length <= 1;
+  return count(checks, Object.keys(factorChecks)) <= 1;
 }
 
 const ONE_FACTOR = { message: `must contain at most one of ${Object.keys(factorChecks).join(', ')}` };
-
-/** What a program wants to be sent to the user. */
-export type OtpEmail = z.infer<typeof otpEmail>;
 
 /**
  * The body of the session call. The password may be longer than a new one: an imported hash can be of a password of any
@@ -110,10 +132,10 @@ export const newSession = z
   })
   .refine(
     ({ checks, challenges: asked }: Asked) =>
-      !checks || checks.password !== undefined || checks.idpIntent !== undefined || asked?.otpEmail !== undefined,
+      !checks || count(checks, ['password', 'idpIntent']) > 0 || count(asked, FIRST_CHALLENGES) > 0,
     {
       path: ['checks', 'password'],
-      message: 'is required, unless challenges.otpEmail asks for a code or checks.idpIntent names a sign-in',
+      message: 'is required, unless challenges ask for a code or checks.idpIntent names a sign-in',
       when: ({ value }) => isObject(value),
     },
   )
@@ -126,7 +148,7 @@ export const newSession = z
 /** The body before it is known to be good. */
 interface Asked {
   checks?: { password?: unknown; idpIntent?: unknown } | null | undefined;
-  challenges?: { otpEmail?: unknown } | null | undefined;
+  challenges?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
 function isObject(value: unknown): boolean {
@@ -138,21 +160,26 @@ export const changedSession = z
     sessionToken: requiredText(200).optional().meta({ description: 'Of the session; checked if you send it.' }),
     checks: z
       .object({
-        otpEmail: emailCheck.optional(),
+        otpEmail: sentCheck.optional(),
+        otpSms: sentCheck.optional(),
         idpIntent: intentCheck.optional(),
         ...factorChecks,
       })
       .refine(hasOneFactor, ONE_FACTOR)
-      .refine((of) => (of.otpEmail === undefined) !== (of.idpIntent === undefined), {
-        message: 'must contain either otpEmail or idpIntent',
+      .refine((of) => count(of, FIRST_CHECKS) === 1, {
+        message: `must contain exactly one of ${FIRST_CHECKS.join(', ')}`,
       })
       .optional()
-      .meta({ description: 'The code or the sign-in, and where the user has a second factor that too.' }),
+      .meta({
+        description:
+          'The code or the sign-in, and where the user has a second factor that too. After the password, the code is the ' +
+          'second factor.',
+      }),
     challenges: challenges.optional(),
   })
-  .refine(({ checks, challenges: asked }) => checks !== undefined || asked?.otpEmail !== undefined, {
+  .refine(({ checks, challenges: asked }) => checks !== undefined || count(asked, FIRST_CHALLENGES) > 0, {
     path: ['checks', 'otpEmail'],
-    message: 'is required, unless challenges.otpEmail asks for a code',
+    message: 'is required, unless challenges ask for a code',
   });
 
 export type Checks = z.infer<typeof newSession>['checks'];
@@ -186,12 +213,15 @@ const session = z
       }),
       password: checked.optional(),
       otpEmail: checked.optional(),
+      otpSms: checked.optional(),
       intent: checked.optional(),
       totp: checked.optional(),
       recoveryCode: checked.optional(),
     }),
   })
   .meta({ id: 'Session' });
+
+const passwordChangeRequired = z.literal(true).optional().meta({ description: 'The user must change the password.' });
 
 const recoveryCodesLeft = z
   .int()
@@ -200,7 +230,10 @@ const recoveryCodesLeft = z
 
 /** What a session was asked to send. */
 const returned = z
-  .object({ otpEmail: z.string().optional().meta({ description: 'The code, with `returnCode`.' }) })
+  .object({
+    otpEmail: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
+    otpSms: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
+  })
   .optional();
 
 const exampleSession = {
@@ -233,7 +266,8 @@ export const sessionOperations = operations({
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
       'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
       'organization. `sessionToken` identifies the session; it is not a bearer token. Without a password, ' +
-      '`challenges.otpEmail` opens a session that waits for its code; `PATCH` checks that. `checks.idpIntent` opens it ' +
+      '`challenges.otpEmail` or `challenges.otpSms` opens a session that waits for its code; `PATCH` checks that. With the ' +
+      'password of a user whose second factor is such a code, the session waits for that code. `checks.idpIntent` opens it ' +
       'with a sign-in at an external provider, for the user with a link to that account.',
     headers: z.object({
       'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
@@ -256,10 +290,7 @@ export const sessionOperations = operations({
           details,
           sessionId: z.string(),
           sessionToken: z.string(),
-          passwordChangeRequired: z
-            .literal(true)
-            .optional()
-            .meta({ description: 'The user must change the password.' }),
+          passwordChangeRequired,
           recoveryCodesLeft,
           challenges: returned,
         }),
@@ -280,6 +311,7 @@ export const sessionOperations = operations({
       'SESSION-ATTEMPTS',
       'PASSWORD-SOURCE-UNAVAILABLE',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'SESSION-OTP-SMS-UNAVAILABLE',
       'IDP-INTENT-NOT-FOUND',
       'IDP-INTENT-TOKEN',
       'URL-TEMPLATE-NOT-ALLOWED',
@@ -300,7 +332,7 @@ export const sessionOperations = operations({
     who: ANY_ROLE,
     of: 'session',
     tries: 'by-body',
-    summary: 'Check a code by mail or a sign-in at a provider for a session, or ask for a code',
+    summary: 'Check a code or a sign-in at a provider for a session, or ask for a code',
     description:
       'Only for the program that opened the session. A right code that was mailed verifies the address, and makes an ' +
       'INITIAL user ACTIVE; it changes no other state. The answer has a new `sessionToken`.',
@@ -311,14 +343,22 @@ export const sessionOperations = operations({
     },
     answers: {
       200: {
-        schema: z.object({ details, sessionToken: z.string(), recoveryCodesLeft, challenges: returned }),
+        schema: z.object({
+          details,
+          sessionToken: z.string(),
+          passwordChangeRequired,
+          recoveryCodesLeft,
+          challenges: returned,
+        }),
         example: { details: exampleDetails, sessionToken: 'bm90IGEgdG9rZW4gb2YgYW55Ym9keQ' },
       },
     },
     errors: [
       'SESSION-TOKEN',
       'SESSION-OTP-EMAIL',
+      'SESSION-OTP-SMS',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
+      'SESSION-OTP-SMS-UNAVAILABLE',
       'IDP-INTENT-NOT-FOUND',
       'IDP-INTENT-TOKEN',
       'SESSION-CREDENTIALS',
@@ -328,6 +368,7 @@ export const sessionOperations = operations({
       'SESSION-TOTP-REQUIRED',
       'SESSION-TOTP',
       'SESSION-MFA-SETUP-REQUIRED',
+      'SESSION-PASSWORD-EXPIRED',
       'SESSION-FAILURES',
       'SESSION-ATTEMPTS',
       'IDP-INTENT-NOT-FOUND',

@@ -12,38 +12,48 @@ import type { z } from 'zod';
 import { type Caller, namedOrg, permissionDenied, requireReach } from '../contract/permissions.ts';
 import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
 import {
+  type Challenges,
   type Checks,
   type changedSession,
   type FactorChecks,
   type newSession,
-  type OtpEmail,
   sessionOperations,
 } from '../contract/sessions.ts';
 import { recordFailedSignIn } from '../directory/sign-in-events.ts';
-import { requireAllowedTemplate } from '../directory/users/routes.ts';
-import { accessForChange, findUser } from '../directory/users/store.ts';
+import { findUser } from '../directory/users/store.ts';
 import { holderOf } from '../messages/mail/sign-in-codes.ts';
 import type { Config } from '../platform/config.ts';
 import { type AppendedEvent, changedAnswer } from '../platform/db/events.ts';
-import { type Db, transaction } from '../platform/db/pool.ts';
+import { transaction } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
 import { badFields, pathId } from '../platform/http/parse.ts';
 import { newId, randomToken } from '../platform/ids.ts';
 import { publish } from '../platform/telemetry.ts';
-import { type FactorAttempt, kindOf } from './factors/second-factor.ts';
+import { type FactorAttempt, type FactorGiven, type FirstFactor, kindOf } from './factors/second-factor.ts';
+import type { SentKind } from './factors/sent-codes.ts';
 import { checkIntent } from './intents.ts';
 import type { Attempt } from './login/attempts.ts';
 import {
   type CheckedLogin,
+  checkAfterPassword,
   checkLogin,
   MFA_SETUP_REQUIRED,
   type PasswordProof,
+  SECOND_FACTOR_REQUIRED,
   wrongCredentials,
 } from './login/check.ts';
-import { type LoginDeps, originOfProgram } from './login/origin.ts';
+import { type LoginDeps, type Origin, originOfProgram } from './login/origin.ts';
 import { findLogin } from './login/store.ts';
-import { askByProgram } from './mail-code/ask.ts';
-import { checkMailCode, wrongMailCode } from './mail-code/check.ts';
+import { checkMailCode, WRONG_CODE, wrongMailCode } from './mail-code/check.ts';
+import {
+  type AfterPassword,
+  askedAfterPassword,
+  askFor,
+  asksAny,
+  type ChallengeDeps,
+  type ChallengedSession,
+  secondHolder,
+} from './session-challenges.ts';
 import {
   addSession,
   addWaitingSession,
@@ -55,9 +65,10 @@ import {
   type Session,
   sessionNotFound,
 } from './sessions.ts';
+import { checkTextCode, wrongTextCode } from './sms-code/check.ts';
 
 /** What the routes of sessions and logins need. */
-export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS' | 'baseUrl' | 'IDP_ALLOW_PRIVATE'> };
+export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> } & ChallengeDeps;
 
 /** Routes that open, show and end a session. */
 export function sessionRoutes(deps: SessionDeps): Router {
@@ -75,86 +86,78 @@ export function sessionRoutes(deps: SessionDeps): Router {
   return router;
 }
 
-/** With a password, the session is open before a code is asked for; without one, it waits for the code. */
+/**
+ * With a password, the session is open before a code is asked for; it waits for the code without one, and where the code
+ * is the second factor of the user.
+ */
 async function create(deps: SessionDeps, asked: NewSession) {
   const { checks, challenges } = asked.body;
   const { password, idpIntent } = checks;
   if (password === undefined && idpIntent === undefined) return createWaiting(deps, asked);
-  const opened = await (idpIntent
-    ? createByIntent(deps, asked, idpIntent)
-    : createOpen(deps, asked, { ...checks, password } as PasswordChecks));
-  if (challenges?.otpEmail === undefined) return opened;
+  if (idpIntent) return challenge(deps, asked, await createByIntent(deps, asked, idpIntent));
+  const right: { proof?: PasswordProof } = {};
+  try {
+    return await challenge(
+      deps,
+      asked,
+      await createOpen(deps, asked, { ...checks, password } as PasswordChecks, right),
+    );
+  } catch (error) {
+    const isHalf = error instanceof ApiError && error.id === SECOND_FACTOR_REQUIRED;
+    if (!isHalf || !right.proof || !asksAny(challenges)) throw error;
+    return createHalf(deps, asked, right.proof, challenges);
+  }
+}
+
+/** Asks for the codes of a session that is open; without them, it is closed. */
+async function challenge(deps: SessionDeps, { body, caller }: NewSession, opened: Opened) {
+  if (!asksAny(body.challenges)) return opened;
   const session = await findSession(deps.pool, opened.sessionId, deps.config.SESSION_TTL_DAYS);
   if (!session) throw sessionNotFound();
   try {
-    const { code } = await ask(deps, asked, session, challenges.otpEmail);
-    return { ...opened, ...challengesOf(code) };
+    const { challenges } = await askFor(deps, caller, session, body.challenges);
+    return { ...opened, ...(challenges ? { challenges } : {}) };
   } catch (error) {
-    await transaction(deps.pool, (db) => removeSession(db, session, asked.caller.userId));
+    await transaction(deps.pool, (db) => removeSession(db, session, caller.userId));
     throw error;
   }
 }
 
+/** The password was right, and the second factor is one of which a program has asked for a code. */
+async function createHalf(deps: SessionDeps, asked: NewSession, after: AfterPassword, challenges: Challenges) {
+  const user = await findUser(deps.pool, after.id);
+  if (!user) throw wrongCredentials();
+  return addWaiting(deps, asked, { userId: user.id, orgId: user.orgId, after }, challenges);
+}
+
 async function createWaiting(deps: SessionDeps, asked: NewSession) {
-  const { caller, target, req, body } = asked;
+  const { target, req, body } = asked;
   const { user } = body.checks;
   const description = 'is checked with a password, or with the code that PATCH sends';
   const { factor } = secondOf(body.checks);
   if (factor) throw badFields('SESSION-INVALID', [{ field: `checks.${kindOf(factor)}`, description }]);
-  const scope = { orgIds: target.orgIds, orgId: namedOrg(req), alsoUnverified: true };
+  const challenges = body.challenges ?? {};
+  const alsoUnverified = challenges.otpEmail !== undefined;
+  const scope = { orgIds: target.orgIds, orgId: namedOrg(req), alsoUnverified };
   const login = await findLogin(deps.pool, { ...user, ...scope });
   if (!login) throw wrongCredentials();
+  return addWaiting(deps, asked, { userId: login.id, orgId: login.orgId }, challenges);
+}
+
+async function addWaiting(
+  deps: SessionDeps,
+  { caller, body }: NewSession,
+  of: Omit<ChallengedSession, 'id'>,
+  challenges: Challenges,
+) {
   const id = newId();
   const token = randomToken();
-  const otpEmail = body.challenges?.otpEmail ?? {};
-  const { event, code } = await ask(
-    deps,
-    asked,
-    { id, userId: login.id, orgId: login.orgId },
-    otpEmail,
-    (db, sequence) =>
-      addWaitingSession(
-        db,
-        { id, userId: login.id, sequence, editor: caller.userId, address: body.userAgent?.ip },
-        token,
-      ),
+  const { userId } = of;
+  const { event, challenges: returned } = await askFor(deps, caller, { id, ...of }, challenges, (db, sequence) =>
+    addWaitingSession(db, { id, userId, sequence, editor: caller.userId, address: body.userAgent?.ip }, token),
   );
-  return { ...changedAnswer(event, login.orgId), sessionId: id, sessionToken: token, ...challengesOf(code) };
-}
-
-function challengesOf(code: string | undefined) {
-  return code === undefined ? {} : { challenges: { otpEmail: code } };
-}
-
-/**
- * Asks for a code. To be told it, or to say where the link of its mail leads, the caller must be a manager of the user,
- * with at least their rights.
- * @param also what is written with it, with the sequence of the event
- * @throws ApiError 403; 400 SESSION-OTP-EMAIL-UNAVAILABLE, URL-TEMPLATE-NOT-ALLOWED; 429 MAIL-LIMIT
- */
-async function ask(
-  { pool, secrets, config }: SessionDeps,
-  { caller }: Pick<Asked, 'caller'>,
-  session: Pick<Session, 'id' | 'userId' | 'orgId'>,
-  { sendCode, returnCode }: OtpEmail,
-  also?: (db: Db, sequence: string) => Promise<void>,
-) {
-  const urlTemplate = sendCode?.urlTemplate;
-  const field = 'challenges.otpEmail.sendCode.urlTemplate';
-  await requireAllowedTemplate({ pool, config }, session.orgId, field, urlTemplate);
-  return transaction(pool, async (db) => {
-    const user = await findUser(db, session.userId, 'for update');
-    if (!user) throw wrongCredentials();
-    if (returnCode || urlTemplate !== undefined) {
-      const { relation } = await accessForChange(db, caller, 'resetPassword', user.id);
-      if (relation !== 'manager') throw permissionDenied();
-    }
-    const holder = holderOf('session', session.id);
-    const asked = { holder, editor: caller.userId, returnsCode: returnCode !== undefined, urlTemplate };
-    const made = await askByProgram({ db, secrets }, user, asked);
-    await also?.(db, made.event.sequence);
-    return made;
-  });
+  const answer = { ...changedAnswer(event, of.orgId), sessionId: id, sessionToken: token };
+  return returned ? { ...answer, challenges: returned } : answer;
 }
 
 interface ChangedSession extends Asked {
@@ -167,19 +170,37 @@ interface ChangedSession extends Asked {
 async function update(deps: SessionDeps, asked: ChangedSession) {
   const { caller, target: session, body } = asked;
   if (body.checks) await asked.countTry();
-  if (session.openedBy !== caller.userId) throw body.checks ? wrongMailCode() : permissionDenied();
+  if (session.openedBy !== caller.userId) throw body.checks ? wrongCodeOf(body.checks) : permissionDenied();
   if (body.sessionToken !== undefined && !(await isTokenOf(deps.pool, session.id, body.sessionToken))) {
     throw badFields('SESSION-TOKEN', [{ field: 'sessionToken', description: 'is not the token of the session' }]);
   }
   const token = randomToken();
   const more = body.checks && (await checkMore(deps, asked, body.checks, token));
-  let event = more?.event;
-  const { otpEmail } = body.challenges ?? {};
-  const made = otpEmail && (await ask(deps, asked, session, otpEmail));
-  if (made && !event) await renewToken(deps.pool, session.id, made.event.sequence, token);
-  event = made?.event ?? event;
+  const made = asksAny(body.challenges) ? await askMore(deps, asked, body.challenges, more !== undefined) : undefined;
+  if (made && !more) await renewToken(deps.pool, session.id, made.event.sequence, token);
+  const event = made?.event ?? more?.event;
   if (!event) throw sessionNotFound();
-  return { ...changedAnswer(event, session.orgId), sessionToken: token, ...leftOf(more), ...challengesOf(made?.code) };
+  const returned = made?.challenges ? { challenges: made.challenges } : {};
+  return { ...changedAnswer(event, session.orgId), sessionToken: token, ...leftOf(more), ...mustOf(more), ...returned };
+}
+
+/** A session whose second factor is missing asks for further codes of it. */
+async function askMore(
+  deps: SessionDeps,
+  { caller, target: session }: ChangedSession,
+  challenges: Challenges,
+  isOpened: boolean,
+) {
+  const after = isOpened || session.passwordVerified ? undefined : await askedAfterPassword(deps, session);
+  return askFor(deps, caller, { id: session.id, userId: session.userId, orgId: session.orgId, after }, challenges);
+}
+
+function wrongCodeOf({ otpSms }: MoreChecks): ApiError {
+  return otpSms ? wrongTextCode() : wrongMailCode();
+}
+
+function mustOf(login: Pick<CheckedLogin, 'mustChange'> | undefined): { passwordChangeRequired?: true } {
+  return login?.mustChange ? { passwordChangeRequired: true } : {};
 }
 
 /** What an answer says after a recovery code was used. */
@@ -201,10 +222,10 @@ async function checkMore(
   asked: ChangedSession,
   checks: MoreChecks,
   token: string,
-): Promise<Pick<CheckedLogin, 'factor'> & { event: AppendedEvent }> {
+): Promise<Pick<CheckedLogin, 'factor' | 'mustChange'> & { event: AppendedEvent }> {
   const { target: session } = asked;
-  const login = await checkedLogin(deps, asked, checks);
-  const event = await transaction(deps.pool, (db) => openWaiting(db, session, login, token));
+  const { login, first } = await checkedLogin(deps, asked, checks);
+  const event = await transaction(deps.pool, (db) => openWaiting(db, session, login, token, first));
   if (!event) throw wrongCredentials();
   publish('signIn', 'succeeded');
   return { ...login, event };
@@ -232,18 +253,21 @@ async function createOpen(
   deps: LoginDeps,
   { caller, target, body: { userAgent }, req, res }: NewSession,
   checks: PasswordChecks,
+  right: { proof?: PasswordProof },
 ) {
   const attempt = {
     user: { ...checks.user, orgIds: target.orgIds, orgId: namedOrg(req) },
     ...originOfProgram(req, res, userAgent?.ip),
   };
-  const login = await checked(deps, attempt, checks);
+  const login = await checked(deps, attempt, checks, right);
   if (login.mustChange === 'expired') {
     await recordFailedSignIn(deps.pool, 'password_expired', login, checks.user);
     throw passwordExpired();
   }
   return openSession(deps, caller, login, userAgent?.ip);
 }
+
+type Opened = Awaited<ReturnType<typeof openSession>>;
 
 /** @param address of the person, if the program named it @throws ApiError 400 SESSION-CREDENTIALS */
 async function openSession({ pool }: LoginDeps, caller: Caller, login: CheckedLogin, address: string | undefined) {
@@ -256,24 +280,64 @@ async function openSession({ pool }: LoginDeps, caller: Caller, login: CheckedLo
     sessionId: session.id,
     sessionToken: token,
     ...leftOf(login),
-    ...(login.mustChange ? { passwordChangeRequired: true as const } : {}),
+    ...mustOf(login),
   };
 }
 
-/** By a code by mail, or by a sign-in at an external provider. */
-function checkedLogin(
-  deps: SessionDeps,
-  { caller, target: session, req, res }: ChangedSession,
-  { otpEmail, idpIntent, ...checks }: MoreChecks,
-): Promise<CheckedLogin> {
+interface CheckedFirst {
+  login: CheckedLogin;
+  first: FirstFactor;
+}
+
+/** By a code by mail or text message, by a sign-in at an external provider, or after the password by its second factor. */
+async function checkedLogin(deps: SessionDeps, asked: ChangedSession, checks: MoreChecks): Promise<CheckedFirst> {
+  const { caller, target: session, req, res } = asked;
+  const { otpEmail, otpSms, idpIntent, ...others } = checks;
   const origin = originOfProgram(req, res, session.address ?? undefined);
+  const second = secondOf(others);
   if (idpIntent) {
     const user = { id: session.userId, orgId: session.orgId };
-    return checkIntent(deps, caller, { user, intent: idpIntent, second: secondOf(checks), origin });
+    return { login: await checkIntent(deps, caller, { user, intent: idpIntent, second, origin }), first: 'provider' };
   }
-  const { factor } = secondOf(checks);
-  const code = { code: otpEmail?.code ?? '', factor, holder: holderOf('session', session.id), keepsCode: true };
-  return checkMailCode(deps, { user: { userId: session.userId }, ...origin }, code);
+  const [kind, sent] = otpSms ? (['otpSms', otpSms] as const) : (['otpEmail', otpEmail] as const);
+  const entered = sent?.code ?? '';
+  const after = await askedAfterPassword(deps, session, kind);
+  if (after)
+    return { login: await checkHalf(deps, asked, { after, origin, kind, entered, second }), first: 'password' };
+  const attempt = { user: { userId: session.userId }, ...origin };
+  const code = { code: entered, ...second, holder: holderOf('session', session.id), keepsCode: true };
+  if (kind === 'otpEmail') return { login: await checkMailCode(deps, attempt, code), first: 'mail' };
+  const login = await checkTextCode(deps, attempt, code).catch((error: unknown) => {
+    throw error instanceof ApiError && error.id === WRONG_CODE ? wrongTextCode() : error;
+  });
+  return { login, first: 'sms' };
+}
+
+interface HalfCheck {
+  after: AfterPassword;
+  origin: Origin;
+  kind: SentKind;
+  entered: string;
+  /** Another second factor that was sent. */
+  second: FactorAttempt;
+}
+
+/** The second factor of a session in which the password was checked. */
+async function checkHalf(
+  deps: SessionDeps,
+  { target: session }: ChangedSession,
+  { after, origin, kind, entered, second }: HalfCheck,
+): Promise<CheckedLogin> {
+  if (second.factor) {
+    const description = 'is not checked too: the code is the second factor';
+    throw badFields('SESSION-INVALID', [{ field: `checks.${kindOf(second.factor)}`, description }]);
+  }
+  const factor = { [kind]: entered } as unknown as FactorGiven;
+  const holder = secondHolder(session.id, after);
+  const login = await checkAfterPassword(deps, after, origin, { factor, holder });
+  if (login.mustChange !== 'expired') return login;
+  await recordFailedSignIn(deps.pool, 'password_expired', login, { userId: session.userId });
+  throw passwordExpired();
 }
 
 interface NewSession extends Asked {
@@ -288,15 +352,15 @@ async function checked(
   deps: LoginDeps,
   attempt: Attempt,
   { user, password, ...checks }: PasswordChecks,
+  right: { proof?: PasswordProof },
 ): Promise<CheckedLogin> {
-  let right: PasswordProof | undefined;
   try {
     return await checkLogin(deps, attempt, { password: password.password, ...secondOf(checks) }, (proof) => {
-      right = proof;
+      right.proof = proof;
     });
   } catch (error) {
     const isWithoutFactor = error instanceof ApiError && error.id === MFA_SETUP_REQUIRED;
-    if (isWithoutFactor) await recordFailedSignIn(deps.pool, 'factor_missing', right, user);
+    if (isWithoutFactor) await recordFailedSignIn(deps.pool, 'factor_missing', right.proof, user);
     throw error;
   }
 }
@@ -334,6 +398,7 @@ function sessionView(session: Session) {
       },
       ...(session.passwordVerified ? { password: { verifiedAt: created } } : {}),
       ...verified('otpEmail', session.otpEmailVerifiedAt),
+      ...verified('otpSms', session.otpSmsVerifiedAt),
       ...verified('intent', session.intentVerifiedAt),
       ...verified('totp', session.totpVerifiedAt),
       ...verified('recoveryCode', session.recoveryCodeVerifiedAt),

@@ -3,8 +3,8 @@
  * hold tokens. Personal access tokens and keys of machine users are not logins. Only the SHA-256 of a session's token
  * is stored; the token is not a bearer token.
  *
- * A session in which nothing was checked yet is not open: it waits for a code by mail, for little longer than that is
- * valid, and is no login.
+ * A session in which nothing was checked yet is not open, nor one in which the second factor is missing: it waits for a
+ * code, for little longer than that is valid, and is no login.
  *
  * Guarantee: only active users have sessions that are open. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
  * when the user stops being active. While their organization is not active, their sessions do not count.
@@ -30,7 +30,7 @@ import { sweepRows } from '../platform/db/sweep.ts';
 import type { OauthModels, Sessions, Users } from '../platform/db/tables.ts';
 import { ApiError } from '../platform/errors.ts';
 import { newId, tokenHash } from '../platform/ids.ts';
-import type { FactorKind } from './factors/second-factor.ts';
+import type { FactorKind, FirstFactor } from './factors/second-factor.ts';
 import type { CheckedLogin } from './login/check.ts';
 
 const SESSION = {
@@ -44,6 +44,8 @@ const SESSION = {
   passwordVerified: 'password_verified',
   /** When the code by mail was checked, if there was one. */
   otpEmailVerifiedAt: 'otp_email_verified_at',
+  /** When the code by text message was checked, if there was one. */
+  otpSmsVerifiedAt: 'otp_sms_verified_at',
   /** When an external provider said who it is, if one did. */
   intentVerifiedAt: 'intent_verified_at',
   /** Of the person, if the program named it. */
@@ -112,7 +114,8 @@ export async function addSession(
 }
 
 /** SQL over `sessions s`: something was checked. */
-const IS_OPEN = '(s.password_verified or s.otp_email_verified_at is not null or s.intent_verified_at is not null)';
+const IS_OPEN = `(s.password_verified or coalesce(s.otp_email_verified_at, s.otp_sms_verified_at, s.intent_verified_at)
+  is not null)`;
 /** SQL: how long a session waits for its first code; it may ask for further ones meanwhile. */
 const WAITS = `interval '1 hour'`;
 
@@ -143,9 +146,17 @@ export async function addWaitingSession(
   );
 }
 
+/** What opens a session that waits, by the first factor. */
+const OPENS: Partial<Record<FirstFactor, string>> = {
+  mail: 'otp_email_verified_at = $3',
+  sms: 'otp_sms_verified_at = $3',
+  provider: 'intent_verified_at = $3',
+  password: 'password_verified = true',
+};
+
 /**
- * Records that a code by mail was checked in a session, or a sign-in at a provider, in the caller's transaction, as
- * `addSession` records a sign-in.
+ * Records what was checked in a session, in the caller's transaction, as `addSession` records a sign-in.
+ * @param first the first factor
  * @returns undefined if the session was deleted, or the user is no longer active or has changed the password since
  */
 export async function openWaiting(
@@ -153,6 +164,7 @@ export async function openWaiting(
   session: Session,
   user: Checked,
   token: string,
+  first: FirstFactor,
 ): Promise<AppendedEvent | undefined> {
   const { rowCount } = await db.query(
     `select from users where id = $1 and state = 'active' and password_changed_at is not distinct from $2::timestamptz
@@ -161,11 +173,11 @@ export async function openWaiting(
   );
   if (!rowCount) return undefined;
   const event = await appendEvent(db, sessionEvent(session, 'added', session.openedBy ?? user.id));
-  const first = user.provided ? 'intent_verified_at' : 'otp_email_verified_at';
-  const columns = new Set([first, ...(user.factor ? [FACTOR_COLUMNS[user.factor.kind]] : [])]);
+  const second = user.factor && `${FACTOR_COLUMNS[user.factor.kind]} = $3`;
+  const set = new Set([OPENS[first], second].filter((one) => one !== undefined));
   const changed = await db.query(
-    `update sessions set ${[...columns].map((column) => `${column} = $3`).join(', ')},
-       token_hash = $4, sequence = $5, changed_at = $3 where id = $1 and user_id = $2`,
+    `update sessions set ${[...set].join(', ')}, changed_at = $3,
+       token_hash = $4, sequence = $5 where id = $1 and user_id = $2`,
     [session.id, user.id, event.createdAt, tokenHash(token), event.sequence],
   );
   if (!changed.rowCount) throw sessionNotFound();
@@ -205,9 +217,10 @@ export function sweepSessions(db: Db, days: number): Promise<number> {
 
 /** Removes one batch of sessions whose code nobody entered; returns how many. */
 export function sweepWaitingSessions(db: Db): Promise<number> {
-  const where = `not password_verified and otp_email_verified_at is null and intent_verified_at is null`;
-  const waited = `${where} and created_at < now() - ${WAITS}`;
-  return sweepRows(db, { table: 'sessions', where: waited, order: 'created_at' });
+  const where = `not password_verified
+    and coalesce(otp_email_verified_at, otp_sms_verified_at, intent_verified_at) is null
+    and created_at < now() - ${WAITS}`;
+  return sweepRows(db, { table: 'sessions', where, order: 'created_at' });
 }
 
 function sessionEvent(

@@ -301,6 +301,20 @@ export const USER_ERRORS = {
       'The user cannot sign in with a code by mail: the email address, the state of the user or the login policy does not allow it.',
     remedy: 'Let the user sign in in another way. Owner: allow codes with `mailCode` of the login policy.',
   },
+  'SESSION-OTP-SMS': {
+    status: 'INVALID_ARGUMENT',
+    meaning:
+      'The code by text message is wrong, used, expired or replaced by a newer one, or another session asked for it.',
+    remedy:
+      'Send the newest code in the session that asked for it, or ask for another code: five wrong attempts end a code.',
+  },
+  'SESSION-OTP-SMS-UNAVAILABLE': {
+    status: 'FAILED_PRECONDITION',
+    meaning:
+      'The user cannot sign in with a code by text message: the number, the state of the user, the login policy or a missing gateway does not allow it.',
+    remedy:
+      'Let the user sign in in another way. Owner: allow codes with `smsCode` of the login policy. Operator: set SMS_URL.',
+  },
   'OTP-INVALID': invalid('request to add or remove codes as a second factor'),
   'OTP-UNAVAILABLE': {
     status: 'FAILED_PRECONDITION',

@@ -20,11 +20,12 @@ import type { Secrets } from '../../platform/encryption.ts';
 /** The kinds, as sessions name them. */
 export type SentKind = 'otpEmail' | 'otpSms';
 
-const PURPOSES = { otpEmail: 'factor_mail', otpSms: 'factor_text' } as const;
+/** What their codes are stored as. */
+export const FACTOR_PURPOSES = { otpEmail: 'factor_mail', otpSms: 'factor_text' } as const;
 
 /** Whether a factor of this kind is one whose codes are sent. */
 export function isSent(kind: string): kind is SentKind {
-  return Object.hasOwn(PURPOSES, kind);
+  return Object.hasOwn(FACTOR_PURPOSES, kind);
 }
 
 const HOUR_MS = 60 * 60_000;
@@ -52,7 +53,7 @@ export async function sendFactorCode({ pool, config }: SentDeps, { userId, kind,
     const isAllowed =
       (await takeWithin(db, `second factors of ${userId} by ${kind}`, MOST[kind], HOUR_MS)) &&
       (kind === 'otpEmail' || (await takeTextOfOrg(db, config, { orgId: user.orgId })));
-    if (!isAllowed) return shareSignInCode(db, { userId, holder, purpose: PURPOSES[kind] });
+    if (!isAllowed) return shareSignInCode(db, { userId, holder, purpose: FACTOR_PURPOSES[kind] });
     await appendEvent(db, {
       aggregateType: 'user',
       aggregateId: user.id,
@@ -60,8 +61,8 @@ export async function sendFactorCode({ pool, config }: SentDeps, { userId, kind,
       type: 'user.human.signin.code.added',
       editor: ANYBODY,
     });
-    if (kind === 'otpSms') await textSignInCode(db, { userId, holder, purpose: PURPOSES.otpSms });
-    else await mailSignInCode(db, { userId, holder, purpose: PURPOSES.otpEmail });
+    if (kind === 'otpSms') await textSignInCode(db, { userId, holder, purpose: FACTOR_PURPOSES.otpSms });
+    else await mailSignInCode(db, { userId, holder, purpose: FACTOR_PURPOSES.otpEmail });
   });
 }
 
@@ -92,7 +93,7 @@ export async function useFactorCode(
   { userId, kind, holder }: FactorAsk,
   entered: string,
 ): Promise<boolean> {
-  const code = { userId, holder, entered, purpose: PURPOSES[kind] };
+  const code = { userId, holder, entered, purpose: FACTOR_PURPOSES[kind] };
   const found = await findSignInCode({ db: pool, secrets }, code);
   if (!found || !(await usableKinds(pool, config, userId)).has(kind)) return false;
   return useCode(pool, found);

@@ -272,10 +272,13 @@ export async function verifyOwnPassword(
   });
 }
 
+/** The id of the error for a right first factor of a user who has a second one. */
+export const SECOND_FACTOR_REQUIRED = 'SESSION-TOTP-REQUIRED';
+
 /** The error for a right first factor of a user who has a second one. */
 export function codeRequired(): ApiError {
   const message = 'The second factor is required too.';
-  return new ApiError('FAILED_PRECONDITION', 'SESSION-TOTP-REQUIRED', message);
+  return new ApiError('FAILED_PRECONDITION', SECOND_FACTOR_REQUIRED, message);
 }
 
 /** The id of the error for a user who must set up a second factor before they are signed in. */

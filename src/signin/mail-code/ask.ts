@@ -125,7 +125,7 @@ export async function askByProgram(
     id: MAIL_LIMIT,
     message: `Programs can ask for at most ${MOST_OF_PROGRAMS} codes an hour for a user. Try again later.`,
   });
-  if (!returnsCode) await countForOrg(db, user.orgId);
+  if (!returnsCode) await countMailOfOrg(db, user.orgId);
   const event = await appendEvent(db, {
     aggregateType: 'user',
     aggregateId: user.id,
@@ -139,7 +139,8 @@ export async function askByProgram(
   return { event };
 }
 
-async function countForOrg(db: Db, orgId: string): Promise<void> {
+/** Counts one mail of the organization. @throws ApiError 429 MAIL-LIMIT */
+export async function countMailOfOrg(db: Db, orgId: string): Promise<void> {
   const { rows } = await db.query<{ most: number }>(
     `select most from org_limits where org_id = $1 and name = 'mailsPerDay'`,
     [orgId],

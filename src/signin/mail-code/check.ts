@@ -14,7 +14,13 @@ import { findSignInCode, type SignInCode } from '../../messages/mail/sign-in-cod
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { invalidArgument } from '../../platform/errors.ts';
 import { changeUser } from '../credentials/change.ts';
-import { type FactorAttempt, isGiven, type PassedFactor, passFactor } from '../factors/second-factor.ts';
+import {
+  type FactorAttempt,
+  type FirstFactor,
+  isGiven,
+  type PassedFactor,
+  passFactor,
+} from '../factors/second-factor.ts';
 import { type Attempt, countedAttempt } from '../login/attempts.ts';
 import {
   type CheckedLogin,
@@ -57,7 +63,9 @@ export async function checkMailCode(
       await failed('code', 0);
       throw wrongMailCode();
     }
-    const second = keepsCode ? await requireFactor(deps, login, { factor, holder }, () => failed('code')) : undefined;
+    const second = keepsCode
+      ? await requireFactor(deps, login, { factor, holder }, 'mail', () => failed('code'))
+      : undefined;
     const now = await redeem(deps, login, found);
     proven?.({ id: now.id, passwordSetAt: now.passwordSetAt, byMail: true });
     requireActive(now.state);
@@ -68,13 +76,14 @@ export async function checkMailCode(
 }
 
 /** Checks the second factor before the code is consumed. @throws ApiError 400 SESSION-TOTP-REQUIRED, SESSION-TOTP */
-async function requireFactor(
+export async function requireFactor(
   deps: LoginDeps,
   login: Login,
   { factor, holder }: FactorAttempt,
+  by: FirstFactor,
   failed: () => Promise<void>,
 ): Promise<PassedFactor | undefined> {
-  if (isGiven(factor)) return passFactor(deps, login.id, { factor, holder }, 'mail', failed);
+  if (isGiven(factor)) return passFactor(deps, login.id, { factor, holder }, by, failed);
   if (await hasSecondFactor(deps.pool, login.id)) throw codeRequired();
   return undefined;
 }
@@ -111,7 +120,10 @@ async function verify(db: Db, user: User): Promise<void> {
   await changeUser(db, user, { type, editor: user.id }, set);
 }
 
+/** The id of the error for every code that is not right. */
+export const WRONG_CODE = 'SESSION-OTP-EMAIL';
+
 /** The error for every code that is not right, for known and unknown users. */
 export function wrongMailCode() {
-  return invalidArgument('SESSION-OTP-EMAIL', 'The code is wrong, used, expired, or was asked for elsewhere.');
+  return invalidArgument(WRONG_CODE, 'The code is wrong, used, expired, or was asked for elsewhere.');
 }

@@ -11,6 +11,7 @@ import { findUser, type User } from '../../directory/users/store.ts';
 import { revokePending, revokeUnsent, useCode } from '../../messages/mail/codes.ts';
 import { findSignInCode, type SignInCode } from '../../messages/mail/sign-in-codes.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
+import { type ApiError, invalidArgument } from '../../platform/errors.ts';
 import { changeUser } from '../credentials/change.ts';
 import { type Attempt, countedAttempt } from '../login/attempts.ts';
 import {
@@ -22,7 +23,7 @@ import {
 } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin, type Login } from '../login/store.ts';
-import { wrongMailCode } from '../mail-code/check.ts';
+import { type MailCode, requireFactor, wrongMailCode } from '../mail-code/check.ts';
 import { mayUseText, type TextConfig } from './ask.ts';
 import { forgetText } from './limits.ts';
 
@@ -30,30 +31,31 @@ type TextLoginDeps = LoginDeps & { config: TextConfig };
 
 /**
  * Checks an attempt to log in with a code.
- * @param sent what the user typed, and who asked for it; see `holderOf`
  * @param proven called with the proof of the right code, before anything else is checked
  * @throws ApiError 400 SESSION-OTP-EMAIL; after the right code SESSION-USER-LOCKED, -INACTIVE, SESSION-TOTP-REQUIRED,
- *   SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS
+ *   SESSION-TOTP, SESSION-MFA-SETUP-REQUIRED; 429 SESSION-FAILURES, SESSION-ATTEMPTS
  */
 export async function checkTextCode(
   deps: TextLoginDeps,
   attempt: Attempt,
-  sent: { code: string; holder: Buffer },
+  { code: entered, holder, factor, keepsCode = false }: MailCode,
   proven?: (by: PasswordProof) => void,
 ): Promise<CheckedLogin> {
   return countedAttempt(deps, attempt, async ({ login, failed, passed }) => {
     const { pool: db, secrets } = deps;
-    const { code: entered, holder } = sent;
     const code = { holder, entered, purpose: 'sign_in_text' } as const;
     const found = login && (await findSignInCode({ db, secrets }, { userId: login.id, ...code }));
     if (!login || !found) {
       await failed('code', 0);
       throw wrongMailCode();
     }
+    const second = keepsCode
+      ? await requireFactor(deps, login, { factor, holder }, 'sms', () => failed('code'))
+      : undefined;
     const { now, user } = await redeem(deps, login, found);
     proven?.({ id: now.id, passwordSetAt: now.passwordSetAt, byText: true });
     requireActive(now.state);
-    const checked = await concludeByText(now, undefined, passed);
+    const checked = await concludeByText(now, second, passed);
     await forgetText(db, user);
     return checked;
   });
@@ -84,4 +86,9 @@ async function activate(db: Db, user: User): Promise<void> {
   await revokeUnsent(db, user.id, ['initialise']);
   await revokePending(db, user.id);
   await changeUser(db, user, { type: 'user.human.initialised', editor: user.id }, `state = 'active'`);
+}
+
+/** The error for programs, whose sessions wait for a code by mail or by text message. */
+export function wrongTextCode(): ApiError {
+  return invalidArgument('SESSION-OTP-SMS', 'The code is wrong, used, expired, or was asked for elsewhere.');
 }

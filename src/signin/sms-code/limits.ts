@@ -48,6 +48,18 @@ export async function allowsText(
   );
 }
 
+/** Whether another code may be sent to the number for a program, which then counts as of a network that nobody knows. */
+export async function allowsTextOfProgram(
+  db: Db,
+  config: Pick<Config, 'SMS_PER_DAY'>,
+  { orgId, phone }: Pick<User, 'orgId'> & { phone: string },
+): Promise<boolean> {
+  return (
+    (await takeWithin(db, KEYS.number(phone), MOST_OF_NUMBER, HOUR_MS)) &&
+    takeTextOfOrg(db, config, { orgId, byStranger: true })
+  );
+}
+
 /** The user has signed in with a code: the code that they asked for does not count for them; it stays paid. */
 export async function forgetText(db: Db, { id, phone }: Pick<User, 'id' | 'phone'>): Promise<void> {
   await discount(db, KEYS.known(id));
