@@ -5,6 +5,7 @@ import { requiredText } from '../platform/fields.ts';
 import { totpCode, urlTemplate } from './credentials.ts';
 import { intentCheck } from './idp-intents.ts';
 import { operations } from './operation.ts';
+import { credentialJson } from './passkeys.ts';
 import { ANY_ROLE, MANAGER_OR_SELF } from './roles.ts';
 import {
   AT,
@@ -77,17 +78,49 @@ const otpSms = z
       'default. With `returnCode` it is returned for you to deliver.',
   });
 
-const challenges = z.object({ otpEmail: otpEmail.optional(), otpSms: otpSms.optional() });
+const VERIFICATIONS = {
+  USER_VERIFICATION_REQUIREMENT_UNSPECIFIED: undefined,
+  USER_VERIFICATION_REQUIREMENT_REQUIRED: 'required',
+  USER_VERIFICATION_REQUIREMENT_PREFERRED: 'preferred',
+  USER_VERIFICATION_REQUIREMENT_DISCOURAGED: 'discouraged',
+} as const;
+
+const webAuthN = z
+  .object({
+    domain: requiredText(253).meta({
+      description: 'Of the page that asks the browser: the domain that the passkeys of this service are for.',
+    }),
+    userVerificationRequirement: z
+      .enum(Object.keys(VERIFICATIONS) as (keyof typeof VERIFICATIONS)[])
+      .transform((name) => VERIFICATIONS[name])
+      .optional()
+      .meta({
+        description:
+          'Without the password always required, which is then the default; with it, preferred is the default.',
+      }),
+  })
+  .meta({
+    description:
+      'Asks for a passkey; with the password of a user who has a second factor, for a security key or passkey as that ' +
+      'factor. Good for five minutes and this session.',
+  });
+
+const challenges = z.object({
+  otpEmail: otpEmail.optional(),
+  otpSms: otpSms.optional(),
+  webAuthN: webAuthN.optional(),
+});
 const sentCheck = z.object({ code: totpCode() });
 
 /** What a program asks for in a session. */
 export type Challenges = z.output<typeof challenges>;
 export type SentChallenge = z.output<typeof otpEmail>;
+export type KeyChallenge = z.output<typeof webAuthN>;
 
 /** What opens a session without a password. */
-const FIRST_CHALLENGES = ['otpEmail', 'otpSms'] as const;
+const FIRST_CHALLENGES = ['otpEmail', 'otpSms', 'webAuthN'] as const;
 /** What `PATCH` checks: one of them at a time. */
-const FIRST_CHECKS = ['otpEmail', 'otpSms', 'idpIntent'] as const;
+const FIRST_CHECKS = ['otpEmail', 'otpSms', 'webAuthN', 'idpIntent'] as const;
 
 function count(of: Readonly<Record<string, unknown>> | null | undefined, names: readonly string[]): number {
   return of ? names.filter((name) => of[name] !== undefined).length : 0;
@@ -104,14 +137,22 @@ const factorChecks = {
   recoveryCode: recoveryCheck.optional(),
 };
 
+const webAuthNCheck = z.object({ credentialAssertionData: credentialJson() }).meta({
+  description: 'The answer to `challenges.webAuthN` of this session: a new session has none, so `PATCH` checks it.',
+});
+
 /** What was sent as the second factor. */
-export type FactorChecks = z.output<z.ZodObject<typeof factorChecks>>;
+export type FactorChecks = z.output<z.ZodObject<typeof factorChecks>> & {
+  webAuthN?: z.output<typeof webAuthNCheck> | undefined;
+};
+
+const FACTOR_CHECKS = [...Object.keys(factorChecks), 'webAuthN'];
 
 function hasOneFactor(checks: Readonly<Record<string, unknown>>): boolean {
-  return count(checks, Object.keys(factorChecks)) <= 1;
+  return count(checks, FACTOR_CHECKS) <= 1;
 }
 
-const ONE_FACTOR = { message: `must contain at most one of ${Object.keys(factorChecks).join(', ')}` };
+const ONE_FACTOR = { message: `must contain at most one of ${FACTOR_CHECKS.join(', ')}` };
 
 /**
  * The body of the session call. The password may be longer than a new one: an imported hash can be of a password of any
@@ -124,6 +165,7 @@ export const newSession = z
         user,
         password: z.object({ password: requiredText(1000) }).optional(),
         ...factorChecks,
+        webAuthN: webAuthNCheck.optional(),
         idpIntent: intentCheck.optional(),
       })
       .refine(hasOneFactor, ONE_FACTOR),
@@ -162,6 +204,7 @@ export const changedSession = z
       .object({
         otpEmail: sentCheck.optional(),
         otpSms: sentCheck.optional(),
+        webAuthN: webAuthNCheck.optional(),
         idpIntent: intentCheck.optional(),
         ...factorChecks,
       })
@@ -214,6 +257,9 @@ const session = z
       password: checked.optional(),
       otpEmail: checked.optional(),
       otpSms: checked.optional(),
+      webAuthN: checked
+        .extend({ userVerified: z.boolean().meta({ description: 'Whether the authenticator has verified its user.' }) })
+        .optional(),
       intent: checked.optional(),
       totp: checked.optional(),
       recoveryCode: checked.optional(),
@@ -233,6 +279,15 @@ const returned = z
   .object({
     otpEmail: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
     otpSms: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
+    webAuthN: z
+      .object({
+        publicKeyCredentialRequestOptions: z.record(z.string(), z.unknown()).meta({
+          description:
+            'PublicKeyCredentialRequestOptionsJSON of WebAuthn level 3, for ' +
+            '`PublicKeyCredential.parseRequestOptionsFromJSON`.',
+        }),
+      })
+      .optional(),
   })
   .optional();
 
@@ -266,8 +321,8 @@ export const sessionOperations = operations({
       'An unknown user, a wrong password and a user of an organization on which the caller has no role return the same ' +
       'error. A bare user name belongs to the user who had it first; with `x-service-orgid` it is that of the named ' +
       'organization. `sessionToken` identifies the session; it is not a bearer token. Without a password, ' +
-      '`challenges.otpEmail` or `challenges.otpSms` opens a session that waits for its code; `PATCH` checks that. With the ' +
-      'password of a user whose second factor is such a code, the session waits for that code. `checks.idpIntent` opens it ' +
+      '`challenges` open a session that waits for a code or a passkey; `PATCH` checks that. With the password of a user who ' +
+      'has such a second factor, the session waits for that factor. `checks.idpIntent` opens it ' +
       'with a sign-in at an external provider, for the user with a link to that account.',
     headers: z.object({
       'x-service-orgid': z.string().optional().meta({ description: 'Where a bare user name is looked for first.' }),
@@ -312,6 +367,7 @@ export const sessionOperations = operations({
       'PASSWORD-SOURCE-UNAVAILABLE',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
       'SESSION-OTP-SMS-UNAVAILABLE',
+      'SESSION-WEBAUTHN-UNAVAILABLE',
       'IDP-INTENT-NOT-FOUND',
       'IDP-INTENT-TOKEN',
       'URL-TEMPLATE-NOT-ALLOWED',
@@ -332,7 +388,7 @@ export const sessionOperations = operations({
     who: ANY_ROLE,
     of: 'session',
     tries: 'by-body',
-    summary: 'Check a code or a sign-in at a provider for a session, or ask for a code',
+    summary: 'Check a code, a passkey or a sign-in at a provider for a session, or ask for one',
     description:
       'Only for the program that opened the session. A right code that was mailed verifies the address, and makes an ' +
       'INITIAL user ACTIVE; it changes no other state. The answer has a new `sessionToken`.',
@@ -357,8 +413,10 @@ export const sessionOperations = operations({
       'SESSION-TOKEN',
       'SESSION-OTP-EMAIL',
       'SESSION-OTP-SMS',
+      'SESSION-PASSKEY',
       'SESSION-OTP-EMAIL-UNAVAILABLE',
       'SESSION-OTP-SMS-UNAVAILABLE',
+      'SESSION-WEBAUTHN-UNAVAILABLE',
       'IDP-INTENT-NOT-FOUND',
       'IDP-INTENT-TOKEN',
       'SESSION-CREDENTIALS',

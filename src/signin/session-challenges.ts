@@ -1,14 +1,14 @@
 /**
- * What a program asks for in a session: a code by mail or text message, for the first factor, or for the second one after
- * the right password.
+ * What a program asks for in a session: a code by mail or text message, or a passkey, for the first factor, or for the
+ * second one after the right password.
  *
- * Guarantee: a code for the second factor is made only in a session in which the password was checked, for exactly this
+ * Guarantee: a code or challenge for the second factor is made only in a session in which the password was checked, for exactly this
  * session and this password, so a right one proves both. To be told a code, or to say where the link of its mail leads,
  * the caller must be a manager of the user, with at least their rights. A program is told why there is no code.
  * On crash: nothing was sent, and the program asks again.
  */
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
-import type { Challenges, SentChallenge } from '../contract/sessions.ts';
+import type { Challenges, KeyChallenge, SentChallenge } from '../contract/sessions.ts';
 import { requireAllowedTemplate } from '../directory/users/routes.ts';
 import { accessForChange, findUser, type User } from '../directory/users/store.ts';
 import { MAIL_LIMIT } from '../messages/mail/codes.ts';
@@ -18,13 +18,19 @@ import type { Config } from '../platform/config.ts';
 import { countWithin } from '../platform/db/counts.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import { type Db, prepared, transaction } from '../platform/db/pool.ts';
-import { offeredFactors } from './factors/second-factor.ts';
+import { ApiError } from '../platform/errors.ts';
+import { badFields } from '../platform/http/parse.ts';
+import { relyingParty } from '../platform/relying-party.ts';
+import { type FactorKind, offeredFactors } from './factors/second-factor.ts';
 import { FACTOR_PURPOSES, type SentKind } from './factors/sent-codes.ts';
 import { codeRequired, type PasswordProof, wrongCredentials } from './login/check.ts';
 import type { LoginDeps } from './login/origin.ts';
 import { findLogin } from './login/store.ts';
 import { askByProgram, countMailOfOrg, type ProgramAsk } from './mail-code/ask.ts';
 import { askTextByProgram, tooManyTexts } from './sms-code/ask.ts';
+import { type CeremonyOf, newChallenge, type RequestOptions, requestOptions } from './webauthn/ceremony.ts';
+import { keyRequest } from './webauthn/security-key.ts';
+import { mayUsePasskey, type Passkey, passkeysOf } from './webauthn/store.ts';
 
 export type ChallengeDeps = LoginDeps & {
   config: Pick<Config, 'baseUrl' | 'IDP_ALLOW_PRIVATE' | 'SMS_URL' | 'SMS_PER_DAY'>;
@@ -44,21 +50,25 @@ export interface ChallengedSession {
 /** What was asked for, and what of it goes back to the program. */
 export interface Challenged {
   event: AppendedEvent;
-  challenges?: Partial<Record<SentKind, string>>;
+  challenges?: Returned;
 }
+
+type Returned = Partial<Record<SentKind, string>> & {
+  webAuthN?: { publicKeyCredentialRequestOptions: Record<string, unknown> };
+};
 
 const KINDS = ['otpEmail', 'otpSms'] as const;
 
 /** Whether anything is asked for. */
 export function asksAny(challenges: Challenges | undefined): challenges is Challenges {
-  return challenges !== undefined && KINDS.some((kind) => challenges[kind] !== undefined);
+  return challenges !== undefined && [...KINDS, 'webAuthN' as const].some((kind) => challenges[kind] !== undefined);
 }
 
 /**
  * Asks for what a program wants in a session.
  * @param also what is written with it, with the sequence of the event
  * @throws ApiError 403; 400 SESSION-TOTP-REQUIRED if the user has no such second factor, SESSION-OTP-EMAIL-UNAVAILABLE,
- *   SESSION-OTP-SMS-UNAVAILABLE, URL-TEMPLATE-NOT-ALLOWED; 429 MAIL-LIMIT
+ *   SESSION-OTP-SMS-UNAVAILABLE, SESSION-WEBAUTHN-UNAVAILABLE, SESSION-INVALID for another domain, URL-TEMPLATE-NOT-ALLOWED; 429 MAIL-LIMIT
  */
 export async function askFor(
   deps: ChallengeDeps,
@@ -72,26 +82,28 @@ export async function askFor(
   const field = 'challenges.otpEmail.sendCode.urlTemplate';
   await requireAllowedTemplate({ pool, config }, session.orgId, field, urlTemplate);
   const kinds = KINDS.filter((kind) => challenges[kind] !== undefined);
-  if (session.after) await requireOffered(deps, session.after, kinds);
+  const { webAuthN } = challenges;
+  const needed: FactorKind[] = webAuthN ? [...kinds, 'webAuthN'] : kinds;
+  if (session.after) await requireOffered(deps, session.after, needed);
+  const options = webAuthN && (await requestOf(deps, session, webAuthN));
   return transaction(pool, async (db) => {
     const user = await findUser(db, session.userId, 'for update');
     if (!user) throw wrongCredentials();
     const isTold = kinds.some((kind) => challenges[kind]?.returnCode !== undefined);
     if (isTold || urlTemplate !== undefined) await requireManager(db, caller, user);
-    const returned: Partial<Record<SentKind, string>> = {};
-    let event: AppendedEvent | undefined;
+    const returned: Returned = options ? { webAuthN: { publicKeyCredentialRequestOptions: { ...options } } } : {};
+    let event: AppendedEvent = { sequence: user.sequence, createdAt: user.changedAt };
     for (const kind of kinds) {
       const made = await askForCode(deps, db, { user, session, kind, asked: challenges[kind] ?? {}, caller });
       event = made.event;
       if (made.code !== undefined) returned[kind] = made.code;
     }
-    if (!event) throw wrongCredentials();
     await also?.(db, event.sequence);
     return { event, ...(Object.keys(returned).length > 0 ? { challenges: returned } : {}) };
   });
 }
 
-async function requireOffered(deps: ChallengeDeps, { id }: AfterPassword, kinds: readonly SentKind[]): Promise<void> {
+async function requireOffered(deps: ChallengeDeps, { id }: AfterPassword, kinds: readonly FactorKind[]): Promise<void> {
   const offered = await offeredFactors(deps, id, 'password');
   if (!kinds.every((kind) => offered.includes(kind))) throw codeRequired();
 }
@@ -158,6 +170,46 @@ async function askForFactor(
   return { event };
 }
 
+/** What the browser is asked for: a passkey that signs in, or after the password any key of the user. */
+async function requestOf(
+  deps: ChallengeDeps,
+  session: ChallengedSession,
+  { domain, userVerificationRequirement: asked }: KeyChallenge,
+): Promise<RequestOptions> {
+  const rpId = relyingParty(deps.config)?.rpId;
+  if (rpId === undefined) throw noPasskey();
+  if (domain !== rpId) throw wrongField('domain', `must be ${rpId}, which the passkeys of this service are for`);
+  if (session.after) {
+    const holder = secondHolder(session.id, session.after);
+    const request = await keyRequest(deps, session.userId, holder, asked ?? 'preferred');
+    if (!request) throw noPasskey();
+    return request;
+  }
+  if (asked !== undefined && asked !== 'required') {
+    const description = 'must be USER_VERIFICATION_REQUIREMENT_REQUIRED: a passkey without it is no sign-in';
+    throw wrongField('userVerificationRequirement', description);
+  }
+  const isOurs = (one: Passkey) => one.rpId === rpId && one.passwordless;
+  const passkeys = (await passkeysOf(deps.pool, session.userId)).filter(isOurs);
+  if (passkeys.length === 0 || !(await mayUsePasskey(deps.pool, session.userId))) throw noPasskey();
+  return requestOptions(newChallenge(deps.secrets, passkeyOf(session.id)), rpId, 'required', passkeys);
+}
+
+/** What the challenge for a passkey that signs in is made for. */
+export function passkeyOf(sessionId: string): CeremonyOf {
+  return { purpose: 'session', holder: sessionId };
+}
+
+function wrongField(name: string, description: string): ApiError {
+  return badFields('SESSION-INVALID', [{ field: `challenges.webAuthN.${name}`, description }]);
+}
+
+function noPasskey(): ApiError {
+  const message =
+    'The user has no passkey for the domain of this service, or the login policy of the organization allows none.';
+  return new ApiError('FAILED_PRECONDITION', 'SESSION-WEBAUTHN-UNAVAILABLE', message);
+}
+
 /** Who may enter a code for the second factor: this session, as long as the user has the password that was checked. */
 export function secondHolder(sessionId: string, { passwordSetAt }: AfterPassword): Buffer {
   return holderOf('session', `${sessionId} after the password of ${passwordSetAt ?? 'no time'}`);
@@ -172,9 +224,8 @@ export async function askedAfterPassword(
   { id, userId }: { id: string; userId: string },
   kind?: SentKind,
 ): Promise<AfterPassword | undefined> {
-  const login = await findLogin(pool, { userId });
-  if (!login) return undefined;
-  const after = { id: login.id, passwordSetAt: login.passwordSetAt };
+  const after = await passwordNow({ pool }, userId);
+  if (!after) return undefined;
   const { rowCount } = await pool.query(
     prepared(
       `select from code_holders h join codes c on c.id = h.code_id
@@ -185,4 +236,13 @@ export async function askedAfterPassword(
     ),
   );
   return rowCount ? after : undefined;
+}
+
+/** The password that the user has now, as what a session may have checked. */
+export async function passwordNow(
+  { pool }: Pick<ChallengeDeps, 'pool'>,
+  userId: string,
+): Promise<AfterPassword | undefined> {
+  const login = await findLogin(pool, { userId });
+  return login && { id: login.id, passwordSetAt: login.passwordSetAt };
 }

@@ -45,6 +45,7 @@ import {
 import { type LoginDeps, type Origin, originOfProgram } from './login/origin.ts';
 import { findLogin } from './login/store.ts';
 import { checkMailCode, WRONG_CODE, wrongMailCode } from './mail-code/check.ts';
+import { checkByPasskey, wrongPasskey } from './passkeys/sign-in.ts';
 import {
   type AfterPassword,
   askedAfterPassword,
@@ -52,6 +53,8 @@ import {
   asksAny,
   type ChallengeDeps,
   type ChallengedSession,
+  passkeyOf,
+  passwordNow,
   secondHolder,
 } from './session-challenges.ts';
 import {
@@ -66,6 +69,7 @@ import {
   sessionNotFound,
 } from './sessions.ts';
 import { checkTextCode, wrongTextCode } from './sms-code/check.ts';
+import { purposeOf } from './webauthn/ceremony.ts';
 
 /** What the routes of sessions and logins need. */
 export type SessionDeps = LoginDeps & { config: Pick<Config, 'SESSION_TTL_DAYS'> } & ChallengeDeps;
@@ -195,7 +199,8 @@ async function askMore(
   return askFor(deps, caller, { id: session.id, userId: session.userId, orgId: session.orgId, after }, challenges);
 }
 
-function wrongCodeOf({ otpSms }: MoreChecks): ApiError {
+function wrongCodeOf({ otpSms, webAuthN }: MoreChecks): ApiError {
+  if (webAuthN) return wrongPasskey();
   return otpSms ? wrongTextCode() : wrongMailCode();
 }
 
@@ -210,7 +215,8 @@ function leftOf(login: Pick<CheckedLogin, 'factor'> | undefined): { recoveryCode
 }
 
 /** The second factor in the checks of a session. */
-function secondOf({ totp, recoveryCode }: FactorChecks): FactorAttempt {
+function secondOf({ totp, recoveryCode, webAuthN }: FactorChecks): FactorAttempt {
+  if (webAuthN) return { factor: { webAuthN: webAuthN.credentialAssertionData } };
   if (totp) return { factor: { totp: totp.code } };
   return recoveryCode ? { factor: { recoveryCode: recoveryCode.code } } : {};
 }
@@ -292,18 +298,22 @@ interface CheckedFirst {
 /** By a code by mail or text message, by a sign-in at an external provider, or after the password by its second factor. */
 async function checkedLogin(deps: SessionDeps, asked: ChangedSession, checks: MoreChecks): Promise<CheckedFirst> {
   const { caller, target: session, req, res } = asked;
-  const { otpEmail, otpSms, idpIntent, ...others } = checks;
+  const { otpEmail, otpSms, webAuthN, idpIntent, ...others } = checks;
   const origin = originOfProgram(req, res, session.address ?? undefined);
   const second = secondOf(others);
   if (idpIntent) {
     const user = { id: session.userId, orgId: session.orgId };
     return { login: await checkIntent(deps, caller, { user, intent: idpIntent, second, origin }), first: 'provider' };
   }
+  if (webAuthN) return checkKey(deps, asked, { answer: webAuthN.credentialAssertionData, origin, second });
   const [kind, sent] = otpSms ? (['otpSms', otpSms] as const) : (['otpEmail', otpEmail] as const);
   const entered = sent?.code ?? '';
   const after = await askedAfterPassword(deps, session, kind);
   if (after)
-    return { login: await checkHalf(deps, asked, { after, origin, kind, entered, second }), first: 'password' };
+    return {
+      login: await checkHalf(deps, asked, { after, origin, second, factor: factorOf(kind, entered) }),
+      first: 'password',
+    };
   const attempt = { user: { userId: session.userId }, ...origin };
   const code = { code: entered, ...second, holder: holderOf('session', session.id), keepsCode: true };
   if (kind === 'otpEmail') return { login: await checkMailCode(deps, attempt, code), first: 'mail' };
@@ -316,23 +326,44 @@ async function checkedLogin(deps: SessionDeps, asked: ChangedSession, checks: Mo
 interface HalfCheck {
   after: AfterPassword;
   origin: Origin;
-  kind: SentKind;
-  entered: string;
+  factor: FactorGiven;
   /** Another second factor that was sent. */
   second: FactorAttempt;
+}
+
+function factorOf(kind: SentKind, entered: string): FactorGiven {
+  return kind === 'otpSms' ? { otpSms: entered } : { otpEmail: entered };
+}
+
+/** A passkey that signs in, or a key as the second factor after the password: as its challenge was made. */
+async function checkKey(
+  deps: SessionDeps,
+  asked: ChangedSession,
+  { answer, origin, second }: Pick<HalfCheck, 'origin' | 'second'> & { answer: unknown },
+): Promise<CheckedFirst> {
+  const { target: session } = asked;
+  const after = await passwordNow(deps, session.userId);
+  if (after && purposeOf(deps.secrets, answer) === 'factor') {
+    const factor = { webAuthN: answer };
+    return { login: await checkHalf(deps, asked, { after, origin, second, factor }), first: 'password' };
+  }
+  const of = { answer, of: passkeyOf(session.id), userId: session.userId };
+  return { login: await checkByPasskey(deps, of, origin), first: 'passkey' };
+}
+
+function requireNoOther({ factor }: FactorAttempt): void {
+  if (!factor) return;
+  const description = 'is not checked too: nothing else is needed';
+  throw badFields('SESSION-INVALID', [{ field: `checks.${kindOf(factor)}`, description }]);
 }
 
 /** The second factor of a session in which the password was checked. */
 async function checkHalf(
   deps: SessionDeps,
   { target: session }: ChangedSession,
-  { after, origin, kind, entered, second }: HalfCheck,
+  { after, origin, factor, second }: HalfCheck,
 ): Promise<CheckedLogin> {
-  if (second.factor) {
-    const description = 'is not checked too: the code is the second factor';
-    throw badFields('SESSION-INVALID', [{ field: `checks.${kindOf(second.factor)}`, description }]);
-  }
-  const factor = { [kind]: entered } as unknown as FactorGiven;
+  requireNoOther(second);
   const holder = secondHolder(session.id, after);
   const login = await checkAfterPassword(deps, after, origin, { factor, holder });
   if (login.mustChange !== 'expired') return login;
@@ -399,6 +430,14 @@ function sessionView(session: Session) {
       ...(session.passwordVerified ? { password: { verifiedAt: created } } : {}),
       ...verified('otpEmail', session.otpEmailVerifiedAt),
       ...verified('otpSms', session.otpSmsVerifiedAt),
+      ...(session.webauthnVerifiedAt
+        ? {
+            webAuthN: {
+              verifiedAt: session.webauthnVerifiedAt.toISOString(),
+              userVerified: session.webauthnUserVerified,
+            },
+          }
+        : {}),
       ...verified('intent', session.intentVerifiedAt),
       ...verified('totp', session.totpVerifiedAt),
       ...verified('recoveryCode', session.recoveryCodeVerifiedAt),

@@ -4,7 +4,7 @@
  * is stored; the token is not a bearer token.
  *
  * A session in which nothing was checked yet is not open, nor one in which the second factor is missing: it waits for a
- * code, for little longer than that is valid, and is no login.
+ * code or a passkey, for little longer than that is valid, and is no login.
  *
  * Guarantee: only active users have sessions that are open. A session ends after SESSION_TTL_DAYS, when it or the user is deleted, or
  * when the user stops being active. While their organization is not active, their sessions do not count.
@@ -46,6 +46,9 @@ const SESSION = {
   otpEmailVerifiedAt: 'otp_email_verified_at',
   /** When the code by text message was checked, if there was one. */
   otpSmsVerifiedAt: 'otp_sms_verified_at',
+  /** When a passkey or security key was checked, if one was, and whether it has verified its user. */
+  webauthnVerifiedAt: 'webauthn_verified_at',
+  webauthnUserVerified: 'webauthn_user_verified',
   /** When an external provider said who it is, if one did. */
   intentVerifiedAt: 'intent_verified_at',
   /** Of the person, if the program named it. */
@@ -114,8 +117,8 @@ export async function addSession(
 }
 
 /** SQL over `sessions s`: something was checked. */
-const IS_OPEN = `(s.password_verified or coalesce(s.otp_email_verified_at, s.otp_sms_verified_at, s.intent_verified_at)
-  is not null)`;
+const IS_OPEN = `(s.password_verified or coalesce(s.otp_email_verified_at, s.otp_sms_verified_at, s.intent_verified_at,
+  s.webauthn_verified_at) is not null)`;
 /** SQL: how long a session waits for its first code; it may ask for further ones meanwhile. */
 const WAITS = `interval '1 hour'`;
 
@@ -151,6 +154,7 @@ const OPENS: Partial<Record<FirstFactor, string>> = {
   mail: 'otp_email_verified_at = $3',
   sms: 'otp_sms_verified_at = $3',
   provider: 'intent_verified_at = $3',
+  passkey: 'webauthn_verified_at = $3',
   password: 'password_verified = true',
 };
 
@@ -174,7 +178,8 @@ export async function openWaiting(
   if (!rowCount) return undefined;
   const event = await appendEvent(db, sessionEvent(session, 'added', session.openedBy ?? user.id));
   const second = user.factor && `${FACTOR_COLUMNS[user.factor.kind]} = $3`;
-  const set = new Set([OPENS[first], second].filter((one) => one !== undefined));
+  const verified = user.factor?.userVerified ? 'webauthn_user_verified = true' : undefined;
+  const set = new Set([OPENS[first], second, verified].filter((one) => one !== undefined));
   const changed = await db.query(
     `update sessions set ${[...set].join(', ')}, changed_at = $3,
        token_hash = $4, sequence = $5 where id = $1 and user_id = $2`,
@@ -218,7 +223,7 @@ export function sweepSessions(db: Db, days: number): Promise<number> {
 /** Removes one batch of sessions whose code nobody entered; returns how many. */
 export function sweepWaitingSessions(db: Db): Promise<number> {
   const where = `not password_verified
-    and coalesce(otp_email_verified_at, otp_sms_verified_at, intent_verified_at) is null
+    and coalesce(otp_email_verified_at, otp_sms_verified_at, intent_verified_at, webauthn_verified_at) is null
     and created_at < now() - ${WAITS}`;
   return sweepRows(db, { table: 'sessions', where, order: 'created_at' });
 }

@@ -17,12 +17,6 @@ export const PAGE_ERRORS = {
     meaning: 'The form has an unknown step.',
     remedy: 'Begin the sign-in again in the application.',
   },
-  'SESSION-PASSKEY': {
-    status: 'INVALID_ARGUMENT',
-    meaning:
-      'The passkey was not accepted: it is not known, the answer is wrong or too old, the count of its signatures did not grow, or the login policy allows no passkeys.',
-    remedy: 'Ask for a new challenge and let the user try again, or sign in in another way.',
-  },
   'PAGE-ASSET': {
     status: 'NOT_FOUND',
     meaning: 'The file does not exist in this version of the service.',

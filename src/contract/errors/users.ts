@@ -315,6 +315,19 @@ export const USER_ERRORS = {
     remedy:
       'Let the user sign in in another way. Owner: allow codes with `smsCode` of the login policy. Operator: set SMS_URL.',
   },
+  'SESSION-PASSKEY': {
+    status: 'INVALID_ARGUMENT',
+    meaning:
+      'The passkey was not accepted: it is not known, the answer is wrong or too old, the count of its signatures did not grow, or the login policy allows no passkeys.',
+    remedy: 'Ask for a new challenge and let the user try again, or sign in in another way.',
+  },
+  'SESSION-WEBAUTHN-UNAVAILABLE': {
+    status: 'FAILED_PRECONDITION',
+    meaning:
+      'The user cannot sign in with a passkey: they have none for the domain of this service, or the login policy allows none.',
+    remedy:
+      'Let the user sign in in another way, and add a passkey in their account. Owner: see `passkeys` of the policy.',
+  },
   'OTP-INVALID': invalid('request to add or remove codes as a second factor'),
   'OTP-UNAVAILABLE': {
     status: 'FAILED_PRECONDITION',

@@ -50,6 +50,8 @@ export interface FactorResult {
   ok: boolean;
   /** Recovery codes that are left. */
   left?: number;
+  /** Of a key: it has verified its user. */
+  userVerified?: boolean;
 }
 
 interface FactorOfKind {
@@ -100,7 +102,7 @@ const KINDS: Partial<Record<FactorKind, FactorOfKind>> = {
     amr: ['hwk'],
     sameAs: 'passkey',
     isGuessable: false,
-    check: async (deps, userId, answer, holder) => ({ ok: await useKey(deps, userId, answer, holder) }),
+    check: useKey,
   },
 };
 
@@ -144,6 +146,8 @@ export interface PassedFactor {
   amr: string[];
   /** Recovery codes that are left. */
   left?: number;
+  /** Of a key: it has verified its user. */
+  userVerified?: boolean;
 }
 
 /** The second factor of a sign-in, and what it is checked with. */
@@ -169,8 +173,8 @@ export async function passFactor(
 ): Promise<PassedFactor> {
   const kind = kindOf(factor);
   if (isSecondAfter(kind, by)) {
-    const { ok, amr, left } = await checkFactor(deps, userId, factor, holder);
-    if (ok) return { kind, amr, ...(left === undefined ? {} : { left }) };
+    const { ok, ...rest } = await checkFactor(deps, userId, factor, holder);
+    if (ok) return { kind, ...rest };
   }
   await failed();
   throw new ApiError('INVALID_ARGUMENT', 'SESSION-TOTP', 'The code is wrong.');

@@ -227,7 +227,7 @@ export async function concludeByText(
 
 /** A login with a passkey, which is two factors: how old the password is makes no difference to it. */
 export async function concludeByPasskey(login: Login, passed: Counted['passed']): Promise<CheckedLogin> {
-  const factor: PassedFactor = { kind: 'webAuthN', amr: ['hwk', 'user', 'mfa'] };
+  const factor: PassedFactor = { kind: 'webAuthN', amr: ['hwk', 'user', 'mfa'], userVerified: true };
   const checked = await conclude(login, 'passkey', [], factor, passed);
   return { ...checked, mustChange: undefined, expiresInDays: undefined };
 }

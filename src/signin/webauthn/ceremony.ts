@@ -36,6 +36,8 @@ export interface CeremonyOf {
 
 interface Kept extends CeremonyOf {
   until: number;
+  /** The authenticator must verify the user, whoever checks the answer. */
+  needsVerification?: true;
 }
 
 /** How long a person may take, in milliseconds (WebAuthn section 15.1 recommends five to ten minutes). */
@@ -43,38 +45,56 @@ export const CEREMONY_MS = 5 * 60_000;
 const SEAL = 'webauthn challenge';
 
 /** A new challenge, in base64url. */
-export function newChallenge(secrets: Secrets, { purpose, holder }: CeremonyOf, now: number = Date.now()): string {
-  const kept: Kept = { purpose, holder, until: now + CEREMONY_MS };
+export function newChallenge(
+  secrets: Secrets,
+  { purpose, holder, needsVerification }: CeremonyOf & Pick<Kept, 'needsVerification'>,
+  now: number = Date.now(),
+): string {
+  const kept: Kept = { purpose, holder, until: now + CEREMONY_MS, ...(needsVerification ? { needsVerification } : {}) };
   return Buffer.from(secrets.seal(JSON.stringify(kept), SEAL)).toString('base64url');
 }
 
 /** The challenge, if it was made for this and is still good. */
 function openChallenge(secrets: Secrets, challenge: string, of: CeremonyOf): Kept | undefined {
+  const kept = unsealed(secrets, challenge);
+  return kept?.purpose === of.purpose && kept.holder === of.holder && Date.now() < kept.until ? kept : undefined;
+}
+
+function unsealed(secrets: Secrets, challenge: string): Kept | undefined {
   try {
-    const kept = JSON.parse(secrets.unseal(Buffer.from(challenge, 'base64url').toString(), SEAL)) as Kept;
-    return kept.purpose === of.purpose && kept.holder === of.holder && Date.now() < kept.until ? kept : undefined;
+    return JSON.parse(secrets.unseal(Buffer.from(challenge, 'base64url').toString(), SEAL)) as Kept;
   } catch {
     return undefined; // not ours, or not a text
   }
+}
+
+/** What the challenge of an answer was made for; nothing is proved by it. @param answer of `toJSON()` */
+export function purposeOf(secrets: Secrets, answer: unknown): CeremonyPurpose | undefined {
+  const read = readAssertion(answer);
+  const data = read && parseAnswer(Buffer.from(read.response.clientDataJSON, 'base64url').toString());
+  return isObject(data) && typeof data.challenge === 'string' ? unsealed(secrets, data.challenge)?.purpose : undefined;
 }
 
 /** The challenge that an answer brings. */
 export interface Opened {
   /** For the library: whether it is ours, made for this, and still good. */
   isOurs(challenge: string): boolean;
+  /** Of one that is ours. */
+  needsVerification(): boolean;
   /** Uses it up; false if it was answered before, or was not ours. */
   spend(db: Db, userId: string): Promise<boolean>;
 }
 
 /** What becomes of the challenge of one answer. */
 export function openedBy(secrets: Secrets, of: CeremonyOf): Opened {
-  let made: { challenge: string; until: number } | undefined;
+  let made: (Pick<Kept, 'until' | 'needsVerification'> & { challenge: string }) | undefined;
   return {
     isOurs(challenge) {
       const kept = openChallenge(secrets, challenge, of);
-      made = kept && { challenge, until: kept.until };
+      made = kept && { ...kept, challenge };
       return kept !== undefined;
     },
+    needsVerification: () => made?.needsVerification === true,
     async spend(db, userId) {
       if (!made) return false;
       return useChallenge(db, {
@@ -159,6 +179,7 @@ export async function verifyAssertion(
       // The count is compared where it is stored, so that two answers at once do not pass.
       credential: { id: answer.id, publicKey: new Uint8Array(passkey.publicKey), counter: 0 },
     });
+    if (opened.needsVerification() && !info.userVerified) return undefined;
     if (!verified || !(await opened.spend(deps.pool, passkey.userId))) return undefined;
     return { signCount: info.newCounter, userVerified: info.userVerified, backedUp: info.credentialBackedUp };
   } catch (error) {

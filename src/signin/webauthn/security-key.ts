@@ -10,6 +10,7 @@ import {
   claimedPasskey,
   newChallenge,
   parseAnswer,
+  type RequestOptions,
   requestOptions,
   verifyAssertion,
 } from './ceremony.ts';
@@ -19,27 +20,45 @@ function ofSignIn(holder: Buffer) {
   return { purpose: 'factor', holder: holder.toString('base64url') } as const;
 }
 
-/**
- * What a page asks the browser, as JSON; undefined if the user has no credential of our RP id.
- * @param holder of the sign-in; see `holderOf`
- */
+/** What a page asks the browser, as JSON; see `keyRequest`. */
 export async function keyOptions(deps: CeremonyDeps, userId: string, holder: Buffer): Promise<string | undefined> {
+  const request = await keyRequest(deps, userId, holder, 'preferred');
+  return request && JSON.stringify(request);
+}
+
+/**
+ * What the browser is asked for; undefined if the user has no credential of our RP id.
+ * @param holder of the sign-in or session; see `holderOf`
+ * @param verification an answer without the required one is not right
+ */
+export async function keyRequest(
+  deps: CeremonyDeps,
+  userId: string,
+  holder: Buffer,
+  verification: RequestOptions['userVerification'],
+): Promise<RequestOptions | undefined> {
   const rpId = relyingParty(deps.config)?.rpId;
   const keys = (await passkeysOf(deps.pool, userId)).filter((one) => one.rpId === rpId);
   if (rpId === undefined || keys.length === 0) return undefined;
-  const challenge = newChallenge(deps.secrets, ofSignIn(holder));
-  return JSON.stringify(requestOptions(challenge, rpId, 'preferred', keys));
+  const needed = verification === 'required' ? ({ needsVerification: true } as const) : {};
+  const challenge = newChallenge(deps.secrets, { ...ofSignIn(holder), ...needed });
+  return requestOptions(challenge, rpId, verification, keys);
 }
 
 /** Whether the answer proves the user; its challenge is then used up. @param answer as JSON, or its text */
-export async function useKey(deps: CeremonyDeps, userId: string, answer: unknown, holder: Buffer): Promise<boolean> {
+export async function useKey(
+  deps: CeremonyDeps,
+  userId: string,
+  answer: unknown,
+  holder: Buffer,
+): Promise<{ ok: boolean; userVerified?: boolean }> {
   const claimed = await claimedPasskey(deps, typeof answer === 'string' ? parseAnswer(answer) : answer);
-  if (claimed?.passkey.userId !== userId) return false;
+  if (claimed?.passkey.userId !== userId) return { ok: false };
   const assertion = await verifyAssertion(deps, claimed, ofSignIn(holder), false);
-  if (!assertion) return false;
+  if (!assertion) return { ok: false };
   const { credentialId, signCount: stored } = claimed.passkey;
   const isUsed = await usePasskey(deps.pool, { credentialId, ...assertion });
   const counts = { stored, sent: assertion.signCount };
   if (!isUsed) deps.logger.warn({ userId, ...counts }, 'the count of a security key did not grow: it may be a copy');
-  return isUsed;
+  return isUsed ? { ok: true, userVerified: assertion.userVerified } : { ok: false };
 }
