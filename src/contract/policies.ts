@@ -58,7 +58,7 @@ export const complexityPolicyBody = z
  * Who may sign in with a code by mail, or by text message: nobody, users without a password, or all. The stricter one
  * comes first.
  */
-const MAIL_CODES = ['off', 'withoutPassword', 'all'] as const;
+export const MAIL_CODES = ['off', 'withoutPassword', 'all'] as const;
 /** Whether imports mail every user whom the rule of imports names, or only those who have no other way to sign in. */
 const INIT_MAILS = ['always', 'unlessWayIn'] as const;
 

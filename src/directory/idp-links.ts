@@ -28,7 +28,7 @@ const IS_NAMED = `${NAME} in (
   where p.id = $1)`;
 
 /** The rank of an IAM_OWNER, whom only providers of the instance sign in. */
-const HIGHEST_RANK = 3;
+export const HIGHEST_RANK = 3;
 
 /**
  * How many rights a user has, for `signInNames`: 0 none, 1 in their organization, 2 in others too, 3 an IAM_OWNER.

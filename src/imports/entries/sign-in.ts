@@ -109,6 +109,7 @@ export const WAY_MASK =
   FACT.phoneHeldTwice |
   FACT.passkey |
   FACT.recoveryCodes |
+  FACT.rank |
   FACTOR_FACTS;
 // In a search, above all facts:
 /** A link of the user signs in. */
@@ -125,6 +126,8 @@ export interface Circumstances {
   policy: Pick<LoginPolicy, 'mailCode' | 'initMail' | 'forceMfa' | 'smsCode' | 'passkeys'> & {
     /** Of the sign-in names of the organization, the address alone; see `signsInWith`. */
     onlyAddresses: boolean;
+    /** By which codes the import mails, where that differs from those that the user may use. */
+    mailsBy?: LoginPolicy['mailCode'];
   };
   /** Text messages can be sent. */
   hasGateway: boolean;
@@ -275,7 +278,7 @@ function getsMail(facts: number, given: Circumstances): boolean {
   if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
   const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
   if (!hasPassword && isLeftOut(facts, given)) return false;
-  return policy.initMail === 'always' || !(hasPassword || isLinked || policy.mailCode !== 'off');
+  return policy.initMail === 'always' || !(hasPassword || isLinked || (policy.mailsBy ?? policy.mailCode) !== 'off');
 }
 
 /** How the organizations of an import differ for a search. */

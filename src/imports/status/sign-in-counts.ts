@@ -19,19 +19,17 @@ import { countSignIns } from '../entries/sign-in-tally.ts';
 import { HAS_ENDED } from '../entries/states.ts';
 import { countFacts } from '../intake/accept.ts';
 import { itemsBetween } from './items.ts';
-import { JOIN_POLICIES, MEANS, POLICY } from './sign-ins.ts';
+import { JOIN_POLICIES, MEANS, type OrgPolicy, POLICY, policyFor } from './sign-ins.ts';
 
 /** SQL over `imports i`: the outcomes that the counts depend on, in the form of `sign_ins_of`. */
 const OUTCOMES = `concat_ws(':', case when i.on_existing = 'update' then i.succeeded else 0 end, i.skipped, i.failed, i.undone)`;
-
-type PolicyRow = Parameters<typeof predictSignIn>[1]['policy'];
 
 /** What `SIGN_IN_COLUMNS` select. */
 export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_codes' | 'sign_ins_of'> {
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
   sign_ins:
-    | (PolicyRow & {
+    | (OrgPolicy & {
         facts: number;
         users: number;
         isLinked: boolean;
@@ -65,7 +63,7 @@ export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
       where s.import_id = i.id
       group by s.facts, "mailCode", "initMail", "forceMfa", "smsCode", coalesce(own.passkeys, instance.passkeys), "onlyAddresses",
-        "rpId", "hasGateway", "isLinked", "isOutranked", unknown, domains) c) end as sign_ins`;
+        "ofInstance", "rpId", "hasGateway", "isLinked", "isOutranked", unknown, domains) c) end as sign_ins`;
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
@@ -77,7 +75,7 @@ export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInC
       counted.map(({ facts, users, isLinked, isOutranked, unknown: _, domains, rpId, hasGateway, ...policy }) => {
         const passkeys = passkeysHere(domains, rpId ?? undefined);
         const more = { isLinked, isOutranked, passkeys, hasGateway };
-        return { signIn: predictSignIn(facts, { policy, ...more, ...given }), users };
+        return { signIn: predictSignIn(facts, { policy: policyFor(policy, facts), ...more, ...given }), users };
       }),
     ),
     ...unknownLinks(counted),

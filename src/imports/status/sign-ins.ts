@@ -7,13 +7,15 @@
  */
 import { aliasKey } from '../../contract/idp-presets.ts';
 import type { ImportResult } from '../../contract/import-types.ts';
+import { MAIL_CODES, type MailCodeUse } from '../../contract/policies.ts';
 import type { SignIn, Way } from '../../contract/sign-in.ts';
-import { signInNames } from '../../directory/idp-links.ts';
+import { HIGHEST_RANK, signInNames } from '../../directory/idp-links.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
 import { passkeysHere } from '../entries/link-names.ts';
 import {
   type Circumstances,
+  FACT,
   KEY_HERE,
   LINKED,
   ORG_KIND,
@@ -35,7 +37,8 @@ export const JOIN_POLICIES = `left join login_policies own on own.org_id = o.org
 export const POLICY = `coalesce(own.mail_code, instance.mail_code) as "mailCode",
   coalesce(own.init_mail, instance.init_mail) as "initMail", coalesce(own.force_mfa, instance.force_mfa) as "forceMfa",
   coalesce(own.sms_code, instance.sms_code) as "smsCode", coalesce(own.passkeys, instance.passkeys) as passkeys,
-  coalesce(q.sign_in_names = '{email}', false) as "onlyAddresses"`;
+  coalesce(q.sign_in_names = '{email}', false) as "onlyAddresses", jsonb_build_object('mailCode', instance.mail_code,
+    'smsCode', instance.sms_code, 'passkeys', instance.passkeys, 'forceMfa', instance.force_mfa) as "ofInstance"`;
 /** SQL: what the settings of the service say. */
 export const MEANS = `${RP_ID} as "rpId", ${HAS_GATEWAY} as "hasGateway"`;
 
@@ -78,7 +81,10 @@ export interface Predictions {
   search(way: Way): WaySearch;
 }
 
-type OrgPolicy = Circumstances['policy'];
+/** The policy of an organization, and what the instance's says. */
+export type OrgPolicy = Circumstances['policy'] & {
+  ofInstance: Pick<Circumstances['policy'], 'mailCode' | 'smsCode' | 'passkeys' | 'forceMfa'>;
+};
 
 interface OrgRow extends Pick<ImportOrgs, 'org_index' | 'org_id'>, OrgPolicy {
   rpId: string | null;
@@ -115,15 +121,17 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
       const isLinked = highest.some((most) => rank <= most);
       const isOutranked = highest.some((most) => most >= 0 && rank > most);
       const passkeys = passkeysHere(links, circumstances.rpId ?? undefined);
-      return predictSignIn(sign_in ?? USUAL, { ...circumstances, passkeys, isLinked, isOutranked });
+      const policy = policyFor(circumstances.policy, sign_in);
+      return predictSignIn(sign_in ?? USUAL, { ...circumstances, policy, passkeys, isLinked, isOutranked });
     },
     search: (way) => {
       const kinds = kindsOf(rows);
       const others = rows.map((row) => ({ row, kind: kinds.indexOf(kindOf(row)) })).filter(({ kind }) => kind > 0);
-      const policies = kinds.map((kind) => JSON.parse(kind) as OrgKind);
+      const policies = kinds.map((kind) => JSON.parse(kind) as KnownKind);
+      const ofOwners = policies.map((policy) => policyFor(policy, FACT.rank));
       const same = { holdsMails, leavesOutEnterprise, hasGateway: rows.some((row) => row.hasGateway) };
       return {
-        has: (bits) => isKnown && wayOfBits(bits, policies, same) === way,
+        has: (bits) => isKnown && wayOfBits(bits, isOwner(bits) ? ofOwners : policies, same) === way,
         orgs: others.map(({ row }) => row.org_index),
         kinds: others.map(({ kind }) => kind * ORG_KIND),
         links: rows.flatMap(({ org_index, links }) =>
@@ -136,9 +144,35 @@ export async function openPredictions(pool: Pool, of: ImportResult): Promise<Pre
   };
 }
 
-function kindOf({ mailCode, onlyAddresses, smsCode, passkeys }: OrgKind): string {
-  return JSON.stringify({ mailCode, onlyAddresses, smsCode, passkeys });
+/**
+ * The policy that applies to a user with these facts: to an IAM_OWNER the stricter of the organization's and the instance's,
+ * as MAIL_CODE_USE and others of directory/policies.ts. What an import mails is the organization's.
+ */
+export function policyFor<P extends KnownKind>(policy: P, facts: number | null): P {
+  if (rankOfItem(facts) < HIGHEST_RANK) return policy;
+  const { mailCode, smsCode, passkeys, forceMfa } = policy.ofInstance;
+  const isForced = 'forceMfa' in policy && policy.forceMfa === true;
+  return {
+    ...policy,
+    mailCode: stricter(policy.mailCode, mailCode),
+    mailsBy: policy.mailCode,
+    smsCode: stricter(policy.smsCode, smsCode),
+    passkeys: policy.passkeys && passkeys,
+    forceMfa: isForced || forceMfa,
+  };
 }
+
+function stricter(a: MailCodeUse, b: MailCodeUse): MailCodeUse {
+  return MAIL_CODES.indexOf(a) < MAIL_CODES.indexOf(b) ? a : b;
+}
+
+type KnownKind = OrgKind & Pick<OrgPolicy, 'ofInstance'>;
+
+function kindOf({ mailCode, onlyAddresses, smsCode, passkeys, ofInstance }: KnownKind): string {
+  return JSON.stringify({ mailCode, onlyAddresses, smsCode, passkeys, ofInstance });
+}
+
+const isOwner = (bits: number) => rankOfItem(bits % LINKED) === HIGHEST_RANK;
 
 /** The kinds of organizations, the most common first. */
 function kindsOf(rows: readonly OrgRow[]): string[] {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { passkeySentence } from '../../../src/contract/sign-in.ts';
+import type { ExistingRule } from '../../../src/imports/entries/options.ts';
 import { signInMeans } from '../../../src/imports/entries/sign-in-means.ts';
 import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
 import { readItems } from '../../../src/imports/status/items.ts';
@@ -16,6 +17,7 @@ import { type TestDatabase, testDatabase } from '../../support/stores/postgres.t
 const KEY = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const passkey = (rpId: string) => ({ credentialId: randomBytes(16).toString('base64url'), publicKey: KEY, rpId });
 const [HERE, OLD] = ['auth.example.com', 'old.example'];
+const KEYS = [passkey(HERE), passkey(HERE)];
 const NO_HASH = { hashedPassword: undefined };
 const phoneOnly = (name: string, phone: string) =>
   entry(name, { ...NO_HASH, email: undefined, phone: { phone, isPhoneVerified: true } });
@@ -88,4 +90,42 @@ describe('the prediction of passkeys and numbers', () => {
       assert.deepEqual(elsewhere.items, []);
     });
   }
+
+  it('knows that for an IAM_OWNER the stricter policy applies, that of the organization or that of the instance', async () => {
+    const phone = (n: number) => ({ phone: { phone: `+4179111330${n}`, isPhoneVerified: true } });
+    const people = (more: object) =>
+      ['', 'owner-'].flatMap((kind, n) => [
+        entry(`${kind}mail`, { ...NO_HASH, ...more }),
+        entry(`${kind}text`, { ...NO_HASH, email: undefined, ...phone(n), ...more }),
+        entry(`${kind}key`, { ...NO_HASH, passkeys: [KEYS[n]], ...more }),
+      ]);
+    const options = (how: ExistingRule) => ({ special: { ...special(how), withoutEmail: true } });
+    const before = [...people({}), entry('owner-caller')];
+    const first = await acceptImport(db.pool, before, options('fail'));
+    await batchStore(writer, SETTINGS).write(first, [...before.keys()]);
+    await db.pool.query(`insert into instance_members (user_id, roles, sequence)
+      select id, '{IAM_OWNER}', 1 from users where id like 'id-owner-%'`);
+    await db.pool.query(`insert into login_policies (org_id, force_mfa, mail_code, sms_code, passkeys, sequence)
+      values ('org', false, 'withoutPassword', 'withoutPassword', true, 1)`);
+    await db.pool.query(
+      `update login_policies set mail_code = 'off', sms_code = 'off', passkeys = false where org_id is null`,
+    );
+    const changed = people({ profile: { firstName: 'Another', lastName: 'Name' } });
+    const caller = { userId: 'id-owner-caller', orgId: 'org', isIamOwner: true, orgRoles: new Map<string, string[]>() };
+    const importId = await acceptImport(db.pool, changed, { ...options('update'), caller });
+    await specialStores(writer, SETTINGS).update.write(importId, [...changed.keys()]);
+    const more = (await readWithMore(api, importId)) ?? assert.fail();
+    const { items } = await readItems(api, more.progress, { pageSize: 100, from: 0 });
+    const ways = items.map((item) => item.signIn?.way);
+    assert.deepEqual(items.map(({ state }) => state).filter((state) => state !== 'ITEM_STATE_SUCCEEDED'), []); // biome-ignore format: a row
+    assert.deepEqual(ways.slice(0, 3), ['MAIL_CODE', 'SMS_CODE', 'PASSKEY']);
+    assert.deepEqual(ways.slice(3).filter((way) => way !== 'NONE' && way !== 'INIT_MAIL'), []); // biome-ignore format: a row
+    const { signIn } = await readResult(api, more);
+    for (const way of new Set(ways)) {
+      const found = await readItems(api, more.progress, { pageSize: 100, from: 0, signIn: way as 'NONE' });
+      const expected = ways.flatMap((one, index) => (one === way ? [index] : []));
+      assert.deepEqual(found.items.map(({ index }) => index), expected); // biome-ignore format: a row
+      assert.equal(signIn?.ways[way as 'NONE'], expected.length);
+    }
+  });
 });
