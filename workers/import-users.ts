@@ -9,6 +9,7 @@
  */
 import type { Logger } from 'pino';
 import type { ItemPointer } from '../src/imports/entries/item.ts';
+import { signInMeans } from '../src/imports/entries/sign-in-means.ts';
 import { gather } from '../src/imports/queue/batching.ts';
 import type { JobToAdd, Queues } from '../src/imports/queue/queues.ts';
 import {
@@ -70,7 +71,7 @@ export function startImportWorker({ config, secrets, hasher, queues, logger }: I
   const writerPool = openPool(config.DATABASE_URL, {
     max: POOL_SIZES.writer,
     name: 'muster-writer',
-    settings: WRITER_SESSION,
+    settings: { ...WRITER_SESSION, ...signInMeans(config) },
     statementMs: config.DATABASE_TIMEOUT_MS,
     isShared: config.DATABASE_DIRECT_URL !== undefined,
   });

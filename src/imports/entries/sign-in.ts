@@ -278,7 +278,20 @@ function getsMail(facts: number, given: Circumstances): boolean {
   if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
   const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
   if (!hasPassword && isLeftOut(facts, given)) return false;
-  return policy.initMail === 'always' || !(hasPassword || isLinked || (policy.mailsBy ?? policy.mailCode) !== 'off');
+  const { hasGateway, passkeys } = given;
+  const byPasskey = policy.passkeys && (facts & FACT.passkey) !== 0 && passkeys.hasPasskey;
+  const byNumber = policy.smsCode !== 'off' && hasGateway && isNumberEnough(facts);
+  const hasWay = hasPassword || isLinked || (policy.mailsBy ?? policy.mailCode) !== 'off' || byPasskey || byNumber;
+  return policy.initMail === 'always' || !hasWay;
+}
+
+/**
+ * Whether a code to their number lets in a user without a password, where such codes do: `run/write-batch.sql` has the rule
+ * too. Who is asked for a code by mail or a security key as well gets the mail all the same.
+ */
+export function isNumberEnough(facts: number): boolean {
+  const isAlone = (facts & (FACT.phone | FACT.phoneHeldTwice)) === FACT.phone;
+  return isAlone && ((facts & FACTOR_FACTS) === 0 || (facts & (FACT.totp | FACT.recoveryCodes)) !== 0);
 }
 
 /** How the organizations of an import differ for a search. */
@@ -345,16 +358,11 @@ export function itemFacts(item: ItemFactsSource): number | null {
 function factorFacts({ totpSealed, extras }: Pick<ItemFactsSource, 'totpSealed' | 'extras'>): number {
   if (totpSealed === null && extras === null) return 0;
   const { passkeys = [], otp = [], recovery } = extras ?? {};
+  const hasKey = (alone: boolean) => passkeys.some(({ passwordless }) => passwordless === alone);
   return (
     bit(totpSealed !== null, FACT.totp) |
-    bit(
-      passkeys.some(({ passwordless }) => passwordless),
-      FACT.passkey,
-    ) |
-    bit(
-      passkeys.some(({ passwordless }) => !passwordless),
-      FACT.securityKey,
-    ) |
+    bit(hasKey(true), FACT.passkey) |
+    bit(hasKey(false), FACT.securityKey) |
     bit(otp.includes('email'), FACT.otpEmail) |
     bit(otp.includes('sms'), FACT.otpSms) |
     bit(recovery !== undefined, FACT.recoveryCodes)
@@ -385,9 +393,9 @@ export function withPhone(
 export function mergedFacts(
   item: number | null,
   user: Omit<FactsSource, 'passwordSealed'> & { withoutMailCodes: boolean },
-  given: { isMailDue: boolean; setsPassword: boolean; hasLinks: boolean; rank: number; factors: number },
+  given: { setsPassword: boolean; hasLinks: boolean; rank: number; factors: number },
 ): number {
-  const { isMailDue, setsPassword, hasLinks, rank, factors } = given;
+  const { setsPassword, hasLinks, rank, factors } = given;
   const ofUser = { ...user, passwordSealed: null };
   const old =
     FACT.secondFactorLost |
@@ -403,7 +411,7 @@ export function mergedFacts(
   const kept = (item ?? USUAL) & (old | (setsPassword ? FACT.perhaps : 0));
   const isByLink = hasLinks && user.passwordHash === null;
   const now = bit(user.withoutMailCodes, FACT.withoutMailCodes) | bit(isByLink, FACT.link);
-  const facts = userFacts(ofUser) | kept | factors | bit(isMailDue, FACT.mailDue) | now | (rank << RANK_SHIFT);
+  const facts = userFacts(ofUser) | kept | factors | now | (rank << RANK_SHIFT);
   return withPhone(withoutLoss(facts), user);
 }
 

@@ -10,6 +10,9 @@ with picked as materialized (
     i.password_change_required, i.links,
     -- `FACT.secondFactorLost` of entries/sign-in.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
+    -- `isNumberEnough` there.
+    coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
+      as is_number_enough,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
@@ -99,7 +102,10 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
+      or import_mails(org_id, password_hash is not null
+        or (links is not null and (signs_in_by_link(org_id, links)
+          or coalesce(passkeys_of_import(org_id) = any(links), false)))
+        or (is_number_enough and numbers_sign_in(org_id))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -166,6 +172,9 @@ with picked as materialized (
     i.password_change_required, i.links,
     -- `FACT.secondFactorLost` of entries/sign-in.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
+    -- `isNumberEnough` there.
+    coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
+      as is_number_enough,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
@@ -260,7 +269,10 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
+      or import_mails(org_id, password_hash is not null
+        or (links is not null and (signs_in_by_link(org_id, links)
+          or coalesce(passkeys_of_import(org_id) = any(links), false)))
+        or (is_number_enough and numbers_sign_in(org_id))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -352,6 +364,9 @@ with picked as materialized (
     i.password_change_required, i.links,
     -- `FACT.secondFactorLost` of entries/sign-in.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
+    -- `isNumberEnough` there.
+    coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
+      as is_number_enough,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
@@ -446,7 +461,10 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
+      or import_mails(org_id, password_hash is not null
+        or (links is not null and (signs_in_by_link(org_id, links)
+          or coalesce(passkeys_of_import(org_id) = any(links), false)))
+        or (is_number_enough and numbers_sign_in(org_id))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),
@@ -548,6 +566,9 @@ with picked as materialized (
     i.password_change_required, i.links,
     -- `FACT.secondFactorLost` of entries/sign-in.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
+    -- `isNumberEnough` there.
+    coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
+      as is_number_enough,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
     -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
@@ -642,7 +663,10 @@ codes_added as (
   where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
-      or import_mails(org_id, password_hash is not null or (links is not null and signs_in_by_link(org_id, links))))
+      or import_mails(org_id, password_hash is not null
+        or (links is not null and (signs_in_by_link(org_id, links)
+          or coalesce(passkeys_of_import(org_id) = any(links), false)))
+        or (is_number_enough and numbers_sign_in(org_id))))
     and not (without_mail_codes and password_hash is null)
   returning id, user_id, purpose
 ),

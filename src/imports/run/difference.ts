@@ -12,7 +12,7 @@ import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
 import { isProviderName, joinedNames } from '../entries/link-names.ts';
 import type { OmittedField } from '../entries/notes.ts';
-import { isLeftOut, mergedFacts } from '../entries/sign-in.ts';
+import { FACT, isLeftOut, mergedFacts } from '../entries/sign-in.ts';
 
 /** The columns that items and users have in common. */
 export interface Columns
@@ -40,6 +40,8 @@ export interface CandidateUser
     Pick<Users, 'id' | 'org_id' | 'kind' | 'state' | 'without_mail_codes' | 'rehashed_from'> {
   /** The names under which they have links that nobody else of the organization has, and those of their passkeys. */
   links: string[];
+  /** Another user of the organization has the same verified number. Read only where a mail depends on it. */
+  is_number_held: boolean;
   /** The facts of their second factors, passkeys and recovery codes. */
   factors: number;
 }
@@ -71,7 +73,7 @@ export interface Difference {
 
 export interface DifferenceRules {
   /** Whether a mail that is due is sent. */
-  mails(hasPassword: boolean, links: readonly string[], rank: number): boolean;
+  mails(user: { hasPassword: boolean; links: readonly string[]; rank: number; facts: number }): boolean;
   leavesOutEnterprise: boolean;
   /** How many rights the user has; see directory/idp-links.ts. */
   rank: number;
@@ -116,14 +118,17 @@ export function difference(
   if (next.state !== user.state && !item.omitted.includes('state')) changed.push('state');
   if (next.without_mail_codes !== user.without_mail_codes) changed.push('oldSignIn.ways');
   const links = joinedNames(user.links, item.links ?? []);
-  const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) => mails(hasPassword, links, rank));
-  const signIn = mergedFacts(item.sign_in, factsSource(next), {
-    isMailDue: due !== undefined,
+  const facts = mergedFacts(item.sign_in, factsSource(next), {
     setsPassword,
     hasLinks: links.some(isProviderName),
     rank,
-    factors: user.factors,
+    // Before the import: the number of an item is judged with the item.
+    factors: user.factors | (user.is_number_held && item.omitted.includes('phone') ? FACT.phoneHeldTwice : 0),
   });
+  const { due, ...others } = consequences(user, next, setsPassword, (hasPassword) =>
+    mails({ hasPassword, links, rank, facts }),
+  );
+  const signIn = facts | (due === undefined ? 0 : FACT.mailDue);
   return { user, next, changed, setsPassword, signIn, links, ...others };
 }
 

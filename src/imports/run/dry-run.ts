@@ -101,7 +101,8 @@ function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'ini
   const { item, state } = verdict;
   if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
   const hasPassword = item.password_hash !== null || item.is_sealed;
-  if (!mailsOf(candidates, item.org_id)(hasPassword, item.links ?? [])) return undefined;
+  if (!mailsOf(candidates, item.org_id)({ hasPassword, links: item.links ?? [], facts: item.sign_in ?? 0 }))
+    return undefined;
   if (!hasPassword) return isLeftOut(item.sign_in, candidates) ? undefined : 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }

@@ -16,7 +16,7 @@ import type { ErrorBody } from '../../platform/errors.ts';
 import { itemsOfBatch } from '../entries/item.ts';
 import { joinedNames, namesOfPasskeys } from '../entries/link-names.ts';
 import type { ExistingRule } from '../entries/options.ts';
-import { FACT } from '../entries/sign-in.ts';
+import { FACT, isNumberEnough } from '../entries/sign-in.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
 import { type CandidateItem, type CandidateUser, type Difference, difference } from './difference.ts';
 import { ERRORS } from './write-batch.ts';
@@ -46,6 +46,10 @@ export interface Candidates extends ImportRules {
 
 interface QuietOrg {
   withoutPassword: boolean;
+  /** The name of passkeys that sign in. */
+  passkey: string | null;
+  /** Verified numbers sign in. */
+  byNumber: boolean;
   /** The names of links that sign in, each with the highest rank of a user whom it does. */
   links: ReadonlyMap<string, number>;
 }
@@ -105,15 +109,23 @@ export function decideOutcomes(candidates: Candidates, access: Access): Verdict[
 }
 
 /** Whether a user of the organization for whom a mail is due gets it; see `import_mails`. */
-export function mailsOf(
-  { quiet }: Pick<Candidates, 'quiet'>,
-  orgId: string,
-): (hasPassword: boolean, links: readonly string[], rank?: number) => boolean {
+export function mailsOf({ quiet }: Pick<Candidates, 'quiet'>, orgId: string): (user: MailedUser) => boolean {
   const rule = quiet.get(orgId);
   if (rule === undefined) return () => true;
   const highest = (link: string) => rule.links.get(aliasKey(link)) ?? -1;
-  return (hasPassword, links, rank = 0) =>
-    !hasPassword && rule.withoutPassword && !links.some((link) => rank <= highest(link));
+  return ({ hasPassword, links, rank = 0, facts }) => {
+    if (hasPassword || !rule.withoutPassword || links.some((link) => rank <= highest(link))) return false;
+    const byPasskey = rule.passkey !== null && links.includes(rule.passkey);
+    return !byPasskey && !(rule.byNumber && isNumberEnough(facts));
+  };
+}
+
+/** What decides whether a user has a way in without the mail. */
+export interface MailedUser {
+  hasPassword: boolean;
+  links: readonly string[];
+  rank?: number;
+  facts: number;
 }
 
 type Decision = { state: 'create' } | { state: 'skipped'; userId: string } | { state: 'failed'; error: ErrorBody };
@@ -245,7 +257,15 @@ async function candidatesOf(db: Db, importId: string, items: CandidateItem[], lo
   const removed = await removedIds(db, items);
   const quiet = await quietOrgs(db, items);
   const passkeys = await holdersOfPasskeys(db, items);
-  return { ...rules, items, names, removed, quiet, passkeys, users: await loadUsers(db, ids, locksUsers) };
+  return {
+    ...rules,
+    items,
+    names,
+    removed,
+    quiet,
+    passkeys,
+    users: await loadUsers(db, ids, locksUsers, quiet.size > 0),
+  };
 }
 
 /**
@@ -317,6 +337,7 @@ async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, s
 async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['quiet']> {
   const { rows } = await db.query<Omit<QuietOrg, 'links'> & { id: string; links: Record<string, number> }>(
     `select o.id, import_mails(o.id, false) as "withoutPassword",
+       passkeys_of_import(o.id) as passkey, numbers_sign_in(o.id) as "byNumber",
        (select coalesce(jsonb_object_agg(name, rank), '{}') from ${signInNames('o.id')} s) as links
      from unnest($1::text[]) as o (id)
      where exists (select from login_policies where init_mail <> 'always') and not import_mails(o.id, true)`,
@@ -325,11 +346,19 @@ async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['qu
   return new Map(rows.map((row) => [row.id, { ...row, links: new Map(Object.entries(row.links)) }]));
 }
 
-async function loadUsers(db: Db, ids: string[], lock: boolean): Promise<Map<string, CandidateUser>> {
+async function loadUsers(
+  db: Db,
+  ids: string[],
+  lock: boolean,
+  asksNumbers: boolean,
+): Promise<Map<string, CandidateUser>> {
   const { rows } = await db.query<Omit<CandidateUser, 'links' | 'factors'>>(
-    `select id, org_id, kind, state, ${COMMON}, without_mail_codes, rehashed_from from users
-     where id = any($1::text[]) order by id ${lock ? 'for update' : ''}`,
-    [ids],
+    `select id, org_id, kind, state, ${COMMON}, without_mail_codes, rehashed_from,
+       $2 and phone_verified and exists (
+         select from users v where phone_key(v.phone) = phone_key(users.phone) and v.org_id = users.org_id
+           and v.phone_verified and v.id <> users.id offset 0) as is_number_held
+     from users where id = any($1::text[]) order by id ${lock ? 'for update' : ''}`,
+    [ids, asksNumbers],
   );
   const found = rows.map(({ id }) => id);
   const links = await namesOfLinks(db, found);

@@ -1140,6 +1140,16 @@ AS $function$
 $function$
 ;
 
+CREATE OR REPLACE FUNCTION public.numbers_sign_in(org text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select p.sms_code <> 'off' and coalesce(current_setting('muster.text_messages', true) = 'on', false) from login_policies p
+  where p.org_id = org or p.org_id is null order by p.org_id nulls last limit 1
+$function$
+;
+
 CREATE OR REPLACE FUNCTION public.org_is_active(p_org text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1162,6 +1172,16 @@ begin
     (select org_id from removed_users where id_hash = removed_id_hash(p_id)),
     (select org_id from removed_user_ids where id = p_id));
 end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.passkeys_of_import(org text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when p.passkeys then E'\x01' || nullif(current_setting('muster.rp_id', true), '') end from login_policies p
+  where p.org_id = org or p.org_id is null order by p.org_id nulls last limit 1
 $function$
 ;
 

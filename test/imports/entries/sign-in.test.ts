@@ -150,6 +150,11 @@ const TABLE: [Case, string][] = [
   [{ state: 'USER_STATE_LOCKED', user: BY_LINK }, 'NONE/LOCKED'],
   // Passkeys.
   [{ user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE }, 'PASSKEY GETS_MAIL'],
+  [{ user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { ...OFF, ...QUIET } }, 'PASSKEY'],
+  [
+    { user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { ...OFF, ...QUIET, passkeys: false } },
+    'INIT_MAIL/NO_PASSWORD GETS_MAIL',
+  ],
   [{ user: { ...NO_HASH, ...NO_ADDRESS, ...passkeyFor(HERE) }, rpId: HERE }, 'PASSKEY'],
   [
     { user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { passkeys: false } },

@@ -6,6 +6,7 @@ import { passkeySentence } from '../../../src/contract/sign-in.ts';
 import type { ExistingRule } from '../../../src/imports/entries/options.ts';
 import { signInMeans } from '../../../src/imports/entries/sign-in-means.ts';
 import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
+import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { readItems } from '../../../src/imports/status/items.ts';
 import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
 import { readConfig } from '../../../src/platform/config.ts';
@@ -25,18 +26,21 @@ const phoneOnly = (name: string, phone: string) =>
 describe('the prediction of passkeys and numbers', () => {
   let db: TestDatabase;
   let writer: Pool;
+  let means: Pool;
   let api: Pool;
   before(async () => {
     db = await testDatabase({ name: 'sign_in_means' });
     writer = openWriterPool(db.url);
     const config = readConfig({ BASE_URL: `https://${HERE}`, SMS_URL: 'https://gateway.example.com/' });
     api = openPool(db.url, { settings: signInMeans(config) });
+    means = openPool(db.url, { settings: { ...WRITER_SESSION, ...signInMeans(config) } });
     await addOrgs(db.pool, 'org', 'other');
     await db.pool.query(`update login_policies set sms_code = 'withoutPassword' where org_id is null`);
   });
   beforeEach(() => wipe(db.pool));
   after(async () => {
     await api.end();
+    await means.end();
     await writer.end();
     await db.drop();
   });
@@ -53,6 +57,59 @@ describe('the prediction of passkeys and numbers', () => {
     phoneOnly('held', '+41791112255'),
   ];
   const WAYS = ['PASSWORD', 'PASSKEY', 'PASSKEY', 'MAIL_CODE', 'NONE', 'SMS_CODE', 'NONE', 'PASSWORD', 'NONE'];
+
+  const own = (name: string, more: object) =>
+    entry(name, { ...NO_HASH, email: { email: `${name}@example.com`, isEmailVerified: true }, ...more });
+  const number = (phone: string) => ({ phone: { phone, isPhoneVerified: true } });
+  const QUIET_ONES = [
+    own('key', { passkeys: [passkey(HERE)] }),
+    own('old-key', { passkeys: [passkey(OLD)] }),
+    own('number', number('+41 79 111 33 11')),
+    own('twin', number('+41791113322')),
+    own('other-twin', number('tel:+41-79-111-33-22')),
+    own('coded', { ...number('+41791113344'), otpEmail: true }),
+    own('apart', number('079 111 33 55')),
+    own('none', {}),
+  ];
+  const MAILED = ['old-key', 'twin', 'other-twin', 'coded', 'apart', 'none'].map((name) => `id-${name}`);
+
+  for (const how of ['dry', 'fail', 'skip', 'update'] as const) {
+    it(`${how}: counts passkeys and numbers as ways in where mails go to those without one, as predicted`, async () => {
+      const quiet = `update login_policies set init_mail = 'unlessWayIn', mail_code = 'off'`;
+      await db.pool.query(quiet);
+      try {
+        const ids = QUIET_ONES.map(({ userId }) => userId);
+        if (how === 'update') {
+          const deaf = QUIET_ONES.map((one) => ({
+            ...one,
+            user: { ...one.user, email: { email: `old-${one.userId}@example.com` } },
+          }));
+          await batchStore(writer, SETTINGS).write(await acceptImport(db.pool, deaf), [...ids.keys()]);
+          await db.pool.query('delete from mail_outbox');
+        }
+        const importId = await acceptImport(db.pool, QUIET_ONES, {
+          special: special(how === 'dry' ? 'fail' : how, how === 'dry'),
+        });
+        const stores = specialStores(means, SETTINGS);
+        const store = how === 'dry' ? stores.dry : how === 'fail' ? batchStore(means, SETTINGS) : stores[how];
+        await store.write(importId, [...ids.keys()]);
+        const more = (await readWithMore(api, importId)) ?? assert.fail();
+        const { mails } = await readResult(api, more);
+        assert.equal(mails.pending, MAILED.length);
+        const { items } = await readItems(api, more.progress, { pageSize: 100, from: 0 });
+        const expected = ids.map((id) => MAILED.includes(id ?? ''));
+        assert.deepEqual(
+          items.map(({ signIn }) => signIn?.changes.includes('GETS_MAIL')),
+          expected,
+        );
+        if (how === 'dry') return;
+        const { rows } = await db.pool.query('select user_id as id from mail_outbox where import_id = $1', [importId]);
+        assert.deepEqual(rows.map(({ id }) => id).sort(), [...MAILED].sort());
+      } finally {
+        await db.pool.query('update login_policies set init_mail = default, mail_code = default');
+      }
+    });
+  }
 
   for (const how of ['dry', 'fail'] as const) {
     it(`counts and finds them ${how === 'dry' ? 'in a dry run' : 'after the import'}`, async () => {
