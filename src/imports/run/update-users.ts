@@ -7,8 +7,10 @@
  * import is not running. Only what differs is changed. A user of another organization, a machine user, and a user with
  * more rights than the import's caller are never changed.
  */
+import type { NoticeKind } from '../../contract/link-templates.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
 import { revokeCodes } from '../../messages/mail/codes.ts';
+import { HAS_SIGNED_IN } from '../../messages/mail/outbox.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import type { Named } from '../../platform/db/rows.ts';
 import { readStatement } from '../../platform/db/statement.ts';
@@ -75,6 +77,14 @@ const PASSKEYS = `${OF_PAIRS}
 /** The row of the user, which most users do not have. */
 const FACTORS = `left join (select * from user_factors where user_id = any($3::text[])) f on f.user_id = p.user_id`;
 
+/**
+ * An app of the user of a pair `p`. One that is pending proves nobody and is asked of nobody, so it keeps none away:
+ * who knew a password could begin one before the import brings the second factor.
+ */
+const IS_ACTIVE_APP = `t.user_id = any($3::text[]) and t.user_id = p.user_id and t.confirmed_at is not null`;
+/** Pending apps may have the ids of those that come. */
+const DROP_PENDING = 'delete from user_totp where user_id = any($1::text[]) and confirmed_at is null';
+
 /** Codes by mail or by text message after the password. */
 function otpFactor(by: 'email' | 'sms') {
   const column = `otp_${by}`;
@@ -115,7 +125,7 @@ const BELONGINGS = {
   otpCode: {
     differs: `select p.ordinal ${OF_PAIRS}
       where i.totp_sealed is not null and not exists (
-        select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
+        select from user_totp t where ${IS_ACTIVE_APP})`,
     put: `insert into user_totp (user_id, id, secret, name, confirmed_at)
       select p.user_id, '1', i.totp_sealed, coalesce(i.extras ->> 'totpName', ''), now() ${OF_PAIRS}
       where i.totp_sealed is not null on conflict (user_id, id) do nothing`,
@@ -123,7 +133,7 @@ const BELONGINGS = {
   totps: {
     differs: `select p.ordinal ${OF_PAIRS}
       where i.extras ? 'totps' and not exists (
-        select from user_totp t where t.user_id = any($3::text[]) and t.user_id = p.user_id)`,
+        select from user_totp t where ${IS_ACTIVE_APP})`,
     put: `insert into user_totp (user_id, id, secret, name, confirmed_at)
       select p.user_id, (a.position + 1)::text, a.app ->> 'sealed', a.app ->> 'name', now() ${OF_PAIRS}
       cross join lateral jsonb_array_elements(i.extras -> 'totps') with ordinality as a (app, position)
@@ -166,6 +176,7 @@ const BELONGINGS = {
 type Belonging = keyof typeof BELONGINGS;
 
 const NAMES = Object.keys(BELONGINGS) as Belonging[];
+const APPS: readonly Belonging[] = ['otpCode', 'totps'];
 /** Who has one of these has lost no factor, or has another one instead. */
 const FACTORS_ADDED: readonly Belonging[] = ['otpCode', 'totps', 'otpEmail', 'otpSms', 'passkeys'];
 
@@ -191,6 +202,7 @@ export async function updateBatch(
     const belongings = await newBelongings(db, importId, pairs);
     for (const { item, difference } of updates) difference.changed.push(...(belongings.get(item.ordinal) ?? []));
     await putBelongings(db, importId, pairs, belongings);
+    await tellOwners(db, pairs, belongings);
     const differences = updates.map((v) => v.difference).filter((d) => d.changed.length > 0);
     await applyDifferences({ db, importId, editor: candidates.runBy, codeTtlMs }, differences);
     const settled = settledOf(verdicts);
@@ -338,6 +350,8 @@ async function putBelongings(
   pairs: Pair[],
   found: ReadonlyMap<number, Belonging[]>,
 ): Promise<void> {
+  const withApps = pairs.filter(({ ordinal }) => found.get(ordinal)?.some((name) => APPS.includes(name)));
+  if (withApps.length > 0) await db.query(DROP_PENDING, [withApps.map(({ userId }) => userId)]);
   for (const name of NAMES) {
     const affected = pairs.filter((pair) => found.get(pair.ordinal)?.includes(name));
     if (affected.length > 0) await db.query(BELONGINGS[name].put, parameters(importId, affected));
@@ -347,6 +361,34 @@ async function putBelongings(
   const text = `update user_factors f set lost_at = null
     where f.user_id = any($1::text[]) and f.lost_at is not null and has_second_factor(f.user_id)`;
   await db.query(text, [given.map(({ userId }) => userId)]);
+}
+
+const NOTICES: Partial<Record<Belonging, NoticeKind>> = {
+  otpCode: 'factor_added',
+  totps: 'factor_added',
+  otpEmail: 'factor_added',
+  otpSms: 'factor_added',
+  recoveryCodes: 'recovery_codes_made',
+  passkeys: 'passkey_added',
+};
+
+/**
+ * Tells people who have signed in here that there is another way into their account. The rows of the users still have
+ * the addresses that they had before the import.
+ */
+async function tellOwners(db: Db, pairs: Pair[], found: ReadonlyMap<number, Belonging[]>): Promise<void> {
+  const due = pairs.flatMap(({ ordinal, userId }) => {
+    const kinds = new Set((found.get(ordinal) ?? []).flatMap((name) => NOTICES[name] ?? []));
+    return [...kinds].map((kind) => ({ userId, kind }));
+  });
+  if (due.length === 0) return;
+  await db.query(
+    `insert into mail_outbox (kind, user_id, address)
+     select n.kind, u.id, u.email from unnest($1::text[], $2::mail_kind[]) as n (user_id, kind)
+       join (select * from users where id = any($1::text[])) u on u.id = n.user_id
+     where u.email is not null and ${HAS_SIGNED_IN}`,
+    [due.map(({ userId }) => userId), due.map(({ kind }) => kind)],
+  );
 }
 
 function parameters(importId: string, pairs: Pair[]): unknown[] {

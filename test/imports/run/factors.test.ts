@@ -254,6 +254,61 @@ describe('imported factors', () => {
     assert.equal((await of('id-ann')).recoveryLeft, 0);
   });
 
+  it('are added to an existing user who has only begun to set up an app', async () => {
+    await first(entry('ann'));
+    for (const id of ['1', '2']) {
+      await db.pool.query('delete from user_totp');
+      await db.pool.query(`insert into user_totp (user_id, id, secret) values ('id-ann', $1, 'begun')`, [id]);
+      const full = entry('ann', { otpCode: SECRET, totps: [{ secret: OTHER }] });
+      assert.deepEqual(await outcomes(await imported([full], 'update')), [['otpCode', 'totps']]);
+      const { rows } = await db.pool.query('select id, confirmed_at is not null as active from user_totp order by id');
+      assert.deepEqual(rows, [{ id: '1', active: true }, { id: '2', active: true }]); // biome-ignore format: rows
+      assert.ok((await of('id-ann')).totps.every(({ secret }) => secret !== 'begun'));
+    }
+  });
+
+  it('are told to existing users who have signed in, at the address that they had', async () => {
+    await first(entry('ann', { email: { email: 'ann@example.com' } }), entry('ben'));
+    await db.pool.query(`update users set last_login_at = now() where id = 'id-ann'`);
+    const more = { otpCode: SECRET, totps: [{ secret: OTHER }], recoveryCodes: CODES };
+    const moved = entry('ann', { email: { email: 'thief@example.com' }, ...more, passkeys: [passkey('a')] });
+    await imported([moved, withPasskey('ben', 'b')], 'update');
+    const { rows } = await db.pool.query(
+      `select user_id, kind, address from mail_outbox where kind in ('factor_added', 'recovery_codes_made', 'passkey_added')
+       order by kind::text`,
+    );
+    const told = (kind: string) => ({ user_id: 'id-ann', kind, address: 'ann@example.com' });
+    assert.deepEqual(rows, ['factor_added', 'passkey_added', 'recovery_codes_made'].map(told));
+  });
+
+  it('are never added to a user with more rights than the caller', async () => {
+    await first(entry('boss'), entry('caller'));
+    await db.pool.query(`insert into instance_members (user_id, roles, sequence) values ('id-boss', '{IAM_OWNER}', 1)`);
+    await db.pool.query(
+      `insert into org_members (org_id, user_id, roles, sequence) values ('org', 'id-caller', '{ORG_OWNER}', 1)`,
+    );
+    const orgRoles = new Map([['org', ['ORG_OWNER']]]);
+    const caller = { userId: 'id-caller', orgId: 'org', isIamOwner: false, orgRoles };
+    const phone = { phone: '+41791112233', isPhoneVerified: true };
+    for (const more of [
+      { passkeys: [passkey('thief')] },
+      { passkeys: [passkey('thief', { secondFactorOnly: true })] },
+      { otpCode: SECRET },
+      { totps: [{ secret: SECRET }] },
+      { recoveryCodes: CODES },
+      { otpEmail: true },
+      { otpSms: true, phone },
+    ]) {
+      for (const person of [entry('boss', more), { ...entry('boss', more), userId: undefined }]) {
+        const importId = await acceptImport(db.pool, [person], { special: special('update'), caller });
+        await specialStores(writer, SETTINGS).update.write(importId, [0]);
+        assert.deepEqual(await outcomes(importId), ['AUTH-PERMISSION'], JSON.stringify(more));
+      }
+    }
+    const boss = await of('id-boss');
+    assert.deepEqual([boss.totps, boss.passkeys, boss.row], [[], [], undefined]);
+  });
+
   it('say of an existing user without a factor that one was lost', async () => {
     await first(entry('ann'), entry('ben', { otpCode: SECRET }));
     const lost = (name: string) => ({ ...entry(name), oldSignIn: { lost: ['secondFactor'] } });
