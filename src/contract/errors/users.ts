@@ -234,7 +234,7 @@ export const USER_ERRORS = {
   'PASSKEY-LINK-REFUSED': {
     status: 'FAILED_PRECONDITION',
     meaning:
-      'A link is not enough for this user: they are locked or deactivated, have a second factor or lost one in a move, or have a password and an address that is not verified.',
+      'A link is not enough for this user: they are locked, deactivated or left out of mail codes, have a second factor or lost one in a move, or have a password and an address that is not verified.',
     remedy: 'Let the user sign in and add a passkey in their account.',
   },
   'PASSKEY-NOT-FOUND': {

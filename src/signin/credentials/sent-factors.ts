@@ -67,7 +67,7 @@ async function change(deps: LoginDeps, asked: OfFactor, kind: SentKind, done: 'a
   });
 }
 
-/** @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS */
+/** A factor that was lost before is lost no longer. @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS */
 async function add(db: Db, user: User, kind: SentKind, isPossible: boolean): Promise<void> {
   if (user.kind !== 'human' || !isPossible) {
     const needed =

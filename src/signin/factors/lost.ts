@@ -36,8 +36,7 @@ export async function isFactorLost(db: Db, userId: string): Promise<boolean> {
 async function lostFactor(db: Db, userId: string): Promise<{ hasPassword: boolean } | undefined> {
   const { rows } = await db.query<{ hasPassword: boolean }>(
     `select u.password_hash is not null as "hasPassword" from user_factors f join users u on u.id = f.user_id
-     where f.user_id = $1 and f.lost_at is not null and not has_second_factor($1)
-       and not exists (select from user_passkeys p where p.user_id = $1)`,
+     where f.user_id = $1 and f.lost_at is not null and not has_second_factor($1)`,
     [userId],
   );
   return rows[0];

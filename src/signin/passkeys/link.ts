@@ -3,8 +3,8 @@
  * opens.
  *
  * Guarantee: the link proves the mailbox and nothing else, so it is not for users who have a second factor or lost one in
- * a move, nor for those who have a password and an address that nobody has verified: they sign in first. It works once,
- * and verifies the address.
+ * a move, nor for those who have a password and an address that nobody has verified: they sign in first. Who is left out
+ * of mail codes gets none. It works once, and verifies the address.
  */
 import { findUser, stateNow, type User } from '../../directory/users/store.ts';
 import { type Code, findOpenCode, mailCode, revokeCodes, useCode } from '../../messages/mail/codes.ts';
@@ -47,7 +47,7 @@ export async function mailPasskeyLink(
 async function mayUseLink(db: Db, user: User): Promise<boolean> {
   const state = stateNow(user);
   if (state !== 'active' && state !== 'initial') return false;
-  if (user.hasPassword && !user.emailVerified) return false;
+  if (user.withoutMailCodes || (user.hasPassword && !user.emailVerified)) return false;
   const { rows } = await db.query<{ may: boolean }>(
     `select not has_second_factor($1)
        and not exists (select from user_factors where user_id = $1 and lost_at is not null) as may`,
@@ -58,8 +58,9 @@ async function mayUseLink(db: Db, user: User): Promise<boolean> {
 
 function refused(): ApiError {
   const message =
-    'A link is not enough for this user: they are locked or deactivated, have a second factor or lost one in a move, ' +
-    'or have a password and an address that is not verified. Let them sign in and add a passkey in their account.';
+    'A link is not enough for this user: they are locked, deactivated or left out of mail codes, have a second factor or ' +
+    'lost one in a move, or have a password and an address that is not verified. Let them sign in and add a passkey in ' +
+    'their account.';
   return new ApiError('FAILED_PRECONDITION', 'PASSKEY-LINK-REFUSED', message);
 }
 

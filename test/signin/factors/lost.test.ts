@@ -133,6 +133,31 @@ describe('a user whose second factor was lost', () => {
     );
   });
 
+  it('is one no more with codes by mail as a factor, which need the code from the mailbox too', async () => {
+    const userId = await withLostFactor();
+    const token = await tokenOf(api, userId);
+    const add = (proof: object) => call('POST', userId, '/otp_email', proof, token);
+    assert.equal(errorId(await add({ currentPassword: PASSWORD })), 'FACTOR-LOST');
+    const added = await add({ currentPassword: PASSWORD, mailedCode: await mailedCode(userId) });
+    assert.equal(added.status, 200, JSON.stringify(added.body));
+    const { rows } = await api.deps.pool.query('select lost_at from user_factors where user_id = $1', [userId]);
+    assert.deepEqual(rows, [{ lost_at: null }]);
+  });
+
+  it('is one also with a passkey that came along, which the password alone does not need', async () => {
+    const userId = await withLostFactor();
+    await api.deps.pool.query(
+      `insert into user_passkeys (id, credential_id, user_id, public_key, rp_id) values ($1, $2, $3, 'key', 'old.example')`,
+      [`key of ${userId}`, Buffer.from(userId), userId],
+    );
+    const token = await tokenOf(api, userId);
+    for (const door of Object.values(DOORS)) {
+      assert.equal(errorId(await door(userId, token, { currentPassword: PASSWORD })), 'FACTOR-LOST');
+    }
+    const at = await atAccount(api, userId, PASSWORD);
+    assert.equal((await at.open('email')).at, '/account/confirm?to=email');
+  });
+
   it('is helped by a manager, who needs no code', async () => {
     const userId = await withLostFactor();
     const { token } = await api.machine(org.orgId, ['ORG_USER_MANAGER']);

@@ -253,7 +253,9 @@ describe('a link to add a passkey', () => {
     await storePasskey(api, factor, newKey(), { passwordless: false });
     const lost = await addVerified(api, org.orgId, PASSWORD);
     await api.deps.pool.query('insert into user_factors (user_id, lost_at) values ($1, now())', [lost]);
-    for (const userId of [unverified, locked, factor, lost]) {
+    const company = await addVerified(api, org.orgId);
+    await api.deps.pool.query('update users set without_mail_codes = true where id = $1', [company]);
+    for (const userId of [unverified, locked, factor, lost, company]) {
       assert.equal(problem(await send(userId)), '400 PASSKEY-LINK-REFUSED');
     }
     const later = await addVerified(api, org.orgId, PASSWORD);
