@@ -19,12 +19,20 @@ const HOUR_MS = 60 * 60_000;
 
 /** Codes to one number in an hour, from all networks. */
 const MOST_OF_NUMBER = 5;
+/**
+ * Codes to one number in a day, also those that somebody signed in with: who is paid for messages to their number could
+ * otherwise ask for the next one as soon as they have entered the last.
+ */
+const MOST_OF_DAY = 30;
+const DAY_MS = 24 * HOUR_MS;
 /** Codes in an hour that one network may have sent, to whatever numbers. */
 const MOST_OF_NETWORK = 30;
 
 const KEYS = {
   known: (userId: string) => `text codes of ${userId} in known networks`,
+  knownOfDay: (userId: string) => `text codes of ${userId} in known networks in a day`,
   number: (phone: string) => `text codes to ${e164(phone) ?? phone}`,
+  numberOfDay: (phone: string) => `text codes to ${e164(phone) ?? phone} in a day`,
   network: (network: string) => `text codes asked in ${network}`,
 };
 
@@ -39,10 +47,15 @@ export async function allowsText(
   network: { ofUser: string; any: string },
 ): Promise<boolean> {
   if (await isKnownNetwork(db, id, network.ofUser)) {
-    return (await takeWithin(db, KEYS.known(id), MOST_OF_NUMBER, HOUR_MS)) && takeTextOfOrg(db, config, { orgId });
+    return (
+      (await takeWithin(db, KEYS.known(id), MOST_OF_NUMBER, HOUR_MS)) &&
+      (await takeWithin(db, KEYS.knownOfDay(id), MOST_OF_DAY, DAY_MS)) &&
+      takeTextOfOrg(db, config, { orgId })
+    );
   }
   return (
     (await takeWithin(db, KEYS.number(phone), MOST_OF_NUMBER, HOUR_MS)) &&
+    (await takeWithin(db, KEYS.numberOfDay(phone), MOST_OF_DAY, DAY_MS)) &&
     (await takeWithin(db, KEYS.network(network.any), MOST_OF_NETWORK, HOUR_MS)) &&
     takeTextOfOrg(db, config, { orgId, byStranger: true })
   );
@@ -56,11 +69,12 @@ export async function allowsTextOfProgram(
 ): Promise<boolean> {
   return (
     (await takeWithin(db, KEYS.number(phone), MOST_OF_NUMBER, HOUR_MS)) &&
+    (await takeWithin(db, KEYS.numberOfDay(phone), MOST_OF_DAY, DAY_MS)) &&
     takeTextOfOrg(db, config, { orgId, byStranger: true })
   );
 }
 
-/** The user has signed in with a code: the code that they asked for does not count for them; it stays paid. */
+/** The user has signed in with a code: the code that they asked for does not count for their hour; it stays paid. */
 export async function forgetText(db: Db, { id, phone }: Pick<User, 'id' | 'phone'>): Promise<void> {
   await discount(db, KEYS.known(id));
   if (phone !== null) await discount(db, KEYS.number(phone));

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it, type TestContext } from 'node:
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import { signInNumber } from '../../../src/platform/phone.ts';
+import { allowsText, forgetText } from '../../../src/signin/sms-code/limits.ts';
 import { humanRow } from '../../directory/users/people.ts';
 import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
 import { deliverTexts, type SmsGateway, startSmsGateway } from '../../support/sms.ts';
@@ -271,6 +272,23 @@ describe('a code by text message', () => {
     await known.ask(phone);
     assert.ok(isIn(await known.enter(phone, await texts.code(userId, sent + 1))), 'a known network has its own count');
   });
+});
+
+it('texts to one number end after thirty in a day, also where each code is entered', async () => {
+  for (const isKnown of [false, true]) {
+    const user = { id: await texts.human(org.orgId, newNumber()), orgId: org.orgId, phone: newNumber() };
+    if (isKnown) {
+      const text = 'insert into login_networks (user_id, network, last_login_at) values ($1, $2, now())';
+      await api.deps.pool.query(text, [user.id, '77']);
+    }
+    let sent = 0;
+    for (let n = 0; n < 40; n++) {
+      const network = { ofUser: '77', any: `network ${n}` };
+      if (await allowsText(api.deps.pool, { SMS_PER_DAY: 1000 }, user, network)) sent++;
+      await forgetText(api.deps.pool, user);
+    }
+    assert.equal(sent, 30, isKnown ? 'from a known network' : 'from anywhere');
+  }
 });
 
 describe('strangers who ask for codes', () => {
