@@ -120,7 +120,7 @@ export function hashedCodes(text: string): HashedCode[] {
 }
 
 /**
- * Uses up a typed code.
+ * Uses up a typed code: all that it fits, as two hashes of one code with two salts are one code.
  * @param text the result of `storedCodes`
  * @param verify compares with a hash of a password scheme, in a thread
  * @returns the text without the code, and how many are left; undefined if no code fits
@@ -133,13 +133,11 @@ export async function withoutCode(
   if (typed.length > LONGEST_RECOVERY_CODE || plainForm(typed) === '') return undefined;
   const stored = hashedCodes(text);
   const readings = readingsOf(typed);
-  let found = -1;
-  for (const [index, one] of stored.entries()) {
-    const fits = await matches(one, typed, readings, verify);
-    if (fits && found < 0) found = index;
+  const rest: HashedCode[] = [];
+  for (const one of stored) {
+    if (!(await matches(one, typed, readings, verify))) rest.push(one);
   }
-  if (found < 0) return undefined;
-  const rest = stored.toSpliced(found, 1);
+  if (rest.length === stored.length) return undefined;
   return { text: JSON.stringify(rest), left: rest.length };
 }
 

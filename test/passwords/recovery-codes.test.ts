@@ -52,6 +52,15 @@ describe('recovery codes', () => {
     assert.equal(await withoutCode(text, '12345679', verify), undefined);
   });
 
+  it('hashed twice, with two salts or in two schemes, are used once', async () => {
+    const hashed = ['12345678', '12345678', 'abcdefgh'].map((code) => ({ hash: makeHash(code, 4), scheme: 'mcf' }));
+    const { text } = storedCodes([...hashed, keycloak('12345678')]);
+    const used = await withoutCode(text, '1234-5678', verify);
+    assert.equal(used?.left, 1);
+    assert.equal(await withoutCode(used?.text ?? '', '12345678', verify), undefined);
+    assert.equal((await withoutCode(used?.text ?? '', 'abcdefgh', verify))?.left, 0);
+  });
+
   it('given twice are one code', async () => {
     const { text, left } = storedCodes(['abcd-efgh-1', 'ABCDEFGH1', keycloak('A'), keycloak('A')]);
     assert.equal(left, 2);
