@@ -51,6 +51,23 @@ export const BY_SMS = `(u.phone_verified and phone_key(u.phone) is not null and 
     and v.phone_verified and v.id <> u.id))`;
 
 /**
+ * What proves somebody first proves them no second time, so codes of one kind are no way in for whom they are the only
+ * second factor. @param other the second factor of codes of the other kind, if they can be sent
+ */
+const completedBy = (other: string) => `(not has_second_factor(u.id)
+  or exists (select from user_totp t where t.user_id = u.id and t.confirmed_at is not null)
+  or exists (select from user_passkeys k where k.user_id = u.id and not k.passwordless)
+  or exists (select from user_factors f where f.user_id = u.id and ${other}))`;
+
+const WAYS = [
+  BY_PASSWORD,
+  BY_LINK,
+  BY_PASSKEY,
+  `(${BY_MAIL} and ${completedBy('f.otp_sms and u.phone_verified and $3::boolean')})`,
+  `($3::boolean and ${BY_SMS} and ${completedBy('f.otp_email and u.email_verified')})`,
+];
+
+/**
  * Call it in the transaction of the change, after it.
  * @throws ApiError 400 LAST-WAY-IN, or another id, if the user has no way to sign in left
  */
@@ -60,9 +77,10 @@ export async function requireWayIn(
   config: WaysInConfig,
   refusal: LastWay = LAST_WAY,
 ): Promise<void> {
-  const { rows } = await db.query<{ has: boolean }>(
-    `select ${[BY_PASSWORD, BY_MAIL, BY_LINK, BY_PASSKEY, `($3::boolean and ${BY_SMS})`].join(' or ')} as has from users u where u.id = $1`,
-    [user.id, relyingParty(config)?.rpId ?? null, config.SMS_URL !== undefined],
-  );
+  const { rows } = await db.query<{ has: boolean }>(`select ${WAYS.join(' or ')} as has from users u where u.id = $1`, [
+    user.id,
+    relyingParty(config)?.rpId ?? null,
+    config.SMS_URL !== undefined,
+  ]);
   if (!oneRow(rows).has) throw new ApiError('FAILED_PRECONDITION', refusal.id, refusal.message);
 }

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { storePasskey } from '../signin/passkeys/holder.ts';
 import { axeProblems } from '../support/axe.ts';
 import { screenshot } from '../support/browser.ts';
 import { addProvider } from '../support/idp-rows.ts';
 import { addClient, tokensOf } from '../support/oauth.ts';
+import { passkey, virtualAuthenticator } from '../support/passkeys.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { headed, logIn, openStage, type Stage } from './stage.ts';
 
@@ -17,6 +19,10 @@ const HEADINGS: Readonly<Record<string, string>> = {
   email: 'Email address',
   phone: 'Phone number',
   password: 'Password',
+  authenticators: 'Authenticator apps',
+  'sent-codes': 'Codes by email and text message',
+  'recovery-codes': 'Recovery codes',
+  passkeys: 'Passkeys and security keys',
   links: 'Connected accounts',
   logins: 'Where you are signed in',
   data: 'Your data',
@@ -29,7 +35,7 @@ const LOOKS = [390, 1440].flatMap((width) =>
 
 let stage: Stage;
 before(async () => {
-  stage = await openStage({ RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0' });
+  stage = await openStage({ RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0' }, { host: 'localhost' });
   await stage.api.call('PUT', '/management/v1/policies/login', { deleteAccount: true }, { orgId: stage.org.orgId });
   await addProvider(stage.api.deps.pool, { name: 'Google' });
   await addProvider(stage.api.deps.pool, { name: LONG });
@@ -54,6 +60,39 @@ async function person(): Promise<string> {
   return userId;
 }
 
+/** Gives the person, who is signed in, factors of every kind, with long names. */
+async function equip(userId: string): Promise<void> {
+  const { pool } = stage.api.deps;
+  await pool.query(
+    `insert into user_totp (user_id, id, secret, name, confirmed_at, last_used_at) values ($1, '1', '-', $2, now(), now())`,
+    [userId, LONG],
+  );
+  await pool.query(
+    `insert into user_factors (user_id, otp_email, recovery_sealed, recovery_left) values ($1, true, '-', 3)`,
+    [userId],
+  );
+  const old = passkey(`old ${userId}`, { rpId: `${'old.'.repeat(15)}example.org` });
+  await storePasskey(stage.api, userId, old, { passwordless: false });
+  await storePasskey(stage.api, userId, passkey(`here ${userId}`, { userHandle: userId }));
+  await pool.query('update user_passkeys set name = $2 where user_id = $1 and passwordless', [userId, LONG]);
+}
+
+/** What is wrong with the page in any look. */
+async function looked(page: Page, named: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const [index, { width, colorScheme, name }] of LOOKS.entries()) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await screenshot(page, `account-${named}-${name}`);
+    const options = index === 0 ? {} : { runOnly: OF_LOOKS };
+    for (const finding of await axeProblems(page, options)) found.push(`${named}, ${name}: ${finding}`);
+  }
+  await page.setViewportSize({ width: 320, height: 600 });
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  if (width !== 320) found.push(`${named} is ${width} wide`);
+  return found;
+}
+
 async function enter(page: Page, userId: string): Promise<void> {
   await page.goto(`${stage.api.url}/account`);
   await logIn(page, userId, PASSWORD);
@@ -64,23 +103,46 @@ describe('the pages of an account', () => {
   it('have no axe-core findings in any look, and fit a narrow screen', async (t) => {
     if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
     const page = await stage.browser.openPage(t, { reducedMotion: 'reduce' });
-    await enter(page, await person());
+    const userId = await person();
+    await enter(page, userId);
+    await equip(userId);
     const found: string[] = [];
     for (const [section, heading] of Object.entries(HEADINGS)) {
       await page.goto(`${stage.api.url}/account${section === '' ? '' : `/${section}`}`);
       await headed(page, heading);
-      for (const [index, { width, colorScheme, name }] of LOOKS.entries()) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme });
-        await screenshot(page, `account-${section || 'overview'}-${name}`);
-        const options = index === 0 ? {} : { runOnly: OF_LOOKS };
-        for (const finding of await axeProblems(page, options)) found.push(`${section}, ${name}: ${finding}`);
-      }
-      await page.setViewportSize({ width: 320, height: 600 });
-      const width = await page.evaluate('document.documentElement.scrollWidth');
-      if (width !== 320) found.push(`${section} is ${width} wide`);
+      found.push(...(await looked(page, section || 'overview')));
     }
+    await page.goto(`${stage.api.url}/account/authenticators`);
+    await page.getByRole('button', { name: 'Add an authenticator app' }).click();
+    await page.getByLabel('Name of the app').waitFor();
+    found.push(...(await looked(page, 'new-authenticator')));
+    await page.goto(`${stage.api.url}/account/recovery-codes`);
+    await page.getByRole('button', { name: 'Make new recovery codes' }).click();
+    await headed(page, 'Your new recovery codes');
+    found.push(...(await looked(page, 'new-recovery-codes')));
     assert.deepEqual(found, []);
+  });
+
+  it('add a passkey, which then signs in without name and password', async (t) => {
+    if (!requireOrSkip(t, 'chromium') || !stage.browser) return;
+    const page = await stage.browser.openPage(t);
+    const authenticator = await virtualAuthenticator(page);
+    await authenticator.answersByItself(false);
+    await enter(page, await person());
+    await page.getByRole('link', { name: 'Passkeys and security keys' }).click();
+    await page.getByLabel('Name of the passkey').fill('Laptop');
+    await authenticator.answersByItself(true);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('status').filter({ hasText: 'The passkey is added.' }).waitFor();
+    await page.getByText('Laptop', { exact: true }).waitFor();
+    assert.equal((await authenticator.credentialIds()).length, 1);
+    await page.context().clearCookies();
+    await authenticator.answersByItself(false);
+    await page.goto(`${stage.api.url}/account`);
+    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+    await authenticator.answersByItself(true);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await headed(page, 'Your account');
   });
 
   it('are used with the keyboard alone, and show what was done', async (t) => {

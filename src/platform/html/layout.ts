@@ -196,7 +196,7 @@ a { color: var(--accent); font-weight: 600; text-underline-offset: 3px }
 a:hover { color: var(--accent-strong) }
 .links { margin: 20px 0 0; text-align: center }
 .aside { margin: 24px 0 0; padding: 12px 0 0; border-top: 1px solid var(--hair) }
-a:focus-visible, input:focus-visible, button:focus-visible {
+a:focus-visible, input:focus-visible, button:focus-visible, summary:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 10px;
 }
 a:focus-visible { border-radius: 4px }
@@ -228,6 +228,11 @@ hr { margin: 32px 0; border: 0; border-top: 1px solid var(--hair) }
 .check label { margin: 0; color: var(--text) }
 .rows button { width: auto; min-width: 128px }
 button.danger { background: var(--bad); color: var(--card) }
+.codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(136px, 40%), 1fr)); gap: 12px 24px; margin: 0 0 24px; padding: 20px; border-radius: 10px; background: var(--tint); list-style: none }
+.codes code { font-size: 1.125rem; white-space: nowrap }
+details { margin: 0 0 12px }
+summary { padding: 6px 0; color: var(--accent); font-weight: 600; cursor: pointer }
+details form { margin: 8px 0 0 }
 .steps { margin: 0 0 24px; padding: 0 0 0 24px }
 .steps li { margin: 0 0 12px }
 .steps p { margin: 12px 0 }

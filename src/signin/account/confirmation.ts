@@ -55,7 +55,10 @@ ${field({ problem, name: 'code', label: 'Code from the email', isCode: true })}
   return { body };
 }
 
-const TARGETS: ReadonlySet<string> = new Set(['email', 'phone', 'password', 'links']);
+const TARGETS: ReadonlySet<string> = new Set([
+  ...['email', 'phone', 'password', 'links'],
+  ...['authenticators', 'recovery-codes', 'sent-codes', 'passkeys'],
+]);
 
 function targetOf(name: string): string {
   return TARGETS.has(name) ? name : '';

@@ -12,7 +12,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { endLogin, endOtherLogins, isCurrent, type Login, listLogins, MOST_LISTED } from '../sessions.ts';
 import { loginOf } from './person.ts';
-import { buttonForm, type Content, FormProblem, type Section, stillThere, type Visit } from './section.ts';
+import { buttonForm, type Content, FormProblem, type Section, stillThere, utc, type Visit } from './section.ts';
 
 export const LOGINS: Section = {
   path: 'logins',
@@ -67,11 +67,6 @@ function endOthersForm(visit: Visit, isMore: boolean): Html {
   const more = isMore ? ` This list has the newest ${MOST_LISTED}; older ones end too.` : '';
   return html`<p id="others">This browser stays signed in. Everything else has to sign in again.${more}</p>
 ${buttonForm(visit, LOGINS.path, { step: 'end-others' }, { label: 'End all others' })}`;
-}
-
-/** In UTC, without the seconds. */
-function utc(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 async function end({ deps, req, person }: Visit): Promise<string> {

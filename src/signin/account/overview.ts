@@ -4,6 +4,7 @@ import { OAUTH_PATHS } from '../../contract/own-clients.ts';
 import { linksOf } from '../../directory/idp-links.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { selfDeletionAllowed } from '../../directory/policies.ts';
+import { factorsOf } from '../../directory/users/second-factors.ts';
 import { loginNames } from '../../directory/users/store.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { listLogins, MOST_LISTED } from '../sessions.ts';
@@ -39,6 +40,8 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
   const { pool, config } = deps;
   const { user } = person;
   const links = await linksOf(pool, user.id);
+  const { totps, otpEmail, otpSms, securityKeys, passkeys, recoveryLeft } = await factorsOf(pool, user.id);
+  const apps = totps.filter((app) => app.confirmedAt !== null).length;
   const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
   const isMore = logins.length === MOST_LISTED;
   return [
@@ -46,7 +49,15 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
     { section: 'email', name: 'Email address', value: contact(user.email, user.emailVerified) },
     { section: 'phone', name: 'Phone number', value: contact(user.phone, user.phoneVerified) },
     { section: 'password', name: 'Password', value: user.hasPassword ? 'Set' : 'None' },
-    { section: 'links', name: 'Connected accounts', value: links.length === 0 ? 'None' : String(links.length) },
+    { section: 'authenticators', name: 'Authenticator apps', value: count(apps) },
+    {
+      section: 'sent-codes',
+      name: 'Codes by email and text message',
+      value: [...(otpEmail ? ['Email'] : []), ...(otpSms ? ['Text message'] : [])].join(', ') || 'Off',
+    },
+    { section: 'recovery-codes', name: 'Recovery codes', value: recoveryLeft === 0 ? 'None' : `${recoveryLeft} left` },
+    { section: 'passkeys', name: 'Passkeys and security keys', value: count(passkeys + securityKeys) },
+    { section: 'links', name: 'Connected accounts', value: count(links.length) },
     {
       section: 'logins',
       name: 'Where you are signed in',
@@ -57,6 +68,10 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
       ? [{ section: 'delete', name: 'Delete your account', value: '' }]
       : []),
   ];
+}
+
+function count(of: number): string {
+  return of === 0 ? 'None' : String(of);
 }
 
 function contact(value: string | null, isVerified: boolean): string {

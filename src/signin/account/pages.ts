@@ -1,7 +1,7 @@
 /**
- * `/account`: people see and change what concerns their own account: name, address, phone number, password, connected
- * accounts, where they are signed in; they download what is stored about them, and delete the account where the
- * organization allows it.
+ * `/account`: people see and change what concerns their own account: name, address, phone number, password, second
+ * factors, passkeys, connected accounts, where they are signed in; they download what is stored about them, and delete
+ * the account where the organization allows it.
  *
  * Guarantee: see person.ts and section.ts. Each change is an event, and a mail to the address where it concerns how the
  * person signs in.
@@ -12,17 +12,21 @@ import { type NextFunction, type Request, type Response, Router } from 'express'
 import { ACCOUNT_PATHS } from '../../contract/own-clients.ts';
 import { readForm, text } from '../../platform/html/forms.ts';
 import { sameOrigin } from '../../platform/http/origins.ts';
+import { AUTHENTICATORS } from './authenticators.ts';
 import { askToConfirm, CONFIRMATION, isClosed } from './confirmation.ts';
 import { EMAIL } from './email.ts';
 import { DATA, DELETION } from './leaving.ts';
 import { comeBack, LINKS } from './links.ts';
 import { LOGINS } from './logins.ts';
 import { OVERVIEW } from './overview.ts';
+import { PASSKEYS } from './passkeys.ts';
 import { PASSWORD } from './password.ts';
 import { type AccountDeps, askToSignIn, isRecent, personOf, requireToken, signedIn } from './person.ts';
 import { PHONE } from './phone.ts';
 import { PROFILE } from './profile.ts';
+import { RECOVERY_CODES } from './recovery-codes.ts';
 import { answerForm, type Section, showSection } from './section.ts';
+import { SENT_CODES } from './sent-codes.ts';
 
 const SECTIONS: readonly Section[] = [
   OVERVIEW,
@@ -30,6 +34,10 @@ const SECTIONS: readonly Section[] = [
   EMAIL,
   PHONE,
   PASSWORD,
+  AUTHENTICATORS,
+  SENT_CODES,
+  RECOVERY_CODES,
+  PASSKEYS,
   LINKS,
   LOGINS,
   DATA,

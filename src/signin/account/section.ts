@@ -7,6 +7,7 @@
 import type { Request, Response } from 'express';
 import type { User } from '../../directory/users/store.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
+import { text as line } from '../../platform/fields.ts';
 import { alert, hidden, type Problem, text, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type PageOptions, sendPage } from '../../platform/html/layout.ts';
@@ -24,6 +25,8 @@ export interface Visit {
 /** What a page shows below its heading. */
 export interface Content {
   body: Html;
+  /** As those of `HtmlPage`. */
+  scripts?: readonly string[];
   options?: PageOptions;
 }
 
@@ -51,7 +54,7 @@ export interface Section {
 /** Shows the page. @param problem of the form that was sent */
 export async function showSection(visit: Visit, section: Section, problem?: Problem): Promise<void> {
   const { req, res, deps } = visit;
-  const { body, options } = await section.show(visit, problem);
+  const { body, options, scripts } = await section.show(visit, problem);
   const done = problem ? undefined : ownValue(section.said ?? {}, text(req.query, 'done'));
   const page = html`${section.path === '' ? undefined : html`<p class="up"><a href="${accountUrl(deps.config, '')}">Your account</a></p>\n`}<h1>${section.title}</h1>
 ${done && html`<p class="done" role="status">${done}</p>`}
@@ -60,7 +63,7 @@ ${body}`;
   sendPage(
     res,
     problem ? 400 : 200,
-    { title: titled(section.title, problem), body: page },
+    { title: titled(section.title, problem), body: page, ...(scripts ? { scripts } : {}) },
     { ...options, isWide: true },
   );
 }
@@ -108,9 +111,9 @@ function problemOf({ problems = {} }: Section, error: unknown): Problem | undefi
   return ownValue(problems, error.id) ?? ownValue(PROBLEMS, error.id);
 }
 
-/** The opening of a form of a section. @param section its path */
-export function opening({ deps, person }: Visit, section: string, values: Record<string, string>): Html {
-  return html`<form method="post" action="${accountUrl(deps.config, section)}">
+/** The opening of a form of a section. @param section its path @param more attributes of the form */
+export function opening({ deps, person }: Visit, section: string, values: Record<string, string>, more?: Html): Html {
+  return html`<form method="post" action="${accountUrl(deps.config, section)}"${more}>
 ${hidden({ token: tokenOf(deps.secrets, person), ...values })}`;
 }
 
@@ -123,6 +126,22 @@ export function buttonForm(
 ): Html {
   return html`${opening(visit, section, values)}<button type="submit" class="${look}"${about && html` aria-label="${`${label} ${about}`}"`}>${label}</button>
 </form>`;
+}
+
+/** Attributes of the field for a name. */
+export const LONGEST_NAME = html` maxlength="100"`;
+const name = line(100);
+
+/** The name that a person gave to one of several things; it may be empty. @param of the name of its field */
+export function givenName(form: unknown, of: string): string {
+  const read = name.safeParse(text(form, of).trim());
+  if (read.success) return read.data;
+  throw new FormProblem({ message: 'The name may have at most 100 characters.', fields: [of] });
+}
+
+/** In UTC, without the seconds. */
+export function utc(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** The user as they are now, whose row is locked. */

@@ -10,7 +10,8 @@ import { revokeLogins } from '../../directory/revocation.ts';
 import { endLostFactor } from '../../directory/users/second-factors.ts';
 import { accessForChange, type Reached, type User } from '../../directory/users/store.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
-import { changedAnswer } from '../../platform/db/events.ts';
+import type { Config } from '../../platform/config.ts';
+import { type AppendedEvent, changedAnswer } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { SentKind } from '../factors/sent-codes.ts';
@@ -24,47 +25,57 @@ interface OfFactor extends Asked {
   countTry(): Promise<void>;
 }
 
-type Change = (db: Db, user: User) => Promise<void>;
-
 /** Routes of codes as a second factor. */
 export function sentFactorRoutes(deps: LoginDeps): Router {
   const router = Router();
   const user = changeableUser(deps.pool);
-  const hasGateway = deps.config.SMS_URL !== undefined;
-  serve(router, operations.addOtpSms, user, (asked) =>
-    change(deps, asked, 'otpSms', 'added', (db, of) =>
-      add(db, of, 'otpSms', hasGateway && of.phone !== null && of.phoneVerified),
-    ),
-  );
-  serve(router, operations.addOtpEmail, user, (asked) =>
-    change(deps, asked, 'otpEmail', 'added', (db, of) =>
-      add(db, of, 'otpEmail', of.email !== null && of.emailVerified),
-    ),
-  );
-  serve(router, operations.removeOtpSms, user, (asked) =>
-    change(deps, asked, 'otpSms', 'removed', (db, of) => remove(db, of, 'otpSms')),
-  );
-  serve(router, operations.removeOtpEmail, user, (asked) =>
-    change(deps, asked, 'otpEmail', 'removed', (db, of) => remove(db, of, 'otpEmail')),
-  );
+  serve(router, operations.addOtpSms, user, (asked) => change(deps, asked, 'otpSms', true));
+  serve(router, operations.addOtpEmail, user, (asked) => change(deps, asked, 'otpEmail', true));
+  serve(router, operations.removeOtpSms, user, (asked) => change(deps, asked, 'otpSms', false));
+  serve(router, operations.removeOtpEmail, user, (asked) => change(deps, asked, 'otpEmail', false));
   return router;
 }
 
 const COLUMNS = { otpEmail: 'otp_email', otpSms: 'otp_sms' } as const;
 const EVENTS = { otpEmail: 'otp.email', otpSms: 'otp.sms' } as const;
 
-async function change(deps: LoginDeps, asked: OfFactor, kind: SentKind, done: 'added' | 'removed', work: Change) {
+async function change(deps: LoginDeps, asked: OfFactor, kind: SentKind, isOn: boolean) {
   const { caller, operation, target, body, req, res } = asked;
   if (body.currentPassword !== undefined) await asked.countTry();
   await requireOwnerProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword, body.mailedCode);
   return transaction(deps.pool, async (db) => {
     const { user } = await accessForChange(db, caller, operation, target.user.id, 'for update');
-    await work(db, user);
-    await sendNotice(db, user, `factor_${done}`, caller.userId);
-    const event = await factorEvent(db, user, `${EVENTS[kind]}.${done}`, caller.userId);
+    const event = await switchSentFactor({ ...deps, db }, user, { kind, isOn, editor: caller.userId });
     if (body.endSessions) await revokeLogins(db, user.id);
     return changedAnswer(event, user.orgId);
   });
+}
+
+/**
+ * Makes codes of this kind a second factor of the user, whose row is locked, or no longer one; a mail tells it.
+ * @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS; 404 OTP-NOT-FOUND
+ */
+export async function switchSentFactor(
+  { db, config }: { db: Db; config: Pick<Config, 'SMS_URL'> },
+  user: User,
+  { kind, isOn, editor }: { kind: SentKind; isOn: boolean; editor: string },
+): Promise<AppendedEvent> {
+  if (isOn) await add(db, user, kind, canGet(user, config)[kind]);
+  else await remove(db, user, kind);
+  const done = isOn ? 'added' : 'removed';
+  await sendNotice(db, user, `factor_${done}`, editor);
+  return factorEvent(db, user, `${EVENTS[kind]}.${done}`, editor);
+}
+
+/** Which codes the user can get: at a verified address, and at a verified number where there is a gateway. */
+export function canGet(
+  user: Pick<User, 'email' | 'emailVerified' | 'phone' | 'phoneVerified'>,
+  { SMS_URL }: Pick<Config, 'SMS_URL'>,
+): Record<SentKind, boolean> {
+  return {
+    otpEmail: user.email !== null && user.emailVerified,
+    otpSms: SMS_URL !== undefined && user.phone !== null && user.phoneVerified,
+  };
 }
 
 /** A factor that was lost before is lost no longer. @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS */

@@ -195,7 +195,8 @@ describe('a user whose second factor was lost', () => {
   it('confirms on the pages of the account first, and only in that browser', async () => {
     const userId = await withLostFactor();
     const at = await atAccount(api, userId, PASSWORD);
-    for (const section of ['email', 'phone', 'password', 'links']) {
+    const factors = ['authenticators', 'recovery-codes', 'sent-codes', 'passkeys'];
+    for (const section of ['email', 'phone', 'password', 'links', ...factors]) {
       assert.equal((await at.open(section)).at, `/account/confirm?to=${section}`);
     }
     const token = /name="token" value="([^"]*)"/.exec((await at.open('profile')).text)?.[1] ?? '';
