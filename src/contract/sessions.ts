@@ -2,11 +2,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { requiredText } from '../platform/fields.ts';
-import { totpCode, urlTemplate } from './credentials.ts';
+import { totpCode } from './credentials.ts';
 import { intentCheck } from './idp-intents.ts';
 import { operations } from './operation.ts';
 import { credentialJson } from './passkeys.ts';
 import { ANY_ROLE, MANAGER_OR_SELF } from './roles.ts';
+import { challenges, FIRST_CHALLENGES, returned } from './session-challenges.ts';
 import {
   AT,
   changed,
@@ -51,74 +52,8 @@ const userAgent = z.object({
     .optional(),
 });
 
-const otpEmail = z
-  .object({
-    sendCode: z.object({ urlTemplate: urlTemplate().optional() }).optional(),
-    returnCode: z.object({}).optional(),
-  })
-  .refine(
-    (of) => of.sendCode === undefined || of.returnCode === undefined,
-    'must contain either sendCode or returnCode',
-  )
-  .meta({
-    description:
-      'Mails the user a code of 8 digits, which is valid for 10 minutes in this session; the default. With `returnCode` ' +
-      'it is returned for you to deliver, and then verifies no address.',
-  });
-
-const otpSms = z
-  .object({ sendCode: z.object({}).optional(), returnCode: z.object({}).optional() })
-  .refine(
-    (of) => of.sendCode === undefined || of.returnCode === undefined,
-    'must contain either sendCode or returnCode',
-  )
-  .meta({
-    description:
-      'Sends a code of 8 digits to the verified number of the user, which is valid for 10 minutes in this session; the ' +
-      'default. With `returnCode` it is returned for you to deliver.',
-  });
-
-const VERIFICATIONS = {
-  USER_VERIFICATION_REQUIREMENT_UNSPECIFIED: undefined,
-  USER_VERIFICATION_REQUIREMENT_REQUIRED: 'required',
-  USER_VERIFICATION_REQUIREMENT_PREFERRED: 'preferred',
-  USER_VERIFICATION_REQUIREMENT_DISCOURAGED: 'discouraged',
-} as const;
-
-const webAuthN = z
-  .object({
-    domain: requiredText(253).meta({
-      description: 'Of the page that asks the browser: the domain that the passkeys of this service are for.',
-    }),
-    userVerificationRequirement: z
-      .enum(Object.keys(VERIFICATIONS) as (keyof typeof VERIFICATIONS)[])
-      .transform((name) => VERIFICATIONS[name])
-      .optional()
-      .meta({
-        description:
-          'Without the password always required, which is then the default; with it, preferred is the default.',
-      }),
-  })
-  .meta({
-    description:
-      'Asks for a passkey; with the password of a user who has a second factor, for a security key or passkey as that ' +
-      'factor. Good for five minutes and this session.',
-  });
-
-const challenges = z.object({
-  otpEmail: otpEmail.optional(),
-  otpSms: otpSms.optional(),
-  webAuthN: webAuthN.optional(),
-});
 const sentCheck = z.object({ code: totpCode() });
 
-/** What a program asks for in a session. */
-export type Challenges = z.output<typeof challenges>;
-export type SentChallenge = z.output<typeof otpEmail>;
-export type KeyChallenge = z.output<typeof webAuthN>;
-
-/** What opens a session without a password. */
-const FIRST_CHALLENGES = ['otpEmail', 'otpSms', 'webAuthN'] as const;
 /** What `PATCH` checks: one of them at a time. */
 const FIRST_CHECKS = ['otpEmail', 'otpSms', 'webAuthN', 'idpIntent'] as const;
 
@@ -273,23 +208,6 @@ const recoveryCodesLeft = z
   .int()
   .optional()
   .meta({ description: 'How many recovery codes the user has left, after one was used.' });
-
-/** What a session was asked to send. */
-const returned = z
-  .object({
-    otpEmail: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
-    otpSms: z.string().optional().meta({ description: 'The code, with `returnCode`.' }),
-    webAuthN: z
-      .object({
-        publicKeyCredentialRequestOptions: z.record(z.string(), z.unknown()).meta({
-          description:
-            'PublicKeyCredentialRequestOptionsJSON of WebAuthn level 3, for ' +
-            '`PublicKeyCredential.parseRequestOptionsFromJSON`.',
-        }),
-      })
-      .optional(),
-  })
-  .optional();
 
 const exampleSession = {
   id: SESSION_ID,

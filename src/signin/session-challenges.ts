@@ -8,7 +8,7 @@
  * On crash: nothing was sent, and the program asks again.
  */
 import { type Caller, permissionDenied } from '../contract/permissions.ts';
-import type { Challenges, KeyChallenge, SentChallenge } from '../contract/sessions.ts';
+import type { Challenges, KeyChallenge, SentChallenge } from '../contract/session-challenges.ts';
 import { requireAllowedTemplate } from '../directory/users/routes.ts';
 import { accessForChange, findUser, type User } from '../directory/users/store.ts';
 import { MAIL_LIMIT } from '../messages/mail/codes.ts';

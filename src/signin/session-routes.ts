@@ -11,8 +11,8 @@ import { Router } from 'express';
 import type { z } from 'zod';
 import { type Caller, namedOrg, permissionDenied, requireReach } from '../contract/permissions.ts';
 import { type Asked, type Finder, type OrgsOfBody, orgsOfBody, serve } from '../contract/serve.ts';
+import type { Challenges } from '../contract/session-challenges.ts';
 import {
-  type Challenges,
   type Checks,
   type changedSession,
   type FactorChecks,
