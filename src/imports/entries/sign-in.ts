@@ -278,9 +278,8 @@ function getsMail(facts: number, given: Circumstances): boolean {
   if ((facts & FACT.mailDue) === 0 || holdsMails) return false;
   const hasPassword = (facts & (FACT.password | FACT.atSource)) !== 0;
   if (!hasPassword && isLeftOut(facts, given)) return false;
-  const { hasGateway, passkeys } = given;
-  const byPasskey = policy.passkeys && (facts & FACT.passkey) !== 0 && passkeys.hasPasskey;
-  const byNumber = policy.smsCode !== 'off' && hasGateway && isNumberEnough(facts);
+  const byPasskey = policy.passkeys && (facts & FACT.passkey) !== 0 && given.passkeys.hasPasskey;
+  const byNumber = policy.smsCode !== 'off' && given.hasGateway && isNumberEnough(facts);
   const hasWay = hasPassword || isLinked || (policy.mailsBy ?? policy.mailCode) !== 'off' || byPasskey || byNumber;
   return policy.initMail === 'always' || !hasWay;
 }

@@ -62,6 +62,7 @@ describe('one batch', () => {
       kind: 'human',
       addressed_at: null,
       claimed_at: null,
+      phoned_at: null,
       without_mail_codes: false,
       state: 'locked',
       user_name: 'Ann',
