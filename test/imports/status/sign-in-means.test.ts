@@ -9,8 +9,9 @@ import { batchStore, specialStores } from '../../../src/imports/run/stores.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { readItems } from '../../../src/imports/status/items.ts';
 import { readResult, readWithMore } from '../../../src/imports/status/result.ts';
+import { MEANS } from '../../../src/imports/status/sign-ins.ts';
 import { readConfig } from '../../../src/platform/config.ts';
-import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
+import { openPool, type Pool, transaction } from '../../../src/platform/db/pool.ts';
 import { SETTINGS, special } from '../../support/imports/existing.ts';
 import { acceptImport, addOrgs, entry, openWriterPool, wipe } from '../../support/imports/imports.ts';
 import { type TestDatabase, testDatabase } from '../../support/stores/postgres.ts';
@@ -44,6 +45,23 @@ describe('the prediction of passkeys and numbers', () => {
     await writer.end();
     await db.drop();
   });
+
+  for (const isShared of [false, true]) {
+    it(`finds the settings ${isShared ? 'where a pooler gives each transaction another session' : 'in each session'}`, async () => {
+      for (const [given, rpId, hasGateway] of [
+        [{ BASE_URL: `https://${HERE}`, SMS_URL: 'https://gateway.example.com/' }, HERE, true],
+        [{ BASE_URL: 'http://192.0.2.1' }, null, false],
+      ] as const) {
+        const pool = openPool(db.url, { max: 1, isShared, settings: signInMeans(readConfig(given)) });
+        for (let n = 0; n < 2; n++) {
+          assert.deepEqual((await pool.query(`select ${MEANS}`)).rows, [{ rpId, hasGateway }]);
+          const inTransaction = await transaction(pool, async (one) => (await one.query(`select ${MEANS}`)).rows);
+          assert.deepEqual(inTransaction, [{ rpId, hasGateway }]);
+        }
+        await pool.end();
+      }
+    });
+  }
 
   const PEOPLE = [
     entry('plain'),
