@@ -47,7 +47,7 @@ test('users with only a number come back by a text message', async (t) => {
           },
           { what: `a text to ${phone}` },
         );
-        const [code = ''] = /\d{4} ?\d{4}/.exec(sent.body.text) ?? [];
+        const [code = ''] = /\d{4} ?\d{4}(?= is your code)/.exec(sent.body.text) ?? [];
         const wrong = await by.post(path, { token, step: 'text-code', loginName: phone, code: '00000000' });
         assert.equal(wrong.status, 400);
         const right = await by.post(path, { token, step: 'text-code', loginName: phone, code });

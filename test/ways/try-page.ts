@@ -69,8 +69,9 @@ async function open({ api }: Stage, org: TestOrg): Promise<{ by: Visitor; path: 
 
 const clients = new Map<Stage['api'], Promise<string>>();
 
-/** Whether the sign-in has reached the application. */
+/** Whether the sign-in has reached the application. @throws Error when the service is too busy to judge */
 async function outcome(by: Visitor, page: Shown): Promise<OnPage> {
+  if ([429, 503].includes(page.status)) throw new Error(`answered ${page.status}: ${page.text}`);
   if (page.text.includes('<h1>Set up a second factor</h1>')) return { isIn: true, setsUp: true };
   if (page.status !== 303) return NOT_IN;
   const back = await by.get(new URL(page.headers.get('location') ?? '').pathname);
@@ -85,6 +86,7 @@ export function textsTo({ texts }: Stage, phone: string): string[] {
 
 async function newCode(stage: Stage, phone: string, before: number): Promise<string> {
   const text = await waitFor(async () => textsTo(stage, phone)[before], { what: `a text to ${phone}` });
-  const [code = ''] = /\d{4} ?\d{4}/.exec(text) ?? [];
+  // The name of the organization comes first, and may have digits too.
+  const [code = ''] = /\d{4} ?\d{4}(?= is your code)/.exec(text) ?? [];
   return code;
 }

@@ -192,6 +192,8 @@ function outcomeOf(
   const isPerhaps = cause === 'UNKNOWN_PASSWORD';
   const byName = way === 'PASSWORD' || way === 'PASSWORD_SOURCE' || isPerhaps;
   const getsMail = changes.includes('GETS_MAIL');
+  // The mail verifies the address, to which the codes go from then on.
+  const isVerified = getsMail && (byName || cause === 'SECOND_FACTOR_UNUSABLE');
   return {
     wrongPassword: false,
     byName,
@@ -202,10 +204,10 @@ function outcomeOf(
     code: way === 'MAIL_CODE' || codeToo,
     setsUpFactor,
     mails: getsMail ? 1 : 0,
-    initLink: getsMail && !byName,
+    initLink: getsMail && !isVerified,
     text: way === 'SMS_CODE',
     passkey: way === 'PASSKEY',
-    verifyLink: getsMail && byName,
+    verifyLink: isVerified,
   };
 }
 
