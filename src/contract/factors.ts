@@ -73,7 +73,6 @@ export const factorOperations = operations({
   },
   makeRecoveryCodes: {
     path: 'POST /v2beta/users/{userId}/recovery_codes',
-    rpc: 'zitadel.user.v2.UserService/GenerateRecoveryCodes',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',
@@ -98,7 +97,6 @@ export const factorOperations = operations({
   },
   removeRecoveryCodes: {
     path: 'DELETE /v2beta/users/{userId}/recovery_codes',
-    rpc: 'zitadel.user.v2.UserService/RemoveRecoveryCodes',
     who: MANAGER_OR_SELF,
     of: 'user',
     tries: 'by-body',

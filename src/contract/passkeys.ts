@@ -127,7 +127,6 @@ export const passkeyOperations = operations({
     rpc: 'zitadel.user.v2.UserService/VerifyPasskeyRegistration',
     who: SELF,
     of: 'user',
-    tries: 'always',
     summary: 'Add the passkey that the browser made',
     description: 'The user gets an email that says so.',
     body: {

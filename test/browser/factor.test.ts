@@ -28,7 +28,7 @@ it('a user adds the key to their app, and is signed in with its code', async (t)
   assert.match((await link.getAttribute('href')) ?? '', new RegExp(`^otpauth://totp/.*secret=${secret}`));
 
   const enter = async (code: string) => {
-    await page.getByLabel('Code').fill(code);
+    await page.getByLabel('Code', { exact: true }).fill(code);
     await page.getByRole('button', { name: 'Continue' }).click();
   };
   await enter(wrongCode(secret));

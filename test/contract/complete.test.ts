@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { humanOperations } from '../../src/contract/humans.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
+import type { Permission } from '../../src/contract/roles.ts';
 import { type OrgsOfBody, orgsOfBody, serve, serveRaw } from '../../src/contract/serve.ts';
 import { renderErrors } from '../../src/platform/http/errors.ts';
 import { listen } from '../../src/platform/http/server.ts';
@@ -16,7 +17,7 @@ import { buildApp } from '../../src/start/app.ts';
 import { operationOf } from '../roles/expected.ts';
 import { type Request, requestTo } from '../roles/requests.ts';
 import { type Row, readTable } from '../roles/table.ts';
-import { openWorld, type World } from '../roles/world.ts';
+import { openWorld, type Place, type World } from '../roles/world.ts';
 import { type Answer, errorId } from '../support/answers.ts';
 import { routesOf } from './routes.ts';
 
@@ -48,8 +49,9 @@ describe('every operation', () => {
         const [first, second] = answers.map(({ status, body }) => ({ status, body }));
         assert.deepEqual(second, first, `${row.operation} ${token}`);
       }
-      const request = await requestTo(row.operation, world, await world.placeOf('own'));
-      assert.equal((await call(row, request, { by: '/v2/' })).status, row.may, row.operation);
+      const place = await ownPlace(row);
+      const request = await requestTo(row.operation, world, place);
+      assert.equal((await call(row, request, { token: place.self?.token, by: '/v2/' })).status, row.may, row.operation);
     }
   });
 
@@ -63,8 +65,9 @@ describe('every operation', () => {
         if (first.status < 300) assert.deepEqual([status, body], [200, first.body], row.operation);
         else assert.deepEqual([status, connectId(body)], [first.status, errorId(first)], `${row.operation} ${token}`);
       }
-      const request = await requestTo(row.operation, world, await world.placeOf('own'));
-      const { status } = await call(row, request, { by: 'Connect' });
+      const place = await ownPlace(row);
+      const request = await requestTo(row.operation, world, place);
+      const { status } = await call(row, request, { token: place.self?.token, by: 'Connect' });
       assert.equal(status, row.may < 300 ? 200 : row.may, row.operation);
     }
   });
@@ -123,6 +126,12 @@ describe('every operation', () => {
     return body.details?.[0]?.debug?.id;
   }
 
+  /** Of an administrator; of the user, where nobody else may. */
+  function ownPlace(row: Row): Promise<Place> {
+    const { roles, self = false } = operationOf(row).who as Permission;
+    return world.placeOf(self && roles.length === 0 ? 'self' : 'own');
+  }
+
   /** Whether users make the call for themselves, and not only programs for them. */
   function isForSelf({ cells }: Row): boolean {
     return cells.self === '.' || cells.self === '0';
@@ -148,7 +157,7 @@ describe('every operation', () => {
   }
 
   interface How {
-    token?: string | null;
+    token?: string | null | undefined;
     address?: string;
     /** Another name of the operation. */
     by?: '/v2/' | 'Connect' | undefined;

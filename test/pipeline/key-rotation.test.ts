@@ -18,7 +18,9 @@ const USERS = 12;
 async function sealWithOldKey({ pool }: Service): Promise<void> {
   const now = openSecrets(NEW);
   const old = openSecrets(OLD, [NEW]);
-  for (const { name, key, columns } of SEALED_TABLES) {
+  for (const { name, key, columns, inside } of SEALED_TABLES) {
+    // No user of this test has factors beside an app.
+    if (inside) continue;
     const names = key.map(([column]) => column);
     for (const [column, purposeOf] of Object.entries(columns)) {
       const { rows } = await pool.query(`select array[${names.map((n) => `${n}::text`)}] as key, ${column} as sealed

@@ -24,7 +24,11 @@ const hasLink = ({ cause, changes }: WaysUser) => cause === 'PROVIDER_NOT_SET_UP
 const CASES = waysCases().filter(({ users }) => users.some(hasLink));
 
 test('users come back by the buttons of their providers, as predicted', async (t) => {
-  const stage = await openStage(t, { IDP_ALLOW_PRIVATE: 'true' });
+  const stage = await openStage(
+    t,
+    { IDP_ALLOW_PRIVATE: 'true', SMS_URL: 'http://127.0.0.1:9/' },
+    { host: 'localhost' },
+  );
   const providers = await openProviders(t, stage);
   const elsewhere = (await stage.newOrg()).orgId;
   const before = stage.smtp.mails.length;
@@ -97,7 +101,7 @@ async function compare(around: Surroundings, done: Imported): Promise<Row> {
 /** An organization whose import mails nobody who has a way in. */
 async function quietOrg(stage: Stage): Promise<TestOrg> {
   const org = await stage.newOrg();
-  await setLoginPolicy(stage, org.orgId, { mailCode: 'off', initMail: 'unlessWayIn' });
+  await setLoginPolicy(stage, org.orgId, { mailCode: 'off', smsCode: 'withoutPassword', initMail: 'unlessWayIn' });
   return org;
 }
 

@@ -4,6 +4,7 @@
  * it.
  */
 import { Router } from 'express';
+import { permissionDenied } from '../../contract/permissions.ts';
 import { type Asked, serve } from '../../contract/serve.ts';
 import { userOperations } from '../../contract/users.ts';
 import { changeableUser } from '../../directory/finders.ts';
@@ -47,7 +48,9 @@ interface Deleting extends Asked {
 }
 
 async function remove(deps: LoginDeps, { caller, operation, target, body, countTry, req, res }: Deleting) {
-  const { id } = target.user;
+  const { id, kind } = target.user;
+  // Only people have an account of their own.
+  if (target.relation === 'self' && kind !== 'human') throw permissionDenied();
   if (body.currentPassword !== undefined) await countTry();
   if (target.relation === 'self') {
     await requireSignInProof(deps, caller, target.user, originOfCall(req, res), body.currentPassword);

@@ -89,9 +89,9 @@ interface OfUser extends Asked {
 async function begin(deps: PasskeyRouteDeps, asked: Proving) {
   const { user } = asked.target;
   requireHuman(user, 'USER-NOT-HUMAN');
-  requireDomain(deps, asked.body.domain);
   const hasFactor = await hasSecondFactor(deps.pool, user.id);
   await prove(deps, asked, hasFactor ? undefined : asked.body.currentPassword);
+  requireDomain(deps, asked.body.domain);
   const { currentPassword, mailedCode } = asked.body;
   if (!hasFactor)
     await requireNoLostFactor(deps, user.id, { mailedCode, givesPassword: currentPassword !== undefined });

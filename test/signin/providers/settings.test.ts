@@ -41,6 +41,7 @@ describe('identity providers', () => {
       const id = await added(google({ callbackPaths: ['/login/callback'] }), path);
       assert.deepEqual(await shown(id, path), {
         idpId: id,
+        id,
         type: 'google',
         name: 'Google',
         issuer: 'https://accounts.google.com',

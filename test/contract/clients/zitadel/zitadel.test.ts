@@ -28,7 +28,12 @@ test("ZITADEL's published clients", async (t) => {
   const port = String(await freePort());
   const limits = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_LOGINS: '0' };
   // Providers send browsers back to the public address.
-  const address = { PORT: port, BASE_URL: `http://127.0.0.1:${port}`, IDP_ALLOW_PRIVATE: 'true' };
+  const address = {
+    PORT: port,
+    BASE_URL: `http://127.0.0.1:${port}`,
+    IDP_ALLOW_PRIVATE: 'true',
+    SMS_URL: 'http://127.0.0.1:9/',
+  };
   const service = await startService(t, { backend: 'postgres', env: { ...limits, ...address } });
 
   const github = await startProvider({ kind: 'github', people: [{ login: 'cora', id: '7001' }] });

@@ -144,6 +144,12 @@ async function callV2(transport, how) {
     users.resendPhoneCode({ userId, verification: { case: 'returnCode', value: {} } }),
   );
   await on('VerifyPhone again', () => users.verifyPhone({ userId, verificationCode: code.verificationCode }));
+  await on('AddOTPSMS', () => users.addOTPSMS({ userId }));
+  await on('AddOTPEmail', () => users.addOTPEmail({ userId }));
+  const factors = await on('ListAuthenticationFactors', () => users.listAuthenticationFactors({ userId }));
+  expect(`${how} sent codes`, factors.result?.length === 2);
+  await on('RemoveOTPSMS', () => users.removeOTPSMS({ userId }));
+  await on('RemoveOTPEmail', () => users.removeOTPEmail({ userId }));
   await on('RemovePhone', () => users.removePhone({ userId }));
   await on('UpdateHumanUser', () =>
     users.updateHumanUser({ userId, profile: { givenName: 'Anna', familyName: 'Arbor' } }),
@@ -234,6 +240,22 @@ async function callV2(transport, how) {
   await on('LockUser', () => users.lockUser({ userId }));
   await on('UnlockUser', () => users.unlockUser({ userId }));
   await on('DeleteUser', () => users.deleteUser({ userId }));
+  // The service has no domain name, where no browser has passkeys; and only people themselves add one.
+  await refused(`${how} RegisterPasskey`, Code.PermissionDenied, () => users.registerPasskey({ userId: coded }));
+  await refused(`${how} VerifyPasskeyRegistration`, Code.PermissionDenied, () =>
+    users.verifyPasskeyRegistration({
+      userId: coded,
+      passkeyId: 'none',
+      passkeyName: 'phone',
+      publicKeyCredential: { id: 'none' },
+    }),
+  );
+  await refused(`${how} CreatePasskeyRegistrationLink`, Code.FailedPrecondition, () =>
+    users.createPasskeyRegistrationLink({ userId: coded, medium: { case: 'sendLink', value: {} } }),
+  );
+  const passkeys = await on('ListPasskeys', () => users.listPasskeys({ userId: coded }));
+  expect(`${how} passkeys`, passkeys.result?.length === 0);
+  await refused(`${how} RemovePasskey`, Code.NotFound, () => users.removePasskey({ userId: coded, passkeyId: 'none' }));
   const missing = await refused(`${how} GetUserByID of nobody`, Code.NotFound, () => users.getUserByID({ userId }));
   if (how === 'connect')
     expect('the id of the error', missing?.findDetails(ErrorDetailSchema)[0]?.id === 'USER-NOT-FOUND');
