@@ -126,10 +126,15 @@ async function importConnected(stage: Stage, { company: at }: Providers, done: I
 /** Users of connections come by them, and get no mail: they have a way in. */
 async function compareConnected(around: Surroundings, done: Connected): Promise<void> {
   const { given, predicted, imported, company, aliases } = done;
-  assert.deepEqual([...imported], [...predicted]);
+  // Their passkeys are those of users of the first import: of another organization, so that a dry run does not tell.
+  const isNew = ({ way }: SignIn) => way !== 'PASSKEY';
+  assert.deepEqual(
+    [...imported],
+    [...predicted].filter(([, signIn]) => isNew(signIn)),
+  );
   const accounts = await accountsOf(around.stage, done.org.orgId);
   let came = 0;
-  for (const user of given.users) {
+  for (const user of given.users.filter((one) => isNew(predicted.get(nameOf(one)) as SignIn))) {
     const account = accounts.get(nameOf(user)) as Account;
     const found = predicted.get(nameOf(user)) as SignIn;
     checkMails(around.sent, user, found);
