@@ -15,7 +15,7 @@ import { examplesOf, openWorld, type World } from './world.ts';
 /** Requests of one run, sent for at most TIME_MS. FUZZ_RUNS sets another number, without the time limit. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 600);
 /** The minimum, even on the slowest machine, as fewer requests show too little. */
-const LEAST = 300;
+const LEAST = 450;
 const TIME_MS = process.env.FUZZ_RUNS ? Number.POSITIVE_INFINITY : 15_000;
 const AT_ONCE = 8;
 const REFILL_EVERY = 50;
