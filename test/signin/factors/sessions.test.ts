@@ -216,3 +216,14 @@ describe('a code by text message that opens a session', () => {
     assert.deepEqual(badFieldsOf(await patch(sessionId, { checks })), ['checks']);
   });
 });
+
+it('a session that waits tells why the user cannot get what it asks for', async () => {
+  const userId = await addVerified(api, org.orgId);
+  const challenges = { otpEmail: { returnCode: {} } };
+  const { body } = await post({ checks: { user: { userId } }, challenges });
+  assert.ok(body.sessionId, JSON.stringify(body));
+  const text = await patch(body.sessionId, { challenges: { otpSms: { returnCode: {} } } });
+  assert.equal(errorId(text), 'SESSION-OTP-SMS-UNAVAILABLE');
+  const key = await patch(body.sessionId, { challenges: { webAuthN: { domain: 'localhost' } } });
+  assert.equal(errorId(key), 'SESSION-WEBAUTHN-UNAVAILABLE');
+});

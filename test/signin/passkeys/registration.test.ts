@@ -279,3 +279,20 @@ describe('a link to add a passkey', () => {
     assert.equal(problem(await send(userId, elsewhere)), '400 URL-TEMPLATE-NOT-ALLOWED');
   });
 });
+
+describe('requests about passkeys', () => {
+  it('name every bad field, and are of people only', async () => {
+    const userId = await addVerified(api, org.orgId, PASSWORD);
+    const token = await tokenOf(api, userId);
+    const by = { token };
+    const one = path(userId, '/none');
+    assert.equal(problem(await api.call('PUT', one, { passkeyName: 7 }, by)), '400 PASSKEY-INVALID');
+    assert.equal(problem(await api.call('POST', one, { passkeyName: 7 }, by)), '400 PASSKEY-INVALID');
+    assert.equal(problem(await api.call('DELETE', one, { currentPassword: 7 }, by)), '400 PASSKEY-INVALID');
+    const machine = await api.machine(org.orgId, ['ORG_OWNER']);
+    assert.equal(problem(await api.call('POST', path(machine.userId, '/registration_link'), {})), '400 USER-NOT-HUMAN');
+    const asked = { publicKeyCredential: { id: 'x' }, passkeyName: 'x' };
+    const answer = await api.call('POST', path(machine.userId, '/none'), asked, { token: machine.token });
+    assert.equal(problem(answer), '400 USER-NOT-HUMAN');
+  });
+});

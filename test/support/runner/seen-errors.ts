@@ -31,7 +31,7 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
       ),
     ],
   ],
-  ['the places of searches and exports are the same ones', ['exportEvents EVENTS-SLOTS']],
+  ['the places of searches and exports are the same ones', ['exportEvents EVENTS-SLOTS', 'getUserData EVENTS-SLOTS']],
   [
     '`removeCredential` decides, as for tokens',
     [
@@ -53,6 +53,28 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
       'endLogins',
     ].map((id) => `${id} SESSION-FAILURES`),
   ],
+  [
+    '`requireOwnerProof` and `requireNoLostFactor` decide, whose errors tests see for apps, addresses and passkeys',
+    [
+      ...['addOtpEmail', 'addOtpSms', 'registerPasskey', 'deleteUser'].map((id) => `${id} SESSION-FAILURES`),
+      ...['addOtpSms', 'addUserLink', 'removePhone', 'removeTotp', 'removeUserLink'].flatMap((id) => [
+        `${id} CODE-INVALID`,
+        `${id} FACTOR-LOST`,
+      ]),
+      'registerPasskey CODE-INVALID',
+      ...['makeRecoveryCodes', 'removeRecoveryCodes', 'removeTotpApp', 'resetFactors'].flatMap((id) =>
+        ['AUTH-SIGN-IN-AGAIN', 'CODE-INVALID', 'FACTOR-LOST', 'SESSION-FAILURES'].map((error) => `${id} ${error}`),
+      ),
+      ...['removeOtpEmail', 'removeOtpSms'].flatMap((id) =>
+        ['CODE-INVALID', 'FACTOR-LOST', 'SESSION-FAILURES'].map((error) => `${id} ${error}`),
+      ),
+      ...['removePasskey', 'removeRecoveryCodes', 'removeTotpApp', 'resetFactors'].map(
+        (id) => `${id} PASSWORD-CURRENT`,
+      ),
+      ...['AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'].map((error) => `removePasskey ${error}`),
+    ],
+  ],
+  ['`requireWayIn` decides, as for links and passkeys', ['removePhone LAST-WAY-IN']],
   [
     '`mailRequested` counts, as for a password reset',
     ['setEmail', 'resendEmailCode', 'setPhone', 'resendPhoneCode', 'updateHumanUser'].map((id) => `${id} MAIL-LIMIT`),
