@@ -125,7 +125,7 @@ export const ANSWERED_BY = {
   'IDP-LINK-NOT-FOUND': ['removeUserLink'],
   'FACTOR-LOST': ['updateHumanUser', 'addUserLink', 'removeUserLink', 'setEmail', 'setPhone', 'removePhone', 'setPassword', 'addTotp', 'removeTotp', 'removeTotpApp', 'registerPasskey', 'makeRecoveryCodes', 'removeRecoveryCodes', 'resetFactors', 'addOtpSms', 'removeOtpSms', 'addOtpEmail', 'removeOtpEmail'],
   'USER-DELETE-SELF': ['deleteUser'],
-  'LAST-WAY-IN': ['removePhone', 'removePasskey'],
+  'LAST-WAY-IN': ['removePhone', 'removeTotp', 'removeTotpApp', 'removePasskey', 'addOtpSms', 'removeOtpSms', 'addOtpEmail', 'removeOtpEmail'],
   'IDP-LINK-LAST-WAY': ['removeUserLink'],
   'MACHINE-INVALID': ['createMachineUser'],
   'PAT-INVALID': ['addPat'],

@@ -44,10 +44,6 @@ function list<T extends z.ZodType>(element: T) {
     .pipe(z.array(element));
 }
 
-/** A security feature that is not implemented fails the user that requests it, instead of being ignored. */
-const notBuilt = (what: string, isUnset: (v: unknown) => boolean) =>
-  z.unknown().refine((v) => v === undefined || v === null || isUnset(v), `${what} cannot be imported`);
-
 function emailOf() {
   return z.object({ email: emailAddress(), isEmailVerified: bool().optional() }, required('an object'));
 }
@@ -93,12 +89,14 @@ const userFields = {
   otpSms: bool()
     .optional()
     .meta({ description: 'After the password, the user is asked for a code by text message, to the verified number.' }),
-  requestPasswordlessRegistration: notBuilt('a passkey registration', (v) => v === false)
+  requestPasswordlessRegistration: bool()
+    .optional()
     .meta({
-      type: 'boolean',
-      description: 'Only `false`: passkey registrations are not imported, and `true` fails the user.',
-    })
-    .optional(),
+      description:
+        'A new user is asked by mail to add a passkey, in place of choosing a password if there is none. Not for users ' +
+        'who have a second factor or lost one, nor for those with a password and an address that is not verified; ' +
+        'without `WEBAUTHN_RP_ID`, or where the policy has passkeys off, they get the mail that they would get otherwise.',
+    }),
 };
 
 export const importUser = z.object(userFields, required('an object'));

@@ -245,7 +245,11 @@ export const result = z
     mailKinds: z
       .object({ verification: count, initialisation: count })
       .optional()
-      .meta({ description: 'Dry runs only: the mails that would be sent, counted in `mails.pending` too.' }),
+      .meta({
+        description:
+          'Dry runs only: the mails that would be sent, counted in `mails.pending` too. Those that ask for a passkey are ' +
+          'initialisations.',
+      }),
     signIn: signInCounts.optional().meta({
       description:
         'How the users sign in, by the login policies as they are now. Exact when the import has ended; while it runs, ' +

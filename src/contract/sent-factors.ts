@@ -25,7 +25,7 @@ export const sentFactorOperations = operations({
     description: `The user needs a verified phone number, and the service a gateway (\`SMS_URL\`). ${FOR_ALL} ${OWNER_PROOF}`,
     body: { ...proofBody, reads: removeTotpBody, error: 'OTP-INVALID' },
     answers: { 200: changed },
-    errors: [...PROOF_ERRORS, 'OTP-UNAVAILABLE', 'OTP-EXISTS'],
+    errors: [...PROOF_ERRORS, 'OTP-UNAVAILABLE', 'OTP-EXISTS', 'LAST-WAY-IN'],
   },
   removeOtpSms: {
     path: 'DELETE /v2beta/users/{userId}/otp_sms',
@@ -37,7 +37,7 @@ export const sentFactorOperations = operations({
     description: OWNER_PROOF,
     body: BODY,
     answers: { 200: changed },
-    errors: [...PROOF_ERRORS, 'OTP-NOT-FOUND'],
+    errors: [...PROOF_ERRORS, 'OTP-NOT-FOUND', 'LAST-WAY-IN'],
   },
   addOtpEmail: {
     path: 'POST /v2beta/users/{userId}/otp_email',
@@ -49,7 +49,7 @@ export const sentFactorOperations = operations({
     description: `The user needs a verified email address. ${FOR_ALL} ${OWNER_PROOF}`,
     body: { ...proofBody, reads: removeTotpBody, error: 'OTP-INVALID' },
     answers: { 200: changed },
-    errors: [...PROOF_ERRORS, 'OTP-UNAVAILABLE', 'OTP-EXISTS'],
+    errors: [...PROOF_ERRORS, 'OTP-UNAVAILABLE', 'OTP-EXISTS', 'LAST-WAY-IN'],
   },
   removeOtpEmail: {
     path: 'DELETE /v2beta/users/{userId}/otp_email',
@@ -61,6 +61,6 @@ export const sentFactorOperations = operations({
     description: OWNER_PROOF,
     body: BODY,
     answers: { 200: changed },
-    errors: [...PROOF_ERRORS, 'OTP-NOT-FOUND'],
+    errors: [...PROOF_ERRORS, 'OTP-NOT-FOUND', 'LAST-WAY-IN'],
   },
 });

@@ -25,7 +25,7 @@ export interface LastWay {
 
 const LAST_WAY: LastWay = {
   id: 'LAST-WAY-IN',
-  message: 'This is the last way to sign in. Set a password first, or add another way.',
+  message: 'No way to sign in would be left. Set a password first, or add another way.',
 };
 
 const BY_PASSWORD = KNOWS_PASSWORD;

@@ -13,8 +13,8 @@
  * On crash: run it again; it continues with the values that are left.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SEALED_FACTS } from '../imports/entries/facts.ts';
 import { ENTRY_PURPOSE, FILE_KEY_PURPOSE, PASSWORD_PURPOSE } from '../imports/entries/item.ts';
-import { SEALED_FACTS } from '../imports/entries/sign-in.ts';
 import { webhookSeal } from '../messages/webhooks/signature.ts';
 import { pepperSeal } from '../passwords/pepper.ts';
 import { RECOVERY_PURPOSE } from '../passwords/recovery-codes.ts';

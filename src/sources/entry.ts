@@ -69,6 +69,8 @@ export interface Person extends FactorsOfPerson {
   /** What the system did to a password before it hashed it; absent: nothing. */
   passwordForms?: readonly PasswordForm[] | undefined;
   passwordChangeRequired?: boolean | undefined;
+  /** The other system was about to ask the user to add a passkey. */
+  wantsPasskey?: boolean | undefined;
   /** Texts and bytes are kept as they are, everything else as JSON; undefined, null and '' are left out. */
   metadata?: Record<string, unknown>;
   links?: ProviderLink[];
@@ -99,6 +101,7 @@ export interface EntryUser extends FactorEntry {
   password?: string;
   hashedPassword?: { value: string };
   passwordChangeRequired?: boolean;
+  requestPasswordlessRegistration?: true;
   metadata?: { key: string; value: string }[];
   idps?: { configId: string; externalUserId: string; displayName?: string }[];
 }
@@ -202,6 +205,7 @@ export function toEntry(
     },
     ...secretsOf(person, notes),
     ...factorEntry(person, passkeyRpId, notes),
+    ...(person.wantsPasskey ? { requestPasswordlessRegistration: true } : {}),
   };
   if (person.email !== undefined && person.emailVerified === undefined) notes.push(NOTES.emailUnsaid);
   if (person.phone !== undefined) user.phone = phoneOf(person.phone, person.phoneVerified ?? false, notes);

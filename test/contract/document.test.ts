@@ -134,7 +134,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('gives generated clients a type for values that can be null or may be false only', () => {
+  it('gives generated clients a type for values that can be null', () => {
     const { ImportUser, ImportResult, ImportProgress } = document.components.schemas;
     assert.equal(ImportUser.properties.requestPasswordlessRegistration.type, 'boolean');
     assert.equal(ImportUser.properties.requestPasswordlessRegistration.enum, undefined);

@@ -84,7 +84,7 @@ onOneBackend('the body of a bulk import', async (t, backend) => {
       [entry('hash', { hashedPassword: { value: '$2b$99$x' } }), ['user.hashedPassword.value']],
       [entry('unknown-hash', { hashedPassword: { value: '$7$C6..../....salt' } }), ['user.hashedPassword.value']],
       [entry('factor', { otpCode: 'secret' }), ['user.otpCode']],
-      [entry('passkey', { requestPasswordlessRegistration: true }), ['user.requestPasswordlessRegistration']],
+      [entry('passkey', { requestPasswordlessRegistration: 'yes' }), ['user.requestPasswordlessRegistration']],
     ];
     const good = [
       ...people('good', 5),

@@ -180,7 +180,7 @@ export const USER_ERRORS = {
   },
   'LAST-WAY-IN': {
     status: 'FAILED_PRECONDITION',
-    meaning: 'It is the last way in which the user signs in.',
+    meaning: 'No way to sign in would be left: it is the last one, or the second factor does not go together with it.',
     remedy: 'Set a password or add another way to sign in first. Manager: remove it for the user.',
   },
   'IDP-LINK-LAST-WAY': {
@@ -234,7 +234,7 @@ export const USER_ERRORS = {
   'PASSKEY-LINK-REFUSED': {
     status: 'FAILED_PRECONDITION',
     meaning:
-      'A link is not enough for this user: they are locked, deactivated or left out of mail codes, have a second factor or lost one in a move, or have a password and an address that is not verified.',
+      'A link is not enough for this user: they are locked, deactivated or left out of mail codes, have a second factor or lost one in a move, have a password and an address that is not verified, or the policy has passkeys off.',
     remedy: 'Let the user sign in and add a passkey in their account.',
   },
   'PASSKEY-NOT-FOUND': {

@@ -27,6 +27,8 @@ export interface Extras {
   passkeys?: StoredPasskey[];
   /** How the user gets codes after the password. */
   otp?: ('email' | 'sms')[];
+  /** The mail to a new user is an invitation to add a passkey. */
+  wantsPasskey?: true;
 }
 
 /** Bytes are in base64, as PostgreSQL decodes it. */
@@ -71,6 +73,7 @@ export function extrasOf(user: EntryUser, [first, ...others]: App[], secrets: Se
     ...(user.recoveryCodes?.length ? { recovery: sealedCodes(user.recoveryCodes, secrets) } : {}),
     ...(user.passkeys?.length ? { passkeys: user.passkeys.map(storedPasskey) } : {}),
     ...(otp.length > 0 ? { otp } : {}),
+    ...(user.requestPasswordlessRegistration ? { wantsPasskey: true } : {}),
   };
   const { metadata = [], idps = [] } = user;
   const hasSome = metadata.length > 0 || idps.length > 0 || Object.keys(rare).length > 0;

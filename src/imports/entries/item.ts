@@ -8,8 +8,8 @@
 import type { ErrorBody } from '../../platform/errors.ts';
 import type { OldSignIn } from '../../sources/entry.ts';
 import type { Extras } from './factors.ts';
+import { itemFacts } from './facts.ts';
 import { linkNames } from './link-names.ts';
-import { itemFacts } from './sign-in.ts';
 
 export interface PendingItem {
   state: 'pending';

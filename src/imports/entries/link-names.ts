@@ -67,6 +67,8 @@ export interface PasskeysHere {
   hasPasskey: boolean;
   hasSecurityKey: boolean;
   hasOther: boolean;
+  /** Browsers have passkeys here. */
+  canAdd: boolean;
 }
 
 /** @param rpId undefined: no browser has passkeys here */
@@ -76,5 +78,6 @@ export function passkeysHere(names: readonly string[] | null, rpId: string | und
     hasPasskey: has(PASSKEY),
     hasSecurityKey: has(SECURITY_KEY),
     hasOther: [...passkeyCounts(names ?? []).keys()].some((domain) => domain !== rpId),
+    canAdd: rpId !== undefined,
   };
 }

@@ -4,7 +4,7 @@
  * Guarantee: memory is bounded, whatever the import contains.
  */
 import { type SignIn, type SignInCounts, WAYS, type Way } from '../../contract/sign-in.ts';
-import { USUAL } from './sign-in.ts';
+import { USUAL } from './facts.ts';
 
 /** Different sets of names that an import counts; users with a further one count as if their providers had no name. */
 export const MOST_LINK_SETS = 2000;

@@ -7,10 +7,10 @@ import { allowLong } from '../../platform/db/client.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { ApiError, errorBody } from '../../platform/errors.ts';
 import { traceContext } from '../../platform/telemetry.ts';
+import { FACT, PASSKEY_FACTS, USUAL } from '../entries/facts.ts';
 import { ERASED, PAYLOAD } from '../entries/item.ts';
 import { judgeLinks, judgePhones } from '../entries/links.ts';
 import { countFirstFailures, RAN, type SettledBatch } from '../entries/outcome.ts';
-import { FACT, PASSKEY_FACTS, USUAL } from '../entries/sign-in.ts';
 import { type CountedFacts, MOST_LINK_SETS } from '../entries/sign-in-tally.ts';
 
 /** The counts of an organization, by its place in the body. */

@@ -21,9 +21,9 @@ import type { Secrets } from '../../platform/encryption.ts';
 import { GENDERS } from '../../platform/fields.ts';
 import { csvRecord } from '../../platform/text/lines.ts';
 import { sentPasskey } from '../entries/factors.ts';
+import { oldSignInOf } from '../entries/facts.ts';
 import type { PendingItem } from '../entries/item.ts';
 import { hashPassword, sealEntry, unsealEntry, WITHHELD, withholdSecrets } from '../entries/secrets.ts';
-import { oldSignInOf } from '../entries/sign-in.ts';
 import { MAY_HOLD_DATA } from '../entries/states.ts';
 import { type HashDeps, hashItem } from '../run/process-job.ts';
 import { scanItems, toView } from '../status/items.ts';
@@ -274,7 +274,7 @@ function userOf(row: PayloadRow, hash: string | null): Part {
 }
 
 function factorsOf({ totp_sealed, extras }: PayloadRow, secrets: Pick<Secrets, 'unseal'>): Part {
-  const { totpName = '', totps = [], recovery, passkeys, otp = [] } = extras ?? {};
+  const { totpName = '', totps = [], recovery, passkeys, otp = [], wantsPasskey } = extras ?? {};
   const names = [totpName, ...totps.map(({ name }) => name)];
   const hasList = totpName !== '' || totps.length > 0;
   return {
@@ -286,6 +286,7 @@ function factorsOf({ totp_sealed, extras }: PayloadRow, secrets: Pick<Secrets, '
     ...(passkeys === undefined ? {} : { passkeys: passkeys.map(sentPasskey) }),
     ...(otp.includes('email') ? { otpEmail: true } : {}),
     ...(otp.includes('sms') ? { otpSms: true } : {}),
+    ...(wantsPasskey ? { requestPasswordlessRegistration: true } : {}),
   };
 }
 

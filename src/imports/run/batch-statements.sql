@@ -8,12 +8,14 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
-    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    -- `FACT.secondFactorLost` of entries/facts.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
-    -- `isNumberEnough` there.
+    -- `isNumberEnough` of entries/sign-in.ts.
     coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
       as is_number_enough,
-    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
+    case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
+    -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
@@ -95,11 +97,14 @@ passkeys_added as (
   returning 1
 ),
 codes_added as (
+  -- The code of a user without a password sets one as well, so that nobody depends on a device.
   insert into codes (user_id, purpose, expires_at)
-  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+  select user_id,
+    case when password_hash is null then 'initialise'::mail_kind when wants_passkey then 'add_passkey' else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from imported
-  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  where user_state = 'active' and email is not null
+    and (password_hash is null or not email_verified or wants_passkey and not without_mail_codes)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null
@@ -111,7 +116,9 @@ codes_added as (
 ),
 mails_added as (
   insert into mail_outbox (kind, user_id, code_id, import_id)
-  select purpose, user_id, id, $1 from codes_added
+  select case when c.user_id = any(array(select user_id from imported where wants_passkey)) then 'add_passkey' else purpose end,
+    c.user_id, c.id, $1
+  from codes_added c
   returning 1
 ),
 -- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.
@@ -170,14 +177,16 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
-    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    -- `FACT.secondFactorLost` of entries/facts.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
-    -- `isNumberEnough` there.
+    -- `isNumberEnough` of entries/sign-in.ts.
     coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
       as is_number_enough,
+    -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
+    case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
-    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
@@ -262,11 +271,14 @@ passkeys_added as (
   returning 1
 ),
 codes_added as (
+  -- The code of a user without a password sets one as well, so that nobody depends on a device.
   insert into codes (user_id, purpose, expires_at)
-  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+  select user_id,
+    case when password_hash is null then 'initialise'::mail_kind when wants_passkey then 'add_passkey' else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from imported
-  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  where user_state = 'active' and email is not null
+    and (password_hash is null or not email_verified or wants_passkey and not without_mail_codes)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null
@@ -278,7 +290,9 @@ codes_added as (
 ),
 mails_added as (
   insert into mail_outbox (kind, user_id, code_id, import_id)
-  select purpose, user_id, id, $1 from codes_added
+  select case when c.user_id = any(array(select user_id from imported where wants_passkey)) then 'add_passkey' else purpose end,
+    c.user_id, c.id, $1
+  from codes_added c
   returning 1
 ),
 -- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.
@@ -362,14 +376,16 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
-    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    -- `FACT.secondFactorLost` of entries/facts.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
-    -- `isNumberEnough` there.
+    -- `isNumberEnough` of entries/sign-in.ts.
     coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
       as is_number_enough,
+    -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
+    case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
-    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
@@ -454,11 +470,14 @@ passkeys_added as (
   returning 1
 ),
 codes_added as (
+  -- The code of a user without a password sets one as well, so that nobody depends on a device.
   insert into codes (user_id, purpose, expires_at)
-  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+  select user_id,
+    case when password_hash is null then 'initialise'::mail_kind when wants_passkey then 'add_passkey' else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from imported
-  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  where user_state = 'active' and email is not null
+    and (password_hash is null or not email_verified or wants_passkey and not without_mail_codes)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null
@@ -470,7 +489,9 @@ codes_added as (
 ),
 mails_added as (
   insert into mail_outbox (kind, user_id, code_id, import_id)
-  select purpose, user_id, id, $1 from codes_added
+  select case when c.user_id = any(array(select user_id from imported where wants_passkey)) then 'add_passkey' else purpose end,
+    c.user_id, c.id, $1
+  from codes_added c
   returning 1
 ),
 -- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.
@@ -564,14 +585,16 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
-    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    -- `FACT.secondFactorLost` of entries/facts.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
-    -- `isNumberEnough` there.
+    -- `isNumberEnough` of entries/sign-in.ts.
     coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
       as is_number_enough,
+    -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
+    case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
-    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = $1) as without_mail_codes
   from unnest($2::int[]) as wanted (ordinal)
@@ -656,11 +679,14 @@ passkeys_added as (
   returning 1
 ),
 codes_added as (
+  -- The code of a user without a password sets one as well, so that nobody depends on a device.
   insert into codes (user_id, purpose, expires_at)
-  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+  select user_id,
+    case when password_hash is null then 'initialise'::mail_kind when wants_passkey then 'add_passkey' else 'verify_email' end,
     now() + $5 * interval '1 millisecond'
   from imported
-  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  where user_state = 'active' and email is not null
+    and (password_hash is null or not email_verified or wants_passkey and not without_mail_codes)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null
@@ -672,7 +698,9 @@ codes_added as (
 ),
 mails_added as (
   insert into mail_outbox (kind, user_id, code_id, import_id)
-  select purpose, user_id, id, $1 from codes_added
+  select case when c.user_id = any(array(select user_id from imported where wants_passkey)) then 'add_passkey' else purpose end,
+    c.user_id, c.id, $1
+  from codes_added c
   returning 1
 ),
 -- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.

@@ -10,9 +10,10 @@ import { sourceOf } from '../../passwords/marks.ts';
 import { originalHash } from '../../passwords/pepper.ts';
 import type { Present } from '../../platform/db/rows.ts';
 import type { ImportItems, ImportOrgs, Users } from '../../platform/db/tables.ts';
+import { FACT, mergedFacts } from '../entries/facts.ts';
 import { isProviderName, joinedNames } from '../entries/link-names.ts';
 import type { OmittedField } from '../entries/notes.ts';
-import { FACT, isLeftOut, mergedFacts } from '../entries/sign-in.ts';
+import { isLeftOut } from '../entries/sign-in.ts';
 
 /** The columns that items and users have in common. */
 export interface Columns
@@ -65,7 +66,7 @@ export interface Difference {
   reactivates: boolean;
   /** The mail to send because of the change. */
   mail: 'verify_email' | 'initialise' | undefined;
-  /** How the changed user signs in; see entries/sign-in.ts. */
+  /** How the changed user signs in; see entries/facts.ts. */
   signIn: number;
   /** The names under which the user then has links that nobody else has. */
   links: string[];

@@ -7,7 +7,7 @@
  */
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
 import { publishBatch } from '../entries/outcome.ts';
-import { isLeftOut } from '../entries/sign-in.ts';
+import { isInvited, isLeftOut } from '../entries/sign-in.ts';
 import {
   type Candidates,
   decideOutcomes,
@@ -21,7 +21,7 @@ import { newBelongings, pairsOf, type Settled, settledOf, settleItems } from './
 
 /** What a dry run counts beside outcomes. */
 export interface Found {
-  /** Mails that would be sent. */
+  /** Mails that would be sent; those that ask for a passkey count as initialisations. */
   verifications: number;
   initialisations: number;
   /** New users with an id of their own, of which nobody looked whether another organization has it. */
@@ -100,10 +100,12 @@ function mailOf(candidates: Candidates, verdict: Verdict): 'verify_email' | 'ini
   if (verdict.state === 'update') return verdict.difference.mail;
   const { item, state } = verdict;
   if (state !== 'create' || item.user_state !== 'active' || item.email === null) return undefined;
+  const isAsked = isInvited(item.sign_in, { ...candidates, canAdd: candidates.withPasskeys.has(item.org_id) });
   const hasPassword = item.password_hash !== null || item.is_sealed;
   if (!mailsOf(candidates, item.org_id)({ hasPassword, links: item.links ?? [], facts: item.sign_in ?? 0 }))
     return undefined;
   if (!hasPassword) return isLeftOut(item.sign_in, candidates) ? undefined : 'initialise';
+  if (isAsked) return 'initialise';
   return item.email_verified ? undefined : 'verify_email';
 }
 

@@ -13,10 +13,11 @@ import type { Db } from '../../platform/db/pool.ts';
 import { type Named, oneRow } from '../../platform/db/rows.ts';
 import type { ImportOrgs, UserPasskeys, Users } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
+import { FACT, USUAL } from '../entries/facts.ts';
 import { itemsOfBatch } from '../entries/item.ts';
 import { joinedNames, namesOfPasskeys } from '../entries/link-names.ts';
 import type { ExistingRule } from '../entries/options.ts';
-import { FACT, isNumberEnough } from '../entries/sign-in.ts';
+import { isNumberEnough } from '../entries/sign-in.ts';
 import { ACTORS, type Actors } from '../intake/authority.ts';
 import { type CandidateItem, type CandidateUser, type Difference, difference } from './difference.ts';
 import { ERRORS } from './write-batch.ts';
@@ -40,6 +41,8 @@ export interface Candidates extends ImportRules {
   removed: Map<string, string>;
   /** The organizations that mail a user only in need (`import_mails`), and whether that includes users without a password. */
   quiet: ReadonlyMap<string, QuietOrg>;
+  /** The organizations in which passkeys can be added, of items that want one. */
+  withPasskeys: ReadonlySet<string>;
   /** The organizations whose ids may be named; absent: all. Only a dry run leaves ids out. */
   known?: ReadonlySet<string> | undefined;
 }
@@ -263,6 +266,7 @@ async function candidatesOf(db: Db, importId: string, items: CandidateItem[], lo
     names,
     removed,
     quiet,
+    withPasskeys: await orgsWithPasskeys(db, items),
     passkeys,
     users: await loadUsers(db, ids, locksUsers, quiet.size > 0),
   };
@@ -332,6 +336,16 @@ async function removedIds(db: Db, items: CandidateItem[]): Promise<Map<string, s
     [items.map((item) => item.user_id)],
   );
   return new Map(rows.map(({ id, org_id }) => [id, org_id]));
+}
+
+async function orgsWithPasskeys(db: Db, items: CandidateItem[]): Promise<Candidates['withPasskeys']> {
+  const asking = items.filter(({ sign_in }) => ((sign_in ?? USUAL) & FACT.passkeyWanted) !== 0);
+  if (asking.length === 0) return new Set();
+  const { rows } = await db.query<{ id: string }>(
+    'select id from unnest($1::text[]) as o (id) where passkeys_of_import(id) is not null',
+    [[...new Set(asking.map(({ org_id }) => org_id))]],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function quietOrgs(db: Db, items: CandidateItem[]): Promise<Candidates['quiet']> {

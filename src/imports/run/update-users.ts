@@ -16,9 +16,9 @@ import type { Named } from '../../platform/db/rows.ts';
 import { readStatement } from '../../platform/db/statement.ts';
 import type { Events, ImportItems } from '../../platform/db/tables.ts';
 import type { ErrorBody } from '../../platform/errors.ts';
+import { FACT } from '../entries/facts.ts';
 import { withinBatch } from '../entries/item.ts';
 import { publishBatch, type SettledBatch } from '../entries/outcome.ts';
-import { FACT } from '../entries/sign-in.ts';
 import type { Difference } from './difference.ts';
 import { decideOutcomes, loadAccess, loadCandidates, type Verdict } from './existing-users.ts';
 

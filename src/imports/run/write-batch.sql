@@ -19,16 +19,18 @@ with picked as materialized (
     i.email_verified, i.phone_verified, i.password_hash, i.password_sealed, i.email, i.user_name, i.user_name_key,
     i.given_name, i.family_name, i.nick_name, i.display_name, i.preferred_language, i.gender, i.email_key, i.phone,
     i.password_change_required, i.links,
-    -- `FACT.secondFactorLost` of entries/sign-in.ts.
+    -- `FACT.secondFactorLost` of entries/facts.ts.
     i.sign_in & 1024 <> 0 as is_factor_lost,
-    -- `isNumberEnough` there.
+    -- `isNumberEnough` of entries/sign-in.ts.
     coalesce(i.sign_in & 25165824 = 8388608 and (i.sign_in & 1006632960 = 0 or i.sign_in & 1140850688 <> 0), false)
       as is_number_enough,
+    -- `isInvited` there, with `without_mail_codes`. The organization is asked only if the item wants it.
+    case when i.sign_in & 1048576 <> 0 then passkeys_of_import(o.org_id) is not null else false end as wants_passkey,
 -- if fail, skip, update
     i.extras is not null and i.extras ? 'passkeys' and passkeys_taken(i.extras -> 'passkeys', i.user_id)
       as is_passkey_taken,
 -- end
-    -- `FACT.onlyEnterprise` of entries/sign-in.ts. The import is asked once, and only if the batch has such a user.
+    -- `FACT.onlyEnterprise` of entries/facts.ts. The import is asked once, and only if the batch has such a user.
     coalesce(i.sign_in & 16384, 0) <> 0
       and (select not enterprise_mail_codes from imports where id = :importId) as without_mail_codes
   from unnest(:ordinals::int[]) as wanted (ordinal)
@@ -127,11 +129,14 @@ passkeys_added as (
   returning 1
 ),
 codes_added as (
+  -- The code of a user without a password sets one as well, so that nobody depends on a device.
   insert into codes (user_id, purpose, expires_at)
-  select user_id, case when password_hash is null then 'initialise'::mail_kind else 'verify_email' end,
+  select user_id,
+    case when password_hash is null then 'initialise'::mail_kind when wants_passkey then 'add_passkey' else 'verify_email' end,
     now() + :codeTtlMs * interval '1 millisecond'
   from imported
-  where user_state = 'active' and email is not null and (password_hash is null or not email_verified)
+  where user_state = 'active' and email is not null
+    and (password_hash is null or not email_verified or wants_passkey and not without_mail_codes)
     -- Asked once for the batch, and for each user only where a policy can say no.
     and (not (select exists (select from login_policies where init_mail <> 'always'))
       or import_mails(org_id, password_hash is not null
@@ -143,7 +148,9 @@ codes_added as (
 ),
 mails_added as (
   insert into mail_outbox (kind, user_id, code_id, import_id)
-  select purpose, user_id, id, :importId from codes_added
+  select case when c.user_id = any(array(select user_id from imported where wants_passkey)) then 'add_passkey' else purpose end,
+    c.user_id, c.id, :importId
+  from codes_added c
   returning 1
 ),
 -- A data-modifying step runs to its end when its result is read, so every row exists before the batch is settled.

@@ -12,19 +12,16 @@ import type { SignIn, Way } from '../../contract/sign-in.ts';
 import { HIGHEST_RANK, signInNames } from '../../directory/idp-links.ts';
 import type { Pool } from '../../platform/db/pool.ts';
 import type { ImportItems, ImportOrgs } from '../../platform/db/tables.ts';
+import { FACT, rankIn, rankOfItem, USUAL } from '../entries/facts.ts';
 import { passkeysHere } from '../entries/link-names.ts';
 import {
   type Circumstances,
-  FACT,
   KEY_HERE,
   LINKED,
   ORG_KIND,
   type OrgKind,
   PASSKEY_HERE,
   predictSignIn,
-  rankIn,
-  rankOfItem,
-  USUAL,
   WAY_MASK,
   wayOfBits,
 } from '../entries/sign-in.ts';

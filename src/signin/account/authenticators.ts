@@ -5,14 +5,13 @@
  * session of the browser alone, so nobody is shown a key that somebody else began with.
  */
 import { requireOrg } from '../../directory/organizations.ts';
-import { appsOf, hasSecondFactor, type StoredApp } from '../../directory/users/second-factors.ts';
+import { appsOf, type StoredApp } from '../../directory/users/second-factors.ts';
 import { findUser, loginNames } from '../../directory/users/store.ts';
-import { requireWayIn } from '../../directory/ways-in.ts';
 import { keyOfText, MOST_APPS, newTotpSecret, totpAddress } from '../../passwords/totp-secret.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
+import { addTotp, removeApps, verifyTotp } from '../factors/totp.ts';
 import { appSteps } from '../pages/factor-forms.ts';
 import { accountUrl } from './person.ts';
 import {
@@ -134,9 +133,7 @@ async function confirm(visit: Visit): Promise<string> {
 async function remove({ deps, req, person }: Visit): Promise<string> {
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
-    await dropTotp(db, user, user.id, text(req.body, 'appId'));
-    // Another factor stays, which may not go together with the first one.
-    if (await hasSecondFactor(db, user.id)) await requireWayIn(db, user, deps.config);
+    await removeApps({ ...deps, db }, user, { editor: user.id, id: text(req.body, 'appId') });
   });
   return 'removed';
 }

@@ -7,7 +7,6 @@
  */
 import { factorsOf } from '../../directory/users/second-factors.ts';
 import { findUser } from '../../directory/users/store.ts';
-import { requireWayIn } from '../../directory/ways-in.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
@@ -101,6 +100,5 @@ async function change(visit: Visit, isOn: boolean): Promise<void> {
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     await switchSentFactor({ ...deps, db }, user, { kind, isOn, editor: user.id });
-    if (isOn) await requireWayIn(db, user, deps.config);
   });
 }

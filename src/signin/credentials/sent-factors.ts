@@ -7,8 +7,9 @@ import { sentFactorOperations as operations } from '../../contract/sent-factors.
 import { type Asked, serve } from '../../contract/serve.ts';
 import { changeableUser } from '../../directory/finders.ts';
 import { revokeLogins } from '../../directory/revocation.ts';
-import { endLostFactor } from '../../directory/users/second-factors.ts';
+import { endLostFactor, hasSecondFactor } from '../../directory/users/second-factors.ts';
 import { accessForChange, type Reached, type User } from '../../directory/users/store.ts';
+import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
 import type { Config } from '../../platform/config.ts';
 import { type AppendedEvent, changedAnswer } from '../../platform/db/events.ts';
@@ -52,16 +53,18 @@ async function change(deps: LoginDeps, asked: OfFactor, kind: SentKind, isOn: bo
 }
 
 /**
- * Makes codes of this kind a second factor of the user, whose row is locked, or no longer one; a mail tells it.
- * @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS; 404 OTP-NOT-FOUND
+ * Makes codes of this kind a second factor of the user, whose row is locked, or no longer one; a mail tells it. People
+ * who do so for themselves need a way in that goes together with the factors that they then have.
+ * @throws ApiError 400 OTP-UNAVAILABLE, OTP-EXISTS, LAST-WAY-IN; 404 OTP-NOT-FOUND
  */
 export async function switchSentFactor(
-  { db, config }: { db: Db; config: Pick<Config, 'SMS_URL'> },
+  { db, config }: { db: Db; config: WaysInConfig },
   user: User,
   { kind, isOn, editor }: { kind: SentKind; isOn: boolean; editor: string },
 ): Promise<AppendedEvent> {
   if (isOn) await add(db, user, kind, canGet(user, config)[kind]);
   else await remove(db, user, kind);
+  if (editor === user.id && (await hasSecondFactor(db, user.id))) await requireWayIn(db, user, config);
   const done = isOn ? 'added' : 'removed';
   await sendNotice(db, user, `factor_${done}`, editor);
   return factorEvent(db, user, `${EVENTS[kind]}.${done}`, editor);

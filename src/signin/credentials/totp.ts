@@ -16,7 +16,7 @@ import { accessForChange, loginNames, type Reached, type User } from '../../dire
 import { totpAddress } from '../../passwords/totp-secret.ts';
 import { changedAnswer } from '../../platform/db/events.ts';
 import { type Db, type Pool, transaction } from '../../platform/db/pool.ts';
-import { addTotp, dropTotp, verifyTotp } from '../factors/totp.ts';
+import { addTotp, removeApps, verifyTotp } from '../factors/totp.ts';
 import { type LoginDeps, originOfCall } from '../login/origin.ts';
 import { requireOwnerProof } from '../login/owner-proof.ts';
 
@@ -50,7 +50,7 @@ export function totpRoutes(deps: LoginDeps): Router {
 async function remove(deps: LoginDeps, asked: Proving & { body: { endSessions: boolean } }, totpId?: string) {
   await proveOwner(deps, asked);
   return changeFactors(deps.pool, asked, async (db, user, editor) => {
-    const event = await dropTotp(db, user, editor, totpId);
+    const event = await removeApps({ ...deps, db }, user, { editor, id: totpId });
     if (asked.body.endSessions) await revokeLogins(db, user.id);
     return changedAnswer(event, user.orgId);
   });

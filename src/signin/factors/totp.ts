@@ -12,12 +12,14 @@ import {
   appsOf,
   confirm,
   endLostFactor,
+  hasSecondFactor,
   putPending,
   removeTotp,
   replaceSecret,
   type StoredApp,
   useStep,
 } from '../../directory/users/second-factors.ts';
+import { requireWayIn, type WaysInConfig } from '../../directory/ways-in.ts';
 import { sendNotice } from '../../messages/mail/outbox.ts';
 import {
   keyOfText,
@@ -128,6 +130,21 @@ export async function verifyTotp(
   await endLostFactor(db, user.id);
   await sendNotice(db, user, 'factor_added', editor);
   return factorEvent(db, user, 'totp.verified', editor);
+}
+
+/**
+ * Removes apps as `dropTotp` does. Another factor of their own may not go together with the only first one that people
+ * have left.
+ * @throws ApiError 404 TOTP-NOT-FOUND, 400 LAST-WAY-IN
+ */
+export async function removeApps(
+  { db, config }: { db: Db; config: WaysInConfig },
+  user: FactorOwner,
+  { editor, id }: { editor: string; id?: string | undefined },
+): Promise<AppendedEvent> {
+  const event = await dropTotp(db, user, editor, id);
+  if (editor === user.id && (await hasSecondFactor(db, user.id))) await requireWayIn(db, user, config);
+  return event;
 }
 
 /**

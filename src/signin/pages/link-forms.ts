@@ -5,6 +5,7 @@
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
+import type { LinkOffer } from '../passkeys/link.ts';
 import { newPasswordFields } from './forms.ts';
 
 /** The parameters of the link, which the form sends too. */
@@ -67,9 +68,15 @@ ${hidden({ ...link, action })}
   return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
 }
 
-/** @param options what the browser asks an authenticator, as JSON @param script the address of the script that does so */
-export function passkeyForm(link: Link, options: string, script: string, problem?: Problem): HtmlPage {
+/** @param script the address of the script that asks an authenticator */
+export function passkeyForm(
+  link: Link,
+  { options, setsPassword }: LinkOffer,
+  script: string,
+  problem?: Problem,
+): HtmlPage {
   const title = 'Add a passkey';
+  const password = setsPassword ? `init?${new URLSearchParams({ ...link })}` : 'forgot';
   const body = html`<h1>${title}</h1>
 <p id="why">With a passkey you sign in with your fingerprint, your face or the lock of your device, without a password.</p>
 ${alert(problem)}
@@ -77,7 +84,8 @@ ${alert(problem)}
 ${hidden({ ...link, answer: '' })}<button type="submit" aria-describedby="why passkey-failed" autofocus>Add a passkey</button>
 <p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was added. Please try again.</p>
 </form>
-<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or <a href="forgot">choose a password</a> instead.</p>`;
+<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or <a href="${password}">choose a password</a> instead.</p>
+${setsPassword ? html`<p class="links"><a href="${password}">Choose a password instead</a></p>` : undefined}`;
   return { title: titled(title, problem), body, scripts: [script] };
 }
 

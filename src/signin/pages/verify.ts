@@ -29,7 +29,7 @@ import {
 import { originOfForm } from '../login/origin.ts';
 import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
-import { addByLink, optionsOfLink } from '../passkeys/link.ts';
+import { addByLink, offerOfLink } from '../passkeys/link.ts';
 import { parseAnswer } from '../webauthn/ceremony.ts';
 import { nameLabel, repetitionProblem, TYPED_NAME } from './forms.ts';
 import { sealedName } from './interaction.ts';
@@ -78,9 +78,9 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 }
 
 async function showPasskeyForm(deps: VerifyPageDeps, link: Link, res: Response, problem?: Problem): Promise<void> {
-  const options = idProblem(link.userId) ? undefined : await optionsOfLink(deps, link);
-  if (options === undefined) return sendPage(res, 400, passkeyLinkGonePage());
-  sendPage(res, problem ? 400 : 200, passkeyForm(link, options, passkeyScript(deps.config.baseUrl), problem));
+  const offer = idProblem(link.userId) ? undefined : await offerOfLink(deps, link);
+  if (!offer) return sendPage(res, 400, passkeyLinkGonePage());
+  sendPage(res, problem ? 400 : 200, passkeyForm(link, offer, passkeyScript(deps.config.baseUrl), problem));
 }
 
 /** Wrong codes need no count: 60 bits are not guessed, and each try costs one lookup. */

@@ -1,11 +1,12 @@
 /**
- * The mail with a link to add a passkey, for users who are invited to: by a manager, or by an import; and what the link
- * opens.
+ * The mail with a link to add a passkey, for users who are invited to: by a manager, or by an import
+ * (imports/run/write-batch.sql); and what the link opens.
  *
  * Guarantee: the link proves the mailbox and nothing else, so it is not for users who have a second factor or lost one in
  * a move, nor for those who have a password and an address that nobody has verified: they sign in first. Who is left out
  * of mail codes gets none. It works once, and verifies the address.
  */
+import { PASSKEYS_ALLOWED } from '../../directory/policies.ts';
 import { findUser, stateNow, type User } from '../../directory/users/store.ts';
 import { type Code, findOpenCode, mailCode, revokeCodes, useCode } from '../../messages/mail/codes.ts';
 import type { Config } from '../../platform/config.ts';
@@ -18,7 +19,8 @@ import { changeUser, requireHuman } from '../credentials/change.ts';
 import type { CeremonyDeps } from '../webauthn/ceremony.ts';
 import { addPasskey, creationOptions, requireParty, verifyRegistration } from './registration.ts';
 
-const PURPOSES = ['add_passkey'] as const;
+/** The code that sets a first password may add a passkey in place of it. */
+const PURPOSES = ['add_passkey', 'initialise'] as const;
 
 /** What came with the link. */
 export interface PasskeyLink {
@@ -49,8 +51,9 @@ async function mayUseLink(db: Db, user: User): Promise<boolean> {
   if (state !== 'active' && state !== 'initial') return false;
   if (user.withoutMailCodes || (user.hasPassword && !user.emailVerified)) return false;
   const { rows } = await db.query<{ may: boolean }>(
-    `select not has_second_factor($1)
-       and not exists (select from user_factors where user_id = $1 and lost_at is not null) as may`,
+    `select not has_second_factor($1) and ${PASSKEYS_ALLOWED}
+       and not exists (select from user_factors where user_id = $1 and lost_at is not null) as may
+     from users u where u.id = $1`,
     [user.id],
   );
   return rows[0]?.may === true;
@@ -59,8 +62,8 @@ async function mayUseLink(db: Db, user: User): Promise<boolean> {
 function refused(): ApiError {
   const message =
     'A link is not enough for this user: they are locked, deactivated or left out of mail codes, have a second factor or ' +
-    'lost one in a move, or have a password and an address that is not verified. Let them sign in and add a passkey in ' +
-    'their account.';
+    'lost one in a move, have a password and an address that is not verified, or the policy has passkeys off. Let them ' +
+    'sign in and add a passkey in their account.';
   return new ApiError('FAILED_PRECONDITION', 'PASSKEY-LINK-REFUSED', message);
 }
 
@@ -83,10 +86,20 @@ function holderOf({ code }: OpenLink) {
   return { purpose: 'add', holder: `link ${code.id}` } as const;
 }
 
-/** What the page of a link asks the browser, as JSON; undefined if the link is no longer good. */
-export async function optionsOfLink(deps: CeremonyDeps, link: PasskeyLink): Promise<string | undefined> {
+/** What the page of a link needs. */
+export interface LinkOffer {
+  /** What it asks the browser, as JSON. */
+  options: string;
+  /** The link may set the first password instead. */
+  setsPassword: boolean;
+}
+
+/** What the page of a link offers; undefined if the link is no longer good. */
+export async function offerOfLink(deps: CeremonyDeps, link: PasskeyLink): Promise<LinkOffer | undefined> {
   const opened = await openLink(deps, link);
-  return opened && JSON.stringify(await creationOptions(deps, opened.user, holderOf(opened)));
+  if (!opened) return undefined;
+  const options = JSON.stringify(await creationOptions(deps, opened.user, holderOf(opened)));
+  return { options, setsPassword: opened.code.purpose === 'initialise' };
 }
 
 /**

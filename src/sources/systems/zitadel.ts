@@ -64,11 +64,6 @@ function recognizes(record: Fields): number {
   return isFields(record.machine) && hasLoginNames ? 0.9 : 0;
 }
 
-const PASSKEY: Note = {
-  id: 'PASSKEY-REGISTRATION-DROPPED',
-  message: 'ZITADEL would ask the user to register a passkey; that request is dropped.',
-};
-
 function convert(raw: Fields): Person | Skipped {
   const record = camelCased(raw);
   if (isFields(record.machine)) return { skip: 'A machine user; only people are imported.' };
@@ -78,7 +73,6 @@ function convert(raw: Fields): Person | Skipped {
   const links = [...objectsAt(user, 'idps'), ...objectsAt(user, 'idpLinks')].flatMap(linkOf);
   const credentials = credentialsOf(user);
   const methods = methodsOf(record);
-  const isPasskeyWanted = boolAt(user, 'requestPasswordlessRegistration') === true;
   return {
     orgId: orgIdOf(record),
     userId: textAt(record, 'userId') ?? textAt(record, 'id'),
@@ -86,6 +80,7 @@ function convert(raw: Fields): Person | Skipped {
     ...profileOf(objectAt(user, 'profile')),
     ...contactsOf(user),
     ...credentials,
+    wantsPasskey: boolAt(user, 'requestPasswordlessRegistration') || undefined,
     state,
     metadata: {
       ...metadataOf(user),
@@ -93,7 +88,7 @@ function convert(raw: Fields): Person | Skipped {
     },
     links,
     oldSignIn: signInOf(methods, links, credentials),
-    notes: [...notes, ...(isPasskeyWanted ? [PASSKEY] : []), ...lostOf(methods, credentials.totp)],
+    notes: [...notes, ...lostOf(methods, credentials.totp)],
   };
 }
 

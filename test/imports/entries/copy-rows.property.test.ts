@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { CopyRows } from '../../../src/imports/entries/copy-rows.ts';
+import { itemFacts } from '../../../src/imports/entries/facts.ts';
 import { COLUMNS, copyLine, type Item, itemValues } from '../../../src/imports/entries/item.ts';
 import { linkNames } from '../../../src/imports/entries/link-names.ts';
-import { itemFacts } from '../../../src/imports/entries/sign-in.ts';
 import { openCopyWriter } from '../../../src/imports/intake/copy.ts';
 import { withoutUnseen } from '../../../src/platform/text/visible.ts';
 import fc from '../../support/fast-check.ts';

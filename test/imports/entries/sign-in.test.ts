@@ -5,18 +5,15 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { LoginPolicy } from '../../../src/contract/policies.ts';
 import { CAUSES, CHANGES, WAYS } from '../../../src/contract/sign-in.ts';
+import { FACT, itemFacts, oldSignInOf, USUAL } from '../../../src/imports/entries/facts.ts';
 import type { PendingItem } from '../../../src/imports/entries/item.ts';
 import { linkNames, passkeysHere } from '../../../src/imports/entries/link-names.ts';
 import {
-  FACT,
-  itemFacts,
   KEY_HERE,
   LINKED,
   ORG_KIND,
-  oldSignInOf,
   PASSKEY_HERE,
   predictSignIn,
-  USUAL,
   WAY_MASK,
   wayOfBits,
 } from '../../../src/imports/entries/sign-in.ts';
@@ -52,6 +49,7 @@ const NUMBER = { phone: { phone: '+41791112233', isPhoneVerified: true } };
 const PHONE_ONLY = { ...NO_HASH, ...NUMBER, email: undefined, userName: 'ann' };
 const spelt = (phone: string) => ({ ...PHONE_ONLY, phone: { phone, isPhoneVerified: true } });
 const TEXTS: Partial<LoginPolicy> = { smsCode: 'withoutPassword' };
+const WISH = { requestPasswordlessRegistration: true };
 const TOTP = { secret: 'GEZDGNBVGY3TQOJQ' };
 const HERE = 'auth.example.com';
 const KEY = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
@@ -150,6 +148,16 @@ const TABLE: [Case, string][] = [
   [{ state: 'USER_STATE_LOCKED', user: BY_LINK }, 'NONE/LOCKED'],
   // Passkeys.
   [{ user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE }, 'PASSKEY GETS_MAIL'],
+  [{ user: WISH, rpId: HERE }, 'PASSWORD GETS_MAIL'],
+  [{ user: WISH }, 'PASSWORD'],
+  [{ user: WISH, rpId: HERE, policy: { passkeys: false } }, 'PASSWORD'],
+  [{ user: WISH, rpId: HERE, policy: QUIET }, 'PASSWORD'],
+  [{ user: WISH, rpId: HERE, held: true }, 'PASSWORD'],
+  [{ user: WISH, rpId: HERE, old: { ways: ['enterprise'] }, leaves: true }, 'PASSWORD ENTERPRISE_LINK_UNUSED'],
+  [{ user: { ...WISH, totps: [TOTP] }, rpId: HERE }, 'PASSWORD'],
+  [{ user: WISH, rpId: HERE, old: { lost: ['secondFactor'] } }, 'PASSWORD SECOND_FACTOR_LOST'],
+  [{ user: { ...WISH, ...NO_HASH }, rpId: HERE }, 'MAIL_CODE/NO_PASSWORD GETS_MAIL'],
+  [{ user: WISH, rpId: HERE, state: 'USER_STATE_INACTIVE' }, 'NONE/INACTIVE'],
   [{ user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { ...OFF, ...QUIET } }, 'PASSKEY'],
   [
     { user: { ...NO_HASH, ...passkeyFor(HERE) }, rpId: HERE, policy: { ...OFF, ...QUIET, passkeys: false } },

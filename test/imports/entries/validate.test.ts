@@ -120,13 +120,12 @@ describe('other values', () => {
     }
   });
 
-  it('requesting a security feature that is not implemented fails the user; not requesting it does not', () => {
-    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: true }), [
-      'user.requestPasswordlessRegistration: a passkey registration cannot be imported',
-    ]);
+  it('keeps the wish for a passkey of new users only where it is said', () => {
+    const wish = (requestPasswordlessRegistration: unknown) =>
+      pendingOf(entry('a', { requestPasswordlessRegistration })).extras;
+    assert.deepEqual(wish(true), { metadata: [], idps: [], wantsPasskey: true });
+    assert.deepEqual([wish(false), wish(null), wish(undefined)], [null, null, null]);
     assert.equal(problemsOf({ requestPasswordlessRegistration: 'true' }).length, 1);
-    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: false }), []);
-    assert.deepEqual(problemsOf({ requestPasswordlessRegistration: null }), []);
   });
 
   it('a metadata key or a link must not be given twice', () => {

@@ -1,7 +1,7 @@
 /** Codes by mail and by text message become a second factor by the API, and are none any more. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { addHuman, addVerified, eventsOf } from '../../directory/users/people.ts';
+import { addHuman, addVerified, eventsOf, tokenOf } from '../../directory/users/people.ts';
 import { errorId, type SetUp, startApi, type TestApi } from '../../support/api.ts';
 
 let api: TestApi;
@@ -75,4 +75,22 @@ it('codes by text message need a gateway', async () => {
   const userId = await reachable(without, orgId);
   assert.equal(errorId(await without.call('POST', at(userId, 'sms'), {})), 'OTP-UNAVAILABLE');
   assert.equal((await without.call('POST', at(userId, 'email'), {})).status, 200);
+});
+
+it('a second factor that does not go together with the only way in is not one’s own choice', async () => {
+  const text = { smsCode: 'withoutPassword', mailCode: 'withoutPassword' };
+  assert.equal((await api.call('PUT', '/management/v1/policies/login', text, { orgId: org.orgId })).status, 200);
+  const userId = await addVerified(api, org.orgId);
+  await api.deps.pool.query(`update users set state = 'active' where id = $1`, [userId]);
+  const by = { token: await tokenOf(api, userId) };
+  const app = `/v2beta/users/${encodeURIComponent(userId)}/totp`;
+  assert.equal(errorId(await api.call('POST', at(userId, 'email'), {}, by)), 'LAST-WAY-IN');
+  const added = await api.call('POST', app, {}, by);
+  await api.deps.pool.query('update user_totp set confirmed_at = now() where user_id = $1', [userId]);
+  assert.equal((await api.call('POST', at(userId, 'email'), {}, by)).status, 200, JSON.stringify(added.body));
+  assert.equal(errorId(await api.call('DELETE', app, {}, by)), 'LAST-WAY-IN');
+  assert.equal(errorId(await api.call('DELETE', `${app}/${added.body.totpId}`, {}, by)), 'LAST-WAY-IN');
+  assert.equal((await api.call('DELETE', at(userId, 'email'), {}, by)).status, 200);
+  assert.equal((await api.call('DELETE', app, {}, by)).status, 200);
+  assert.equal((await api.call('POST', at(userId, 'email'), {})).status, 200, 'a manager may');
 });

@@ -245,6 +245,38 @@ describe('a link to add a passkey', () => {
     assert.equal((await by.get(address(userId, code))).status, 400);
   });
 
+  it('sets a first password as well, where an import invited a user without one', async () => {
+    const invited = async () => {
+      const userId = await addHuman(api, org.orgId);
+      const text = `with code as (
+          insert into codes (user_id, purpose, expires_at) values ($1, 'initialise', now() + interval '1 hour') returning id, generation),
+        mail as (insert into mail_outbox (kind, user_id, code_id) select 'add_passkey', $1, id from code)
+        select id, generation from code`;
+      const [row] = (await api.deps.pool.query(text, [userId])).rows;
+      return { userId, code: api.deps.secrets.code(row.id, row.generation) };
+    };
+    const [one, other] = [await invited(), await invited()];
+    const by = visitor(api);
+    const page = await by.get(address(one.userId, one.code));
+    assert.equal(page.status, 200);
+    const key = newKey();
+    const answer = JSON.stringify(key.register(optionsOf(page) as never, { origin: ORIGIN }));
+    assert.equal((await by.post('/ui/passkey', { ...one, answer })).status, 200);
+    assert.equal((await humanRow(api, one.userId)).state, 'active');
+    const open = await openPage(api);
+    assert.ok(await reached(open, await open.use(key)));
+    assert.equal((await by.post('/ui/init', { ...one, password: PASSWORD, repeated: PASSWORD })).status, 400);
+
+    const init = /<a href="(init\?[^"]+)">Choose a password instead/.exec(
+      (await by.get(address(other.userId, other.code))).text,
+    );
+    const form = await by.get(`/ui/${init?.[1]?.replaceAll('&amp;', '&')}`);
+    assert.deepEqual([form.status, form.text.includes('Choose your password')], [200, true]);
+    const chosen = await by.post('/ui/init', { ...other, password: PASSWORD, repeated: PASSWORD });
+    assert.equal(chosen.status, 200);
+    assert.equal((await by.get(address(other.userId, other.code))).status, 400);
+  });
+
   it('is not sent to who needs more than the mailbox, and does not work for them later', async () => {
     const unverified = await addHuman(api, org.orgId, PASSWORD);
     const locked = await addVerified(api, org.orgId);
@@ -255,7 +287,10 @@ describe('a link to add a passkey', () => {
     await api.deps.pool.query('insert into user_factors (user_id, lost_at) values ($1, now())', [lost]);
     const company = await addVerified(api, org.orgId);
     await api.deps.pool.query('update users set without_mail_codes = true where id = $1', [company]);
-    for (const userId of [unverified, locked, factor, lost, company]) {
+    const off = await api.setupOrg();
+    await api.call('PUT', '/management/v1/policies/login', { passkeys: false }, { orgId: off.orgId });
+    const without = await addVerified(api, off.orgId);
+    for (const userId of [unverified, locked, factor, lost, company, without]) {
       assert.equal(problem(await send(userId)), '400 PASSKEY-LINK-REFUSED');
     }
     const later = await addVerified(api, org.orgId, PASSWORD);

@@ -1,6 +1,7 @@
 /** Users of ZITADEL in its import, its export and its searches, in both spellings. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { toEntry } from '../../../src/sources/entry.ts';
 import { JsonScanner } from '../../../src/sources/read/json.ts';
 import type { Fields, JsonPath } from '../../../src/sources/source.ts';
 import { zitadel } from '../../../src/sources/systems/zitadel.ts';
@@ -119,11 +120,13 @@ describe('a user in an import of ZITADEL', () => {
     assert.equal(person.hash, '$2a$04$x');
   });
 
-  it('has a note about a requested passkey registration', () => {
-    assert.deepEqual(noteIds(convert({ user: { ...ANN, requestPasswordlessRegistration: true } })), [
-      'PASSKEY-REGISTRATION-DROPPED',
-    ]);
-    assert.deepEqual(noteIds(convert({ user: { ...ANN, requestPasswordlessRegistration: false } })), []);
+  it('passes the wish for a passkey on', () => {
+    for (const requestPasswordlessRegistration of [true, false]) {
+      const person = convert({ user: { ...ANN, requestPasswordlessRegistration } });
+      assert.deepEqual([person.wantsPasskey, noteIds(person)], [requestPasswordlessRegistration || undefined, []]);
+      const { user } = toEntry(person, 'o').entry;
+      assert.equal(user.requestPasswordlessRegistration, requestPasswordlessRegistration || undefined);
+    }
   });
 
   it('may be the body of a single import', () => {

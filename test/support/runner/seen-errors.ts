@@ -74,7 +74,10 @@ const UNSEEN: readonly [reason: string, errors: readonly string[]][] = [
       ...['AUTH-SIGN-IN-AGAIN', 'SESSION-FAILURES'].map((error) => `removePasskey ${error}`),
     ],
   ],
-  ['`requireWayIn` decides, as for links and passkeys', ['removePhone LAST-WAY-IN']],
+  [
+    '`requireWayIn` decides, as for links and passkeys',
+    ['removePhone', 'addOtpSms', 'removeOtpSms', 'removeOtpEmail'].map((id) => `${id} LAST-WAY-IN`),
+  ],
   [
     '`mailRequested` counts, as for a password reset',
     ['setEmail', 'resendEmailCode', 'setPhone', 'resendPhoneCode', 'updateHumanUser'].map((id) => `${id} MAIL-LIMIT`),

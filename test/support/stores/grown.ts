@@ -3,7 +3,7 @@
  * statements on tables of a few analyzed rows; then the tables grow without being analyzed again. This happens in the
  * first minute of the first large import on every server, because autovacuum runs once a minute.
  */
-import { FACT, USUAL } from '../../../src/imports/entries/sign-in.ts';
+import { FACT, USUAL } from '../../../src/imports/entries/facts.ts';
 import { WRITER_SESSION } from '../../../src/imports/run/write-batch.ts';
 import { openPool, type Pool } from '../../../src/platform/db/pool.ts';
 import { tokenHash } from '../../../src/platform/ids.ts';

@@ -10,9 +10,9 @@ import { GENDERS, nameKey } from '../../../platform/fields.ts';
 import { unseenProblem } from '../../../platform/text/visible.ts';
 import type { CopyRows } from '../../entries/copy-rows.ts';
 import { type DuplicateFilter, ID, NAME } from '../../entries/duplicate-filter.ts';
+import { FACT, RELAY, USUAL, withPhone } from '../../entries/facts.ts';
 import { userStateOf } from '../../entries/item.ts';
 import type { ShapedEntries } from '../../entries/parser.ts';
-import { FACT, RELAY, USUAL, withPhone } from '../../entries/sign-in.ts';
 import { FIELDS, MARKS_BEFORE_VALUES } from './alike-entries.ts';
 import { isShortEmail, isShortId, isShortLanguage, SHORT_BYTES, writePlainKey } from './bytes.ts';
 
