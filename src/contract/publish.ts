@@ -1,86 +1,86 @@
 /**
- * Publishes the OpenAPI document: `GET /openapi.json`, and `GET /docs` in Swagger UI.
+ * Publishes the OpenAPI document: `GET /openapi.json`, and pages of it below `GET /docs`.
  *
- * Guarantee: the page of `/docs` loads everything from this service. Its Content-Security-Policy forbids other origins,
- * and inline scripts and styles.
+ * Guarantee: a page of `/docs` has no script, and loads only its style sheet, from this service.
  */
-import { fileURLToPath } from 'node:url';
-import { type Response, Router } from 'express';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { type Request, type Response, Router } from 'express';
 import packageJson from '../../package.json' with { type: 'json' };
+import { ApiError } from '../platform/errors.ts';
+import { openAssets } from '../platform/html/assets.ts';
+import { text } from '../platform/html/forms.ts';
+import { PAGE_HEADERS } from '../platform/html/layout.ts';
+import { type DocsPages, openDocs } from './docs/pages.ts';
 import { openApiDocument } from './document.ts';
-
-/** `GET /openapi.json`. The document is built on the first request, as few API processes ever serve it. */
-export function openApiRoutes({ config }: { config: { baseUrl: string } }): Router {
-  const router = Router();
-  let text: string | undefined;
-  router.get('/openapi.json', (_req, res) => {
-    text ??= JSON.stringify(openApiDocument({ version: packageJson.version, baseUrl: config.baseUrl }));
-    res.set('Cache-Control', 'no-cache').type('json').send(text);
-  });
-  return router;
-}
 
 const POLICY = [
   "default-src 'none'",
-  "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** @param path of the public address, without a slash at its end */
-const pageAt = (path: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API documentation</title>
-<link rel="stylesheet" href="${path}/docs/swagger-ui.css">
-<link rel="icon" type="image/png" href="${path}/docs/favicon-32x32.png">
-</head>
-<body>
-<div id="docs"></div>
-<script src="${path}/docs/swagger-ui-bundle.js"></script>
-<script src="${path}/docs/start.js"></script>
-</body>
-</html>
-`;
+const FOLDER = new URL('./docs/', import.meta.url);
 
-/** Without `validatorUrl: null`, Swagger UI sends the document to a validation service of its own. */
-const startAt = (path: string) => `window.ui = SwaggerUIBundle({
-  url: '${path}/openapi.json', dom_id: '#docs', deepLinking: true, docExpansion: 'list', filter: true, validatorUrl: null,
-  defaultModelsExpandDepth: 0, tryItOutEnabled: false, persistAuthorization: false,
-});
-`;
-
-const FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const;
-
-/** `GET /docs` and the files of the page, which a proxy may have put below a path (BASE_URL). */
-export function docsRoutes({ config }: { config: { baseUrl: string } }): Router {
+/** `GET /openapi.json`, `GET /docs` and the pages below it, all below the path of the public address (BASE_URL). */
+export function documentRoutes({ config }: { config: { baseUrl: string } }): Router {
   const path = new URL(config.baseUrl).pathname.replace(/\/$/, '');
-  const page = pageAt(path);
-  const start = startAt(path);
+  const assets = openAssets(FOLDER, '/docs/assets', `${path}/docs/assets`, 'PAGE-ASSET');
+  const addresses = { style: assets.url('docs.css'), docs: `${path}/docs`, source: `${path}/openapi.json` };
+  // Built on the first request, as few API processes ever serve it.
+  const published = memo(() => openApiDocument({ version: packageJson.version, baseUrl: config.baseUrl }));
+  const source = memo(() => packed(JSON.stringify(published())));
+  const docs = memo((): DocsPages => openDocs(published(), addresses));
+  const pages = new Map<string, Packed>();
+
   const router = Router();
-  router.get('/docs', (_req, res) => {
-    res.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' }).type('html').send(page);
+  router.get('/openapi.json', (req, res) => {
+    res.set('Cache-Control', 'no-cache').type('json');
+    sendPacked(req, res, source());
   });
-  router.get('/docs/start.js', (_req, res) => {
-    mayBeKept(res).type('js').send(start);
+  router.use(assets.routes);
+  router.get(['/docs', '/docs/:page'], (req, res) => {
+    const name = String(req.params.page ?? '');
+    const query = name === '' ? text(req.query, 'q') : '';
+    const page = query === '' ? (pages.get(name) ?? packedPage(docs(), name)) : undefined;
+    if (query === '' && page === undefined) throw new ApiError('NOT_FOUND', 'PAGE-ASSET', 'This page does not exist.');
+    res.set({ ...PAGE_HEADERS, 'Cache-Control': 'no-cache', 'Content-Security-Policy': POLICY });
+    if (page === undefined) return res.send(docs().search(query));
+    pages.set(name, page);
+    sendPacked(req, res, page);
   });
-  for (const file of FILES) {
-    const source = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${file}`));
-    // A parent folder may begin with a dot.
-    router.get(`/docs/${file}`, (_req, res) => {
-      mayBeKept(res).sendFile(source, { cacheControl: false, dotfiles: 'allow' });
-    });
-  }
   return router;
 }
 
-/** Allows caching for a day, as these files change only with a release. */
-function mayBeKept(res: Response): Response {
-  return res.set('Cache-Control', 'public, max-age=86400');
+function memo<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+interface Packed {
+  identity: Buffer;
+  br: Buffer;
+  gzip: Buffer;
+}
+
+function packedPage(docs: DocsPages, name: string): Packed | undefined {
+  const markup = docs.page(name);
+  return markup === undefined ? undefined : packed(markup);
+}
+
+function packed(markup: string): Packed {
+  const identity = Buffer.from(markup);
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+  return { identity, br: brotliCompressSync(identity, quality), gzip: gzipSync(identity) };
+}
+
+function sendPacked(req: Request, res: Response, page: Packed): void {
+  const encoding = (req.acceptsEncodings('br', 'gzip', 'identity') || 'identity') as keyof Packed;
+  res.vary('Accept-Encoding');
+  if (encoding !== 'identity') res.set('Content-Encoding', encoding);
+  res.send(page[encoding]);
 }

@@ -70,7 +70,7 @@ export function idProblem(s: string): string | undefined {
   return textProblem(s, 200);
 }
 
-/** `idProblem` for the OpenAPI document. Swagger UI shows the type "never" if `not` has no type. */
+/** `idProblem` for the OpenAPI document. Viewers show the type "never" if `not` has no type. */
 const PRINTABLE = { pattern: '^[^\\x00-\\x1f\\x7f]+$', not: { type: 'string', enum: ['.', '..'] } } as const;
 
 /** A caller-chosen id. */

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { openChannel } from '../console/api.ts';
 import { consoleApi, openConsole } from '../console/routes.ts';
 import { connectCalls, connectErrors } from '../contract/connect.ts';
-import { docsRoutes, openApiRoutes } from '../contract/publish.ts';
+import { documentRoutes } from '../contract/publish.ts';
 import { auditRoutes } from '../directory/audit-routes.ts';
 import { orgRoutes, webhookRoutes } from '../directory/organization-routes.ts';
 import { policyRoutes } from '../directory/policy-routes.ts';
@@ -88,8 +88,7 @@ export function buildApp(deps: AppDeps): Express {
   const api = apiRoutes(deps, () => app.router);
   const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };
   app.use(consoleApi(ofConsole));
-  app.use(docsRoutes(deps));
-  app.use(openApiRoutes(deps));
+  app.use(documentRoutes(deps));
   app.use(oauthRoutes(deps));
   app.use(callbackRoutes({ ...deps, concludeIntent: (result) => concludeIntent(deps, result) }));
   app.use(pageRoutes(deps));
