@@ -27,7 +27,7 @@ import { sweepMachineKeys } from '../src/signin/machines/keys.ts';
 import { sweepPats } from '../src/signin/machines/tokens.ts';
 import { sweepExpired } from '../src/signin/oauth/tokens.ts';
 import { endRound } from '../src/signin/password-sources/store.ts';
-import { sweepTrips } from '../src/signin/providers/round-trip.ts';
+import { sweepTrips } from '../src/signin/providers/store.ts';
 import { sweepSessions, sweepWaitingSessions } from '../src/signin/sessions.ts';
 import { sweepChallenges } from '../src/signin/webauthn/store.ts';
 import { openDuty, type Pause, startLoop } from './loop.ts';

@@ -25,7 +25,7 @@ import { type RedisNode, readRedisNodes } from '../imports/queue/redis.ts';
 import { readMissingRights } from '../imports/queue/redis-rights.ts';
 import { type LiveWorker, listWorkers } from '../imports/status/workers.ts';
 import { verifySmtp } from '../messages/mail/verify-smtp.ts';
-import { type Config, WORKER_ROLE_NAMES } from '../platform/config.ts';
+import type { Config } from '../platform/config.ts';
 import { EVERY_SESSION } from '../platform/db/client.ts';
 import { migrationState } from '../platform/db/migrate.ts';
 import { type Db, isShared, type Pool } from '../platform/db/pool.ts';
@@ -38,6 +38,7 @@ import { withTimeout } from '../platform/timeouts.ts';
 import { unusedFirstStartSettings } from '../signin/bootstrap.ts';
 import { canOpenKeys } from '../signin/oauth/keys.ts';
 import { providerFacts } from '../signin/providers/check.ts';
+import { byQueue, heldDuties, liveWorkers, workersByRole } from './store-metrics.ts';
 
 /** Time limit for one read from the queue, and for the replica, in milliseconds. */
 const PATIENCE_MS = 4000;
@@ -45,8 +46,6 @@ const PATIENCE_MS = 4000;
 /** Counting of mails stops here: a larger number would say no more than "very many". */
 const MOST_COUNTED = 100_000;
 
-/** Duties that one process at a time performs (workers/loop.ts). The undoer has its lease only while it undoes. */
-export const DUTIES = ['dispatcher', 'undoer'] as const;
 /** `transaction_timeout` exists since PostgreSQL 17. */
 const TIME_LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 
@@ -88,10 +87,6 @@ export interface QueueFactsDeps {
   queues: Pick<Queues, 'kind' | 'depth' | 'workers'>;
   config: { REDIS_URL?: string | undefined; QUEUE_PREFIX: string };
 }
-
-export type Duty = (typeof DUTIES)[number];
-
-export type Role = (typeof WORKER_ROLE_NAMES)[number];
 
 type PostgresRow = Omit<PostgresFacts, 'connections' | 'settings' | 'migrations' | 'server'> &
   PostgresFacts['connections'] &
@@ -309,27 +304,6 @@ async function count(db: Db, condition: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** The number of worker processes that take jobs, by queue. @throws TimedOut when the queue does not answer */
-export function liveWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<QueueName, number>> {
-  return byQueue((queue) => queues.workers(queue));
-}
-
-/** The number of live worker processes, by role. */
-export async function workersByRole(db: Db): Promise<Record<Role, number>> {
-  const workers = await listWorkers(db);
-  const count = (role: Role) => workers.filter(({ roles }) => roles.includes(role)).length;
-  return Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count(role)])) as Record<Role, number>;
-}
-
-/** The duties that a live process has. */
-export async function heldDuties(db: Db): Promise<Duty[]> {
-  const { rows } = await db.query<{ name: Duty }>(
-    'select name from leases where name = any($1) and expires_at > clock_timestamp()',
-    [DUTIES],
-  );
-  return rows.map(({ name }) => name);
-}
-
 /** The queues as `/admin/v1/diagnostics` shows them. */
 type ShownQueue = Exclude<QueueName, 'hashes'>;
 
@@ -341,10 +315,4 @@ async function shownJobs(queues: Pick<Queues, 'depth'>): Promise<Record<ShownQue
 async function shownWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<ShownQueue, number>> {
   const { imports, mails } = await liveWorkers(queues);
   return { imports, mails };
-}
-
-/** Reads a number for each queue. */
-export async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
-  const [imports, hashes, mails] = await Promise.all([read('imports'), read('hashes'), read('mails')]);
-  return { imports, hashes, mails };
 }

@@ -4,11 +4,19 @@
  *
  * Reads partial indexes that hold open imports and pending rows only, however many imports and users there are.
  */
-import type { Queues } from '../imports/queue/queues.ts';
+import type { QueueName, Queues } from '../imports/queue/queues.ts';
+import { listWorkers } from '../imports/status/workers.ts';
 import { NEXT_IMPORT } from '../messages/mail/outbox.ts';
+import { WORKER_ROLE_NAMES } from '../platform/config.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { atMostEvery, type Measure } from '../platform/http/metrics.ts';
-import { byQueue, DUTIES, heldDuties, liveWorkers, workersByRole } from './diagnostics.ts';
+
+/** Duties that one process at a time performs (workers/loop.ts). The undoer has its lease only while it undoes. */
+const DUTIES = ['dispatcher', 'undoer'] as const;
+
+export type Duty = (typeof DUTIES)[number];
+
+export type Role = (typeof WORKER_ROLE_NAMES)[number];
 
 const NONE = { receiving: 0, running: 0, paused: 0, undoing: 0 };
 const SHARED_MS = 1000;
@@ -154,4 +162,31 @@ export function queueMeasures(db: Db, queues: Pick<Queues, 'depth' | 'workers'>)
 async function one(db: Db, text: string): Promise<number> {
   const { rows } = await db.query<{ n: number }>(text);
   return rows[0]?.n ?? 0;
+}
+
+/** The number of worker processes that take jobs, by queue. @throws TimedOut when the queue does not answer */
+export function liveWorkers(queues: Pick<Queues, 'workers'>): Promise<Record<QueueName, number>> {
+  return byQueue((queue) => queues.workers(queue));
+}
+
+/** The number of live worker processes, by role. */
+export async function workersByRole(db: Db): Promise<Record<Role, number>> {
+  const workers = await listWorkers(db);
+  const count = (role: Role) => workers.filter(({ roles }) => roles.includes(role)).length;
+  return Object.fromEntries(WORKER_ROLE_NAMES.map((role) => [role, count(role)])) as Record<Role, number>;
+}
+
+/** The duties that a live process has. */
+export async function heldDuties(db: Db): Promise<Duty[]> {
+  const { rows } = await db.query<{ name: Duty }>(
+    'select name from leases where name = any($1) and expires_at > clock_timestamp()',
+    [DUTIES],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Reads a number for each queue. */
+export async function byQueue(read: (queue: QueueName) => Promise<number>): Promise<Record<QueueName, number>> {
+  const [imports, hashes, mails] = await Promise.all([read('imports'), read('hashes'), read('mails')]);
+  return { imports, hashes, mails };
 }

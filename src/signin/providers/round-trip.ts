@@ -16,7 +16,6 @@ import { activeRightsOf } from '../../directory/members.ts';
 import type { Config } from '../../platform/config.ts';
 import { countWithin, type Limit } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
-import { sweepRows } from '../../platform/db/sweep.ts';
 import type { IdpRoundTrips } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { newId, randomToken, tokenHash } from '../../platform/ids.ts';
@@ -306,11 +305,6 @@ export async function intentResult(
     [id, tokenHash(token)],
   );
   return rows[0] && openStored(deps, rows[0]);
-}
-
-/** Removes one batch of visits whose time is over; returns how many. */
-export function sweepTrips(db: Db): Promise<number> {
-  return sweepRows(db, { table: 'idp_round_trips', where: 'expires_at < now()', order: 'expires_at' });
 }
 
 /** 43 characters of base64url: 256 bits. */

@@ -13,6 +13,7 @@ import { decidedBy, INSTANCE, rightsOfAll } from '../../directory/members.ts';
 import { type AppendedEvent, appendEvent } from '../../platform/db/events.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { columnList, type Named, type Names } from '../../platform/db/rows.ts';
+import { sweepRows } from '../../platform/db/sweep.ts';
 import type { Idps, Users } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -312,4 +313,9 @@ export function idpEvent(
 /** How the provider answers, if it is not by a redirect (`response_mode`). */
 export function responseModeOf({ type }: Pick<Idp, 'type'>): 'form_post' | undefined {
   return PRESETS[type].responseMode;
+}
+
+/** Removes one batch of visits at providers whose time is over (round-trip.ts); returns how many. */
+export function sweepTrips(db: Db): Promise<number> {
+  return sweepRows(db, { table: 'idp_round_trips', where: 'expires_at < now()', order: 'expires_at' });
 }

@@ -1,7 +1,8 @@
 /** Visits at external providers over HTTP: who comes back, and every answer that must be refused (T9, T10). */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { sweepTrips, takeResult } from '../../../src/signin/providers/round-trip.ts';
+import { takeResult } from '../../../src/signin/providers/round-trip.ts';
+import { sweepTrips } from '../../../src/signin/providers/store.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { pairwiseSubject } from '../../support/providers/openid.ts';
 import { type Person, startProvider, type TestProvider } from '../../support/providers.ts';
