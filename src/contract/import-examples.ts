@@ -126,6 +126,7 @@ export const exampleGuess = {
     },
   ],
   mapping: { email: 'Mail' },
+  namesOrganizations: false,
 };
 
 const user = { index: 17, orgId: 'acme', userId: 'wcoyote', userName: 'wcoyote' };

@@ -55,6 +55,9 @@ export const startBody = z.object({
 const MOST_MAPPED = 200;
 const NAMES = SOURCES.map((source) => source.name);
 
+const sourceName = () =>
+  z.string('must be a string').refine((name) => NAMES.includes(name), `must be one of ${NAMES.join(', ')}`);
+
 const encodingName = () => z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
 
 /** The query of `GET /admin/v1/imports/{importId}/guess`. */
@@ -62,13 +65,18 @@ export const guessQuery = z.strictObject({
   encoding: encodingName().optional().meta({
     description: 'Reads the files in this encoding, as `_convert` would with it. Default: as recognized.',
   }),
+  source: sourceName()
+    .optional()
+    .meta({
+      description:
+        'Reads the files as exports of this source: `columns` and `mapping` are then as `_convert` would use them with it, ' +
+        'also where the files are recognized as those of another source. Default: as recognized; `csv` for tables that no source recognizes.',
+    }),
 });
 
 /** The body of `_convert`. */
 export const convertBody = z.object({
-  source: z
-    .string('must be a string')
-    .refine((name) => NAMES.includes(name), `must be one of ${NAMES.join(', ')}`)
+  source: sourceName()
     .optional()
     .meta({ description: 'The system that the files come from. Default: as they are recognized.' }),
   mapping: z

@@ -1,11 +1,16 @@
 /** What was chosen in the steps of a new import, in addresses and as a command line. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { likelyOrg, NAMING, namesNoOrganization } from '../../src/console/new-import/options.ts';
-import { commandFor, conversionOf, isConverted, planOf, queryOfPlan } from '../../src/console/new-import/plan.ts';
+import { likelyOrg, namesNoOrganization, requireNamed } from '../../src/console/new-import/options.ts';
+import {
+  commandFor,
+  conversionOf,
+  isConverted,
+  planOf,
+  queryOfPlan,
+  sourceOf,
+} from '../../src/console/new-import/plan.ts';
 import type { Guess, ShownDraft } from '../../src/console/shapes.ts';
-import { SOURCES } from '../../src/sources/registry.ts';
 
 const FILE = { fileId: 'f', name: 'people.csv', kind: 'users', size: 1, offset: 1 } as const;
 const DRAFT: ShownDraft = { createdBy: '', expiresAt: '', orgId: '', files: [FILE], source: '' };
@@ -103,28 +108,47 @@ test('only the organization of a person who has one is chosen for them, never th
 });
 
 test('an organization is asked for where the files name none', () => {
-  const guess = (source: string, mapping: Record<string, string> = {}): Guess => {
-    return { source, candidates: [], files: [], mapping };
+  const column = (name: string, ...texts: string[]) => ({
+    name,
+    samples: texts.map((text) => ({ text })),
+    becomes: '',
+  });
+  const file = {
+    ...{ fileId: 'f', name: 'users.csv', kind: 'users' as const, isHashes: false, format: 'csv', encoding: 'utf-8' },
+    ...{ doubtful: 0, isGzip: false, delimiter: ',', columns: [column('Org', 'acme'), column('Empty')] },
+  };
+  const guess = (namesOrganizations: boolean, mapping: Record<string, string> = {}): Guess => {
+    return { source: 'csv', candidates: [], files: [file], mapping, namesOrganizations };
   };
   const plan = (query: Record<string, string> = {}) => planOf(query, DRAFT);
-  assert.equal(namesNoOrganization(plan(), guess('auth0')), true);
-  assert.equal(namesNoOrganization(plan(), guess('zitadel')), false);
-  assert.equal(namesNoOrganization(plan({ source: 'auth0' }), guess('zitadel')), true);
-  assert.equal(namesNoOrganization(plan(), guess('csv', { email: 'Mail' })), true);
-  assert.equal(namesNoOrganization(plan(), guess('csv', { email: 'Mail', orgId: 'Org' })), false);
-  assert.equal(namesNoOrganization(plan({ 'map.email': 'Mail' }), guess('csv', { email: 'Mail', orgId: 'Org' })), true);
+  assert.equal(namesNoOrganization(plan(), guess(false)), true);
+  assert.equal(namesNoOrganization(plan(), guess(true)), false);
+  // A column that a person chose, left out, or that has no values.
+  assert.equal(namesNoOrganization(plan({ 'map.orgId': 'Org' }), guess(false)), false);
+  assert.equal(namesNoOrganization(plan({ 'map.orgId': 'Empty' }), guess(true)), true);
+  assert.equal(namesNoOrganization(plan({ 'map.orgId': '' }), guess(true, { orgId: 'Org' })), true);
   // Nothing is known before the files arrive, and of users who came in a request.
   assert.equal(namesNoOrganization(plan(), undefined), false);
+  const required = (given: Guess | string | undefined, hasFiles: boolean) => () =>
+    requireNamed(plan(), given, { mayCreate: false, hasFiles });
+  assert.doesNotThrow(required(undefined, false));
+  for (const given of [undefined, 'The files cannot be recognized.', guess(false)])
+    assert.throws(required(given, true), { id: 'CONSOLE-OPTIONS' });
 });
 
-test('the systems whose users can name their organization are known', () => {
-  const files = globSync('src/sources/systems/*.ts').filter((file) => readFileSync(file, 'utf8').includes('orgId:'));
-  const names = files.map((file) => file.replace(/^.*\/|\.ts$/g, ''));
-  // The file of sources whose columns a person maps.
-  assert.deepEqual(names.filter((name) => name !== 'mapped').toSorted(), [...NAMING].toSorted());
-  for (const name of NAMING)
-    assert(
-      SOURCES.some((source) => source.name === name),
-      name,
-    );
+test('what no source recognizes is read as a table of one’s own, or a person must choose', () => {
+  const guess = (format: string, source = '', names: string[] = []): Guess => {
+    const candidates = names.map((name) => ({ source: name, title: name, certainty: 0.5 }));
+    const file = { ...{ fileId: 'f', name: 'users', kind: 'users' as const, isHashes: false, format, columns: [] } };
+    const files = [{ ...file, encoding: 'utf-8', doubtful: 0, isGzip: false, delimiter: ',' }];
+    return { source, candidates, files, mapping: {}, namesOrganizations: false };
+  };
+  const plan = planOf({}, DRAFT);
+  assert.equal(sourceOf(plan, guess('csv')), 'csv');
+  assert.equal(sourceOf(plan, guess('json')), '');
+  assert.equal(sourceOf(plan, guess('csv', '', ['devise', 'laravel'])), '');
+  assert.equal(sourceOf(plan, guess('csv', 'devise', ['devise'])), 'devise');
+  assert.equal(sourceOf(planOf({ source: 'okta' }, DRAFT), guess('csv')), 'okta');
+  // An address with a source that does not exist names none.
+  assert.equal(planOf({ source: 'klingon' }, DRAFT).source, '');
 });

@@ -1,12 +1,16 @@
 /**
  * The steps Source and Columns: which system the files come from, and what each column of a file of your own becomes.
  */
+import { invalidArgument } from '../../platform/errors.ts';
+import { described, remarks } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import type { Person } from '../../sources/entry.ts';
+import { givenMapping, mappingFor } from '../../sources/mapping.ts';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { Convert, Fields } from '../../sources/source.ts';
+import { fieldsIn } from '../../sources/states.ts';
 import { unclearColumns } from '../../sources/system-survey.ts';
 import type { Guess } from '../shapes.ts';
 import { type Choice, notice, options, sourceTitle, table } from '../shell/blocks.ts';
@@ -27,8 +31,10 @@ export interface SourceView {
   guess: Guess | undefined;
   /** Why the files cannot be recognized. */
   problem: string | undefined;
-  /** The source that the person chose; empty: as recognized. */
+  /** The source that was chosen or recognized; empty where a person must choose. */
   source: string;
+  /** Why the choice was refused. */
+  wrong: string | undefined;
   /** The encoding that the person chose; empty: as recognized. */
   encoding: Encoding | '';
   live: { href: string; shape: string };
@@ -38,37 +44,47 @@ export interface SourceView {
  * The step Source: which system the files come from, and their encoding, as recognized from their beginning, or another
  * one.
  */
-export function sourceStep(frame: Frame, { guess, problem, source, encoding, live }: SourceView): Html {
+export function sourceStep(frame: Frame, view: SourceView): Html {
+  const { guess, problem, source, encoding, live } = view;
   if (frame.files.length === 0) {
     return html`<section class="card"><p>${SOURCE.none}</p><p><a class="button" href="${hrefOf(frame, 'files')}">${SOURCE.add}</a></p></section>`;
   }
-  const chosen = source || guess?.source || guess?.candidates[0]?.source || '';
   const isWaiting = !guess && !problem;
   const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
-  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(guess, problem, chosen)}${encodings(guess, encoding)}`, isMapped(chosen) || chosen === '' || unclearIn(chosen, guess).length > 0 ? 'columns' : 'options')}</div>`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(view)}${encodings(guess, encoding)}`, isMapped(source) || source === '' || unclearIn(source, guess).length > 0 ? 'columns' : 'options')}</div>`;
 }
 
-function recognized(guess: Guess | undefined, problem: string | undefined, chosen: string): Html {
+function recognized({ guess, problem, source: chosen, wrong }: SourceView): Html {
   const candidates = guess?.candidates ?? [];
   const known = candidates.map(({ source, title }): Choice => [source, title]);
   const others = SOURCES.map(({ name, title }): Choice => [name, title]).filter(
     ([name]) => !candidates.some(({ source }) => source === name),
   );
+  const about = { name: 'source', wrong };
   const isCertain = guess !== undefined && guess.source !== '';
   const sentence = isCertain
     ? SOURCE.certain(sourceTitle(guess.source))
     : candidates.length > 0
       ? SOURCE.uncertain
-      : SOURCE.unknown;
+      : chosen === ''
+        ? SOURCE.unknown
+        : SOURCE.unknownTable;
   return html`<section class="card"><h2>${problem ? SOURCE.title : sentence}</h2>
 ${problem && notice(`${SOURCE.unreadable} ${problem}`, 'bad')}
 ${guess?.files.map(({ problem }) => notice(problem, 'bad'))}
 ${guess?.files.map(encodingNotices)}
 ${guess && fileTable(guess)}
 <input type="hidden" name="shown" value="${chosen}"><details${isCertain && chosen === guess.source ? undefined : html` open`}><summary>${SOURCE.choose}</summary>
-<div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source">
+<div class="field"><label for="source">${SOURCE.source}</label><select id="source" name="source" required${described(about)}>
+${chosen === '' ? options([['', SOURCE.chooseOne]], '') : undefined}
 ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known, chosen)}</optgroup>` : undefined}
-<optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select></div></details></section>`;
+<optgroup label="${SOURCE.all}">${options(others, chosen)}</optgroup></select>${remarks(about)}</div></details></section>`;
+}
+
+/** @throws ApiError 400 when nothing is chosen */
+export function requireSource(source: string): void {
+  if (source !== '') return;
+  throw invalidArgument('CONSOLE-OPTIONS', SOURCE.required, [{ field: 'source', description: SOURCE.required }]);
 }
 
 /** Which encoding the files are read in, with examples of its letters. */
@@ -87,7 +103,7 @@ ${isDoubtful ? files.map(foreignExamples) : undefined}
 <div class="field"><label for="encoding">${SOURCE.encoding}</label><select id="encoding" name="encoding">${options([first], chosen)}
 ${fitting.size > 0 ? html`<optgroup label="${SOURCE.fits}">${options([...fitting].map(named), chosen)}</optgroup>` : undefined}
 <optgroup label="${SOURCE.allEncodings}">${options(others, chosen)}</optgroup></select></div>
-<button class="quiet" name="read" value="1">${SOURCE.readAgain}</button></details></section>`;
+<button class="quiet" name="read" value="1" formnovalidate>${SOURCE.readAgain}</button></details></section>`;
 }
 
 function encodingName(encoding: string): string {
@@ -136,13 +152,15 @@ export function columnsStep(frame: Frame, view: ColumnsView): Html {
   const unclear = unclearIn(source, guess);
   const known = unclear.length > 0 ? COLUMNS.unclear : COLUMNS.known;
   const sentence = isMapped(source) ? COLUMNS.map : known(sourceTitle(source));
+  const mapping = isMapped(source) ? mappingOf(view.chosen, guess) : {};
+  const wrong = problem ?? (typeof mapping === 'string' ? mapping : undefined);
   const noEmail = isMapped(source) && ![...view.chosen.values()].includes('email');
-  return stepForm(
-    frame,
-    html`<section class="card"><h2>${COLUMNS.title}</h2><p>${sentence}</p>${notice(problem, 'bad')}${noEmail ? notice(COLUMNS.noEmail, 'warn') : undefined}
-${columnTable(columnsOf(guess), view, unclear)}${example(guess, view)}</section>`,
-    'options',
-  );
+  const content = html`<section class="card"><h2>${COLUMNS.title}</h2><p>${sentence}</p>
+<div id="columns-problems" data-follow>${notice(wrong, 'bad')}${noEmail ? notice(COLUMNS.noEmail, 'warn') : undefined}</div>
+${columnTable(columnsOf(guess), view, unclear)}<div id="columns-example" data-follow>${example(guess, view)}</div>
+${isMapped(source) ? html`<button class="quiet without-script" name="show" value="1">${COLUMNS.show}</button>` : undefined}</section>`;
+  const form = stepForm(frame, content, 'options');
+  return isMapped(source) ? html`<follow-form>${form}</follow-form>` : form;
 }
 
 /** @param unclear columns of a known system that a person has to decide about; they come first */
@@ -151,36 +169,58 @@ function columnTable(columns: readonly Column[], view: ColumnsView, unclear: rea
   const isAsked = ({ name }: Column) => hasMap || unclear.includes(name);
   const heads = [COLUMNS.column, COLUMNS.examples];
   if (hasMap || unclear.length > 0) heads.push(COLUMNS.becomes, COLUMNS.check);
-  const rows = [...columns.filter(isAsked), ...columns.filter((one) => !isAsked(one))].map((column) =>
-    row(column, view, isAsked(column)),
-  );
+  const ofStates = hasMap ? statesRead(columns, view) : undefined;
+  const rows = [...columns.filter(isAsked), ...columns.filter((one) => !isAsked(one))].map((column, i) => {
+    const empty = hasMap ? (ofStates?.get(column.name) ?? COLUMNS.leaveOut) : COLUMNS.asRecognized;
+    return row(column, view, { id: `column-${i}`, empty: isAsked(column) ? empty : undefined });
+  });
   return table(COLUMNS.title, heads, rows, 'columns-table');
 }
 
-function row(column: Column, { chosen, source }: ColumnsView, hasMap: boolean): Html {
+/** @param empty what becomes of the column without a field; undefined: nothing can be chosen */
+function row(
+  column: Column,
+  { chosen, source }: ColumnsView,
+  { id, empty }: { id: string; empty: string | undefined },
+): Html {
   const { name, samples } = column;
   const field = chosen.get(name) ?? '';
   return html`<tr><th scope="row">${name}</th>
 <td data-label="${COLUMNS.examples}"><span class="small">${samples.length === 0 ? COLUMNS.none : samples.map(shown).join(' · ')}</span></td>${
-    hasMap
-      ? html`<td data-label="${COLUMNS.becomes}">${select(name, field, source)}</td>
-<td data-label="${COLUMNS.check}"><span class="small soft">${remark(source, field, column)}</span></td>`
-      : undefined
-  }</tr>\n`;
+    empty === undefined
+      ? undefined
+      : html`<td data-label="${COLUMNS.becomes}">${select(name, field, { id, source, empty })}</td>
+<td data-label="${COLUMNS.check}"><span class="small soft" id="${id}-note" data-follow>${remark(source, field, column)}</span></td>`
+  }</tr>
+`;
+}
+
+/**
+ * What the converter does with columns that it reads for the state although no field is chosen for them: leaving such a
+ * column out could let in whom it keeps out.
+ */
+function statesRead(columns: readonly Column[], { guess, chosen }: ColumnsView): Map<string, string> {
+  const map = guess === undefined ? {} : mappingOf(chosen, guess);
+  if (typeof map === 'string') return new Map();
+  const { unclear = [], ...states } = mappingFor(firstValues(columns), givenMapping({ map })).states;
+  return new Map([
+    ...fieldsIn(states).map((name): [string, string] => [name, COLUMNS.ofState]),
+    ...unclear.map((name): [string, string] => [name, COLUMNS.asRecognized]),
+  ]);
 }
 
 function shown({ text, hidden = '' }: Column['samples'][number]): string {
   return text ?? COLUMNS.hidden[hidden] ?? hidden;
 }
 
-function select(column: string, chosen: string, source: string): Html {
+function select(column: string, chosen: string, at: { id: string; source: string; empty: string }): Html {
   const all = Object.entries(FIELDS);
   const fields: Choice[] = [
-    ['', isMapped(source) ? COLUMNS.leaveOut : COLUMNS.asRecognized],
-    ...(isMapped(source) ? all : all.filter(([field]) => OF_SYSTEM.includes(field))),
+    ...(isMapped(at.source) ? all : all.filter(([field]) => OF_SYSTEM.includes(field))),
     ['metadata', COLUMNS.metadata],
   ];
   return html`<select name="${COLUMN}${column}" aria-label="${COLUMNS.becomesOf(column)}">
+<option value="" id="${at.id}-empty" data-follow>${at.empty}</option>
 ${options(fields, chosen)}</select>`;
 }
 
@@ -293,14 +333,16 @@ function exampleUser(
   mapping: Readonly<Record<string, string>>,
   columns: readonly Column[],
 ): ExampleUser | undefined {
-  const values = columns
-    .map(({ name, samples }) => [name, samples[0]?.text])
-    .filter(([, value]) => value !== undefined);
+  const values = Object.entries(firstValues(columns)).filter(([, value]) => value !== undefined);
   const person = personOf(converterOf(source, mapping), Object.fromEntries(values));
   if (!person) return undefined;
   const { email = '', userName, displayName, firstName = '', lastName = '', state = 'active' } = person;
   const login = userName ?? email;
   return { name: displayName ?? `${firstName} ${lastName}`.trim(), email, state, login };
+}
+
+function firstValues(columns: readonly Column[]): Fields {
+  return Object.fromEntries(columns.map(({ name, samples }) => [name, samples[0]?.text]));
 }
 
 /** `ja → active` for the examples of a column that decides the state. */

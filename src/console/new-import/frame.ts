@@ -85,16 +85,20 @@ export interface WizardStep extends Omit<ScreenDeps, 'api'> {
   problem?: ApiError;
 }
 
-/** What the files look like; undefined while they have not begun to arrive, or why they cannot be recognized. */
+/**
+ * What the files look like, read as the source that was chosen, if one was; undefined while they have not begun to
+ * arrive, or why they cannot be recognized.
+ */
 export async function readGuess({
   api,
   req,
   draft,
-  plan: { encoding },
+  plan: { encoding, source },
 }: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
-    return await api.call('guessImport', importOf(req), encoding ? { query: { encoding } } : {});
+    const query = { ...(encoding ? { encoding } : {}), ...(source ? { source } : {}) };
+    return await api.call('guessImport', importOf(req), { query });
   } catch (error) {
     if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;
     throw error;

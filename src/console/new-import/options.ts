@@ -9,7 +9,7 @@ import type { Guess } from '../shapes.ts';
 import { type Choice, choices, notice, options } from '../shell/blocks.ts';
 import { OPTIONS } from '../texts/new-import.ts';
 import { type Frame, stepForm, type WizardStep } from './frame.ts';
-import { isMapped, type Plan } from './plan.ts';
+import type { Plan } from './plan.ts';
 
 export interface Organization {
   id: string;
@@ -114,22 +114,25 @@ export function likelyOrg(organizations: readonly Organization[], mayCreate: boo
   return only && others.length === 0 && !mayCreate ? only.id : '';
 }
 
-/** Systems whose users can name their organization, beside files of one's own. A test compares them with the systems. */
-export const NAMING: ReadonlySet<string> = new Set(['fusionauth', 'zitadel']);
-
-/** Whether the files surely name no organization; false also while that is not known. */
-export function namesNoOrganization({ source, mapping }: Plan, guess: Guess | string | undefined): boolean {
+/** Whether the beginning of the files names no organization for some users; false also while that is not known. */
+export function namesNoOrganization({ mapping }: Plan, guess: Guess | string | undefined): boolean {
   if (typeof guess !== 'object') return false;
-  const system = source || guess.source || guess.candidates[0]?.source || '';
-  if (!isMapped(system)) return system !== '' && !NAMING.has(system);
-  const chosen = Object.keys(mapping).length > 0 ? mapping : guess.mapping;
-  return Object.keys(chosen).length > 0 && !chosen.orgId;
+  const { orgId } = mapping;
+  if (orgId === undefined || orgId === guess.mapping.orgId) return !guess.namesOrganizations;
+  const columns = guess.files.flatMap((file) => file.columns);
+  return !columns.some(({ name, samples }) => name === orgId && samples.length > 0);
 }
 
-/** @throws ApiError 400 when no organization is chosen, and the files name none */
-export function requireNamed(plan: Plan, guess: Guess | string | undefined, mayCreate: boolean): void {
-  if (!namesNoOrganization(plan, guess)) return;
-  const description = mayCreate ? OPTIONS.needsOrganizationOrName : OPTIONS.needsOrganization;
+/** @throws ApiError 400 when no organization is chosen, and the files name none, or may name none */
+export function requireNamed(
+  plan: Plan,
+  guess: Guess | string | undefined,
+  { mayCreate, hasFiles }: { mayCreate: boolean; hasFiles: boolean },
+): void {
+  const namesNone = namesNoOrganization(plan, guess);
+  if (!namesNone && (!hasFiles || typeof guess === 'object')) return;
+  const ofNone = mayCreate ? OPTIONS.needsOrganizationOrName : OPTIONS.needsOrganization;
+  const description = namesNone ? ofNone : OPTIONS.mayNeedOrganization;
   throw invalidArgument('CONSOLE-OPTIONS', description, [{ field: 'org', description }]);
 }
 

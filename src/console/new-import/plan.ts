@@ -7,7 +7,16 @@
 import type { Sent } from '../../contract/client.ts';
 import { text } from '../../platform/html/forms.ts';
 import { ENCODINGS, type Encoding } from '../../sources/read/encoding.ts';
-import { type Draft, isComplete, isRecognizable, type Result, type ShownDraft, settled } from '../shapes.ts';
+import { SOURCES } from '../../sources/registry.ts';
+import {
+  type Draft,
+  type Guess,
+  isComplete,
+  isRecognizable,
+  type Result,
+  type ShownDraft,
+  settled,
+} from '../shapes.ts';
 import { count, percent, widths } from '../shell/blocks.ts';
 import type { LiveState } from '../shell/live.ts';
 import { CHECK } from '../texts/new-import.ts';
@@ -42,7 +51,8 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
   const { conversion = {}, settings } = draft;
   const kept = keptPlan(conversion, settings, draft.orgId);
   const given = (name: string, other: string) => (has(query, name) ? text(query, name) : other);
-  const source = given('source', kept.source);
+  const named = given('source', kept.source);
+  const source = named === '' || SOURCES.some(({ name }) => name === named) ? named : kept.source;
   const encoding = has(query, 'encoding') ? encodingIn(query) : kept.encoding;
   const existing = EXISTING.find((one) => one === text(query, 'existing'));
   const mails = text(query, 'mails');
@@ -183,6 +193,16 @@ export function isChecked(plan: Plan, { state, draft }: Draft): boolean {
 /** Whether a person says what the columns of the source are. */
 export function isMapped(source: string): boolean {
   return source === 'csv' || source === 'ndjson';
+}
+
+/**
+ * The source that files are read as, unless another one is chosen: as chosen before, or as recognized; a table that no
+ * source recognizes is one of a person's own. Empty where a person must choose.
+ */
+export function sourceOf({ source }: Plan, guess: Guess | string | undefined): string {
+  if (source !== '' || typeof guess !== 'object') return source;
+  const isTable = guess.files.length > 0 && guess.files.every(({ format }) => format === 'csv');
+  return guess.source || (guess.candidates.length === 0 && isTable ? 'csv' : '');
 }
 
 /** What changes on the pages of a draft by itself. */

@@ -10,7 +10,16 @@ import { providersPath } from '../providers.ts';
 import { importOf, isReadable } from '../shapes.ts';
 import { OPTIONS, STEPS } from '../texts/new-import.ts';
 import { checkStep } from './check.ts';
-import { chosenFields, columnsStep, mappingOf, sourceStep, systemMapping, typedFields, unclearIn } from './columns.ts';
+import {
+  chosenFields,
+  columnsStep,
+  mappingOf,
+  requireSource,
+  sourceStep,
+  systemMapping,
+  typedFields,
+  unclearIn,
+} from './columns.ts';
 import { decideStep, pepperHeaders } from './decide.ts';
 import { buttons, hrefOf, readGuess, type StepName, stepPath, type WizardStep } from './frame.ts';
 import {
@@ -34,6 +43,7 @@ import {
   isMapped,
   type Plan,
   queryOfPlan,
+  sourceOf,
 } from './plan.ts';
 
 type View = (on: WizardStep) => Promise<Html | undefined>;
@@ -54,18 +64,22 @@ export const VIEWS: Record<StepName, View> = {
     const found = typeof guess === 'string' ? { guess: undefined, problem: guess } : { guess, problem: undefined };
     const { typed, plan } = on;
     const encoding = typed.encoding === undefined ? plan.encoding : encodingIn(typed);
-    return sourceStep(on.frame, { ...found, source: typed.source ?? plan.source, encoding, live: liveOf(on) });
+    const source = typed.source ?? sourceOf(plan, guess);
+    const wrong = on.problem?.violations.find(({ field }) => field === 'source')?.description;
+    return sourceStep(on.frame, { ...found, source, wrong, encoding, live: liveOf(on) });
   },
   async columns(on) {
     const guess = await readGuess(on);
-    if (typeof guess === 'string') return redirect(on, 'source');
-    const source = on.plan.source || guess?.source || guess?.candidates[0]?.source || '';
-    const isTyped = Object.keys(on.typed).length > 0;
-    const chosen = isTyped
-      ? typedFields(on.typed)
-      : guess
-        ? chosenFields(on.plan.mapping, guess)
-        : new Map<string, string>();
+    const source = sourceOf(on.plan, guess);
+    if (typeof guess === 'string' || (guess && source === '')) return redirect(on, 'source');
+    // A script shows what else is chosen in the form, before it is sent.
+    const typed = text(on.req.query, 'show') === '1' ? on.req.query : on.typed;
+    const chosen =
+      Object.keys(typed).length > 0
+        ? typedFields(typed)
+        : guess
+          ? chosenFields(on.plan.mapping, guess)
+          : new Map<string, string>();
     return columnsStep(on.frame, { guess, source, chosen, problem: on.problem?.message, live: liveOf(on) });
   },
   async options(on) {
@@ -151,6 +165,7 @@ export const ACTS: Record<StepName, Act> = {
         encoding,
         mapping,
       });
+    requireSource(source);
     // There is nothing to map for most exports of known systems; the step can still be visited.
     const next = { ...plan, source, encoding, mapping };
     const isAsked = isMapped(source) || unclearIn(source, await readGuess({ ...on, plan: next })).length > 0;
@@ -158,13 +173,13 @@ export const ACTS: Record<StepName, Act> = {
   },
   async columns(on) {
     const guess = await readGuess(on);
-    const source =
-      on.plan.source || (typeof guess === 'object' ? guess.source || guess.candidates[0]?.source : '') || '';
+    const source = sourceOf(on.plan, guess);
     if (typeof guess !== 'object') return to(on, 'options', { ...on.plan, source });
+    requireSource(source);
     const typed = typedFields(on.req.body);
     const mapping = isMapped(source) ? mappingOf(typed, guess) : systemMapping(typed);
     if (typeof mapping === 'string') throw new ApiError('INVALID_ARGUMENT', 'CONSOLE-MAPPING', mapping);
-    return to(on, 'options', { ...on.plan, source, mapping });
+    return to(on, text(on.req.body, 'show') === '1' ? 'columns' : 'options', { ...on.plan, source, mapping });
   },
   async options(on) {
     const plan = typedPlan(on.plan, on.req.body);
@@ -172,7 +187,9 @@ export const ACTS: Record<StepName, Act> = {
     if (problem) throw invalidArgument('CONSOLE-OPTIONS', problem, [{ field: 'timeout', description: problem }]);
     requireFormula(plan);
     const name = text(on.req.body, 'newOrg').trim();
-    if (plan.orgId === '' && name === '') requireNamed(plan, await readGuess(on), may(on.caller, 'createOrg'));
+    const hasFiles = on.draft.files.length > 0;
+    if (plan.orgId === '' && name === '')
+      requireNamed(plan, await readGuess(on), { mayCreate: may(on.caller, 'createOrg'), hasFiles });
     await requireSourceOf(on, plan, name !== '');
     if (!name) return to(on, 'check', plan);
     const { id } = await on.api.call('createOrg', { body: { name } });

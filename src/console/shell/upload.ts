@@ -6,7 +6,7 @@ import { percent } from './blocks.ts';
 import type { ConsoleUrl } from './show.ts';
 
 /** The scripts of every page with it; those of the steps too, as they are shown in the same document. */
-export const UPLOAD_SCRIPTS = ['upload-files.ts', 'send-form.ts', 'copy-text.ts', 'live.ts'];
+export const UPLOAD_SCRIPTS = ['upload-files.ts', 'send-form.ts', 'follow-form.ts', 'copy-text.ts', 'live.ts'];
 
 export interface UploadView {
   /** Empty before the first file. */

@@ -6,11 +6,10 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import type { Encoding } from '../../sources/read/encoding.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { type ExportDeps, openFiles } from './convert-request.ts';
 import type { Draft } from './draft.ts';
-import type { DraftGuess, UploadedFile } from './guess.ts';
+import type { DraftGuess, GuessOptions, UploadedFile } from './guess.ts';
 import type { Ask, guess, Task } from './guess-thread.ts';
 
 const THREADS = 2;
@@ -32,17 +31,11 @@ function openThreads(): Piscina {
   });
 }
 
-interface GuessOptions {
-  /** Default: as recognized. */
-  encoding?: Encoding | undefined;
-  longestMs?: number;
-}
-
 /** @throws UsageError when a file is not an export, or the guess takes too long */
 export async function guessDraft(
   deps: ExportDeps,
   draft: Draft,
-  { encoding, longestMs = LONGEST_MS }: GuessOptions = {},
+  { longestMs = LONGEST_MS, ...options }: GuessOptions & { longestMs?: number } = {},
 ): Promise<DraftGuess> {
   const begun = { ...draft, files: draft.files.filter(({ offset }) => offset > 0) };
   const files = await openFiles(deps, begun);
@@ -58,7 +51,7 @@ export async function guessDraft(
   });
   try {
     threads ??= openThreads();
-    const task: Task = { files: files.map(withoutBytes), encoding, port: port2 };
+    const task: Task = { files: files.map(withoutBytes), options, port: port2 };
     const result: Awaited<ReturnType<typeof guess>> = await threads.run(task, {
       name: 'guess',
       transferList: [port2],

@@ -1,10 +1,9 @@
 /** The task of a thread of guesses, which blocks it by design. It asks `guess-pool.ts` for the bytes of the files. */
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import type { Encoding } from '../../sources/read/encoding.ts';
 import type { ExportBytes } from '../../sources/read/file.ts';
 import { UsageError } from '../../sources/read/records.ts';
-import { type DraftFile, type DraftGuess, guessFiles } from './guess.ts';
+import { type DraftFile, type DraftGuess, type GuessOptions, guessFiles } from './guess.ts';
 
 /** A file without what a thread cannot be given. */
 export interface ToGuess extends DraftFile {
@@ -13,8 +12,7 @@ export interface ToGuess extends DraftFile {
 
 export interface Task {
   files: ToGuess[];
-  /** Undefined: as recognized. */
-  encoding: Encoding | undefined;
+  options: GuessOptions;
   /** Takes an `Ask` at a time, and answers each but the last of a reader with the next bytes; none: it is the end. */
   port: MessagePort;
 }
@@ -29,7 +27,7 @@ export interface Ask {
 }
 
 /** An error would lose its class on the way, so the message of a UsageError is a result. */
-export async function guess({ files, encoding, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
+export async function guess({ files, options, port }: Task): Promise<{ guess: DraftGuess } | { problem: string }> {
   let readers = 0;
   async function* read(file: number): AsyncGenerator<Buffer> {
     const reader = readers++;
@@ -49,7 +47,7 @@ export async function guess({ files, encoding, port }: Task): Promise<{ guess: D
       ...file,
       bytes: { ...bytes, read: () => read(i), close: async () => {} },
     }));
-    return { guess: await guessFiles(uploaded, { encoding }) };
+    return { guess: await guessFiles(uploaded, options) };
   } catch (error) {
     if (error instanceof UsageError) return { problem: error.message };
     throw error;

@@ -8,9 +8,10 @@
  * is a secret, is never returned: only its scheme is.
  */
 import type { FileKind } from '../../contract/import-results.ts';
+import type { Person } from '../../sources/entry.ts';
 import { isHashBeside } from '../../sources/hash-format.ts';
 import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
-import { givenMapping, mappingFor } from '../../sources/mapping.ts';
+import { givenMapping, hasNested, mappingFor, shapeOf } from '../../sources/mapping.ts';
 import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
 import { FileError } from '../../sources/read/records.ts';
@@ -20,9 +21,12 @@ import {
   type Guess,
   guessSources,
   inParts,
+  isOfOtherTable,
   whyUnrecognized,
 } from '../../sources/recognize.ts';
+import { SOURCES } from '../../sources/registry.ts';
 import type { ExportFormat, Fields, Format } from '../../sources/source.ts';
+import { csv } from '../../sources/systems/mapped.ts';
 import { CONTEXT, isFields, isSecretName, textAt } from '../../sources/values.ts';
 import type { ConversionOptions } from './draft.ts';
 
@@ -91,37 +95,48 @@ export interface DraftGuess {
   files: GuessedFile[];
   /** Columns by field, as `_convert` takes them; empty for a source that knows its own fields. */
   mapping: Record<string, string>;
+  /** Whether each of the first users names an organization. */
+  namesOrganizations: boolean;
+}
+
+export interface GuessOptions {
+  /** Default: as recognized. */
+  encoding?: Encoding | undefined;
+  /** The name of a source: what the files are, read as its export. Default: as recognized. */
+  source?: string | undefined;
 }
 
 /** Guesses. @throws UsageError when a file is not an export */
 export async function guessFiles(
   uploaded: readonly UploadedFile[],
-  options: { encoding?: Encoding | undefined } = {},
+  { encoding, source: given }: GuessOptions = {},
 ): Promise<DraftGuess> {
-  const exports = await inspectAll(uploaded, options);
+  const exports = await inspectAll(uploaded, { encoding });
   const guesses = await guessesOf(exports);
-  const source = certainGuess(guesses);
+  const certain = certainGuess(guesses);
+  const isTable = guesses.length === 0 && exports.every(({ file }) => file.format === 'csv');
+  // What nobody recognizes can be read as a table of one's own.
+  const source = SOURCES.find(({ name }) => name === given) ?? certain ?? (isTable ? csv : undefined);
   const shown = source ?? guesses[0]?.source;
-  const { files, first } = shown ? await readAs(shown, exports) : { files: [], first: undefined };
-  const mapping = mappingOf(source, first);
+  const files = shown ? await filesOf(shown, exports) : [];
+  const ofUsers = files.findIndex(({ isHashes }) => !isHashes);
   const described: GuessedFile[] = [];
+  let mapping: Record<string, string> = {};
+  let namesOrganizations = false;
   for (const [i, one] of exports.entries()) {
-    const problem = shown ? undefined : await whyUnrecognized(one.file);
-    described.push({ ...(await describe(one, files[i], mapping)), ...(problem === undefined ? {} : { problem }) });
+    const records = await firstRecords(one.file, files[i]);
+    if (i === ofUsers) {
+      mapping = mappingOf(source, records);
+      namesOrganizations = nameOrganizations(source, records);
+    }
+    const problem = guesses.length > 0 ? undefined : await whyUnrecognized(one.file);
+    described.push({
+      ...describe(one, files[i], { records, mapping: files[i]?.isHashes ? {} : mapping }),
+      ...(problem === undefined ? {} : { problem }),
+    });
   }
-  return { source: source?.name ?? '', candidates: guesses.map(candidate), files: described, mapping };
-}
-
-/** The files as exports of a source, and the first user. No record of the other files is kept, as it may be large. */
-async function readAs(source: ExportFormat, exports: readonly DraftExport[]) {
-  const files: FileOfSource[] = [];
-  let first: Fields | undefined;
-  for (const one of exports) {
-    const file = await fileOf(source, one);
-    if (files.every(({ isHashes }) => isHashes) && !file.isHashes) first = file.first;
-    files.push({ ...file, first: undefined });
-  }
-  return { files, first };
+  const candidates = guesses.map(candidate);
+  return { source: certain?.name ?? '', candidates, files: described, mapping, namesOrganizations };
 }
 
 function candidate({ source, certainty }: Guess) {
@@ -129,25 +144,40 @@ function candidate({ source, certainty }: Guess) {
 }
 
 /** The sources of custom files map columns; all others know their fields. */
-function mappingOf(source: ExportFormat | undefined, first: Fields | undefined): Record<string, string> {
-  if (!source || !['csv', 'ndjson'].includes(source.name) || !first) return {};
-  const { password, ...columns } = mappingFor(first, givenMapping({})).columns;
-  const text = password === undefined ? undefined : textAt(first, password);
+function mappingOf(source: ExportFormat | undefined, records: readonly Fields[]): Record<string, string> {
+  if (!source || !['csv', 'ndjson'].includes(source.name)) return {};
+  const found: Record<string, string> = {};
+  const shapes = new Set<string>();
+  for (const record of records) {
+    const shape = shapeOf(record);
+    if (isOfOtherTable(record, source) || (shapes.has(shape) && !hasNested(record))) continue;
+    shapes.add(shape);
+    // Lines of NDJSON may omit fields that others have.
+    for (const [field, column] of Object.entries(mappingFor(record, givenMapping({})).columns)) found[field] ??= column;
+  }
+  const { password, ...columns } = found;
   // A digest is no password, whatever its column is called.
-  const isHash = columns.hash === undefined && text !== undefined && isHashBeside(first, text, {});
+  const isHash = columns.hash === undefined && password !== undefined && holdsHashes(records, password);
   return { ...columns, ...(password === undefined ? {} : { [isHash ? 'hash' : 'password']: password }) };
 }
 
-async function describe(
+function nameOrganizations(source: ExportFormat | undefined, records: readonly Fields[]): boolean {
+  const convert = source?.converter({});
+  const persons = records.map((record) => convert?.(record)).filter((one) => one !== undefined && !('skip' in one));
+  return persons.length > 0 && persons.every((one) => (one as Person).orgId !== undefined);
+}
+
+function holdsHashes(records: readonly Fields[], column: string): boolean {
+  const first = records.find((record) => textAt(record, column) !== undefined);
+  return first !== undefined && isHashBeside(first, textAt(first, column) as string, {});
+}
+
+function describe(
   { fileId, kind, file }: DraftExport,
   read: FileOfSource | undefined,
-  mapping: Record<string, string>,
-): Promise<GuessedFile> {
+  { records, mapping }: { records: readonly Fields[]; mapping: Readonly<Record<string, string>> },
+): GuessedFile {
   const { name, format, encoding, alsoFits, characters, isGzip, delimiter } = file;
-  const layout = read?.layout ?? { paths: [[], ['*']], columns: undefined };
-  const records = await firstRecords(
-    readerOf(format, layout.paths, { delimiter, columns: layout.columns, isSample: true })(inParts(file.head)),
-  );
   const becomes = new Map(Object.entries(mapping).map(([field, column]) => [column, field]));
   return {
     fileId,
@@ -164,10 +194,14 @@ async function describe(
   };
 }
 
-async function firstRecords(groups: AsyncIterable<{ value: unknown }[]>): Promise<Fields[]> {
+async function firstRecords(
+  { format, delimiter, head }: ExportFile,
+  read: FileOfSource | undefined,
+): Promise<Fields[]> {
+  const { paths, columns } = read?.layout ?? { paths: [[], ['*']], columns: undefined };
   const found: Fields[] = [];
   try {
-    for await (const group of groups) {
+    for await (const group of readerOf(format, paths, { delimiter, columns, isSample: true })(inParts(head))) {
       for (const { value } of group) if (isFields(value)) found.push(value);
       if (found.length >= RECORDS) break;
     }

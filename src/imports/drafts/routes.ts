@@ -49,7 +49,7 @@ export function draftRoutes(deps: ImportDeps): Router {
     router,
     operations.guessImport,
     target,
-    ({ target, query: { encoding } }) => readable(guessDraft(exports, target.draft('recognized'), { encoding })),
+    ({ target, query }) => readable(guessDraft(exports, target.draft('recognized'), query)),
     guesses,
   );
   serve(router, operations.convertImport, target, async ({ caller, target, body, req }) => {

@@ -77,3 +77,32 @@ test('a guess reads the files in the encoding that it is given, also where the r
   assert.deepEqual([refused.status, refused.body.details[0].id], [400, 'IMPORT-QUERY']);
   assert.match(refused.body.message, /^The query parameter encoding must be one of utf-8, /);
 });
+
+test('a guess says what the columns become as the source that is given, and as a table of one’s own without one', async () => {
+  const { id } = await draftWith('Kontakt;Vorname;Nachname\nfay@acme.example;Fay;Fox\n');
+  const mapping = { firstName: 'Vorname', lastName: 'Nachname' };
+  const { body } = await guess(id);
+  assert.deepEqual([body.source, body.candidates, body.mapping], ['', [], mapping]);
+  assert.deepEqual(
+    body.files[0].columns.map(({ becomes }: { becomes: string }) => becomes),
+    ['', 'firstName', 'lastName'],
+  );
+  assert.deepEqual((await guess(id, '?source=okta')).body.mapping, {});
+  const { id: users } = await draftWith(
+    '{"user_id":"auth0|1","email":"a@example.com","email_verified":true,"created_at":"2024-01-01T00:00:00Z","identities":[]}\n' +
+      '{"user_id":"auth0|2","email":"b@example.com","email_verified":true,"family_name":"Bear","identities":[]}\n',
+  );
+  assert.deepEqual((await guess(users)).body.mapping, {});
+  const own = (await guess(users, '?source=ndjson')).body;
+  assert.equal(own.source, 'auth0');
+  assert.deepEqual([own.mapping.userId, own.mapping.email, own.mapping.lastName], ['user_id', 'email', 'family_name']);
+  const refused = await guess(id, '?source=klingon');
+  assert.deepEqual([refused.status, refused.body.details[0].id], [400, 'IMPORT-QUERY']);
+});
+
+test('a guess says whether each of the first users names an organization', async () => {
+  const names = async (text: string) => (await guess((await draftWith(text)).id)).body.namesOrganizations;
+  assert.equal(await names(PEOPLE), false);
+  assert.equal(await names('id,email,org_id\n1,a@example.com,acme\n2,b@example.com,acme\n'), true);
+  assert.equal(await names('id,email,org_id\n1,a@example.com,acme\n2,b@example.com,\n'), false);
+});
