@@ -355,11 +355,9 @@ export const guess = z
       }),
     ),
     mapping: z.record(z.string(), z.string()),
-    namesOrganizations: z
-      .boolean()
-      .meta({
-        description: 'Whether each of the first users names an organization. If not, `_convert` needs `orgId`.',
-      }),
+    namesOrganizations: z.boolean().meta({
+      description: 'Whether each of the first users names an organization. If not, `_convert` needs `orgId`.',
+    }),
   })
   .meta({ id: 'ImportGuess' });
 
