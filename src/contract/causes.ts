@@ -60,7 +60,7 @@ function schemeIn(message: string): string | undefined {
 /** Remedies that do not change the entry: its user is skipped. */
 export const LEAVING_OUT: readonly Remedy[] = ['keep-first', 'leave-out'];
 
-const EARLIER = 'appears earlier in this import';
+export const EARLIER = 'appears earlier in this import';
 
 /** The remedies that may help entries with this error, the best one first. */
 export function remediesFor(of: { id: string; field: string | undefined; message: string }): readonly Remedy[] {

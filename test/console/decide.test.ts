@@ -9,6 +9,8 @@ const FRAME = {
   ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
 };
 
+const DAY_MS = 24 * 3600_000;
+
 const CUT_SHORT = {
   ...{ total: 10, succeeded: 4, skipped: 2, failed: 1, undone: 0 },
   ...{ pending: 0, timedOut: 3, cancelled: 0 },
@@ -20,11 +22,15 @@ function pageOf(
 ): string {
   const view = {
     draft: { files: [], summary: { typeUserName: 1, broken: [], skipped: [], notes: [] } },
-    plan: { timeout: '1h', mails: 'none' },
-    check: { importId: '8', counts: { skipped: 0, undone: 0, pending: 0, ...counts } },
+    plan: { timeout: '1h', mails: 'none', onExisting: 'fail' },
     causes: { failed: counts.failed, corrected: 0, causes: [], moreCauses: 0 },
     ...{ updates: 0, names: [], mailRate: 0, command: '', problem: undefined, passwordSource: undefined },
+    ...{ orgNames: new Map([['acme', 'Acme Shop']]), undoMs: 365 * DAY_MS },
     ...more,
+    check: {
+      ...{ importId: '8', orgs: [], usersPerSecond: 0, counts: { skipped: 0, undone: 0, pending: 0, ...counts } },
+      ...(more.check as object),
+    },
   } as unknown as DecideView;
   return decideStep(FRAME, view).markup;
 }
@@ -62,7 +68,7 @@ test('what the conversion changed is a table with a name', () => {
   const group = { id: 'x', message: 'The phone is no number', count: 2, examples: [{ file: 'users.csv', line: 4 }] };
   const summary = { hashes: [], broken: [group], skipped: [], notes: [] };
   const page = pageOf({ total: 1, succeeded: 1, failed: 0 }, { draft: { files: [], summary } });
-  assert.match(page, /<caption class="sr">Changed, left out, or not readable<\/caption>.*The phone is no number/s);
+  assert.match(page, /<caption class="sr">Changed, or not readable<\/caption>.*The phone is no number/s);
 });
 
 test('users whom the check did not reach are not called skipped', () => {
@@ -135,7 +141,7 @@ test('users who would fail without an address can be imported without', () => {
     signInsOf(all, { draft }),
     /3 users fail, as they have no email address.*\/options">Import users without/s,
   );
-  const plan = { timeout: '1h', mails: 'none', withoutEmail: true };
+  const plan = { timeout: '1h', mails: 'none', onExisting: 'fail', withoutEmail: true };
   assert.doesNotMatch(signInsOf(all, { draft, plan }), /Import users without/);
 });
 
@@ -164,4 +170,84 @@ test('a link without a provider leads to the form that adds one, for those who m
   const seen = signInsOf(signIn, { providersHref: undefined });
   assert.doesNotMatch(seen, /providers\/new/);
   assert.match(seen, /Add a provider of the type google\./);
+});
+
+test('the sentence on top says how many can be imported, how they sign in, and who is left', () => {
+  const signIn = {
+    ways: { ...WAYS_OF_NOBODY, PASSWORD: 18_000, PASSWORD_SOURCE: 560, MAIL_CODE: 1230, NONE: 45 },
+    causes: { PROVIDER_NOT_SET_UP: 1200, NO_PASSWORD: 30, NO_ADDRESS: 40, LOCKED: 5 },
+    causesByWay: { MAIL_CODE: { PROVIDER_NOT_SET_UP: 1200, NO_PASSWORD: 30 }, NONE: { NO_ADDRESS: 40, LOCKED: 5 } },
+    ...{ changes: {}, links: [{ name: 'google-oauth2', users: 1300, preset: 'google' }] },
+  };
+  const counts = { total: 20_000, succeeded: 19_835, failed: 165 };
+  const check = { importId: '8', counts: { ...counts, skipped: 0, undone: 0, pending: 0 }, signIn };
+  assert.equal(
+    verdictOf(pageOf(counts, { check })),
+    'warn: 19,835 of 20,000 users can be imported; 18,560 sign in with their old password; 1,200 used Google and sign ' +
+      'in with a code by mail; 30 sign in with a code by mail; 5 are blocked; 40 cannot be reached; 165 fail.',
+  );
+});
+
+/** Its colour and its text. */
+function verdictOf(page: string): string {
+  const [, look, text] = /<p class="notice verdict (\w+)" role="status">(.*?)<\/p>/.exec(page) ?? [];
+  return `${look}: ${text}`;
+}
+
+test('the sentence is green if everybody gets in, yellow if somebody is left, red if most are', () => {
+  const all = { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, causesByWay: {}, changes: {} };
+  assert.equal(verdictOf(signInsOf(all)), 'good: All 40 users can be imported; 40 sign in with their old password.');
+  const held = { ...all, ways: { ...WAYS_OF_NOBODY, NONE: 40 }, causesByWay: { NONE: { MAILS_HELD: 40 } } };
+  assert.match(verdictOf(signInsOf(held)), /^warn: .*; 40 need a mail of this import to choose a password\.$/);
+  const blocked = {
+    ...all,
+    ways: { ...WAYS_OF_NOBODY, PASSWORD: 39, NONE: 1 },
+    ...{ causes: { INACTIVE: 1 }, causesByWay: { NONE: { INACTIVE: 1 } } },
+  };
+  assert.match(verdictOf(signInsOf(blocked)), /^good: .*; 1 is blocked\.$/);
+  assert.match(
+    verdictOf(pageOf({ total: 10, succeeded: 4, failed: 6 })),
+    /^bad: 4 of 10 users can be imported; 6 fail/,
+  );
+  assert.match(verdictOf(pageOf({ total: 2, succeeded: 0, failed: 2 })), /^bad: None of 2 users can be imported/);
+});
+
+test('it answers in the order in which a careful manager asks, with the command line last and folded', () => {
+  const summary = { hashes: [], broken: [], notes: [], skipped: [{ id: 'x', message: 'A deleted user.', count: 3 }] };
+  const draft = { files: [{ kind: 'users', name: 'users.csv' }], summary };
+  const signIn = {
+    ways: { ...WAYS_OF_NOBODY, PASSWORD: 38, NONE: 2 },
+    ...{ causes: { INACTIVE: 2 }, causesByWay: { NONE: { INACTIVE: 2 } }, changes: {} },
+  };
+  const check = {
+    ...{ importId: '8', counts: { ...COUNTS, skipped: 0, undone: 0, pending: 0 }, signIn, usersPerSecond: 2 },
+    orgs: [{ orgId: 'acme', counts: { succeeded: 40 } }],
+  };
+  const page = pageOf(COUNTS, { check, draft, command: 'muster import' });
+  const headings = [...page.matchAll(/<(?:h2|summary)[^>]*>(.*?)<\/(?:h2|summary)>/g)].map(([, text]) => text);
+  assert.deepEqual(headings, [
+    'Check of users.csv',
+    'Where they go',
+    'Users who already exist',
+    'Who will be able to sign in',
+    ...['Passwords', 'Signing in', 'Emails', 'Blocked and left out', 'How long it takes', 'What can be undone'],
+    'The same on the command line',
+  ]);
+  assert.match(page, /<strong>40<\/strong> Acme Shop /);
+  assert.match(page, /2 users are inactive, and come along so.*3 records are left out: A deleted user\./s);
+  assert.match(page, /About 20 s.*At the speed of the check, 2 users per second/s);
+  assert.match(page, /For 365 days after its end, an undo removes the 40 users/);
+});
+
+test('a cause has one best remedy; the others are folded', () => {
+  const cause = {
+    ...{ cause: '5f2b8c01', id: 'IMPORT-USER-INVALID', field: 'user.email.email', message: 'must be an address' },
+    ...{ remedies: ['trim-email', 'leave-out'], count: 3, first: [] },
+  };
+  const page = pageOf(
+    { total: 5, succeeded: 2, failed: 3 },
+    { causes: { failed: 3, corrected: 0, causes: [cause], moreCauses: 0 } },
+  );
+  assert.match(page, /class="button small" href="\/console\/imports\/7\/fix\/5f2b8c01\/trim-email"/);
+  assert.match(page, /Other remedies<\/summary>.*fix\/5f2b8c01">.*fix\/5f2b8c01\/leave-out"/s);
 });

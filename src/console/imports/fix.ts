@@ -1,6 +1,6 @@
 /** The screens that fix an import: its causes, the users of a cause with editable cells, a remedy for all of them. */
 import { type Request, type Response, Router } from 'express';
-import { causesOf } from '../../contract/causes.ts';
+import { causesOf, LEAVING_OUT } from '../../contract/causes.ts';
 import { requestOf } from '../../contract/client.ts';
 import type { Causes, CountedCause, FixAnswer, ItemView } from '../../contract/import-types.ts';
 import { REMEDIES as REMEDY_NAMES, type Remedy } from '../../contract/remedies.ts';
@@ -11,7 +11,7 @@ import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
 import { sessionOf } from '../session.ts';
 import { editableField, fieldName, importOf, nameOfCause, patchOf, textIn } from '../shapes.ts';
-import { count, crumb, list, notice, numbers, state, table } from '../shell/blocks.ts';
+import { count, crumb, type Link, list, notice, numbers, state, table } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
@@ -205,10 +205,18 @@ function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Ht
 <td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
 }
 
-/** What can be done about a cause. @param href its page */
-export function remedyLinks(href: string, cause: CountedCause): Html {
-  return html`${editableField(cause) ? html`<a class="button quiet small" href="${href}">${FIX.edit}</a>` : undefined}
-${cause.remedies.map((remedy) => html`<a class="button quiet small" href="${href}/${remedy}">${REMEDIES[remedy]}</a>\n`)}`;
+function remedyLinks(href: string, cause: CountedCause): Html {
+  return html`${remediesOf(href, cause).map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)}`;
+}
+
+/** What can be done about a cause, the best first. @param href its page */
+export function remediesOf(href: string, cause: CountedCause): Link[] {
+  const [best, ...others] = cause.remedies.map((remedy) => ({ href: `${href}/${remedy}`, text: REMEDIES[remedy] }));
+  const edit = editableField(cause) ? [{ href, text: FIX.edit }] : [];
+  // A remedy that corrects all users comes before editing them one by one, which comes before leaving them out.
+  const corrects = cause.remedies[0] !== undefined && !LEAVING_OUT.includes(cause.remedies[0]);
+  if (!best) return edit;
+  return corrects ? [best, ...edit, ...others] : [...edit, best, ...others];
 }
 
 /** A user of the cause. */

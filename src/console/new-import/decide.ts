@@ -1,9 +1,10 @@
 /** The step Decide: on one page what the import would do, and the button that starts it. */
+import { EARLIER } from '../../contract/causes.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
-import { field, hidden, text } from '../../platform/html/forms.ts';
+import { field, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { remedyLinks } from '../imports/fix.ts';
+import { remediesOf } from '../imports/fix.ts';
 import { itemsPath } from '../imports/import.ts';
 import { type Remedy, signInsCard } from '../imports/sign-ins.ts';
 import { nameOfCause, open, type Result, type ShownDraft } from '../shapes.ts';
@@ -20,10 +21,12 @@ import {
   queryOf,
   table,
 } from '../shell/blocks.ts';
+import { OUTLOOK } from '../texts/decide.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf } from './frame.ts';
 import type { Plan } from './plan.ts';
+import { verdict } from './verdict.ts';
 
 export interface DecideView {
   draft: ShownDraft;
@@ -37,6 +40,10 @@ export interface DecideView {
   names: readonly string[];
   /** The name of the password source; undefined: none. */
   passwordSource: string | undefined;
+  /** Names of the organizations by their ids, as far as they exist. */
+  orgNames: ReadonlyMap<string, string>;
+  /** How long an ended import can be undone, in milliseconds. */
+  undoMs: number;
   /** Where the person may change how its users sign in; undefined: they may not. */
   policyHref: string | undefined;
   /** The list of providers where the person may add one for its users; undefined: they may not. */
@@ -47,21 +54,26 @@ export interface DecideView {
   problem: string | undefined;
 }
 
+/** The answers in the order in which a careful manager asks; the command line is last. */
 export function decideStep(frame: Frame, view: DecideView): Html {
-  const { draft, check, problem, command } = view;
+  const { draft, check, causes, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
-${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
+${verdict(check, causes)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
+<div class="columns even">${organizations(view)}${existing(frame, view)}</div>
 ${signIns(frame, view)}
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
-${failures(frame, view)}${notes(draft)}
-${draft.files.length > 0 ? commandBox(command) : undefined}
-${startForm(frame, view)}`;
+${mails(view)}
+${failures(frame, view)}
+${blocked(view)}
+<div class="columns even">${speed(view)}${undo(view)}</div>
+${startForm(frame, view)}
+${notes(draft)}${draft.files.length > 0 ? commandBox(command) : undefined}`;
 }
 
 function commandBox(command: string): Html {
-  return html`<section class="card"><h2>${DECIDE.command}</h2><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></section>`;
+  return html`<details class="card"><summary>${DECIDE.command}</summary><copy-text said="${DECIDE.copied}"><pre tabindex="0" role="region" aria-label="${DECIDE.command}"><code>${command}</code></pre><button type="button" class="quiet small" hidden>${DECIDE.copy}</button></copy-text></details>`;
 }
 
 function totals({ check, causes, updates }: DecideView): Html {
@@ -77,6 +89,34 @@ function totals({ check, causes, updates }: DecideView): Html {
     ...(open(check) > 0 ? [[DECIDE.notChecked, count(open(check))]] : []),
     ...(causes.corrected > 0 ? [[DECIDE.corrected, count(causes.corrected)]] : []),
   ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
+}
+
+/** Each organization by its name, with its users who can be imported. */
+function organizations({ check: { orgs }, orgNames }: DecideView): Html {
+  const items = orgs.map(
+    ({ orgId, counts }) =>
+      html`<strong>${count(counts.succeeded)}</strong> ${orgNames.get(orgId) ?? orgId} <span class="soft small mono">${orgId}</span>`,
+  );
+  return html`<section class="card" aria-labelledby="into"><h2 id="into">${OUTLOOK.organization}</h2>${list(items, 'plain')}</section>`;
+}
+
+/** The ids of the errors of users who exist already. */
+const EXISTS = ['USER-ID-TAKEN', 'USER-NAME-TAKEN'];
+
+/** The rule for users who exist, and how many there are. */
+function existing(frame: Frame, { plan: { onExisting }, check, causes, updates }: DecideView): Html {
+  const { skipped } = check.counts;
+  const failing = causes.causes.filter(({ id, message }) => EXISTS.includes(id) && !message.includes(EARLIER));
+  const failed = failing.reduce((sum, cause) => sum + cause.count, 0);
+  const items = [
+    ...(failed > 0 ? [OUTLOOK.existingFail(failed, count(failed))] : []),
+    ...(updates > 0 ? [OUTLOOK.existingUpdate(updates, count(updates))] : []),
+    ...(skipped > 0 && onExisting === 'skip' ? [OUTLOOK.existingSkip(skipped, count(skipped))] : []),
+    ...(skipped > 0 && onExisting === 'update' ? [OUTLOOK.existingSame(skipped, count(skipped))] : []),
+  ];
+  return html`<section class="card" aria-labelledby="existing"><h2 id="existing">${OUTLOOK.existing}</h2>
+${items.length > 0 ? list(items, 'plain') : html`<p>${OUTLOOK.existingNone}</p>`}
+<p class="soft small">${OUTLOOK.existingRule[onExisting]} <a href="${hrefOf(frame, 'options')}">${OUTLOOK.change}</a></p></section>`;
 }
 
 /** The check ended at its time limit, or somebody ended it. */
@@ -160,26 +200,68 @@ function login({ names, draft }: DecideView): Html {
 <p class="soft small">${typed > 0 ? DECIDE.typeUserName(typed, count(typed)) : DECIDE.sameAsToday}</p>`;
 }
 
+/** Why users fail, each cause with its best remedy; the others are folded. */
 function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html | undefined {
   const failing = count(failingOf(causes));
   if (causes.failed === 0) return html`<p class="notice">${DECIDE.noFailures}</p>`;
-  const rows = causes.causes.map(
-    (
-      cause,
-    ) => html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOfCause(cause)}</strong></td>
+  const rows = causes.causes.map((cause) => {
+    const [best, ...others] = remediesOf(consoleUrl(`/imports/${importId}/fix/${cause.cause}`), cause);
+    const more = html`<details><summary class="small">${OUTLOOK.otherRemedies}</summary><div class="buttons">${others.map((link) => remedyLink(link, 'quiet small'))}</div></details>`;
+    return html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOfCause(cause)}</strong></td>
 <td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(({ index, userName, userId }) => `${userName || userId || '–'} (${DECIDE.line(count(index + 1))})`).join(' · ')}</span></td>
-<td data-label="${DECIDE.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`/imports/${importId}/fix/${cause.cause}`), cause)}</div></td></tr>\n`,
-  );
-  const columns = [numbers(DECIDE.users), DECIDE.cause, DECIDE.examples, DECIDE.remedies];
-  return html`<section class="card"><h2>${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
+<td data-label="${OUTLOOK.recommended}"><div>${best && remedyLink(best, 'small')}${others.length > 0 ? more : undefined}</div></td></tr>\n`;
+  });
+  const columns = [numbers(DECIDE.users), DECIDE.cause, DECIDE.examples, OUTLOOK.recommended];
+  return html`<section class="card" aria-labelledby="failing"><h2 id="failing">${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
     causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined
   }
 <p class="soft small">${DECIDE.fixLater}</p></section>`;
 }
 
-/** What the conversion changed, left out or could not read. */
+function remedyLink({ href, text }: Remedy, look: string): Html {
+  return html`<a class="button ${look}" href="${href}">${text}</a>\n`;
+}
+
+/** Users who come along inactive or locked, and records that are no users to import, such as deleted ones. */
+function blocked({ check, draft: { summary } }: DecideView): Html {
+  const { INACTIVE: inactive = 0, LOCKED: locked = 0 } = check.signIn?.causes ?? {};
+  const items = [
+    ...(inactive > 0 ? [OUTLOOK.inactive(inactive, count(inactive))] : []),
+    ...(locked > 0 ? [OUTLOOK.locked(locked, count(locked))] : []),
+    ...(summary?.skipped ?? []).map(({ count: n, message }) => OUTLOOK.leftOut(n, count(n), message)),
+  ];
+  return html`<section class="card" aria-labelledby="blocked"><h2 id="blocked">${OUTLOOK.blocked}</h2>${items.length > 0 ? list(items, 'plain') : html`<p>${OUTLOOK.noneBlocked}</p>`}</section>`;
+}
+
+/** From the speed that the check had; its time limit says nothing about that. */
+function speed({ check, draft: { summary } }: DecideView): Html {
+  const { usersPerSecond: rate, counts } = check;
+  const plain = summary?.plainPasswords ?? 0;
+  const ms = rate > 0 ? (counts.total / rate) * 1000 : 0;
+  const about = ms < 1000 ? OUTLOOK.takesSecond : OUTLOOK.takesAbout(duration(ms));
+  return html`<section class="card" aria-labelledby="takes"><h2 id="takes">${OUTLOOK.takes}</h2><p><strong>${about}</strong></p>
+<p class="soft small">${rate > 0 ? OUTLOOK.speed(count(Math.round(rate))) : undefined} ${plain > 0 ? OUTLOOK.plain(plain, count(plain)) : undefined}</p></section>`;
+}
+
+const DAY_MS = 24 * 3600_000;
+
+/** What an undo removes and until when, and what it cannot take back. */
+function undo({ check, updates, undoMs }: DecideView): Html {
+  const created = check.counts.succeeded - updates;
+  const due = mailsDue(check);
+  const days = Math.floor(undoMs / DAY_MS);
+  const stays = [
+    ...(due > 0 ? [OUTLOOK.cannotMails(due, count(due))] : []),
+    ...(updates > 0 ? [OUTLOOK.cannotUpdates(updates, count(updates))] : []),
+    OUTLOOK.cannotSignedIn,
+  ];
+  return html`<section class="card" aria-labelledby="undo"><h2 id="undo">${OUTLOOK.undo}</h2><p>${OUTLOOK.canUndo(created, count(created), OUTLOOK.days(days, count(days)))}</p>
+<p>${OUTLOOK.cannotUndo}</p>${list(stays)}<p class="soft small">${OUTLOOK.files}</p></section>`;
+}
+
+/** What the conversion changed or could not read. */
 function notes({ summary }: ShownDraft): Html | undefined {
-  const groups = summary ? [...summary.broken, ...summary.skipped, ...summary.notes] : [];
+  const groups = summary ? [...summary.broken, ...summary.notes] : [];
   if (groups.length === 0) return undefined;
   const rows = groups.map(
     (
@@ -191,22 +273,29 @@ function notes({ summary }: ShownDraft): Html | undefined {
   return html`<details class="card"><summary>${DECIDE.notes} (${count(groups.reduce((sum, group) => sum + group.count, 0))})</summary>${table(DECIDE.notes, columns, rows)}</details>`;
 }
 
+/** The id of the form, of which the choice about mails is a part that is further up. */
+const START = 'start';
+
 function startForm(frame: Frame, view: DecideView): Html {
   const { plan, check, draft, causes } = view;
   const broken = (draft.summary?.broken ?? []).reduce((sum, group) => sum + group.count, 0);
   const leave = html`<div class="field"><label><input type="checkbox" name="skipBroken" value="1" required>${DECIDE.broken(count(broken))}</label></div>`;
   const discard = html`<a class="button danger" href="${frame.consoleUrl(`/imports/new/${frame.importId}/discard`)}">${DECIDE.discard}</a>`;
-  return html`<form method="post" action="${hrefOf(frame, 'decide')}">${mails(view)}${broken > 0 ? leave : undefined}
+  return html`<form id="${START}" method="post" action="${hrefOf(frame, 'decide')}">${broken > 0 ? leave : undefined}
 ${check.counts.succeeded + causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
 ${buttons(frame, html`${startButtons(frame, view)}\n${discard}`)}</form>`;
+}
+
+function mailsDue({ mailKinds }: Result): number {
+  return (mailKinds?.verification ?? 0) + (mailKinds?.initialisation ?? 0);
 }
 
 /** The emails that are due, and when to send them. */
 function mails({ plan, check, mailRate }: DecideView): Html {
   const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
-  const due = verification + initialisation;
+  const due = mailsDue(check);
   if (due === 0) {
-    return html`<section class="card"><h2>${DECIDE.mails}</h2><p>${DECIDE.noMails}</p>${hidden({ mails: plan.mails })}</section>`;
+    return html`<section class="card"><h2>${DECIDE.mails}</h2><p>${DECIDE.noMails}</p><input type="hidden" name="mails" value="${plan.mails}" form="${START}"></section>`;
   }
   const kinds = [
     ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
@@ -215,7 +304,7 @@ function mails({ plan, check, mailRate }: DecideView): Html {
   const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
   return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${list(kinds, 'plain')}
 <p class="soft small">${takes}</p>
-${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails)}</section>`;
+${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, START)}</section>`;
 }
 
 /** They say how many will be imported: who passed the check, and who was corrected since. */

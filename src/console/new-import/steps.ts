@@ -4,7 +4,7 @@ import { may } from '../../contract/permissions.ts';
 import { ApiError, invalidArgument } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { countUpdates } from '../database.ts';
+import { countUpdates, orgNames } from '../database.ts';
 import { loginPath } from '../organization-login.ts';
 import { providersPath } from '../providers.ts';
 import { importOf, isReadable } from '../shapes.ts';
@@ -137,6 +137,11 @@ export const VIEWS: Record<StepName, View> = {
       passwordSource: await sourceName(on),
       policyHref: mayPolicy ? on.consoleUrl(loginPath(org)) : undefined,
       providersHref: providersHrefOf(on, others.length === 0 ? org : undefined),
+      orgNames: await orgNames(
+        pool,
+        check.orgs.map(({ orgId }) => orgId),
+      ),
+      undoMs: parseDuration(config.IMPORT_TTL) ?? 0,
       names: items.map(({ userName }) => userName),
       mailRate: limits.length > 0 ? Math.min(...limits) : 0,
       command: commandFor(draft, plan),

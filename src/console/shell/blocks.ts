@@ -148,11 +148,17 @@ export function options(choices: readonly Choice[], chosen: string): Html {
   )}`;
 }
 
-/** One of several, as radio buttons. */
-export function choices(legend: string, name: string, kinds: Readonly<Record<string, string>>, chosen: string): Html {
+/** One of several, as radio buttons. @param form the id of the form that they belong to, if they are not inside it */
+export function choices(
+  legend: string,
+  name: string,
+  kinds: Readonly<Record<string, string>>,
+  chosen: string,
+  form?: string,
+): Html {
   return html`<fieldset class="field"><legend>${legend}</legend>${Object.entries(kinds).map(
     ([value, text]) =>
-      html`<label class="choice"><input type="radio" name="${name}" value="${value}"${value === chosen ? html` checked` : undefined}>${text}</label>\n`,
+      html`<label class="choice"><input type="radio" name="${name}" value="${value}"${value === chosen ? html` checked` : undefined}${form && html` form="${form}"`}>${text}</label>\n`,
   )}</fieldset>`;
 }
 

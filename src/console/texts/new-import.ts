@@ -315,7 +315,7 @@ export const DECIDE = {
   more: (count: number) => `${count} more causes`,
   fixLater: 'Correct them now, or after the start: users that fail do not stop the others.',
   noFailures: 'No user will fail.',
-  notes: 'Changed, left out, or not readable',
+  notes: 'Changed, or not readable',
   count: 'Records',
   reason: 'What',
   places: 'Where',

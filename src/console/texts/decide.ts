@@ -1,0 +1,77 @@
+/** The texts of the step Decide that answer what a careful manager asks before the start. */
+
+/** `1 user is`, `2 users are`: the words that follow a number. */
+const users = (n: number, count: string) => (n === 1 ? '1 user' : `${count} users`);
+const each = (n: number, one: string, many: string) => (n === 1 ? one : many);
+
+/** The clauses of the sentence on top. Each gets a number and the number as it is written. */
+export const VERDICT = {
+  title: 'Result of the check',
+  all: (n: number, count: string) => (n === 1 ? 'The user can be imported' : `All ${count} users can be imported`),
+  some: (count: string, total: string) => `${count} of ${total} users can be imported`,
+  nobody: (total: number, count: string) =>
+    total === 1 ? 'The user cannot be imported' : `None of ${count} users can be imported`,
+  known: (n: number, count: string) =>
+    `${count} ${each(n, 'signs in with the old password', 'sign in with their old password')}`,
+  PROVIDER: (n: number, count: string) =>
+    `${count} ${each(n, 'signs in at the same provider as before', 'sign in at the same provider as before')}`,
+  PASSKEY: (n: number, count: string) => `${count} ${each(n, 'signs in with a passkey', 'sign in with a passkey')}`,
+  MAIL_CODE: (n: number, count: string) => `${count} ${each(n, 'signs in', 'sign in')} with a code by mail`,
+  SMS_CODE: (n: number, count: string) => `${count} ${each(n, 'signs in', 'sign in')} with a code by text message`,
+  INIT_MAIL: (n: number, count: string) => `${count} ${each(n, 'gets', 'get')} a mail to choose a password`,
+  /** Before `MAIL_CODE` or `INIT_MAIL`, without its number. */
+  used: (count: string, provider: string) => `${count} used ${provider} and`,
+  anotherProvider: 'another provider',
+  blocked: (n: number, count: string) => `${count} ${each(n, 'is', 'are')} blocked`,
+  held: (n: number, count: string) => `${count} ${each(n, 'needs', 'need')} a mail of this import to choose a password`,
+  unreachable: (count: string) => `${count} cannot be reached`,
+  shut: (count: string) => `${count} cannot sign in`,
+  skipped: (n: number, count: string) => `${count} ${each(n, 'is', 'are')} skipped`,
+  fail: (n: number, count: string) => `${count} ${each(n, 'fails', 'fail')}`,
+  unchecked: (n: number, count: string) => `${count} ${each(n, 'was', 'were')} not checked`,
+};
+
+export const OUTLOOK = {
+  organization: 'Where they go',
+  existing: 'Users who already exist',
+  existingRule: {
+    fail: 'They stay as they are: their rows in the files fail, and are listed.',
+    skip: 'They are skipped and stay as they are.',
+    update: 'They are updated with the fields of the files.',
+  },
+  existingNone: 'None of the users exists yet.',
+  existingFail: (n: number, count: string) => `${users(n, count)} ${each(n, 'fails', 'fail')}, as the user exists.`,
+  existingSkip: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'exists', 'exist')} and ${each(n, 'is', 'are')} skipped.`,
+  existingUpdate: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'exists', 'exist')} and ${each(n, 'is', 'are')} changed. An undo does not change them back.`,
+  existingSame: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'exists', 'exist')} and ${each(n, 'has', 'have')} nothing to change: ${each(n, 'it is', 'they are')} skipped.`,
+  change: 'Change the rule',
+  blocked: 'Blocked and left out',
+  inactive: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'is', 'are')} inactive, and ${each(n, 'comes', 'come')} along so: an administrator can activate them.`,
+  locked: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'is', 'are')} locked, and ${each(n, 'comes', 'come')} along so: an administrator can unlock them.`,
+  leftOut: (n: number, count: string, why: string) =>
+    `${count} ${each(n, 'record is', 'records are')} left out: ${why}`,
+  noneBlocked: 'No user is inactive or locked, and no record is left out.',
+  takes: 'How long it takes',
+  takesAbout: (time: string) => `About ${time}`,
+  takesSecond: 'About a second',
+  speed: (rate: string) => `At the speed of the check, ${rate} users per second.`,
+  plain: (n: number, count: string) =>
+    `${users(n, count)} ${each(n, 'has', 'have')} a plain password, which is hashed first: that takes longer.`,
+  undo: 'What can be undone',
+  canUndo: (n: number, count: string, time: string) =>
+    `For ${time} after its end, an undo removes the ${each(n, 'user', `${count} users`)} that this import creates, as long as they have not signed in and nothing of them was changed.`,
+  cannotUndo: 'An undo does not bring back:',
+  cannotMails: (n: number, count: string) =>
+    `${count} ${each(n, 'mail', 'mails')}, once ${each(n, 'it is', 'they are')} sent`,
+  cannotUpdates: (n: number, count: string) => `${count} existing ${each(n, 'user', 'users')} that this import changes`,
+  cannotSignedIn: 'users who have signed in since, who stay',
+  files: 'The files and this draft end with the start: the files are erased.',
+  days: (days: number, count: string) => (days === 1 ? '1 day' : `${count} days`),
+  recommended: 'Best remedy',
+  otherRemedies: 'Other remedies',
+};
