@@ -36,6 +36,8 @@ import {
   forgotDonePage,
   forgotForm,
   newLinkPage,
+  passkeyForm,
+  passkeyLinkGonePage,
   passwordForm,
   verifyForm,
 } from '../../src/signin/pages/link-forms.ts';
@@ -61,6 +63,7 @@ const connect = { name: 'Google', account: `${'ann.'.repeat(20)}arbor@example.co
 const proven = { proof: 'p', loginName: `${'ann.'.repeat(20)}arbor@example.com` };
 const key = { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', address: 'otpauth://totp/Acme:ann?secret=JBSWY3DPEHPK3PXP' };
 const link = { userId: 'u', code: 'c' };
+const SCRIPT = '/passkey.js';
 const device = { action: 'x', xsrf: 's' };
 const rules = passwordRules({ minLength: 8, maxLength: 200 });
 const problem = { message: 'The passwords do not match. Please enter the same one twice.' };
@@ -70,6 +73,9 @@ const pages: Record<string, HtmlPage | undefined> = {
   'log-in': nameForm({ ...frame, clientName: 'Acme' }),
   'log-in-password': loginForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
   'log-in-without-codes': loginForm({ ...frame, offersCodes: false }, proven.loginName),
+  'add-passkey': passkeyForm(link, { options: '{}', setsPassword: false }, SCRIPT),
+  'add-passkey-invited': passkeyForm(link, { options: '{}', setsPassword: true }, SCRIPT, problem),
+  'add-passkey-gone': passkeyLinkGonePage(),
   'mail-code': mailCodeForm({ ...frame, clientName: 'Acme' }, 'ann@example.com'),
   'mail-code-problem': mailCodeForm(frame, proven.loginName, { ...problem, fields: ['code'] }),
   'log-in-texts': loginForm({ ...frame, offersTexts: true }, '+41 79 123 45 67'),
@@ -141,6 +147,7 @@ describe('the pages', () => {
   before(async () => {
     browser = await launchBrowser();
     server = createServer((req, res) => {
+      if (req.url === SCRIPT) return void res.writeHead(200, { 'content-type': 'text/javascript' }).end();
       const page = pages[(req.url ?? '').slice(1)];
       if (!page) return void res.writeHead(204).end();
       const { headers, markup } = renderPage(page);

@@ -195,6 +195,7 @@ form + .buttons { margin: 12px 0 0 }
 a { color: var(--accent); font-weight: 600; text-underline-offset: 3px }
 a:hover { color: var(--accent-strong) }
 .links { margin: 20px 0 0; text-align: center }
+.qr { display: block; max-width: 100%; height: auto; margin: 8px 0 }
 .aside { margin: 24px 0 0; padding: 12px 0 0; border-top: 1px solid var(--hair) }
 a:focus-visible, input:focus-visible, button:focus-visible, summary:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 10px;

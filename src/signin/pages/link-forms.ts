@@ -76,7 +76,9 @@ export function passkeyForm(
   problem?: Problem,
 ): HtmlPage {
   const title = 'Add a passkey';
-  const password = setsPassword ? `init?${new URLSearchParams({ ...link })}` : 'forgot';
+  const password = setsPassword
+    ? html`<p class="links"><a href="init?${new URLSearchParams({ ...link }).toString()}">Choose a password instead</a></p>`
+    : html`<p class="small" data-without><a href="forgot">Choose a password instead</a></p>`;
   const body = html`<h1>${title}</h1>
 <p id="why">With a passkey you sign in with your fingerprint, your face or the lock of your device, without a password.</p>
 ${alert(problem)}
@@ -84,8 +86,8 @@ ${alert(problem)}
 ${hidden({ ...link, answer: '' })}<button type="submit" aria-describedby="why passkey-failed" autofocus>Add a passkey</button>
 <p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was added. Please try again.</p>
 </form>
-<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or <a href="${password}">choose a password</a> instead.</p>
-${setsPassword ? html`<p class="links"><a href="${password}">Choose a password instead</a></p>` : undefined}`;
+<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or choose a password.</p>
+${password}`;
   return { title: titled(title, problem), body, scripts: [script] };
 }
 

@@ -230,7 +230,7 @@ describe('a link to add a passkey', () => {
     const page = await by.get(address(userId, code));
     assert.equal(page.status, 200);
     assert.match(page.text, /<form method="post" action="passkey" [^>]*data-new hidden>/);
-    assert.match(page.text, /choose a password/);
+    assert.match(page.text, /<a href="forgot">Choose a password instead/);
     const key = newKey();
     const answer = (how: Partial<AnswerOptions> = {}) =>
       JSON.stringify(key.register(optionsOf(page) as never, { origin: ORIGIN, ...how }));
