@@ -108,7 +108,7 @@ export function patchOf(remedy: Remedy, entry: unknown, domain: string | undefin
   switch (remedy) {
     case 'trim-email': {
       const address = isText(email) ? trimmed(email) : undefined;
-      return address === undefined ? undefined : change({ email: { email: address } });
+      return address === undefined || address === email ? undefined : change({ email: { email: address } });
     }
     case 'drop-hash':
       return change({ hashedPassword: null });

@@ -140,6 +140,8 @@ export const exampleCauses = {
       field: 'user.email.email',
       message: 'is required',
       remedies: ['user-name-as-email', 'leave-out'],
+      fixes: [{ remedy: 'user-name-as-email', users: 24 }],
+      examined: 24,
       count: 24,
       first: [user],
     },

@@ -362,6 +362,7 @@ export const guess = z
   .meta({ id: 'ImportGuess' });
 
 const remedy = z.enum(REMEDIES).meta({ id: 'ImportRemedy' });
+const earlier = count.optional().meta({ description: 'Index of the first entry that has the id or the user name.' });
 const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: z.string() };
 
 export const causes = z
@@ -377,9 +378,18 @@ export const causes = z
         field: z.string().optional().meta({ description: 'The invalid field, array indices left out.' }),
         scheme: z.string().optional().meta({ description: 'Of the password hash.' }),
         message: z.string(),
-        remedies: z.array(remedy),
+        remedies: z.array(remedy).meta({
+          description: 'Those that help, the best one first; while the import runs, those that may help.',
+        }),
+        fixes: z
+          .array(z.object({ remedy, users: count }))
+          .optional()
+          .meta({ description: 'How many users each remedy that changes entries fixes, of those in `examined`.' }),
+        examined: count
+          .optional()
+          .meta({ description: 'Users of the cause to whose entries the remedies were tried.' }),
         count,
-        first: z.array(z.object(ofUser)).meta({ description: 'The first five, in body order.' }),
+        first: z.array(z.object({ ...ofUser, earlier })).meta({ description: 'The first five, in body order.' }),
       }),
     ),
     moreCauses: count.meta({ description: 'How many causes there are in addition to these.' }),
@@ -389,6 +399,7 @@ export const causes = z
 
 export const itemWithEntry = item
   .extend({
+    earlier,
     entry: z
       .record(z.string(), z.unknown())
       .optional()

@@ -18,7 +18,7 @@ export type UndoPreview = z.input<typeof shapes.undoPreview>;
 export type Causes = z.input<typeof shapes.causes>;
 export type CountedCause = Causes['causes'][number];
 /** A cause without the entries that failed for it. */
-export type Cause = Omit<CountedCause, 'count' | 'first'>;
+export type Cause = Omit<CountedCause, 'count' | 'first' | 'fixes' | 'examined'>;
 
 export type FixAnswer = z.input<typeof shapes.fixed>;
 export type FixExample = NonNullable<FixAnswer['examples']>[number];

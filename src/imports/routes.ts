@@ -40,6 +40,7 @@ import { readPepper } from './intake/pepper.ts';
 import { openCausesReader } from './repair/causes.ts';
 import { fixCause, fixItem, readItem } from './repair/fix.ts';
 import { type Fixable, type FixDeps, fixableDraft, fixableImport } from './repair/fixable.ts';
+import { helpsOf } from './repair/helps.ts';
 import { reportText } from './repair/report.ts';
 import type { HashDeps } from './run/process-job.ts';
 import { importOne } from './single-import.ts';
@@ -323,7 +324,9 @@ function fixRoutes({ pool, secrets }: ImportDeps): Router {
   const causes = openCausesReader(pool);
   const deps = { pool, secrets };
   const target = correctable(deps);
-  serve(router, operations.listImportCauses, target, ({ target }) => causes.read(target.of));
+  serve(router, operations.listImportCauses, target, ({ target }) =>
+    causes.read(target.of, (found) => helpsOf(deps, target, found)),
+  );
   serve(router, operations.getImportItem, target, ({ target, req }) =>
     readItem(deps, target, indexOf(req.params.index)),
   );

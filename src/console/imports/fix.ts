@@ -70,11 +70,17 @@ async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Re
   const typed = req.method === 'POST' ? (req.body as Record<string, unknown>) : kept;
   const rows: Cell[] = [];
   for (const { index, userName, userId } of items) {
-    const { entry } = await api.call('getImportItem', { ...importOf(req), index: String(index) });
+    const { entry, earlier } = await api.call('getImportItem', { ...importOf(req), index: String(index) });
     const old = textIn(entry, field);
     const value = typeof typed[`v${index}`] === 'string' ? (typed[`v${index}`] as string) : old;
     const isNew = req.method === 'POST' && value !== old;
-    rows.push({ index, userName, userId, value, ...(isNew ? await save(api, req, index, field, value) : {}) });
+    rows.push({
+      index,
+      who: whoIs(entry, userName, userId),
+      value,
+      earlier,
+      ...(isNew ? await save(api, req, index, field, value) : {}),
+    });
   }
   const { corrected } = req.method === 'POST' ? await readCauses(api, req) : before;
   const body = cellsPage(consoleUrl, {
@@ -199,7 +205,9 @@ function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): H
 }
 
 function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Html {
-  const rows = cause.first.map(({ index }) => count(index + 1)).join(', ');
+  const rows = cause.first
+    .map(({ index, earlier }) => count(index + 1) + (earlier === undefined ? '' : ` ${FIX.asRow(count(earlier + 1))}`))
+    .join(', ');
   return html`<tr><td class="number" data-label="${FIX.users}">${count(cause.count)}</td>
 <td data-label="${FIX.cause}"><div><strong>${nameOfCause(cause)}</strong><div class="soft small">${FIX.rows} ${rows}</div></div></td>
 <td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
@@ -211,7 +219,7 @@ function remedyLinks(href: string, cause: CountedCause): Html {
 
 /** What can be done about a cause, the best first. @param href its page */
 export function remediesOf(href: string, cause: CountedCause): Link[] {
-  const [best, ...others] = cause.remedies.map((remedy) => ({ href: `${href}/${remedy}`, text: REMEDIES[remedy] }));
+  const [best, ...others] = cause.remedies.map((remedy) => ({ href: `${href}/${remedy}`, text: remedyText(cause, remedy) }));
   const edit = editableField(cause) ? [{ href, text: FIX.edit }] : [];
   // A remedy that corrects all users comes before editing them one by one, which comes before leaving them out.
   const corrects = cause.remedies[0] !== undefined && !LEAVING_OUT.includes(cause.remedies[0]);
@@ -219,12 +227,21 @@ export function remediesOf(href: string, cause: CountedCause): Link[] {
   return corrects ? [best, ...edit, ...others] : [...edit, best, ...others];
 }
 
+/** A remedy, with how many of the users it would fix where that is not all of them. */
+export function remedyText({ fixes = [], examined = 0 }: CountedCause, remedy: Remedy): string {
+  const users = fixes.find((one) => one.remedy === remedy)?.users;
+  const isAll = users === undefined || users === examined;
+  return isAll ? REMEDIES[remedy] : `${REMEDIES[remedy]} ${FIX.helps(count(users), count(examined))}`;
+}
+
 /** A user of the cause. */
 interface Cell {
   index: number;
-  userName: string;
-  userId: string;
+  /** What identifies the person, the best first. */
+  who: readonly string[];
   value: string;
+  /** The entry that has the id or the user name already. */
+  earlier: number | undefined;
   /** What is wrong with the value that was typed. */
   problem?: string;
   isGood?: boolean;
@@ -260,11 +277,20 @@ ${next === undefined ? undefined : html`<a class="button quiet" href="${consoleU
 }`;
 }
 
-function cellRow({ index, userName, userId, value, problem, isGood }: Cell, name: string): Html {
+/** The name, the user name, the address, the phone number and the id of a person, as far as the entry has them. */
+function whoIs(entry: Record<string, unknown> | undefined, userName: string, userId: string): string[] {
+  const [first, last] = ['user.profile.firstName', 'user.profile.lastName'].map((path) => textIn(entry, path));
+  const name = textIn(entry, 'user.profile.displayName') || [first, last].filter(Boolean).join(' ');
+  const others = ['user.userName', 'user.email.email', 'user.phone.phone'].map((path) => textIn(entry, path));
+  return [...new Set([name, userName, ...others, userId])].filter(Boolean);
+}
+
+function cellRow({ index, who, value, earlier, problem, isGood }: Cell, name: string): Html {
+  const [best = FIX.unnamed, ...others] = who;
   const id = `v${index}`;
   const wrong = problem ? html` aria-invalid="true"` : undefined;
   return html`<tr><td class="number soft" data-label="${FIX.row}">${count(index + 1)}</td>
-<td data-label="${FIX.user}"><div>${userName || '–'}<div class="soft small mono">${userId}</div></div></td>
+<td data-label="${FIX.user}"><div>${best}${others.length > 0 ? html`<div class="soft small">${others.join(' · ')}</div>` : undefined}${earlier === undefined ? undefined : html`<div class="small">${FIX.sameAs(count(earlier + 1))}</div>`}</div></td>
 <td data-label="${name}"><div class="grow"><input class="cell" id="${id}" name="${id}" value="${value}" data-index="${index}" autocomplete="off" spellcheck="false"
  aria-label="${FIX.value(name)}, ${FIX.row} ${index + 1}" aria-describedby="${id}-said"${wrong}>
 <p class="said small ${isGood ? 'good' : ''}" id="${id}-said" role="status">${problem ?? (isGood ? FIX.good : '')}</p></div></td></tr>\n`;

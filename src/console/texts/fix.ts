@@ -89,5 +89,9 @@ export const FIX = {
   leftOut: 'left out',
   hashOf: (scheme: string) => `a hash of ${scheme}`,
   withheld: 'not shown',
+  helps: (users: string, examined: string) => `(${users} of ${examined})`,
+  asRow: (row: string) => `(as row ${row})`,
+  sameAs: (row: string) => `Has the id or user name of row ${row}.`,
+  unnamed: 'Nothing in the row says who this is.',
   examples: 'The first of them',
 };

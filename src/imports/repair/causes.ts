@@ -69,8 +69,11 @@ interface Remembered {
   restUntil: number;
 }
 
+/** Says of causes which remedies help; see `helpsOf`. */
+type Examine = (causes: CountedCause[]) => Promise<CountedCause[]>;
+
 export interface CausesReader {
-  read(of: ImportResult): Promise<Causes>;
+  read(of: ImportResult, examine?: Examine): Promise<Causes>;
 }
 
 /** Call it once for a process. */
@@ -78,13 +81,13 @@ export function openCausesReader(pool: Pool): CausesReader {
   const remembered = new Map<string, Remembered>();
   const counting = new Map<string, Promise<Causes>>();
 
-  function count(of: ImportResult): Promise<Causes> {
+  function count(of: ImportResult, examine?: Examine): Promise<Causes> {
     const { sequence } = of.details;
     const key = `${of.importId} ${sequence}`;
     const started = counting.get(key);
     if (started) return started;
     const began = performance.now();
-    const counted = countCauses(pool, of)
+    const counted = countCauses(pool, of, examine)
       .then((answer) => {
         const restUntil = performance.now() + REST * (performance.now() - began);
         remember(of.importId, { sequence, failed: of.counts.failed, answer, restUntil });
@@ -103,19 +106,19 @@ export function openCausesReader(pool: Pool): CausesReader {
   }
 
   return {
-    async read(of) {
+    async read(of, examine) {
       const last = remembered.get(of.importId);
-      if (!last || last.sequence !== of.details.sequence) return count(of);
+      if (!last || last.sequence !== of.details.sequence) return count(of, examine);
       if (last.failed === of.counts.failed) return last.answer;
-      if (of.counts.failed <= FEW) return count(of);
-      if (performance.now() > last.restUntil) void count(of).catch(() => {}); // the next request tries again
+      if (of.counts.failed <= FEW) return count(of, examine);
+      if (performance.now() > last.restUntil) void count(of, examine).catch(() => {}); // the next request tries again
       return last.answer;
     },
   };
 }
 
 /** Counts the causes; the database counts equal errors. */
-async function countCauses(pool: Pool, of: ImportResult): Promise<Causes> {
+async function countCauses(pool: Pool, of: ImportResult, examine?: Examine): Promise<Causes> {
   const asOf = new Date().toISOString();
   const found = new Map<string, { cause: Cause; count: number; first: number[] }>();
   let [failed, corrected] = [0, 0];
@@ -126,7 +129,8 @@ async function countCauses(pool: Pool, of: ImportResult): Promise<Causes> {
   }
   const sorted = [...found.values()].sort((a, b) => b.count - a.count || (a.first[0] ?? 0) - (b.first[0] ?? 0));
   const shown = sorted.slice(0, MAX_CAUSES);
-  const causes = await withUsers(pool, of.importId, shown);
+  const counted = await withUsers(pool, of.importId, shown);
+  const causes = examine ? await examine(counted) : counted;
   return { failed, corrected, causes, moreCauses: sorted.length - shown.length, asOf };
 }
 

@@ -3,13 +3,13 @@
  * entry for editing, and corrected by a merge patch.
  *
  * Guarantee: each batch is one transaction with its audit event; an entry is changed only if the remedy removes the
- * cause from it. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
+ * cause from it, and gives its user no name that somebody has. A call works for at most MOST_MS and then says where to continue, so no request hangs. Repeating it
  * is harmless: corrected entries no longer have the cause. A patch is validated by the validator of the import: if a
  * field that it sets is invalid, nothing is changed and every invalid field is named.
  * On crash: the batches before are done, the others are not.
  */
-import { CHANGED_FIELD, causesOf, LEAVING_OUT, patchOf, violationsOf } from '../../contract/causes.ts';
-import type { Cause, FixAnswer, FixExample, ItemWithEntry } from '../../contract/import-types.ts';
+import { CHANGED_FIELD, causesOf, LEAVING_OUT, violationsOf } from '../../contract/causes.ts';
+import type { FixAnswer, FixExample, ItemWithEntry } from '../../contract/import-types.ts';
 import type { Remedy } from '../../contract/remedies.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { ApiError, type ErrorBody, type FieldViolation } from '../../platform/errors.ts';
@@ -29,6 +29,8 @@ import {
   storedEntry,
 } from './entry.ts';
 import { FAILURES, type Failure, type Fixable, type FixDeps } from './fixable.ts';
+import { correctedRows } from './helps.ts';
+import { earlierRows, holdersOf, holderText, type Named } from './holders.ts';
 
 const MOST_MS = 10_000;
 /** Entries that are changed at a time. */
@@ -94,6 +96,8 @@ class Work {
   private readonly target: Fixable;
   private readonly request: FixRequest;
   private readonly rules: FixRules;
+  /** The names that this call has given to users. */
+  private readonly given = new Set<string>();
 
   constructor(deps: FixDeps, target: Fixable, request: FixRequest, rules: FixRules) {
     [this.deps, this.target, this.request, this.rules] = [deps, target, request, rules];
@@ -113,7 +117,11 @@ class Work {
       this.changed += dryRun ? rows.length : await this.write((db) => this.target.leaveOut(db, ordinals));
       return;
     }
-    const better = rows.flatMap((row) => this.corrected(row) ?? []);
+    const better = await correctedRows(this.deps, this.target, rows, {
+      ...this.request,
+      rules: this.rules,
+      given: this.given,
+    });
     await this.show(better);
     const n = dryRun ? better.length : await this.writeAll(better);
     this.changed += n;
@@ -125,27 +133,6 @@ class Work {
     if (!found || found.remedies.includes(this.request.remedy)) return;
     const message = `This remedy does not apply to the cause. Use one of ${found.remedies.join(', ')}.`;
     throw new ApiError('FAILED_PRECONDITION', 'IMPORT-REMEDY', message);
-  }
-
-  /** The changed item, unless the entry would still have the cause. */
-  private corrected(row: StoredRow): (ChangedItem & { before: unknown; after: unknown }) | undefined {
-    if (!hasEntry(row)) return undefined;
-    const { secrets } = this.deps;
-    const entry = storedEntry(row, secrets);
-    const patch = patchOf(this.request.remedy, entry, this.request.domain);
-    if (!patch) return undefined;
-    const before = shownEntry(entry);
-    const better = mergePatch(entry, patch);
-    const after = shownEntry(better);
-    const item = judged(better, row, this.rules, secrets);
-    const stays = violationsOf(item.error).length > 0 && causesOf(item.error).some((c) => this.isBlocked(c));
-    return stays ? undefined : { row, item, entry: better, before, after };
-  }
-
-  /** Whether the changed field is still invalid, for this cause or another. */
-  private isBlocked({ cause, field }: Pick<Cause, 'cause' | 'field'>): boolean {
-    const changed = CHANGED_FIELD[this.request.remedy];
-    return cause === this.request.cause || (field !== undefined && changed !== undefined && field.startsWith(changed));
   }
 
   private writeAll(better: ChangedItem[]): Promise<number> {
@@ -191,7 +178,11 @@ function at(entry: unknown, path: string): unknown {
 /** The item, with its entry as it may be shown. @throws ApiError 404 IMPORT-ITEM-NOT-FOUND */
 export async function readItem({ pool, secrets }: FixDeps, target: Fixable, index: number): Promise<ItemWithEntry> {
   const row = await rowOf(target, index);
-  const view = toView(row, target.of, await openPredictions(pool, target.of));
+  const earlier = (await earlierRows(pool, target, [row])).get(index);
+  const view = {
+    ...toView(row, target.of, await openPredictions(pool, target.of)),
+    ...(earlier === undefined ? {} : { earlier }),
+  };
   return hasEntry(row) ? { ...view, entry: shownEntry(storedEntry(row, secrets)) } : view;
 }
 
@@ -215,6 +206,7 @@ export async function fixItem(
     const entry = mergePatch(storedEntry(row, secrets), patch);
     const item = judged(entry, row, await target.rules(), secrets);
     if (item.state === 'failed') requireGood(violationsOf(item.error), patchedPaths(patch));
+    else await requireFree(deps, target, { row, item }, patchedPaths(patch));
     const written = await target.write(db, [{ row, item, entry }]);
     if (written.length === 0) throw changedMeanwhile();
     return { index, fields: patchedPaths(patch) };
@@ -237,6 +229,18 @@ function requireGood(violations: FieldViolation[], patched: string[]): void {
         path.startsWith(`${field}.`),
     );
   if (violations.some(isTouched)) throw invalidPatch(violations);
+}
+
+/** @throws ApiError 400 if the patch gives the user an id or a name that somebody has */
+async function requireFree({ pool }: FixDeps, target: Fixable, changed: Named, patched: string[]): Promise<void> {
+  const holder = (await holdersOf(pool, target, [changed])).get(changed.row.ordinal);
+  if (!holder) return;
+  const { item } = changed;
+  // Without a user name, the address is the name.
+  const isAddress = holder.field === 'user.userName' && item.state === 'pending' && item.userName === item.email;
+  const fields = [holder.field, ...(isAddress ? ['user.email.email'] : [])];
+  const field = fields.find((name) => patched.includes(name));
+  if (field !== undefined) throw invalidPatch([{ field, description: holderText(holder) }]);
 }
 
 function requireFailed(row: StoredRow): void {

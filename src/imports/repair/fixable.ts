@@ -62,6 +62,8 @@ export interface Failure {
 export interface Fixable {
   /** Whose items have failed: the import itself, or the dry run that checked the draft. */
   readonly of: ImportResult;
+  /** The import or draft that has the entries. */
+  readonly entriesOf: string;
   rules(): Promise<FixRules>;
   /** The next failed items from an ordinal on, at most FAILURES; fewer are the last. */
   failures(from: number): Promise<Failure[]>;
@@ -86,6 +88,7 @@ export function fixableImport({ pool }: FixDeps, caller: Caller, of: ImportResul
   let ended: Ran | undefined;
   return {
     of,
+    entriesOf: importId,
     rules: () => fixRules(pool, importId),
     failures: (from) => readFailures(pool, where, from),
     async rows(ordinals) {
@@ -117,6 +120,7 @@ export function fixableDraft({ pool, secrets }: FixDeps, caller: Caller, draft: 
   const { withoutEmail, passwordSource } = draft.result as ConversionResult;
   return {
     of: check,
+    entriesOf: importId,
     // Which rule for existing users it starts with is not known yet.
     rules: async () => ({
       onExisting: 'update',

@@ -146,11 +146,12 @@ test("a checked draft's entries are corrected one by one and by cause, judged by
   for (const secret of [BCRYPT.slice(7), BAD_HASH.slice(7)]) assert.ok(!answered.includes(secret), 'no hash is shown');
 });
 
-test('a corrected name that another entry has, is a duplicate; a draft of which nothing is left ends at once', async () => {
-  const id = await draftOf('userId,userName,email\nfe-1,same,a@acme.example\nfe-2,other,no address\n');
+test('a corrected entry whose name another has is a duplicate; a draft of which nothing is left ends at once', async () => {
+  const id = await draftOf('userId,userName,email\nfe-1,same,a@acme.example\nfe-2,same,no address\n');
   await check(id);
-  const moved = { userName: 'same', email: { email: 'b@acme.example' } };
-  assert.equal((await call('PATCH', `${id}/items/1`, { user: moved })).status, 200);
+  const moved = { userName: 'Same', email: { email: 'b@acme.example' } };
+  assert.equal(errorId(await call('PATCH', `${id}/items/1`, { user: moved })), 'IMPORT-USER-INVALID', 'a typed name');
+  assert.equal((await call('PATCH', `${id}/items/1`, { user: { email: moved.email } })).status, 200);
   const { counts } = (await check(id)).draft.check;
   assert.deepEqual([counts.succeeded, counts.failed], [1, 1]);
   const { cause } = (await causesOf(id)).causes[0];
