@@ -10,6 +10,7 @@ import { ACCOUNT_PATHS } from '../contract/own-clients.ts';
 import { ApiError } from '../platform/errors.ts';
 import { readForm } from '../platform/html/forms.ts';
 import { html } from '../platform/html/html.ts';
+import { timesScript } from '../platform/html/times.ts';
 import { requireOurs, sameOrigin } from '../platform/http/origins.ts';
 import { orgNames } from './database.ts';
 import type { ConsoleDeps } from './deps.ts';
@@ -46,7 +47,8 @@ export function openConsole(deps: ConsoleDeps): Console {
   const assets = openConsoleAssets(consoleUrl);
   const cookies = openCookies(baseUrl);
   const keptForms = openKeptForms(deps.secrets, cookies);
-  const show = openShow({ assets, consoleUrl, accountUrl, navigation: (res) => screensFor(res) });
+  const scripts = [timesScript(baseUrl)];
+  const show = openShow({ assets, consoleUrl, accountUrl, scripts, navigation: (res) => screensFor(res) });
 
   const screens = SCREENS.filter(({ isThere }) => isThere?.(deps) ?? true);
 

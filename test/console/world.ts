@@ -1,6 +1,6 @@
 /** The setup of the console's browser tests: an API, two organizations, a browser, and people who sign in. */
 import type { TestContext } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { logIn } from '../browser/stage.ts';
 import { type SetUp, startApi, type TestApi } from '../support/api.ts';
 import { axeProblems } from '../support/axe.ts';
@@ -30,7 +30,7 @@ export interface World {
   other: SetUp;
   browser: TestBrowser | undefined;
   /** Signs a person in, at a path of the console. Default: the owner of `org`. */
-  enter(t: TestContext, path: string, who?: SetUp, options?: { javaScriptEnabled?: boolean }): Promise<Page>;
+  enter(t: TestContext, path: string, who?: SetUp, options?: BrowserContextOptions): Promise<Page>;
   stop(): Promise<void>;
 }
 

@@ -196,10 +196,23 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `2026-11-23 13:02 UTC`, as the server does not know the reader's zone; the machine-readable time has seconds. */
+/** `2026-11-23 13:02 UTC`, as the server does not know the reader's zone; src/platform/html/browser/local-times.ts shows it in theirs. */
 export function time(iso: string | undefined): Html | undefined {
-  if (!iso) return undefined;
-  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC</time>`;
+  return iso ? html`<time datetime="${iso}">${utc(iso)}</time>` : undefined;
+}
+
+/** As `time`, and with scripts the time that has passed: `5 min. ago`. */
+export function ago(iso: string | undefined): Html | undefined {
+  return iso ? html`<time datetime="${iso}" data-form="ago">${utc(iso)}</time>` : undefined;
+}
+
+function utc(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+}
+
+/** `13:02:05 UTC`, today or on the day that the page names. @param name of the time in live updates */
+export function clockTime(iso: string, name?: string): Html {
+  return html`<time datetime="${iso}" data-form="seconds"${name && html` data-time="${name}"`}>${clock(iso)} UTC</time>`;
 }
 
 /** `13:02:05` */

@@ -12,7 +12,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
 import type { Cookies, KeptForms } from '../session.ts';
 import { ERRORS } from '../texts/frame.ts';
-import { clock, duration, messageBody } from './blocks.ts';
+import { clockTime, duration, messageBody } from './blocks.ts';
 import type { ConsoleUrl, Show } from './show.ts';
 
 export interface ErrorPageDeps {
@@ -62,8 +62,8 @@ ${retryTime(error.retryAfterS)}<p class="soft">${ERRORS.reference}: <code>${requ
 /** When to try again: the time stays true while the page is open. */
 function retryTime(seconds: number | undefined): Html | undefined {
   if (seconds === undefined) return undefined;
-  const consoleUrl = new Date(Date.now() + seconds * 1000).toISOString();
-  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} <time datetime="${consoleUrl}">${clock(consoleUrl)} UTC</time>.</p>\n`;
+  const at = new Date(Date.now() + seconds * 1000).toISOString();
+  return html`<p>${ERRORS.retryIn(duration(seconds * 1000))} ${clockTime(at)}.</p>\n`;
 }
 
 /** Why the API refused a form, for the form to show beside its fields. */

@@ -38,6 +38,8 @@ export interface FrameOptions {
   consoleUrl: ConsoleUrl;
   /** The pages of the person's own account. */
   accountUrl: string;
+  /** Addresses of scripts that every page runs. */
+  scripts: readonly string[];
   /** The entries that this person sees; none without a session. */
   navigation: (res: Response) => readonly NavigationEntry[];
 }
@@ -55,13 +57,13 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export function openShow({ assets, consoleUrl, accountUrl, navigation }: FrameOptions): Show {
+export function openShow({ assets, consoleUrl, accountUrl, scripts: always, navigation }: FrameOptions): Show {
   const css = html`<link rel="icon" type="image/svg+xml" href="${assets.url('logo.svg')}">
 <link rel="stylesheet" href="${assets.url('console.css')}">`;
   return (req, res, { title, body, status = 200, scripts = [], frames = false }) => {
     const name = sessionOf(res)?.tokens.name;
     const head = html`${css}
-${scripts.map((file) => html`<script type="module" src="${assets.url(file)}"></script>\n`)}`;
+${[...always, ...scripts.map(assets.url)].map((src) => html`<script type="module" src="${src}"></script>\n`)}`;
     const { markup } = document(
       `${title} – ${FRAME.product}`,
       head,
@@ -87,13 +89,14 @@ function bar(
   name: string,
 ): Html {
   const isHere = (path: string) => req.path === `/console${path}` || req.path.startsWith(`/console${path}/`);
-  return html`<nav aria-label="${FRAME.navigation}">
+  return html`<button type="button" class="menu-button quiet small" popovertarget="menu">${FRAME.menu}</button>
+<div class="menu" id="menu" popover><nav aria-label="${FRAME.navigation}">
 ${entries.map(
   (entry) =>
     html`<a href="${consoleUrl(entry.path)}"${isHere(entry.path) ? html` aria-current="page"` : undefined}>${entry.name}</a>\n`,
 )}</nav>
 <form class="who" method="post" action="${consoleUrl('/sign-out')}"><a class="name" href="${accountUrl}"><span class="sr">${FRAME.account} </span>${name}</a>
-<button type="submit" class="quiet small">${FRAME.signOut}</button></form>`;
+<button type="submit" class="quiet small">${FRAME.signOut}</button></form></div>`;
 }
 
 /** The address of a path of the console, such as `/imports`: the public address may have a path of its own. */

@@ -4,6 +4,7 @@ export const FRAME = {
   product: 'Muster',
   skip: 'Skip to content',
   navigation: 'Main',
+  menu: 'Menu',
   signOut: 'Sign out',
   /** Before the name of the person, for screen readers. */
   account: 'Your account:',

@@ -1,6 +1,6 @@
 /**
  * The files that pages load: style, scripts, pictures. They are read and compressed at the start; TypeScript is stripped
- * of its types. The files of a folder have one hash in their address, made of all of them, so relative imports between
+ * of its types, and style sheets contain those that they import. The files of a folder have one hash in their address, made of all of them, so relative imports between
  * scripts work unchanged and browsers may keep every file for good.
  */
 import { createHash } from 'node:crypto';
@@ -80,13 +80,20 @@ function load(folder: URL): Loaded {
     const type = TYPES[extension];
     if (!type) continue;
     const text = readFileSync(new URL(file, folder), 'utf8');
-    const plain = Buffer.from(extension === 'ts' ? withoutTypes(text) : text);
+    const plain = Buffer.from(
+      extension === 'ts' ? withoutTypes(text) : extension === 'css' ? withImports(text, folder) : text,
+    );
     hash.update(file).update(plain);
     files.set(file, { type, plain, br: brotliCompressSync(plain), gzip: gzipSync(plain) });
   }
   const all = { files, hash: hash.digest('hex').slice(0, 16) };
   loaded.set(folder.href, all);
   return all;
+}
+
+/** With the style sheets that it imports in place of their `@import`, so that a page asks for one file. */
+function withImports(css: string, folder: URL): string {
+  return css.replace(/^@import url\("([^"]+)"\);$/gm, (_, path) => readFileSync(new URL(path, folder), 'utf8'));
 }
 
 /** Without the warning that the function is experimental: nobody who runs the service can do anything about it. */

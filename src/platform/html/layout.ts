@@ -8,6 +8,7 @@
  * prefer reduced motion.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Response } from 'express';
 import { type Html, html } from './html.ts';
 
@@ -129,21 +130,11 @@ function said(mark: Html, title: string, message: string, more?: Html): Html {
 const DONE = html`<div class="mark good"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg></div>`;
 const STOPPED = html`<div class="mark bad"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 5.5v8M12 18.2v.1"/></svg></div>`;
 
-/** The style sheet of the card. */
-const STYLE = `
-:root {
-  --page: #eef1f7; --card: #fff; --text: #171b26; --soft: #535b6c; --line: #868ea0; --hair: #e2e6ee;
-  --accent: #1f4fd8; --accent-strong: #173da8; --on-accent: #fff; --tint: #eef2fd; --glow: #dfe7fb;
-  --bad: #a3161f; --bad-page: #fdeeef; --good: #11653b; --good-page: #e6f4ec;
-  --shadow: 0 1px 2px rgb(23 27 38 / .06), 0 16px 40px rgb(23 27 38 / .09);
-}
+/** The style sheet of the card, after the colours and sizes that the console has too. */
+const STYLE = `${readFileSync(new URL('look.css', import.meta.url), 'utf8')}
+:root { --glow: #dfe7fb; --shadow: 0 1px 2px rgb(23 27 38 / .06), 0 16px 40px rgb(23 27 38 / .09) }
 @media (prefers-color-scheme: dark) {
-  :root {
-    --page: #0f1218; --card: #191e28; --text: #eceff6; --soft: #aab3c4; --line: #78829a; --hair: #2b3240;
-    --accent: #8fb0ff; --accent-strong: #b6cbff; --on-accent: #0d1325; --tint: #222a3b; --glow: #1a2236;
-    --bad: #ffb4b9; --bad-page: #3a1c21; --good: #8fdcb0; --good-page: #17311f;
-    --shadow: 0 0 0 1px #262d3a, 0 16px 40px rgb(0 0 0 / .35);
-  }
+  :root { --glow: #1a2236; --shadow: 0 0 0 1px #262d3a, 0 16px 40px rgb(0 0 0 / .35) }
 }
 * { box-sizing: border-box }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
@@ -151,32 +142,33 @@ body {
   margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 32px 16px;
   background: radial-gradient(70rem 40rem at 50% -12rem, var(--glow), transparent) no-repeat var(--page);
   color: var(--text); -webkit-font-smoothing: antialiased;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font: var(--size-text)/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 }
 .card {
   width: 100%; max-width: 440px; padding: 36px 40px 40px; border-radius: 20px;
   background: var(--card); box-shadow: var(--shadow);
 }
 .card.wide { max-width: 640px }
-header { display: flex; align-items: center; gap: 10px; margin: 0 0 28px; font-weight: 700; letter-spacing: -.01em }
+header { display: flex; align-items: center; gap: 10px; margin: 0 0 28px; font-weight: var(--weight-strong); letter-spacing: -.01em }
 header svg { width: 28px; height: 28px; flex: none; fill: var(--accent) }
-h1 { margin: 0 0 8px; overflow-wrap: anywhere; font-size: 1.75rem; line-height: 1.2; letter-spacing: -.02em; text-wrap: balance; outline: none }
+h1 { margin: 0 0 8px; overflow-wrap: anywhere; font-size: var(--size-heading); line-height: 1.2; letter-spacing: -.02em; text-wrap: balance; outline: none }
 p { margin: 0 0 24px; color: var(--soft); overflow-wrap: anywhere; text-wrap: pretty }
-p strong { color: var(--text); font-weight: 600 }
+p strong { color: var(--text) }
+h1, h2, strong, th { font-weight: var(--weight-strong) }
 p:last-child { margin-bottom: 0 }
 form, .buttons form { margin: 0 }
 .field { margin: 0 0 20px }
-label { display: block; margin: 0 0 6px; font-weight: 600 }
-.hint { margin: 6px 0 0; font-size: .875rem }
+label { display: block; margin: 0 0 6px; font-weight: var(--weight-strong) }
+.hint { margin: 6px 0 0; font-size: var(--size-small) }
 input {
   display: block; width: 100%; min-height: 48px; padding: 10px 14px; border: 1px solid var(--line); border-radius: 10px;
   background: var(--card); color: inherit; font: inherit;
 }
 input[aria-invalid="true"] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad) }
-input.code { font-size: 1.5rem; letter-spacing: .25em; font-variant-numeric: tabular-nums }
+input.code { font-size: var(--size-large); letter-spacing: .25em; font-variant-numeric: tabular-nums }
 button {
   display: block; width: 100%; min-height: 48px; padding: 10px 20px; border: 1px solid transparent; border-radius: 10px;
-  background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer;
+  background: var(--accent); color: var(--on-accent); font: inherit; font-weight: var(--weight-strong); cursor: pointer;
   overflow-wrap: anywhere;
 }
 button:hover { background: var(--accent-strong) }
@@ -185,14 +177,14 @@ button.quiet:hover, button.plain:hover { background: var(--tint) }
 button.provider { display: flex; align-items: center; justify-content: center; gap: 12px }
 .initial {
   flex: none; display: grid; place-items: center; width: 28px; height: 28px; border-radius: 50%; background: var(--tint);
-  color: var(--accent); font-size: .875rem; font-weight: 700;
+  color: var(--accent); font-size: var(--size-small); font-weight: var(--weight-strong);
 }
 button.provider:hover .initial { background: var(--card) }
 button.plain { background: transparent; color: var(--accent) }
 .buttons { display: grid; gap: 12px }
 .or { margin: 12px 0; text-align: center }
 form + .buttons { margin: 12px 0 0 }
-a { color: var(--accent); font-weight: 600; text-underline-offset: 3px }
+a { color: var(--accent); font-weight: var(--weight-strong); text-underline-offset: 3px }
 a:hover { color: var(--accent-strong) }
 .links { margin: 20px 0 0; text-align: center }
 .qr { display: block; max-width: 100%; height: auto; margin: 8px 0 }
@@ -203,41 +195,41 @@ a:focus-visible, input:focus-visible, button:focus-visible, summary:focus-visibl
 a:focus-visible { border-radius: 4px }
 .problem {
   display: flex; gap: 12px; margin: 16px 0 24px; padding: 14px 16px; border-radius: 10px;
-  background: var(--bad-page); color: var(--bad); font-weight: 500;
+  background: var(--bad-page); color: var(--bad);
 }
 .problem svg { flex: none; width: 20px; height: 20px; margin-top: 2px; fill: currentColor }
 .mark { display: grid; place-items: center; width: 56px; height: 56px; margin: 0 0 20px; border-radius: 50% }
 .mark svg { width: 28px; height: 28px; fill: none; stroke: currentColor; stroke-width: 2.5; stroke-linecap: round; stroke-linejoin: round }
 .mark.good { background: var(--good-page); color: var(--good) }
 .mark.bad { background: var(--bad-page); color: var(--bad) }
-.small { font-size: .875rem }
+.small { font-size: var(--size-small) }
 .shown { padding: 14px 16px; border-radius: 10px; background: var(--tint); text-align: center }
-.shown code { font-size: 1.75rem; letter-spacing: .12em }
-.shown code.key { font-size: 1.125rem; letter-spacing: .06em }
+.shown code { font-size: var(--size-heading); letter-spacing: .12em }
+.shown code.key { font-size: var(--size-title); letter-spacing: .06em }
 .rows { margin: 0 0 24px; padding: 0; list-style: none }
 .rows li { margin: 0 0 16px; padding: 0 0 16px; border-bottom: 1px solid var(--hair) }
 .rows p { margin: 0 0 12px }
 .sections { margin: 24px 0 }
 .sections li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 4px 24px }
 .sections span { color: var(--soft); overflow-wrap: anywhere }
-h2 { margin: 32px 0 12px; font-size: 1.125rem; line-height: 1.3 }
+h2 { margin: 32px 0 12px; font-size: var(--size-title); line-height: 1.3 }
 hr { margin: 32px 0; border: 0; border-top: 1px solid var(--hair) }
 .up { margin: 0 0 12px }
-.done { padding: 14px 16px; border-radius: 10px; background: var(--good-page); color: var(--good); font-weight: 500 }
+.done { padding: 14px 16px; border-radius: 10px; background: var(--good-page); color: var(--good) }
 .check { display: flex; align-items: center; gap: 12px }
 .check input { width: 24px; height: 24px; min-height: 0; margin: 0; flex: none; accent-color: var(--accent) }
 .check label { margin: 0; color: var(--text) }
 .rows button { width: auto; min-width: 128px }
 button.danger { background: var(--bad); color: var(--card) }
 .codes { display: grid; grid-template-columns: repeat(auto-fill, minmax(max(136px, 40%), 1fr)); gap: 12px 24px; margin: 0 0 24px; padding: 20px; border-radius: 10px; background: var(--tint); list-style: none }
-.codes code { font-size: 1.125rem; white-space: nowrap }
+.codes code { font-size: var(--size-title); white-space: nowrap }
 details { margin: 0 0 12px }
-summary { padding: 6px 0; color: var(--accent); font-weight: 600; cursor: pointer }
+summary { padding: 6px 0; color: var(--accent); font-weight: var(--weight-strong); cursor: pointer }
 details form { margin: 8px 0 0 }
 .steps { margin: 0 0 24px; padding: 0 0 0 24px }
 .steps li { margin: 0 0 12px }
 .steps p { margin: 12px 0 }
-code { font: .875em ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
+code { font: var(--size-small) ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }
 @media (max-width: 520px) {

@@ -24,6 +24,7 @@ import {
   type Section,
   showSection,
   stillThere,
+  timeOf,
   utc,
   type Visit,
 } from './section.ts';
@@ -72,8 +73,9 @@ function rowOf(visit: Visit, { id, name, confirmedAt, lastUsedAt }: StoredApp): 
     ...(confirmedAt ? [`Added ${utc(confirmedAt)}`] : []),
     lastUsedAt ? `last used ${utc(lastUsedAt)}` : 'never used',
   ].join(', ');
+  const added = confirmedAt ? html`Added ${timeOf(confirmedAt)}, ` : undefined;
   return html`<li>
-<p><strong>${shown}</strong><br><span class="small">${about}</span></p>
+<p><strong>${shown}</strong><br><span class="small">${added}${lastUsedAt ? html`last used ${timeOf(lastUsedAt)}` : 'never used'}</span></p>
 ${buttonForm(visit, AUTHENTICATORS.path, { step: 'remove', appId: id }, { label: 'Remove', about: `${shown}, ${about}` })}
 </li>
 `;

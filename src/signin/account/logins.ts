@@ -12,7 +12,7 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { endLogin, endOtherLogins, isCurrent, type Login, listLogins, MOST_LISTED } from '../sessions.ts';
 import { loginOf } from './person.ts';
-import { buttonForm, type Content, FormProblem, type Section, stillThere, utc, type Visit } from './section.ts';
+import { buttonForm, type Content, FormProblem, type Section, stillThere, timeOf, type Visit } from './section.ts';
 
 export const LOGINS: Section = {
   path: 'logins',
@@ -51,13 +51,13 @@ function rowOf(visit: Visit, login: Login): Html {
   const name = nameOf(login);
   const isHere = isCurrent(login, loginOf(visit.person));
   const about = [
-    `Signed in ${utc(login.createdAt)}`,
-    ...(login.lastUsedAt ? [`last used ${utc(login.lastUsedAt)}`] : []),
-    ...(login.address === null ? [] : [`from ${login.address}`]),
-    `ends by itself ${utc(login.expiresAt)}`,
+    html`Signed in ${timeOf(login.createdAt)}`,
+    ...(login.lastUsedAt ? [html`, last used ${timeOf(login.lastUsedAt)}`] : []),
+    ...(login.address === null ? [] : [`, from ${login.address}`]),
+    html`, ends by itself ${timeOf(login.expiresAt)}`,
   ];
   return html`<li>
-<p><strong>${name}</strong>${isHere ? ' (this browser)' : ''}<br><span class="small">${about.join(', ')}</span></p>
+<p><strong>${name}</strong>${isHere ? ' (this browser)' : ''}<br><span class="small">${about}</span></p>
 ${isHere ? undefined : buttonForm(visit, LOGINS.path, { step: 'end', loginId: login.id }, { label: 'End', about: `${name} ${login.address ?? ''}`.trim() })}
 </li>
 `;

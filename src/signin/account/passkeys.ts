@@ -24,6 +24,7 @@ import {
   opening,
   type Section,
   stillThere,
+  timeOf,
   utc,
   type Visit,
 } from './section.ts';
@@ -71,11 +72,13 @@ function rowOf(visit: Visit, key: Passkey, isAllowed: boolean, problem: Problem 
   const kind = key.passwordless ? 'Passkey' : 'Security key';
   const shown = key.name === '' ? kind : key.name;
   const use = key.lastUsedAt ? `last used ${utc(key.lastUsedAt)}` : 'never used';
-  const about = `${key.passwordless ? 'Signs in alone' : 'Asked for after the password'}, added ${utc(key.createdAt)}, ${use}`;
+  const how = key.passwordless ? 'Signs in alone' : 'Asked for after the password';
+  const about = `${how}, added ${utc(key.createdAt)}, ${use}`;
+  const used = key.lastUsedAt ? html`last used ${timeOf(key.lastUsedAt)}` : 'never used';
   const state = stateOf(visit, key, isAllowed);
   const input = nameField(key);
   return html`<li>
-<p><strong>${shown}</strong><br><span class="small">${about}</span></p>
+<p><strong>${shown}</strong><br><span class="small">${how}, added ${timeOf(key.createdAt)}, ${used}</span></p>
 ${state && html`<p class="small">${state}</p>`}
 <details${problem?.fields?.includes(input) ? html` open` : undefined}><summary aria-label="${`Change the name of ${shown}, ${about}`}">Change the name</summary>
 ${opening(visit, PASSKEYS.path, { step: 'name', keyId: key.id })}

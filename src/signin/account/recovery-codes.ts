@@ -10,7 +10,7 @@ import { html } from '../../platform/html/html.ts';
 import { makeRecoveryCodes } from '../factors/recovery.ts';
 import { AUTHENTICATORS } from './authenticators.ts';
 import { accountUrl } from './person.ts';
-import { buttonForm, type Content, type Section, showSection, stillThere, utc, type Visit } from './section.ts';
+import { buttonForm, type Content, type Section, showSection, stillThere, timeOf, type Visit } from './section.ts';
 
 export const RECOVERY_CODES: Section = {
   path: 'recovery-codes',
@@ -31,7 +31,7 @@ async function show(visit: Visit): Promise<Content> {
   const { deps, person } = visit;
   const { recoveryLeft: left, recoveryMadeAt } = await factorsOf(deps.pool, person.user.id);
   const hasFactor = await hasSecondFactor(deps.pool, person.user.id);
-  const made = left > 0 && recoveryMadeAt ? html` They were made ${utc(recoveryMadeAt)}.` : undefined;
+  const made = left > 0 && recoveryMadeAt ? html` They were made ${timeOf(recoveryMadeAt)}.` : undefined;
   const body = html`<p>With a recovery code you sign in when you do not have your second factor at hand. Each code works once.</p>
 <p>${left === 0 ? 'You have no recovery codes.' : html`You have <strong>${left === 1 ? '1 code' : `${left} codes`}</strong> left.`}${made}</p>
 ${

@@ -11,6 +11,7 @@ import { text as line } from '../../platform/fields.ts';
 import { alert, hidden, type Problem, text, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type PageOptions, sendPage } from '../../platform/html/layout.ts';
+import { timesScript } from '../../platform/html/times.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { type AccountDeps, accountUrl, askToSignIn, isRecent, type Person, tokenOf } from './person.ts';
 
@@ -63,7 +64,11 @@ ${body}`;
   sendPage(
     res,
     problem ? 400 : 200,
-    { title: titled(section.title, problem), body: page, ...(scripts ? { scripts } : {}) },
+    {
+      title: titled(section.title, problem),
+      body: page,
+      scripts: [timesScript(deps.config.baseUrl), ...(scripts ?? [])],
+    },
     { ...options, isWide: true },
   );
 }
@@ -137,6 +142,11 @@ export function givenName(form: unknown, of: string): string {
   const read = name.safeParse(text(form, of).trim());
   if (read.success) return read.data;
   throw new FormProblem({ message: 'The name may have at most 100 characters.', fields: [of] });
+}
+
+/** A time as the page shows it: in UTC, which a script turns into the zone of the browser. */
+export function timeOf(at: Date): Html {
+  return html`<time datetime="${at.toISOString()}">${utc(at)}</time>`;
 }
 
 /** In UTC, without the seconds. */

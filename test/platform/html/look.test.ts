@@ -1,0 +1,35 @@
+/** Every page takes its sizes of text and its weights from one scale. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+const read = (path: string) => readFileSync(new URL(`../../../src/${path}`, import.meta.url), 'utf8');
+const LOOK = read('platform/html/look.css');
+const STYLES = ['console/browser/console.css', 'platform/html/layout.ts'];
+
+test('text has the sizes and weights of the scale, and no others', () => {
+  for (const path of STYLES) {
+    const style = read(path);
+    for (const [, property, value = ''] of style.matchAll(/(font-size|font-weight|font):\s*([^;}]+)/g)) {
+      const size = /^(?:var\(--(?:size|weight)-\w+\)|inherit|normal)/;
+      assert.match(value.trim(), size, `${path}: ${property}: ${value}`);
+    }
+  }
+});
+
+test('every colour and size that a page names has a value, also in the dark', () => {
+  const [light = '', dark = ''] = LOOK.split('@media (prefers-color-scheme: dark)');
+  const named = (css: string) => [...css.matchAll(/(--[\w-]+):/g)].map(([, name]) => name as string);
+  const colours = named(light).filter((name) => !/^--(size|weight)-/.test(name));
+  assert.deepEqual(named(dark).sort(), colours.sort());
+  for (const path of STYLES) {
+    const style = read(path);
+    const known = new Set([...named(light), ...named(style)]);
+    const unknown = [...style.matchAll(/var\((--[\w-]+)\)/g)].map(([, name]) => name as string);
+    assert.deepEqual(
+      unknown.filter((name) => !known.has(name)),
+      [],
+      path,
+    );
+  }
+});
