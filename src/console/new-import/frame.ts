@@ -1,20 +1,33 @@
 /** The frame of every step, with the heading, the steps and the files; and the request for a step. */
 import type { Request, Response } from 'express';
+import { errorIdOf } from '../../contract/causes.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { Api } from '../api.ts';
 import type { ScreenDeps } from '../deps.ts';
-import { type Draft, type DraftFile, type Guess, importOf, isRecognizable, type ShownDraft } from '../shapes.ts';
-import { crumb, time } from '../shell/blocks.ts';
+import {
+  type Draft,
+  type DraftFile,
+  type Guess,
+  importOf,
+  isComplete,
+  isRecognizable,
+  type ShownDraft,
+} from '../shapes.ts';
+import { badge, crumb, state, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { STEPS } from '../texts/new-import.ts';
-import type { Plan } from './plan.ts';
+import { isChecked, isConverted, type Plan } from './plan.ts';
 
 export const STEP_NAMES = ['files', 'source', 'columns', 'options', 'check', 'decide'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
+
+/** What is known about a step; a locked one cannot be visited yet. */
+type Mark = 'done' | 'wrong' | 'locked';
+type Marks = Readonly<Partial<Record<StepName, Mark>>>;
 
 export interface Frame {
   consoleUrl: ConsoleUrl;
@@ -22,8 +35,10 @@ export interface Frame {
   importId: string;
   step: StepName;
   files: readonly DraftFile[];
-  /** Whether the other steps can be visited. */
-  isOpen: boolean;
+  /** How far the steps are; undefined before the first file, when only the first can be visited. */
+  marks?: Marks | undefined;
+  /** Where the draft is, for the foot of the page. */
+  state?: Html;
   /** What was chosen and is not kept yet, with a question mark. */
   query: string;
   expiresAt?: string;
@@ -52,10 +67,42 @@ ${content}
 }
 
 function entry(frame: Frame, name: StepName): Html {
-  const text = STEPS[name];
-  if (name === frame.step) return html`<li><a href="${hrefOf(frame, name)}" aria-current="step">${text}</a></li>\n`;
-  if (!frame.isOpen) return html`<li>${text}</li>\n`;
-  return html`<li><a href="${hrefOf(frame, name)}">${text}</a></li>\n`;
+  const isHere = name === frame.step;
+  const mark = frame.marks ? frame.marks[name] : isHere ? undefined : 'locked';
+  const text = html`<span>${STEPS[name]}</span>${mark && html`<span class="sr"> ${STEPS.marks[mark]}</span>`}`;
+  if (mark === 'locked' && !isHere) return html`<li class="locked"><span class="step">${text}</span></li>\n`;
+  const current = isHere ? html` aria-current="step"` : undefined;
+  return html`<li${mark && html` class="${mark}"`}><a class="step" href="${hrefOf(frame, name)}"${current}>${text}</a></li>\n`;
+}
+
+/** How far the steps of a draft are, with what was chosen so far. */
+export function marksOf(result: Draft, plan: Plan): Marks {
+  const { state, draft } = result;
+  const { files, error } = draft;
+  const isUnread = ['IMPORT_STATE_UPLOADING', 'IMPORT_STATE_UNREADABLE'].includes(state);
+  const isRead = !isUnread && isConverted(plan, draft);
+  const isOver = isChecked(plan, result);
+  const isDone: Partial<Record<StepName, boolean>> = {
+    files: files.length === 0 || isComplete(files),
+    source: isRead || plan.source !== '',
+    columns: isRead || Object.keys(plan.mapping).length > 0,
+    options: isRead,
+    check: isOver,
+  };
+  const done = STEP_NAMES.filter((name) => isDone[name]).map((name) => [name, 'done'] as const);
+  const isWrong = !isOver && (state === 'IMPORT_STATE_UNREADABLE' || error !== undefined);
+  return {
+    ...Object.fromEntries(done),
+    ...(isWrong ? { check: 'wrong' } : {}),
+    ...(isWrong && errorIdOf(error) === 'DRAFT-ORG' ? { options: 'wrong' } : {}),
+    ...(isOver ? {} : { decide: 'locked' }),
+  };
+}
+
+/** Where the draft is, in the foot of every step. */
+export function stateAtFoot(result: Draft): Html {
+  const isUploaded = result.state === 'IMPORT_STATE_UPLOADING' && isComplete(result.draft.files);
+  return isUploaded ? state({ name: STEPS.uploaded, look: 'good' }) : badge(result);
 }
 
 /** A form of a step: its fields, and the way back and on. */
@@ -63,10 +110,13 @@ export function stepForm(frame: Frame, fields: Html, next: StepName): Html {
   return html`<form method="post" action="${hrefOf(frame, frame.step)}">${fields}${buttons(frame, html`<button>${STEPS.next(STEPS[next])}</button>`)}</form>`;
 }
 
+/** The foot of a step, which stays in view: the way back, where the draft is, and the way on. */
 export function buttons(frame: Frame, more: Html | undefined): Html {
-  const before = STEP_NAMES.slice(0, STEP_NAMES.indexOf(frame.step)).findLast((step) => !frame.skips?.includes(step));
-  return html`<div class="buttons act">${before && html`<a class="button quiet" href="${hrefOf(frame, before)}">${STEPS.back}</a>`}
-${more}</div>`;
+  const at = STEP_NAMES.indexOf(frame.step);
+  const before = STEP_NAMES.slice(0, at).findLast((step) => !frame.skips?.includes(step));
+  return html`<div class="foot"><div class="foot-line">${before && html`<a class="button quiet" href="${hrefOf(frame, before)}">${STEPS.back}</a>`}
+<p class="foot-state">${frame.state} <span class="soft small">${STEPS.ofSteps(at + 1, STEP_NAMES.length)}</span></p>
+<div class="buttons">${more}</div></div></div>`;
 }
 
 /** One request for a step: the draft, what was chosen, and who asks. */

@@ -10,7 +10,16 @@ import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
 import { discardPage } from './decide.ts';
-import { type Frame, STEP_NAMES, type StepName, stepPage, stepPath, type WizardStep } from './frame.ts';
+import {
+  type Frame,
+  marksOf,
+  STEP_NAMES,
+  type StepName,
+  stateAtFoot,
+  stepPage,
+  stepPath,
+  type WizardStep,
+} from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
 import { ACTS, VIEWS } from './steps.ts';
 
@@ -27,7 +36,6 @@ export function newImportScreens(deps: ScreenDeps): Router {
       importId: '',
       step: 'files',
       files: [],
-      isOpen: false,
       query: '',
     };
     deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
@@ -88,7 +96,8 @@ async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Resp
   const isAsked = isMapped(plan.source) || Object.keys(plan.mapping).length > 0;
   const skips: StepName[] = plan.source && !isAsked ? ['columns'] : [];
   const query = queryOfPlan(plan, draft);
-  const frame = { consoleUrl, importId, step, files, isOpen, query, expiresAt, skips };
+  const marks = isOpen ? marksOf(result, plan) : undefined;
+  const frame = { consoleUrl, importId, step, files, marks, query, expiresAt, skips, state: stateAtFoot(result) };
   return { consoleUrl, ...deps, req, res, api, caller, result, draft, frame, plan, typed: kept };
 }
 
@@ -97,7 +106,10 @@ async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: 
   if (!on) return;
   const { show } = deps;
   if (isDiscarded(on.result)) return show(req, res, { title: STEPS.title, body: discarded(on) });
-  if (problem) Object.assign(on, { problem, typed: req.body as Record<string, string> });
+  if (problem) {
+    Object.assign(on, { problem, typed: req.body as Record<string, string> });
+    on.frame.marks = { ...on.frame.marks, [on.frame.step]: 'wrong' };
+  }
   const content = await VIEWS[on.frame.step](on);
   if (res.headersSent) return;
   const body = stepPage(on.frame, content);

@@ -13,6 +13,10 @@ export const STEPS = {
   decide: 'Decide',
   back: 'Back',
   next: (step: string) => `Next: ${step.toLowerCase()}`,
+  /** After the name of a step, for screen readers. */
+  marks: { done: 'done', wrong: 'needs a correction', locked: 'not open yet' },
+  ofSteps: (step: number, steps: number) => `Step ${step} of ${steps}`,
+  uploaded: 'Uploaded',
   nothing: 'Nothing is imported until you press Start.',
   expires: 'Files and users of this draft are erased on',
   discarded: 'This draft was discarded. Its files and users are erased.',
