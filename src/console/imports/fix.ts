@@ -219,7 +219,10 @@ function remedyLinks(href: string, cause: CountedCause): Html {
 
 /** What can be done about a cause, the best first. @param href its page */
 export function remediesOf(href: string, cause: CountedCause): Link[] {
-  const [best, ...others] = cause.remedies.map((remedy) => ({ href: `${href}/${remedy}`, text: remedyText(cause, remedy) }));
+  const [best, ...others] = cause.remedies.map((remedy) => ({
+    href: `${href}/${remedy}`,
+    text: remedyText(cause, remedy),
+  }));
   const edit = editableField(cause) ? [{ href, text: FIX.edit }] : [];
   // A remedy that corrects all users comes before editing them one by one, which comes before leaving them out.
   const corrects = cause.remedies[0] !== undefined && !LEAVING_OUT.includes(cause.remedies[0]);
