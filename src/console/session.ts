@@ -120,6 +120,9 @@ export interface KeptForms {
   take(req: Request, res: Response): Record<string, string>;
 }
 
+/** Secrets of other people: whoever signs in again types them again. */
+const NEVER_KEPT: readonly string[] = ['pepper', 'triedPassword'];
+
 /**
  * Keeps what a person typed into a form while their session ended.
  *
@@ -133,7 +136,7 @@ export function openKeptForms(secrets: Secrets, cookies: Cookies): KeptForms {
       const fields = Object.entries((req.body ?? {}) as Record<string, unknown>);
       const form = {
         path: req.originalUrl,
-        fields: Object.fromEntries(fields.filter(([, v]) => typeof v === 'string')),
+        fields: Object.fromEntries(fields.filter(([name, v]) => typeof v === 'string' && !NEVER_KEPT.includes(name))),
       };
       const text = JSON.stringify(form);
       if (Buffer.byteLength(text) > MAX_BYTES) return false;

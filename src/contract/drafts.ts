@@ -1,8 +1,8 @@
 /** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
-import { exampleDraft, exampleGuess, exampleResult } from './import-examples.ts';
-import { checkBody, convertBody, createBody, guessQuery, startBody } from './import-options.ts';
-import { guess, pepperHeaders, result } from './import-results.ts';
+import { exampleDraft, exampleGuess, exampleMailsPreview, exampleResult } from './import-examples.ts';
+import { checkBody, convertBody, createBody, guessQuery, startBody, tryPasswordBody } from './import-options.ts';
+import { guess, mailsPreview, passwordTry, pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
 
@@ -87,6 +87,35 @@ export const draftOperations = operations({
       'IMPORT-RUNNING',
       'ORG-LIMIT-IMPORTS',
     ],
+  },
+  previewImportMails: {
+    path: 'GET /admin/v1/imports/{importId}/mails_preview',
+    who: OWNER,
+    of: 'import',
+    summary: 'Preview the mails of a draft',
+    description:
+      'Shows each mail that an import may send as a user gets it, and who sends it. Asks DNS for the SPF record of the ' +
+      'sender for at most two seconds; the answer counts for five minutes. Changes and sends nothing.',
+    answers: { 200: { schema: mailsPreview, example: exampleMailsPreview } },
+    errors: ['IMPORT-STATE'],
+  },
+  tryImportPassword: {
+    path: 'POST /admin/v1/imports/{importId}/_try_password',
+    who: OWNER,
+    of: 'import',
+    tries: 'always',
+    summary: 'Try the password of a user of a draft',
+    description:
+      'Compares a password with the hash of the user in the draft, in every form that a sign-in would try, with the pepper ' +
+      'if there is one. Nothing is stored or logged, and no user is signed in. Reads the entries of the draft: about a second ' +
+      'for a million users.',
+    body: {
+      schema: tryPasswordBody,
+      error: 'DRAFT-TRY',
+      examples: { 'by the address': { loginName: 'ann@acme.example', password: 'correct horse' } },
+    },
+    answers: { 200: { schema: passwordTry, example: { result: 'FITS' } } },
+    errors: ['IMPORT-STATE', 'DRAFT-TRIES'],
   },
   startImport: {
     path: 'POST /admin/v1/imports/{importId}/_start',

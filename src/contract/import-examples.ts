@@ -104,6 +104,22 @@ export const exampleDraft = {
   },
 };
 
+export const exampleMailsPreview = {
+  from: 'Acme <no-reply@acme.example>',
+  domain: 'acme.example',
+  server: 'SMTP' as const,
+  spf: 'FOUND' as const,
+  language: 'en',
+  mails: [
+    {
+      kind: 'verification' as const,
+      subject: 'Acme: Confirm your email address',
+      text: 'Hello,\n\nYour account at Acme was set up with this email address. Please confirm that it is yours.\n',
+      validForSeconds: 259_200,
+    },
+  ],
+};
+
 export const exampleGuess = {
   source: 'csv',
   candidates: [{ source: 'csv', title: 'CSV of your own', certainty: 0.05 }],

@@ -2,7 +2,7 @@
  * Options of an import: bodies and query strings that start, check or convert one, and the format of its time limit.
  */
 import { z } from 'zod';
-import { id, text } from '../platform/fields.ts';
+import { id, requiredText, text } from '../platform/fields.ts';
 import { ENCODINGS } from '../sources/read/encoding.ts';
 import { SOURCES } from '../sources/registry.ts';
 import { isRpId } from '../sources/rp-id.ts';
@@ -132,6 +132,12 @@ export const convertBody = z.object({
 /** The body of `POST /admin/v1/imports`. */
 export const createBody = z.object({
   orgId: id().optional().meta({ description: 'The organization of users whose entry names none.' }),
+});
+
+/** The body of `_try_password`. A password is as long as at a sign-in (sessions.ts). */
+export const tryPasswordBody = z.strictObject({
+  loginName: requiredText(200).meta({ description: 'The user name, the email address or the user id of an entry.' }),
+  password: requiredText(1000),
 });
 
 const yesOrNo = () => z.enum(['true', 'false'], 'must be true or false').optional();

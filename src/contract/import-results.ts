@@ -365,6 +365,46 @@ const remedy = z.enum(REMEDIES).meta({ id: 'ImportRemedy' });
 const earlier = count.optional().meta({ description: 'Index of the first entry that has the id or the user name.' });
 const ofUser = { index: count, orgId: z.string(), userId: z.string(), userName: z.string() };
 
+/** The mails that an import may send, as users get them. */
+export const mailsPreview = z
+  .object({
+    from: text().meta({ description: 'The sender, `Name <address>`.' }),
+    domain: text().meta({ description: 'The domain of the sender.' }),
+    server: z.enum(['SMTP', 'MAILBOX']).meta({
+      description: '`MAILBOX`: no mail server is set, so mails are kept as files on the server and reach nobody.',
+    }),
+    spf: z
+      .enum(['FOUND', 'NONE', 'UNKNOWN'])
+      .optional()
+      .meta({
+        description:
+          'Whether the domain of the sender has an SPF record, which says who may send its mails. `UNKNOWN`: DNS did not ' +
+          'answer in time. Absent without a mail server.',
+      }),
+    language: text().meta({ description: 'The language of the mails (BCP 47).' }),
+    mails: z.array(
+      z.object({
+        kind: z.enum(['verification', 'initialisation']),
+        subject: text(),
+        text: text(),
+        validForSeconds: count.meta({ description: 'How long its link works, from when the mail is written.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'ImportMailsPreview', description: 'An example of each mail; the code in its link is made up.' });
+
+/** What trying a password of a draft tells. */
+export const TRIED = ['FITS', 'DOES_NOT_FIT', 'NO_HASH', 'AT_SOURCE', 'INVALID_ENTRY', 'NO_USER'] as const;
+export const passwordTry = z
+  .object({
+    result: z.enum(TRIED).meta({
+      description:
+        '`NO_HASH`: the entry has no password. `AT_SOURCE`: a password source verifies it at the first sign-in. ' +
+        '`INVALID_ENTRY`: the user fails, and nothing was compared. `NO_USER`: no entry has this name.',
+    }),
+  })
+  .meta({ id: 'ImportPasswordTry' });
+
 export const causes = z
   .object({
     failed: count.meta({ description: 'Failed users, those corrected included.' }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { must } from '../support/calls.ts';
-import { bulk } from '../support/imports/bodies.ts';
+import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
 import { type Entry, entry } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
@@ -98,10 +98,33 @@ describe('the numbers on Decide', () => {
     assert.deepEqual([counts.succeeded, counts.skipped, counts.failed, changed], [10, 1, 3, 1]);
   });
 
+  it('come with a form that tries one password, and keeps none', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, `/console/imports/new/${await checked('c')}/decide`, undefined, {
+      javaScriptEnabled: false,
+    });
+    const tried = async (name: string, password: string) => {
+      if (!(await page.getByLabel('Password of this user').isVisible()))
+        await page.getByText('Try one password').click();
+      await page.getByLabel('User name, email address or id in the files').fill(name);
+      await page.getByLabel('Password of this user').fill(password);
+      await page.getByRole('button', { name: 'Try it' }).click();
+      await page.getByText(`${name}: `).waitFor();
+      assert.equal(await page.getByLabel('Password of this user').inputValue(), '');
+      return page.getByText(`${name}: `).textContent();
+    };
+    assert.equal(await tried('pw1-c', OLD_PASSWORD), 'pw1-c: the password fits.');
+    assert.equal(await tried('pw2-c', 'another one'), 'pw2-c: the password does not fit.');
+    assert.equal(await tried('nothing-c', 'another one'), 'nothing-c: the entry has no password.');
+    assert.equal(await tried('nobody-c', 'another one'), 'nobody-c: there is no such user in the files.');
+    assert.deepEqual((await page.content()).includes('another one'), false);
+  });
+
   it('are on a page that everybody can use', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, `/console/imports/new/${await checked('b')}/decide`);
     await page.getByRole('heading', { name: 'What can be undone' }).waitFor();
+    for (const summary of await page.locator('main details > summary').all()) await summary.click();
     assert.deepEqual(await findingsOf(page, 'decide-numbers'), []);
   });
 });

@@ -11,6 +11,14 @@ const FRAME = {
 
 const DAY_MS = 24 * 3600_000;
 
+const MAILING = {
+  ...{ from: 'Acme <no-reply@acme.example>', domain: 'acme.example', server: 'SMTP', spf: 'FOUND', language: 'en' },
+  mails: [
+    { kind: 'verification', subject: 'Confirm it', text: 'Hello,', validForSeconds: 259_200 },
+    { kind: 'initialisation', subject: 'Set it up', text: 'Hello,', validForSeconds: 259_200 },
+  ],
+};
+
 const CUT_SHORT = {
   ...{ total: 10, succeeded: 4, skipped: 2, failed: 1, undone: 0 },
   ...{ pending: 0, timedOut: 3, cancelled: 0 },
@@ -25,6 +33,7 @@ function pageOf(
     plan: { timeout: '1h', mails: 'none', onExisting: 'fail' },
     causes: { failed: counts.failed, corrected: 0, causes: [], moreCauses: 0 },
     ...{ updates: 0, names: [], mailRate: 0, command: '', problem: undefined, passwordSource: undefined },
+    ...{ mailing: MAILING, tried: undefined },
     ...{ orgNames: new Map([['acme', 'Acme Shop']]), undoMs: 365 * DAY_MS },
     ...more,
     check: {
@@ -230,7 +239,15 @@ test('it answers in the order in which a careful manager asks, with the command 
     'Where they go',
     'Users who already exist',
     'Who will be able to sign in',
-    ...['Passwords', 'Signing in', 'Emails', 'Blocked and left out', 'How long it takes', 'What can be undone'],
+    ...[
+      'Passwords',
+      'Try one password',
+      'Signing in',
+      'Emails',
+      'Blocked and left out',
+      'How long it takes',
+      'What can be undone',
+    ],
     'The same on the command line',
   ]);
   assert.match(page, /<strong>40<\/strong> Acme Shop /);
@@ -250,4 +267,17 @@ test('a cause has one best remedy; the others are folded', () => {
   );
   assert.match(page, /class="button small" href="\/console\/imports\/7\/fix\/5f2b8c01\/trim-email"/);
   assert.match(page, /Other remedies<\/summary>.*fix\/5f2b8c01">.*fix\/5f2b8c01\/leave-out"/s);
+});
+
+test('the mails are shown with their sender, and it is said in red why they would not arrive', () => {
+  const check = { mailKinds: { verification: 0, initialisation: 3 } };
+  const pageWith = (mailing: object) => pageOf(COUNTS, { check, mailing: { ...MAILING, ...mailing } });
+  const page = pageWith({});
+  assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*English.*<dd>72 h 0 min</s);
+  assert.match(page, /<summary>Preview: Set it up<\/summary><pre class="mail"/);
+  assert.doesNotMatch(page, /Confirm it|class="notice bad"/);
+  assert.match(pageWith({ server: 'MAILBOX' }), /class="notice bad" role="alert">No mail server is set/);
+  assert.match(pageWith({ spf: 'NONE' }), /class="notice bad" role="alert">acme\.example has no SPF record/);
+  assert.match(pageWith({ spf: 'UNKNOWN' }), /class="notice warn" role="status">DNS did not say in time/);
+  assert.doesNotMatch(pageOf(COUNTS, { mailing: { ...MAILING, server: 'MAILBOX' } }), /No mail server/);
 });

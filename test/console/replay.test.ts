@@ -226,7 +226,7 @@ describe('a form that is sent again', () => {
     await replay(`/console/imports/${draft}/fix/${cause}`, { v2: 'cyd' });
     await replay(`/console/imports/${draft}/fix/${cause}/leave-out`);
     // The first part checks again, as users were corrected, the second one starts.
-    await replay(`${steps}/decide`);
+    await replay(`${steps}/decide`, { triedName: 'bob@form.example', triedPassword: 'a password' });
     await replay(`${steps}/decide`);
     const started = await api.call('GET', `/admin/v1/imports/${draft}`);
     assert.equal(started.body.draft, undefined, 'the import has started');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { guesses, pieces } from '../../src/imports/drafts/create.ts';
+import { tries } from '../../src/imports/drafts/try-password.ts';
 import { fixes, previews } from '../../src/imports/visible.ts';
 import type { Slots } from '../../src/platform/http/slots.ts';
 import { type Answer, errorId, startApi, type TestApi, unique } from '../support/api.ts';
@@ -38,6 +39,7 @@ async function waiting(query = ''): Promise<string> {
   return `/admin/v1/imports/${answer.body.importId}`;
 }
 
+const TRY = { loginName: 'ann', password: 'correct horse' };
 const REMEDY = { cause: '5f2b8c01', remedy: 'leave-out' };
 
 /** Takes all places of the caller while `run` runs. */
@@ -59,6 +61,9 @@ test('actions of an import refuse a query', async () => {
 test('actions of a draft refuse an import that has started', async () => {
   const path = await waiting();
   assert.equal(await errorOf('GET', `${path}/guess`), '400 IMPORT-STATE');
+  assert.equal(await errorOf('GET', `${path}/mails_preview`), '400 IMPORT-STATE');
+  assert.equal(await errorOf('POST', `${path}/_try_password`, TRY), '400 IMPORT-STATE');
+  assert.equal(await errorOf('POST', `${path}/_try_password`, { loginName: 'ann' }), '400 DRAFT-TRY');
   assert.equal(await errorOf('POST', `${path}/_convert`, {}), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_check`, { timeout: '5m0s' }), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_start`, { timeout: '5m0s' }), '400 IMPORT-STATE');
@@ -121,6 +126,9 @@ test('each kind of work that takes long has few places for a caller', async () =
   });
   await whileFull(guesses, 2, async () =>
     assert.equal(await errorOf('GET', `/admin/v1/imports/${importId}/guess`), '429 DRAFT-GUESSES'),
+  );
+  await whileFull(tries, 2, async () =>
+    assert.equal(await errorOf('POST', `/admin/v1/imports/${importId}/_try_password`, TRY), '429 DRAFT-TRIES'),
   );
   await whileFull(pieces, 8, async () =>
     assert.equal(errorId(await createFile(api, importId, { size: 1 })), 'UPLOAD-REQUESTS'),

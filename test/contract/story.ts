@@ -112,6 +112,8 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   guessImport: { before: withFile },
   convertImport: { before: withFile },
   checkImport: { before: toDraft },
+  previewImportMails: { before: toDraft },
+  tryImportPassword: { before: toDraft },
   startImport: { before: toDraft },
   discardImport: { before: ({ make }) => make('createImport') },
   createImportFile: { before: ({ make }) => make('createImport'), headers: { 'upload-length': '2' }, after: asFile },

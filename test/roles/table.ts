@@ -125,6 +125,8 @@ DELETE /admin/v1/imports/:importId/files/:fileId          204  ..3333331 .333.33
 GET    /admin/v1/imports/:importId/guess                  200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_convert               400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_check                 400  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/mails_preview          200  ..3333331 .333.3331 433333331 _
+POST   /admin/v1/imports/:importId/_try_password          400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_start                 400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_discard               200  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports                                  200  ..33.3331 _         _         _

@@ -7,8 +7,8 @@ import { counted, isEnded, number } from '../follow/progress.ts';
 import { type ImportResult, showResult } from '../follow/result.ts';
 import { ENTERPRISE_MAIL_CODES, flag, IMPORT, text, WATCH, YES } from '../options.ts';
 import type { Api } from '../service/api.ts';
-import { confirm } from '../terminal/ask.ts';
-import { EXIT } from '../terminal/failure.ts';
+import { confirm, readSecret } from '../terminal/ask.ts';
+import { EXIT, Interrupted, wrongUsage } from '../terminal/failure.ts';
 
 interface Action {
   name: string;
@@ -121,6 +121,37 @@ const discard = command({
   },
 });
 
+const TRIED: Readonly<Record<Answer<'tryImportPassword'>['result'], string>> = {
+  FITS: 'The password fits.',
+  DOES_NOT_FIT: 'The password does not fit.',
+  NO_HASH: 'The entry has no password.',
+  AT_SOURCE: 'A password source verifies the password of this user at the first sign-in.',
+  INVALID_ENTRY: 'This user fails, so nothing was compared; `muster causes` says why.',
+  NO_USER: 'No user of the draft has this name.',
+};
+
+const tryPassword = command({
+  usage: 'try-password <import> <user>',
+  describe: 'try the password of one user of a draft before it starts',
+  options: {
+    import: IMPORT,
+    user: { type: 'string', demandOption: true, describe: 'the user name, email address or id in the files' },
+  },
+  examples: [
+    ['$0 try-password 17 ann@acme.example', 'asks for the password, which is not shown'],
+    ['$0 try-password 17 ann@acme.example < password.txt', 'for scripts: exit code 1 unless it fits'],
+  ],
+  async run({ api, out }, { import: importId, user: loginName, shell }) {
+    const typed = await readSecret(out, 'Password (not shown): ', new Interrupted('Nothing was tried.'));
+    const password = typed.replace(/\r?\n$/, '');
+    if (password === '') throw wrongUsage('The password is empty.', 'Type it, or pipe it in.');
+    const tried = await api.call('tryImportPassword', { importId }, { body: { loginName, password } });
+    out.result(tried);
+    out.line(TRIED[tried.result]);
+    if (tried.result !== 'FITS') shell.exitCode = EXIT.failed;
+  },
+});
+
 const undo = command({
   usage: 'undo <import>',
   describe: 'remove the users that an import created, except those who have signed in or been changed since',
@@ -178,4 +209,4 @@ const sendMails = command({
 });
 
 /** In the order of the help. */
-export const importActions = [start, discard, ...ACTIONS.map(actionCommand), undo, sendMails];
+export const importActions = [tryPassword, start, discard, ...ACTIONS.map(actionCommand), undo, sendMails];

@@ -8,7 +8,7 @@ import { openApi } from '../service/api.ts';
 import { withLock } from '../service/lock.ts';
 import { type Me, nameOf, readMe, rolesOf, type Session } from '../service/session.ts';
 import { isLoopback, keepLogin, type Login, readKept } from '../service/settings.ts';
-import { askSecret } from '../terminal/ask.ts';
+import { readSecret } from '../terminal/ask.ts';
 import { EXIT, Failure, Interrupted, wrongUsage } from '../terminal/failure.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -84,29 +84,15 @@ function warnOfPlainHttp(out: Output, url: string): void {
 
 /** RFC 6750 section 2.1, up to the length that the service accepts. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
-const MOST_BYTES = 10_000;
 
 /** A token that a person types or a program pipes in. @throws Failure when the input is not a token */
 async function readTypedToken(out: Output): Promise<string> {
-  const text = (
-    out.input.isTTY
-      ? await askSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))
-      : await pipedText(out.input)
-  ).trim();
+  const text = (await readSecret(out, 'Token (not shown): ', new Interrupted('Login cancelled.'))).trim();
   if (TOKEN.test(text)) return text;
   throw wrongUsage(
     text === '' ? 'The token is empty.' : 'The token must be one word of printable ASCII characters.',
     'Type it, or pipe it in: muster login --token < file',
   );
-}
-
-async function pipedText(input: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of input.setEncoding('utf8')) {
-    text += chunk as string;
-    if (text.length > MOST_BYTES) break;
-  }
-  return text;
 }
 
 /** `muster logout`: ends the login at the service and deletes the stored token. */

@@ -33,6 +33,23 @@ async function ask(out: Output, question: string): Promise<string> {
   }
 }
 
+const MOST_BYTES = 10_000;
+
+/**
+ * A password or token that a person types or a program pipes in: never an argument, which other programs can read.
+ * @param question such as `Token (not shown): `
+ * @throws `left` on Ctrl-C
+ */
+export async function readSecret(out: Output, question: string, left: Interrupted): Promise<string> {
+  if (out.input.isTTY) return askSecret(out, question, left);
+  let text = '';
+  for await (const chunk of out.input.setEncoding('utf8')) {
+    text += chunk as string;
+    if (text.length > MOST_BYTES) break;
+  }
+  return text;
+}
+
 /**
  * Asks for a password, key or token. Returns what was typed; empty when the input ended.
  * @param question such as `Token (not shown): `

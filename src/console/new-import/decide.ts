@@ -7,32 +7,17 @@ import { type Html, html } from '../../platform/html/html.ts';
 import { remediesOf } from '../imports/fix.ts';
 import { itemsPath } from '../imports/import.ts';
 import { type Remedy, signInsCard } from '../imports/sign-ins.ts';
-import { nameOfCause, open, type Result, type ShownDraft } from '../shapes.ts';
-import {
-  bar,
-  type Choice,
-  choices,
-  count,
-  duration,
-  list,
-  notice,
-  numbers,
-  options,
-  queryOf,
-  table,
-} from '../shell/blocks.ts';
+import { nameOfCause, open, type ShownDraft } from '../shapes.ts';
+import { bar, type Choice, count, duration, list, notice, numbers, options, queryOf, table } from '../shell/blocks.ts';
 import { OUTLOOK } from '../texts/decide.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
-import { buttons, type Frame, hrefOf } from './frame.ts';
-import type { Plan } from './plan.ts';
+import { buttons, type Frame, hrefOf, type Tried } from './frame.ts';
+import { type MailsView, mailsCard, mailsDue, tryForm } from './proofs.ts';
 import { verdict } from './verdict.ts';
 
-export interface DecideView {
+export interface DecideView extends MailsView {
   draft: ShownDraft;
-  plan: Plan;
-  /** The dry run. */
-  check: Result;
   causes: Causes;
   /** Existing users that would be updated; they are among those that succeed. */
   updates: number;
@@ -48,8 +33,8 @@ export interface DecideView {
   policyHref: string | undefined;
   /** The list of providers where the person may add one for its users; undefined: they may not. */
   providersHref: string | undefined;
-  /** Emails per second; 0: no limit. */
-  mailRate: number;
+  /** What a person has just tried. */
+  tried: Tried | undefined;
   command: string;
   problem: string | undefined;
 }
@@ -62,9 +47,9 @@ export function decideStep(frame: Frame, view: DecideView): Html {
 ${verdict(check, causes)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
 <div class="columns even">${organizations(view)}${existing(frame, view)}</div>
 ${signIns(frame, view)}
-<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}</section>
+<div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}${tryForm(frame, view.tried)}</section>
 <section class="card"><h2>${DECIDE.login}</h2>${login(view)}</section></div>
-${mails(view)}
+${mailsCard(view, START)}
 ${failures(frame, view)}
 ${blocked(view)}
 <div class="columns even">${speed(view)}${undo(view)}</div>
@@ -284,27 +269,6 @@ function startForm(frame: Frame, view: DecideView): Html {
   return html`<form id="${START}" method="post" action="${hrefOf(frame, 'decide')}">${broken > 0 ? leave : undefined}
 ${check.counts.succeeded + causes.corrected === 0 ? notice(DECIDE.nobody, 'warn') : undefined}<p class="soft">${DECIDE.atMost(plan.timeout)} <a href="${hrefOf(frame, 'options')}">${DECIDE.limit}</a></p>
 ${buttons(frame, html`${startButtons(frame, view)}\n${discard}`)}</form>`;
-}
-
-function mailsDue({ mailKinds }: Result): number {
-  return (mailKinds?.verification ?? 0) + (mailKinds?.initialisation ?? 0);
-}
-
-/** The emails that are due, and when to send them. */
-function mails({ plan, check, mailRate }: DecideView): Html {
-  const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
-  const due = mailsDue(check);
-  if (due === 0) {
-    return html`<section class="card"><h2>${DECIDE.mails}</h2><p>${DECIDE.noMails}</p><input type="hidden" name="mails" value="${plan.mails}" form="${START}"></section>`;
-  }
-  const kinds = [
-    ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
-    ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
-  ];
-  const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
-  return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${list(kinds, 'plain')}
-<p class="soft small">${takes}</p>
-${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, START)}</section>`;
 }
 
 /** They say how many will be imported: who passed the check, and who was corrected since. */

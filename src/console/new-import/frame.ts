@@ -1,6 +1,7 @@
 /** The frame of every step, with the heading, the steps and the files; and the request for a step. */
 import type { Request, Response } from 'express';
 import { errorIdOf } from '../../contract/causes.ts';
+import type { Answer } from '../../contract/client.ts';
 import type { Caller } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
@@ -119,6 +120,13 @@ export function buttons(frame: Frame, more: Html | undefined): Html {
 <div class="buttons">${more}</div></div></div>`;
 }
 
+/** The password of a user that a person has tried on Decide, and what came of it. */
+export interface Tried {
+  loginName: string;
+  result?: Answer<'tryImportPassword'>['result'];
+  problem?: string;
+}
+
 /** One request for a step: the draft, what was chosen, and who asks. */
 export interface WizardStep extends Omit<ScreenDeps, 'api'> {
   req: Request;
@@ -133,6 +141,8 @@ export interface WizardStep extends Omit<ScreenDeps, 'api'> {
   typed: Readonly<Record<string, string>>;
   /** Why the form was refused. */
   problem?: ApiError;
+  /** On Decide: the password that a person has just tried. */
+  tried?: Tried;
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type WizardStep,
 } from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
+import { TRY_PATH, tryTyped } from './proofs.ts';
 import { ACTS, VIEWS } from './steps.ts';
 
 const NEW = '/console/imports/new';
@@ -62,6 +63,15 @@ export function newImportScreens(deps: ScreenDeps): Router {
     if (draft) await api.call('discardImport', { importId });
     res.redirect(303, deps.consoleUrl(draft ? '/imports' : `/imports/${importId}`));
   });
+  // After a sign-in in between; what was typed is gone.
+  router.get(`${ONE}/${TRY_PATH}`, async (req, res) => {
+    const { importId } = await sessionOf(res).api.call('getImport', importOf(req));
+    res.redirect(303, deps.consoleUrl(stepPath(importId, 'decide')));
+  });
+  router.post(`${ONE}/${TRY_PATH}`, async (req, res) => {
+    const on = await open(deps, req, res, 'decide');
+    if (on) await showOpen(deps, { ...on, tried: await tryTyped(on) });
+  });
   router.get(`${ONE}/:step`, (req, res) => showStep(deps, req, res, undefined));
   router.post(`${ONE}/:step`, (req, res) => act(deps, req, res));
   return router;
@@ -79,8 +89,13 @@ function stepOf({ state, draft }: Draft): StepName {
 }
 
 /** @returns undefined after it has led on to an import that started meanwhile, as in another tab */
-async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Response): Promise<WizardStep | undefined> {
-  const step = STEP_NAMES.find((name) => name === req.params.step);
+async function open(
+  { consoleUrl, ...deps }: ScreenDeps,
+  req: Request,
+  res: Response,
+  named: unknown = req.params.step,
+): Promise<WizardStep | undefined> {
+  const step = STEP_NAMES.find((name) => name === named);
   if (!step) throw new ApiError('NOT_FOUND', 'CONSOLE-PATH', 'This page does not exist.');
   const { api, caller, kept } = sessionOf(res);
   const result = await api.call('getImport', importOf(req));
@@ -104,12 +119,16 @@ async function open({ consoleUrl, ...deps }: ScreenDeps, req: Request, res: Resp
 async function showStep(deps: ScreenDeps, req: Request, res: Response, problem: ApiError | undefined): Promise<void> {
   const on = await open(deps, req, res);
   if (!on) return;
-  const { show } = deps;
-  if (isDiscarded(on.result)) return show(req, res, { title: STEPS.title, body: discarded(on) });
   if (problem) {
     Object.assign(on, { problem, typed: req.body as Record<string, string> });
     on.frame.marks = { ...on.frame.marks, [on.frame.step]: 'wrong' };
   }
+  await showOpen(deps, on);
+}
+
+async function showOpen({ show }: ScreenDeps, on: WizardStep): Promise<void> {
+  const { req, res, problem } = on;
+  if (isDiscarded(on.result)) return show(req, res, { title: STEPS.title, body: discarded(on) });
   const content = await VIEWS[on.frame.step](on);
   if (res.headersSent) return;
   const body = stepPage(on.frame, content);

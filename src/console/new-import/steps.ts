@@ -118,10 +118,11 @@ export const VIEWS: Record<StepName, View> = {
     const id = draft.check?.importId;
     if (!id || !isChecked(plan, result)) return redirect(on, 'check');
     const examples = { state: 'ITEM_STATE_SUCCEEDED', pageSize: EXAMPLES };
-    const [check, causes, { items }] = await Promise.all([
+    const [check, causes, { items }, mailing] = await Promise.all([
       api.call('getImport', { importId: id }),
       api.call('listImportCauses', importOf(on.req)),
       api.call('listImportItems', { importId: id }, { query: examples }),
+      api.call('previewImportMails', importOf(on.req)),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
     const [org, ...others] = check.orgs.map(({ orgId }) => orgId);
@@ -133,6 +134,8 @@ export const VIEWS: Record<StepName, View> = {
       check,
       causes,
       updates,
+      mailing,
+      tried: on.tried,
       problem: problem?.message,
       passwordSource: await sourceName(on),
       policyHref: mayPolicy ? on.consoleUrl(loginPath(org)) : undefined,

@@ -17,7 +17,8 @@ import type { Cookies } from '../session.ts';
 
 /** The name of the field with the id of a form. */
 const FIELD = 'formId';
-const FORM = /<form\b[^>]*\bmethod="post"[^>]*>/g;
+/** A form with `data-repeatable` changes nothing: it gets no id, may be sent again, and leaves no mark of what was typed. */
+const FORM = /<form\b(?![^>]*\bdata-repeatable)[^>]*\bmethod="post"[^>]*>/g;
 /** Forms that a browser remembers. */
 const MOST = 30;
 /** In the place of what was just done (`saidOnce`). */

@@ -75,3 +75,43 @@ export const OUTLOOK = {
   recommended: 'Best remedy',
   otherRemedies: 'Other remedies',
 };
+
+export const MAILING = {
+  codes: (n: number, count: string) =>
+    `${count} to sign in: ${each(n, 'the user gets', 'they get')} a code by mail whenever ${each(n, 'the user signs', 'they sign')} in`,
+  noServer:
+    'No mail server is set, so these mails reach nobody: they are kept as files on the server. Set SMTP_URL before you send them.',
+  noSpf: (domain: string) =>
+    `${domain} has no SPF record, so many mail programs treat these mails as spam. Add one in the DNS of ${domain} before you send them.`,
+  unknownSpf: (domain: string) => `DNS did not say in time whether ${domain} has an SPF record.`,
+  from: 'Sender',
+  language: 'Language',
+  english: 'English',
+  valid: 'Links work for',
+  preview: 'Preview:',
+};
+
+export const TRY = {
+  title: 'Try one password',
+  hint: 'The password of one user is compared with the hash in the files, as a sign-in would do it, also with the pepper. Nothing is stored, and nobody is signed in.',
+  name: 'User name, email address or id in the files',
+  password: 'Password of this user',
+  button: 'Try it',
+  both: 'Type a name and a password.',
+  results: {
+    FITS: 'the password fits.',
+    DOES_NOT_FIT: 'the password does not fit.',
+    NO_HASH: 'the entry has no password.',
+    AT_SOURCE: 'a password source verifies the password at the first sign-in.',
+    INVALID_ENTRY: 'this user fails, so nothing was compared.',
+    NO_USER: 'there is no such user in the files.',
+  },
+  looks: {
+    FITS: 'done',
+    DOES_NOT_FIT: 'bad',
+    NO_HASH: 'warn',
+    AT_SOURCE: 'warn',
+    INVALID_ENTRY: 'warn',
+    NO_USER: 'warn',
+  },
+} as const;

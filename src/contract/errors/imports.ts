@@ -243,6 +243,12 @@ export const IMPORT_ERRORS = {
     meaning: 'The caller, the organization or the server has too many guesses under way.',
     remedy: WAIT,
   },
+  'DRAFT-TRIES': {
+    status: 'RESOURCE_EXHAUSTED',
+    meaning: 'The caller, the organization or the server has too many passwords of drafts under way.',
+    remedy: WAIT,
+  },
+  'DRAFT-TRY': invalid('password to try'),
   'DRAFT-INCOMPLETE': {
     status: 'FAILED_PRECONDITION',
     meaning: 'A file of the draft has not arrived, or the draft has no file of users.',

@@ -1,9 +1,17 @@
 /** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 import { Router } from 'express';
+import type { z } from 'zod';
 import { draftOperations as operations } from '../../contract/drafts.ts';
 import { parseDuration } from '../../contract/import-options.ts';
+import type { mailsPreview } from '../../contract/import-results.ts';
+import { pageLink } from '../../contract/link-templates.ts';
 import { type Asked, type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
+import { findOrgs } from '../../directory/organizations.ts';
+import { openSender, type Sender } from '../../messages/mail/sender.ts';
+import { renderMail } from '../../messages/mail/texts.ts';
+import type { Pool } from '../../platform/db/pool.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { goneSignal } from '../../platform/http/errors.ts';
 import { UsageError } from '../../sources/read/records.ts';
 import { dropRest } from '../entries/body.ts';
 import type { ImportDeps } from '../entries/options.ts';
@@ -16,12 +24,14 @@ import { signedWebhook } from '../status/webhook.ts';
 import { requestCheck, startDraft } from './check.ts';
 import { requestConversion } from './convert-request.ts';
 import { createDraft, discardDraft, guesses, pieces } from './create.ts';
-import { draftResult, readDraft, visibleDraft } from './draft.ts';
+import { type Draft, draftResult, readDraft, visibleDraft } from './draft.ts';
 import { guessDraft } from './guess-pool.ts';
+import { type TryDeps, tries, tryPassword } from './try-password.ts';
 import { DraftFiles, openTus } from './tus.ts';
 
-export function draftRoutes(deps: ImportDeps): Router {
+export function draftRoutes(deps: ImportDeps & Pick<TryDeps, 'hasher' | 'logger'>): Router {
   const { pool, config, secrets } = deps;
+  const sender = openSender(config);
   const router = Router();
   const most = config.MAX_IMPORT_BYTES;
   const ttlMs = parseDuration(config.DRAFT_TTL) as number;
@@ -63,6 +73,20 @@ export function draftRoutes(deps: ImportDeps): Router {
     await requestCheck(deps, caller, importId, body);
     return current(importId);
   });
+  serve(router, operations.previewImportMails, target, ({ target }) =>
+    previewMails({ pool, config, sender }, target.draft('previewed')),
+  );
+  serve(
+    router,
+    operations.tryImportPassword,
+    target,
+    async ({ target, body, res }) => {
+      const draft = target.draft(ACTIONS.tryPassword.done);
+      requireState(draft, 'tryPassword');
+      return { result: await tryPassword(deps, draft.importId, body, goneSignal(res)) };
+    },
+    tries,
+  );
   serve(router, operations.startImport, target, async ({ caller, target, body, req }) => {
     const { importId } = target.draft(ACTIONS.start.done);
     const webhook = await signedWebhook(deps, req, caller, body.webhook);
@@ -115,4 +139,36 @@ async function readable<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((error) => {
     throw error instanceof UsageError ? new ApiError('FAILED_PRECONDITION', 'DRAFT-UNREADABLE', error.message) : error;
   });
+}
+
+/** Of the kinds of `mailKinds` of a dry run. */
+const KINDS = { verification: 'verify_email', initialisation: 'initialise' } as const;
+const MADE_UP = { userName: 'ann', userId: 'ann', code: 'CODE' };
+
+/**
+ * The mails that the import of a draft may send, and who sends them.
+ *
+ * Guarantee: a mail is made by the code that makes the one that is sent; only its user and code are made up.
+ */
+async function previewMails(
+  { pool, config, sender }: Pick<ImportDeps, 'pool' | 'config'> & { sender: () => Promise<Sender> },
+  { orgs }: Pick<Draft, 'orgs'>,
+): Promise<z.input<typeof mailsPreview>> {
+  const [{ orgId, orgName }, from] = await Promise.all([firstOf(pool, orgs), sender()]);
+  const expiresAt = new Date(Date.now() + config.CODE_TTL_MS);
+  const { userName, userId, code } = MADE_UP;
+  const mails = (Object.keys(KINDS) as (keyof typeof KINDS)[]).map((name) => {
+    const kind = KINDS[name];
+    const link = pageLink(config.baseUrl, kind, { userId, orgId, code });
+    const { subject, text } = renderMail({ kind, displayName: '', orgName, userName, link, expiresAt });
+    return { kind: name, subject, text, validForSeconds: Math.floor(config.CODE_TTL_MS / 1000) };
+  });
+  return { ...from, language: 'en', mails };
+}
+
+/** An organization whose name is in the example: each of several has mails with its own. */
+async function firstOf(pool: Pool, orgs: readonly string[]): Promise<{ orgId: string; orgName: string }> {
+  const [orgId = ''] = orgs;
+  const [org] = orgId === '' ? [] : await findOrgs(pool, [orgId]);
+  return { orgId, orgName: org?.name ?? '' };
 }

@@ -41,6 +41,7 @@ export const ACTIONS = {
     done: 'discarded',
   },
   fixDraft: { states: ['checked'], done: 'corrected' },
+  tryPassword: { states: ['draft', 'checking', 'checked'], done: 'asked about a password' },
   // On an import that has started:
   cancel: { states: ['running', 'paused'], to: 'cancelled', done: 'cancelled' },
   pause: { states: ['running'], to: 'paused', done: 'paused' },

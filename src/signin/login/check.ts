@@ -362,12 +362,8 @@ export async function checkPassword(
     await threads.verifyNothing();
     return { ok: false, rehash: false, waitedMs };
   }
-  const peppered = pepperedOf(login.passwordHash);
-  const { hash } = peppered ?? { hash: login.passwordHash };
-  const { times, ...checked } = await (peppered
-    ? checkPeppered(deps, peppered, password, threads)
-    : checkBare(hash, password, threads));
-  if (!checked.ok) await rememberSlowHash(pool, hash, times);
+  const { times, ...checked } = await checkStored(deps, login.passwordHash, password, threads);
+  if (!checked.ok) await rememberSlowHash(pool, bareHash(login.passwordHash), times);
   return { ...checked, waitedMs };
 }
 
@@ -401,6 +397,12 @@ interface Verified {
   rehash: boolean;
   /** With a pepper: how often the hash is computed for each reading of the password. */
   times?: number;
+}
+
+/** Checks a password against a hash as it is stored with a user, or with an entry of an import that has not run yet. */
+export function checkStored(deps: PepperDeps, stored: string, password: string, threads: Threads): Promise<Verified> {
+  const peppered = pepperedOf(stored);
+  return peppered ? checkPeppered(deps, peppered, password, threads) : checkBare(stored, password, threads);
 }
 
 /** Checks a password against a hash that needs the pepper of its import. */

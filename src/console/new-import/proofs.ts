@@ -1,0 +1,96 @@
+/**
+ * What a manager can see for themselves on Decide, before anything happens: the mails as users get them and who sends
+ * them, and whether the password of one user fits.
+ */
+import type { Answer } from '../../contract/client.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { field, text } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { importOf, type Result } from '../shapes.ts';
+import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
+import { MAILING, TRY } from '../texts/decide.ts';
+import { DECIDE } from '../texts/new-import.ts';
+import type { Frame, Tried, WizardStep } from './frame.ts';
+import type { Plan } from './plan.ts';
+
+export interface MailsView {
+  check: Result;
+  plan: Plan;
+  /** The mails, and who sends them. */
+  mailing: Answer<'previewImportMails'>;
+  /** Emails per second; 0: no limit. */
+  mailRate: number;
+}
+
+/** Mails that the import writes. */
+export function mailsDue({ mailKinds }: Result): number {
+  return (mailKinds?.verification ?? 0) + (mailKinds?.initialisation ?? 0);
+}
+
+/** The mails that are due, who sends them, what they say, and when to send them. @param form the id of the form that starts */
+export function mailsCard({ plan, check, mailing, mailRate }: MailsView, form: string): Html {
+  const { verification = 0, initialisation = 0 } = check.mailKinds ?? {};
+  const due = mailsDue(check);
+  const codes = check.signIn?.ways.MAIL_CODE ?? 0;
+  const kinds = [
+    ...(verification > 0 ? [DECIDE.verification(count(verification))] : []),
+    ...(initialisation > 0 ? [DECIDE.initialisation(count(initialisation))] : []),
+    ...(codes > 0 ? [MAILING.codes(codes, count(codes))] : []),
+  ];
+  const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
+  const sent = mailing.mails.filter(({ kind }) => (kind === 'verification' ? verification : initialisation) > 0);
+  return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${kinds.length > 0 ? list(kinds, 'plain') : html`<p>${DECIDE.noMails}</p>`}
+${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${sent.map(preview)}` : undefined}
+${
+  due > 0
+    ? html`<p class="soft small">${takes}</p>${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, form)}`
+    : html`<input type="hidden" name="mails" value="${plan.mails}" form="${form}">`
+}</section>`;
+}
+
+/** Why the mails would not arrive. */
+function warnings({ server, spf, domain }: MailsView['mailing']): Html | undefined {
+  if (server === 'MAILBOX') return notice(MAILING.noServer, 'bad');
+  if (spf === 'NONE') return notice(MAILING.noSpf(domain), 'bad');
+  return spf === 'UNKNOWN' ? notice(MAILING.unknownSpf(domain), 'warn') : undefined;
+}
+
+function sender({ from, mails: [mail] }: MailsView['mailing']): Fact[] {
+  return [
+    [MAILING.from, from],
+    [MAILING.language, MAILING.english],
+    [MAILING.valid, mail && duration(mail.validForSeconds * 1000)],
+  ];
+}
+
+function preview({ subject, text: body }: MailsView['mailing']['mails'][number]): Html {
+  return html`<details><summary>${MAILING.preview} ${subject}</summary><pre class="mail" tabindex="0">${body}</pre></details>`;
+}
+
+/** The part of the step's address to which the form goes: it starts nothing, and is no step. */
+export const TRY_PATH = 'try-password';
+
+/** The form. What is typed goes to the API and nowhere else: the page that answers has the name, not the password. */
+export function tryForm({ consoleUrl, importId }: Frame, tried: Tried | undefined): Html {
+  const { loginName = '', result, problem } = tried ?? {};
+  const answer = result && notice(`${loginName}: ${TRY.results[result]}`, TRY.looks[result]);
+  return html`<details${tried && html` open`}><summary>${TRY.title}</summary>
+<form method="post" action="${consoleUrl(`/imports/new/${importId}/${TRY_PATH}`)}" autocomplete="off" data-repeatable><p class="soft small">${TRY.hint}</p>
+${answer}${notice(problem, 'bad')}
+${field({ name: 'triedName', label: TRY.name, value: loginName, more: html` maxlength="200" required` })}
+${field({ name: 'triedPassword', label: TRY.password, type: 'password', more: html` maxlength="1000" required` })}
+<button class="quiet">${TRY.button}</button></form></details>`;
+}
+
+/** Asks the API. What a person can correct or wait for is shown beside the form. */
+export async function tryTyped({ api, req }: WizardStep): Promise<Tried> {
+  const [loginName, password] = [text(req.body, 'triedName').trim(), text(req.body, 'triedPassword')];
+  if (loginName === '' || password === '') return { loginName, problem: TRY.both };
+  try {
+    const { result } = await api.call('tryImportPassword', importOf(req), { body: { loginName, password } });
+    return { loginName, result };
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 429, 503].includes(error.http)) throw error;
+    return { loginName, problem: error.message };
+  }
+}
