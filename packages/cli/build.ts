@@ -2,7 +2,7 @@
  * `npm run pack:cli`: writes dist/muster-cli-<version>.tgz, the command line without the server, as JavaScript, because
  * Node.js runs no TypeScript in `node_modules`.
  *
- * It has the files that `src/cli/main.ts` imports, directly or not, and the `.sql` files of statements beside them. It
+ * It has the files that `src/cli/main.ts` imports, directly or not, with their data, and the `.sql` files of statements. It
  * depends on the packages that these import. What belongs to the server is left out; the commands that load it say so
  * (`src/cli/service/server-part.ts`).
  */
@@ -45,6 +45,10 @@ function writeSources(): Set<string> {
   // A set also visits what is added while it is visited.
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
+    if (file.endsWith('.json')) {
+      copyData(file, text);
+      continue;
+    }
     const { code, imports } = transpile(text);
     for (const specifier of imports) {
       if (!specifier.startsWith('.')) packages.add(packageOf(specifier));
@@ -57,6 +61,13 @@ function writeSources(): Set<string> {
       cpSync(join(dirname(file), name), join(dirname(target), name));
   }
   return packages;
+}
+
+/** Words, such as the names of columns. */
+function copyData(file: string, text: string): void {
+  const target = join(FOLDER, relative(ROOT, file));
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
 }
 
 function isOfTheServer(path: string): boolean {

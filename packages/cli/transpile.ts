@@ -2,7 +2,7 @@
 import { stripTypeScriptTypes } from 'node:module';
 
 /** Biome formats every import so. */
-const IMPORT = /(^(?:import|export|\})[^'\n]* from |^import |\bimport\()'([^'\n]+)'(?=[;)])/gm;
+const IMPORT = /(^(?:import|export|\})[^'\n]* from |^import |\bimport\()'([^'\n]+)'(?=[;)]| with \{)/gm;
 
 /** @returns the code, and what it imports, statically or on demand, without modules of Node.js */
 export function transpile(text: string): { code: string; imports: string[] } {

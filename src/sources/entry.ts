@@ -12,6 +12,7 @@ import { withoutUnseen } from '../platform/text/visible.ts';
 import { type FactorEntry, type FactorsOfPerson, factorEntry } from './factor-entry.ts';
 import { knownForm, plainOf } from './hash-forms.ts';
 import type { Note } from './notes.ts';
+import { languageNamed } from './words.ts';
 
 export type { Note } from './notes.ts';
 
@@ -311,6 +312,8 @@ const LANGUAGE = /^[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8})*$/;
 
 function languageOf(language: string | undefined, notes: Note[]): string | undefined {
   if (language === undefined) return undefined;
+  const named = languageNamed(language);
+  if (named !== undefined) return named;
   // `de_CH.UTF-8`
   const tag = language.replace(/\..*$/, '');
   if (tag.length <= 10 && LANGUAGE.test(tag)) return tag.replaceAll('_', '-');

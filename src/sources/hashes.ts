@@ -234,7 +234,8 @@ function isWorded(text: string, { form, word }: { form: RegExp; word: RegExp }):
   return name !== undefined && word.test(name);
 }
 
-const OF_A_PASSWORD = /pass(?:w|phr|code|hash|dig|_|$)|pwd|^pw$|kennwort|contrase|credential|^user_?pass|crypted/i;
+const OF_A_PASSWORD =
+  /pass(?:w|phr|code|hash|dig|_|$)|pwd|^pw$|kennwort|contrase|wachtwoord|^senha|mot[ _-]?de[ _-]?passe|palavra[ _-]?passe|credential|^user_?pass|crypted/i;
 /** Fields that hold other secrets or checksums, whatever else their names contain. */
 const OF_OTHERS =
   /salt|hasher|algorithm|token|reset|nonce|question|hint|recover|otp|mfa|stamp|expir|changed|_at$|api|avatar|email|mail_|file|image|signature|url/i;

@@ -5,7 +5,8 @@ import { FACTOR_SECRETS } from './second-factor.ts';
 import type { ConvertOptions, Fields } from './source.ts';
 import { isOfElse, isProfileFlag, type NameMeaning, STATE_NAMES, STATUS_NAMES } from './state-names.ts';
 import { COMMON_WORDS, commonRules, fieldsIn, type StateRules, statesNamed } from './states.ts';
-import { isFields, KEY, plainName, valueAt } from './values.ts';
+import { isFields, KEY, valueAt } from './values.ts';
+import { fieldOfName, HEADINGS, headingOf } from './words.ts';
 
 function listOf(names: string): readonly string[] {
   return names.split(/\s+/);
@@ -31,12 +32,12 @@ const USUAL = {
     'isverified',
     'confirmed',
   ],
-  firstName: ['firstname', 'givenname', 'forename', 'vorname', 'prenom'],
-  lastName: ['lastname', 'familyname', 'surname', 'sn', 'nachname', 'nom'],
+  firstName: ['firstname', 'givenname', 'forename'],
+  lastName: ['lastname', 'familyname', 'surname', 'sn'],
   displayName: ['displayname', 'name', 'fullname', 'cn', 'commonname'],
   nickName: ['nickname', 'nick'],
   language: ['language', 'preferredlanguage', 'locale', 'lang', 'langkey'],
-  gender: ['gender', 'sex'],
+  gender: ['gender', 'sex', 'salutation'],
   phone: ['phone', 'phonenumber', 'mobile', 'mobilephone', 'telephonenumber', 'cell'],
   phoneVerified: ['phoneverified', 'phonenumberverified', 'isphoneverified', 'phoneconfirmed'],
   state: ['state', ...STATUS_NAMES],
@@ -73,6 +74,19 @@ export interface Mapping {
 }
 
 export const MAPPED_FIELDS = Object.keys(USUAL) as MappedField[];
+
+/** Names of columns in English, then in other languages, as `headingOf` writes them; the likeliest first. */
+const NAMES = new Map(
+  MAPPED_FIELDS.map((field): [MappedField, readonly string[]] => [
+    field,
+    [...USUAL[field], ...HEADINGS.flatMap((headings) => headings[field] ?? [])],
+  ]),
+);
+
+/** The columns that a field may be, the likeliest first. */
+function columnsFor(field: MappedField, free: ReadonlyMap<string, string>): string[] {
+  return (NAMES.get(field) ?? []).map((name) => free.get(name)).filter((column) => column !== undefined);
+}
 export const METADATA = 'metadata.';
 
 /** Parses `--map`. @throws UsageError when it names an unknown field */
@@ -96,6 +110,8 @@ export interface Decided {
   regions: readonly string[];
   /** Columns whose names may mean something else, and whose values are states. */
   states: readonly string[];
+  /** In the column of genders `H` is written, and `F` is not: `M` is a woman, as in Spanish. */
+  isSpanish: boolean;
 }
 
 /** The given mapping, completed by columns with common names. @param decided absent: columns of unclear names are states */
@@ -106,19 +122,19 @@ export function mappingFor(record: Fields, given: GivenMapping, decided?: Decide
   // The first column of each plain name, as a record may have very many columns.
   const free = new Map<string, string>();
   for (const column of untaken) {
-    const name = plainName(column);
+    const name = headingOf(column);
     if (!free.has(name)) free.set(name, column);
   }
   const columns = { ...given.columns };
   for (const field of MAPPED_FIELDS) {
     if (columns[field] !== undefined) continue;
-    const names: readonly string[] = USUAL[field];
-    const found = names.map((name) => free.get(name)).find((column) => column !== undefined);
+    const [found] = columnsFor(field, free);
     const nested = isNested(record, found) ? nestedPath(record, field) : undefined;
     if (nested !== undefined && !taken.has(nested)) columns[field] = nested;
     // An object has no name of an account, but perhaps its state.
     else if (found !== undefined && !(field === 'userName' && isFields(record[found]))) columns[field] = found;
   }
+  addNames(columns, given, free);
   const keyed = fieldOfKey(record, columns);
   if (keyed) columns[keyed] = KEY;
   const list = listPath(columns.email);
@@ -132,6 +148,20 @@ export function mappingFor(record: Fields, given: GivenMapping, decided?: Decide
   const others =
     given.columns.state === '' ? [] : Object.keys(record).filter((name) => !used.has(name) && !isOfElse(name));
   return { columns, metadata: given.metadata, states: { ...states, others } };
+}
+
+/** Columns called `Name`, `Nom` or `Nombre`, by the columns beside them. */
+function addNames(columns: Mapping['columns'], given: GivenMapping, free: ReadonlyMap<string, string>): void {
+  for (const [heading, column] of free) {
+    const isTaken = Object.entries(columns).some(([field, one]) => one === column && field !== 'displayName');
+    const field = isTaken ? undefined : fieldOfName(heading, columns);
+    if (field === undefined || columns[field] !== undefined) continue;
+    columns[field] = column;
+    if (field === 'displayName' || columns.displayName !== column || given.columns.displayName !== undefined) continue;
+    const other = columnsFor('displayName', free).find((one) => one !== column);
+    if (other === undefined) delete columns.displayName;
+    else columns.displayName = other;
+  }
 }
 
 /** An id that a program made: a number, a UUID, or long and without a dot or an @. */
@@ -255,7 +285,7 @@ function statesOf(
 /** Fields of a record whose names may say a state and that nothing reads yet. */
 export function unclearStates(record: Fields, given: GivenMapping): [path: string, meaning: NameMeaning][] {
   if (given.columns.state === '') return [];
-  const { columns, metadata } = mappingFor(record, given, { regions: [], states: [] });
+  const { columns, metadata } = mappingFor(record, given, { regions: [], states: [], isSpanish: false });
   const taken = new Set([...Object.values(columns), ...Object.values(metadata)]);
   return [...statesNamed(record)].filter(([path, meaning]) => meaning.startsWith('perhaps') && !taken.has(path));
 }

@@ -6,7 +6,8 @@ import { readTotpKey } from '../passwords/totp-secret.ts';
 import type { Note } from './entry.ts';
 import { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from './notes.ts';
 import type { Fields } from './source.ts';
-import { CONTEXT, fieldNames, flagOf, folded, isFields, plainName, textAt } from './values.ts';
+import { CONTEXT, fieldNames, flagOf, isFields, plainName, textAt } from './values.ts';
+import { folded } from './words.ts';
 
 export { PASSKEY_LOST, RECOVERY_CODES_LOST, SECOND_FACTOR_LOST } from './notes.ts';
 

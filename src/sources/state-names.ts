@@ -7,7 +7,8 @@
  * (`email_disabled`).
  */
 import type { Fields } from './source.ts';
-import { CONTEXT, folded, isFields, plainName } from './values.ts';
+import { CONTEXT, isFields, plainName } from './values.ts';
+import { folded } from './words.ts';
 
 /** What a field says. `activeUntil` is the end of an account or a membership: a flag, or a date that may be to come. */
 export type NameMeaning =

@@ -6,7 +6,7 @@
 import { isMask } from './entry.ts';
 import { plainOf } from './hash-forms.ts';
 import { isLikeHash } from './hashes.ts';
-import { type Decided, type GivenMapping, shapeOf, unclearStates } from './mapping.ts';
+import { type Decided, type GivenMapping, mappingFor, shapeOf, unclearStates } from './mapping.ts';
 import { withoutNullWords } from './null-words.ts';
 import { UsageError } from './read/records.ts';
 import { openRegionChecks } from './regions.ts';
@@ -29,6 +29,7 @@ export function surveyOf(
   const regions = openRegionChecks();
   const unclear = openUnclearCheck((record) => unclearStates(record, given));
   const passwords = openColumnCheck(given.columns);
+  const genders = openGenderCheck(given);
   requireSense(given);
   return {
     see(record) {
@@ -38,13 +39,35 @@ export function surveyOf(
       if (given.columns.state === undefined) regions.see(valued);
       passwords.see(valued);
       unclear.see(valued);
+      genders.see(valued);
     },
     converter() {
       const [first] = missing;
       if (first && columns.size > 0) throw noColumn(first, columns);
       passwords.require();
-      return makeConverter(given, { regions: regions.found(), states: unclear.states() });
+      return makeConverter(given, {
+        regions: regions.found(),
+        states: unclear.states(),
+        isSpanish: genders.isSpanish(),
+      });
     },
+  };
+}
+
+/** `M` is masculino for a man, or mujer for a woman: where `H` is written for men and `F` for nobody. */
+function openGenderCheck(given: GivenMapping) {
+  const letters = new Set<string>();
+  let shape = '';
+  let column: string | undefined;
+  return {
+    see(record: Fields): void {
+      const next = shapeOf(record);
+      if (next !== shape) column = mappingFor(record, given).columns.gender;
+      shape = next;
+      const value = column === undefined ? undefined : valueAt(record, column);
+      if (typeof value === 'string' && value.length < 4) letters.add(value.trim().replace(/\.$/, '').toLowerCase());
+    },
+    isSpanish: () => letters.has('h') && !letters.has('f'),
   };
 }
 

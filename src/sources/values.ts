@@ -2,8 +2,8 @@
  * Reads values from untrusted records, in which a value of the wrong type counts as absent; and tells which fields of a
  * record become metadata.
  */
-import type { Person } from './entry.ts';
 import type { Fields } from './source.ts';
+import { folded, withoutRemark } from './words.ts';
 
 /** The key under which a record gets the strings that precede its array in the enclosing object. */
 export const CONTEXT = '@context';
@@ -78,18 +78,6 @@ export function textAt(record: Fields, key: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Without case and accents; letters of all scripts stay. */
-export function folded(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll('ı', 'i')
-    .replaceAll('ł', 'l')
-    .replaceAll('ø', 'o')
-    .replaceAll('đ', 'd');
-}
-
 /** A hash or its beginning, a long number in hexadecimal, and letters and digits as only chance mixes them. */
 const SECRETS = [
   /\$[\w,=.-]{1,24}\$\S{7}/,
@@ -157,13 +145,9 @@ export function boolAt(record: Fields, key: string): boolean | undefined {
   return flag === 'unreadable' ? undefined : flag;
 }
 
-/** Remarks that Google Workspace and others add to the names of columns. */
-const REMARK = /\s*\[(?:required|read only|upload only|optional)\]/gi;
-
 /** The name of a column without case and punctuation: `Email Address [Required]` becomes `emailaddress`. */
 export function plainName(column: string): string {
-  return column
-    .replace(REMARK, '')
+  return withoutRemark(column)
     .toLowerCase()
     .replace(/[^a-z0-9]/g, '');
 }
@@ -236,7 +220,7 @@ export function parseJson(text: string): unknown {
  * The gender in OpenID Connect's claim (Core 1.0 section 5.1): free text, for which the standard defines two values.
  * Any other text gives undefined.
  */
-export function genderOf(text: string | undefined): Person['gender'] {
+export function genderOf(text: string | undefined): 'GENDER_FEMALE' | 'GENDER_MALE' | undefined {
   const word = text?.toLowerCase();
   if (word === 'female') return 'GENDER_FEMALE';
   return word === 'male' ? 'GENDER_MALE' : undefined;
@@ -277,13 +261,27 @@ const ANSWERS = new Map<string, boolean>();
 const MOST_ANSWERS = 1000;
 const LONGEST_ANSWERED = 100;
 /** Words of secrets among the letters of a name, so in any spelling: `passwordHint`, `USER_PASS_WORD`, `totp`. */
-const SECRET_WORD = /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp/;
+const SECRET_WORD =
+  /pass(?:wor[dt]|wd|code|phrase)|pwd|secret|token|otp|kennwort|motdepasse|contrase|wachtwoord|palavrapasse/;
 /** Words that contain `otp` and are no secret. */
 const NO_OTP = /footp(?:ath|rint)|spotprice/g;
 /** Words of secrets with digits, and words that only the characters around them tell from others: `api_key`. */
 const SECRET_PART = /two_?factor|2fa|recovery_?codes?|api_?key|_key/i;
 /** Whole words, also between capitals (`userPw`) and digits (`pw1`): in other names they are letters (`passport`). */
-const WHOLE_WORDS = ['pw', 'pass', 'passw', 'passhash', 'pwhash', 'pword', 'psw', 'pswd', 'salt', 'nonce'];
+const WHOLE_WORDS = [
+  'senha',
+  'parola',
+  'pw',
+  'pass',
+  'passw',
+  'passhash',
+  'pwhash',
+  'pword',
+  'psw',
+  'pswd',
+  'salt',
+  'nonce',
+];
 
 /**
  * Whether a column or field of this name is likely to hold a secret. Such columns do not become metadata; a guess and

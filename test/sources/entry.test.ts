@@ -53,7 +53,9 @@ test('a locale becomes a language tag; other text is dropped and noted', () => {
   const languageOf = (language: string) => profileOf({ ...NAMES, ...MAIL, language }).preferredLanguage;
   assert.equal(languageOf('de_CH.UTF-8'), 'de-CH');
   assert.equal(languageOf('en'), 'en');
-  for (const none of ['English (UK)', 'sr-Cyrl-RS-x-long', '-', '1']) {
+  assert.equal(languageOf('English (UK)'), 'en');
+  assert.equal(languageOf('französisch'), 'fr');
+  for (const none of ['Klingon (TNG)', 'sr-Cyrl-RS-x-long', '-', '1']) {
     assert.equal(languageOf(none), undefined);
     assert.deepEqual(notesOf({ ...NAMES, ...MAIL, language: none }), [NOTES.language.id]);
   }

@@ -1,6 +1,6 @@
 /** Compares the imports of the code with the rules of layers.ts. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { CLIENT_EXCEPTIONS, CLIENTS, FEWEST_LINES, PACKAGES, PARTS, SHORT, STAGES, UPWARD } from './layers.ts';
@@ -65,7 +65,8 @@ describe('the structure', () => {
   it('reads the imports', () => {
     assert(files.length > 300 && inside.length > 1000, `${files.length} files, ${inside.length} imports`);
     assert.deepEqual(
-      inside.filter(({ target }) => !files.includes(target)),
+      // Data is imported too.
+      inside.filter(({ target }) => !files.includes(target) && !(target.endsWith('.json') && existsSync(target))),
       [],
     );
   });

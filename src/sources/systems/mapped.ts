@@ -29,6 +29,7 @@ import type { Convert, ConvertOptions, ExportFormat, Fields, Format } from '../s
 import { fieldsIn, readState } from '../states.ts';
 import { isNoPassword, surveyOf } from '../survey.ts';
 import { boolAt, CONTEXT, KEY, objectAt, plainName, shownValue, textAt, valueAt } from '../values.ts';
+import { genderNamed } from '../words.ts';
 
 /** Lower than the certainty of any system. */
 const FALLBACK = 0.05;
@@ -75,16 +76,6 @@ const STATE_OF_ADDRESS: Note = {
   message: 'The column of states holds regions of addresses, and is not read as the state of the user.',
 };
 
-const GENDERS: Readonly<Record<string, Person['gender']>> = {
-  f: 'GENDER_FEMALE',
-  female: 'GENDER_FEMALE',
-  m: 'GENDER_MALE',
-  male: 'GENDER_MALE',
-  d: 'GENDER_DIVERSE',
-  x: 'GENDER_DIVERSE',
-  diverse: 'GENDER_DIVERSE',
-};
-
 const GENDER_UNKNOWN: Note = {
   id: 'GENDER-DROPPED',
   message: 'The gender is not female, male or diverse; it is dropped.',
@@ -103,7 +94,7 @@ function converterOf(given: GivenMapping, options: ConvertOptions, decided?: Dec
     const next = shapeOf(record);
     if (next !== shape || hasNested(record)) mapping = mappingFor(record, given, decided);
     shape = next;
-    const person = toPerson(record, mapping, { given, options });
+    const person = toPerson(record, mapping, { given, options, isSpanish: decided?.isSpanish ?? false });
     if (!('skip' in person) && regions.some((column) => textAt(record, column) !== undefined)) {
       person.notes = [...(person.notes ?? []), STATE_OF_ADDRESS];
     }
@@ -117,7 +108,7 @@ type Secret = Pick<Person, 'password' | 'hash'>;
 function toPerson(
   record: Fields,
   mapping: Mapping,
-  { given, options }: { given: GivenMapping; options: ConvertOptions },
+  { given, options, isSpanish }: { given: GivenMapping; options: ConvertOptions; isSpanish: boolean },
 ): Person | Skipped {
   const { columns, metadata } = mapping;
   // Collected by field, for the functions that read values.
@@ -142,7 +133,7 @@ function toPerson(
     displayName: text('displayName'),
     nickName: text('nickName'),
     language: text('language'),
-    gender: genderOf(text('gender'), notes),
+    gender: genderOf(text('gender'), isSpanish, notes),
     phone: text('phone'),
     phoneVerified: isVerified(values, 'phoneVerified'),
     state,
@@ -211,12 +202,12 @@ function isDate(text: string | undefined): boolean {
   return text !== undefined && !/^0000/.test(text) && [DATE, MONTH_FIRST, MOMENT].some((form) => form.test(text));
 }
 
-function genderOf(text: string | undefined, notes: Note[]): Person['gender'] {
+function genderOf(text: string | undefined, isSpanish: boolean, notes: Note[]): Person['gender'] {
   if (text === undefined) return undefined;
-  const key = text.toLowerCase().replace(/^gender_/, '');
-  const gender = Object.hasOwn(GENDERS, key) ? GENDERS[key] : undefined;
-  if (!gender && key !== 'unspecified') notes.push(GENDER_UNKNOWN);
-  return gender;
+  if (isSpanish && /^m\.?$/i.test(text)) return 'GENDER_FEMALE';
+  const gender = genderNamed(text);
+  if (gender === undefined) notes.push(GENDER_UNKNOWN);
+  return gender === 'GENDER_UNSPECIFIED' ? undefined : gender;
 }
 
 interface MappedHash {

@@ -70,7 +70,7 @@ test('a CSV with German headings is recognized, mapped by hand, converted again,
   assert.ok(!JSON.stringify(guess).includes('$2b$'), 'no hash is shown');
 
   const first = await converted(id);
-  assert.deepEqual([first.state, first.counts.total, first.draft.summary.numericIds], ['IMPORT_STATE_DRAFT', 4, 0]);
+  assert.deepEqual([first.state, first.counts.total, first.draft.summary.numericIds], ['IMPORT_STATE_DRAFT', 4, 4]);
   const second = await converted(id, { source: 'csv', mapping: MAPPING });
   assert.deepEqual([second.counts.total, second.counts.failed], [4, 1]);
   assert.equal(second.draft.summary.hashes[0].scheme, 'bcrypt (latin1, digest)');
