@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { actionPage, doneText } from '../../src/console/imports/actions.ts';
-import { oneState, organizations } from '../../src/console/imports/import.ts';
+import { type OneView, onePage, oneState, organizations } from '../../src/console/imports/import.ts';
 import { listState } from '../../src/console/imports/list.ts';
 import { fieldName, nameOfCause, type Progress, type Result } from '../../src/console/shapes.ts';
 import { importBadge } from '../../src/console/shell/blocks.ts';
@@ -131,5 +131,41 @@ test('the chart has no peak of a short last interval, and shows in which time th
   assert.equal(text['chart.max'], '200');
   assert.match(String(points?.['chart.line']), / 600,37\.\d$/);
   // It stood still for 8 of 10 seconds.
-  assert.equal(lineOf(point('00:01.000', 1, 100), point('00:10.000', 1, 100)), '0,0 60,0 60,120 540,120 540,0 600,0');
+  const stood = [point('00:01.000', 1, 100), point('00:10.000', 1, 100)];
+  assert.equal(lineOf(...stood), '0,0 60,0 60,120 540,120 540,0 600,0');
+  const gaps = oneState(RUNNING, stood).points?.['chart.gaps'];
+  assert.equal(gaps, '60,120 60,0 540,0 540,120');
+  assert.equal(oneState(RUNNING, steady).points?.['chart.gaps'], '');
+});
+
+test('the chart has a deadline that is near, and the values of each interval', () => {
+  const second = { seconds: 1, succeeded: 90, skipped: 0, failed: 10, usersPerSecond: 100 };
+  const points = ['00:01', '00:02', '00:03', '00:04'].map((at) => ({ at: `2026-11-25T15:${at}.000Z`, ...second }));
+  const withDeadline = (at: string) => oneState({ ...RUNNING, deadline: `2026-11-25T15:${at}.000Z` }, points);
+  const near = withDeadline('00:05');
+  assert.equal(near.points?.['chart.limit'], '600,0 600,120');
+  assert.equal(near.points?.['chart.line'], '0,0 120,0 240,0 360,0 480,0');
+  assert.match(String(near.points?.['chart.area']), /^0,120 .* 480,120$/);
+  const far = withDeadline('32:00');
+  assert.deepEqual([far.points?.['chart.limit'], far.points?.['chart.line']], ['', '0,0 150,0 300,0 450,0 600,0']);
+  const begin = Date.parse('2026-11-25T15:00:00.000Z');
+  const values = String(near.text['chart.values']).split(' ');
+  assert.deepEqual(values.slice(0, 2), [`${begin},${begin + 5000}`, `${begin + 1000},1000,100,100,10`]);
+  assert.equal(near.times?.['chart.end'], '2026-11-25T15:00:04.000Z');
+});
+
+test('a zero has no tile, and tiles of what is wrong lead to these users', () => {
+  const since = undefined;
+  const none = { items: [], next: '', filter: {} } as unknown as OneView['items'];
+  const view = { points: [], causes: undefined, since, items: none, events: [], names: new Map(), userId: 'u' };
+  const page = (progress: unknown) =>
+    onePage(at, { ...view, result: { ...(progress as Result), warnings: [] }, notice: undefined }).markup;
+  const running = page(RUNNING);
+  const tiles = (markup: string) =>
+    [...markup.matchAll(/<dd>(?:<a[^>]*>)?<span data-text="(\w+)"/g)].map(([, name]) => name);
+  assert.deepEqual(tiles(running), ['done', 'speed', 'succeeded', 'failed', 'open']);
+  assert.match(running, /class="bad"><dt>Failed<\/dt><dd><a href="\/console\/imports\/7\?state=FAILED#items">/);
+  assert.deepEqual(tiles(page(ENDED)).slice(-3), ['mailsSent', 'mailsPending', 'mailsHeld']);
+  const more = { ...counts, skipped: 1, pending: 2 };
+  assert.notEqual(oneState(RUNNING, []).shape, oneState({ ...RUNNING, counts: more }, []).shape, 'a tile appears');
 });

@@ -90,13 +90,23 @@ function screens(backend: Queue): void {
     assert.equal(await list.locator(`[data-text="${importId}.failed"]`).textContent(), '2');
     found.push(...(await findingsOf(list, 'imports-done')));
     found.push(...(await findingsOf(one, 'import-done')));
+    const tiles = async () => (await one.locator('#progress .facts').first().locator('dt').allTextContents()).join();
+    assert.equal(await tiles(), 'Done,Speed,Succeeded,Failed', 'no zeros, no time left');
+    await one.getByRole('heading', { name: 'Why users failed' }).waitFor();
+    assert.equal(await one.locator('#causes tbody tr').count(), 2);
+    const drawing = one.locator('#chart svg');
+    await drawing.hover();
+    await one.getByText(/^\d\d:\d\d:\d\d · [\d,.]+ users per second · \d+ users, \d failed$/).waitFor();
     assert.deepEqual(found, []);
+    await one.locator('#progress .bad a').click();
+    await one.waitForURL(({ search }) => search === '?state=FAILED');
+    assert.equal(await one.locator('#items tbody tr').count(), 2);
   });
 
   it('show failures and names as text, filtered and page by page', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, `/console/imports/${importId}?state=FAILED`);
-    await page.getByText('Address must be an email address').waitFor();
+    await page.locator('#items').getByText('Address must be an email address').waitFor();
     assert.equal(await page.locator('#items tbody tr').count(), 2);
     assert.doesNotMatch(await page.content(), new RegExp(HASH.slice(-20).replaceAll('$', '\\$')));
     assert.deepEqual(await findingsOf(page, 'import-failed'), []);
@@ -124,6 +134,8 @@ function screens(backend: Queue): void {
     await headed(page, 'Why users failed');
     const found = await findingsOf(page, 'fix-causes');
     await page.getByRole('link', { name: 'Edit one by one' }).click();
+    await page.getByRole('row').filter({ hasText: 'Address' }).getByText('Other ways').click();
+    found.push(...(await findingsOf(page, 'fix-menu')));
     const cell = page.getByLabel('New value of Address');
     assert.equal(await cell.inputValue(), 'not an address');
     await cell.fill('still wrong');

@@ -24,6 +24,7 @@ describe('a new import whose users all fail', () => {
     await page.getByText('Nobody would be imported').waitFor();
     assert.deepEqual(await findingsOf(page, 'new-import-nobody'), []);
     await page.getByRole('link', { name: 'Correct the users' }).click();
+    await page.getByText('Other ways').click();
     await page.getByRole('link', { name: 'Edit one by one' }).click();
     await page.getByLabel('New value of Address').fill('one@example.com');
     await page.getByLabel('New value of Address').press('Tab');

@@ -90,6 +90,7 @@ describe('a new import', () => {
     };
     await remedy('Keep the first of them', 1);
     await remedy('No password: mail a link', 4);
+    await page.getByRole('row').filter({ hasText: 'Edit one by one' }).getByText('Other ways').click();
     await page.getByRole('link', { name: 'Edit one by one' }).click();
     await page.getByLabel('New value of Address').first().fill('corrected@example.com');
     await page.getByLabel('New value of Address').first().press('Tab');

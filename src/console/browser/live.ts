@@ -10,6 +10,7 @@ interface State {
   text: Record<string, string>;
   bars?: Record<string, number[]>;
   points?: Record<string, string>;
+  times?: Record<string, string>;
 }
 
 /** Longer than the longest pause between two messages. */
@@ -75,6 +76,10 @@ class LiveUpdates extends HTMLElement {
       for (const bar of named('bar', name)) draw(bar, parts);
     for (const [name, points] of Object.entries(state.points ?? {})) {
       for (const element of named('points', name)) element.setAttribute('points', points);
+    }
+    // src/platform/html/browser/local-times.ts writes them.
+    for (const [name, iso] of Object.entries(state.times ?? {})) {
+      for (const element of named('time', name)) element.setAttribute('datetime', iso);
     }
   }
 }

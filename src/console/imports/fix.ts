@@ -200,8 +200,13 @@ function sendAgain(consoleUrl: ConsoleUrl, importId: string, corrected: number, 
 }
 
 function causeTable(consoleUrl: ConsoleUrl, path: string, { causes }: Causes): Html {
+  return html`<div class="card flush">${causeList(consoleUrl, path, causes)}</div>`;
+}
+
+/** Causes with what can be done about each. @param path of the import, below `/console` */
+export function causeList(consoleUrl: ConsoleUrl, path: string, causes: readonly CountedCause[]): Html {
   const rows = causes.map((cause) => causeRow(consoleUrl, path, cause));
-  return html`<div class="card flush">${table(FIX.heading, [numbers(FIX.users), FIX.cause, FIX.remedies], rows)}</div>`;
+  return table(FIX.heading, [numbers(FIX.users), FIX.cause, FIX.remedies], rows, 'causes-table');
 }
 
 function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Html {
@@ -213,8 +218,16 @@ function causeRow(consoleUrl: ConsoleUrl, path: string, cause: CountedCause): Ht
 <td data-label="${FIX.remedies}"><div class="buttons">${remedyLinks(consoleUrl(`${path}/fix/${cause.cause}`), cause)}</div></td></tr>\n`;
 }
 
-function remedyLinks(href: string, cause: CountedCause): Html {
-  return html`${remediesOf(href, cause).map(({ href, text }) => html`<a class="button quiet small" href="${href}">${text}</a>\n`)}`;
+/** What can be done about a cause: the best as a button, and the others in a menu. @param href its page */
+export function remedyLinks(href: string, cause: CountedCause): Html {
+  const [best, ...others] = remediesOf(href, cause);
+  const button = best && html`<a class="button small" href="${best.href}">${best.text}</a>`;
+  if (others.length === 0) return html`${button}`;
+  return html`${button}
+<details class="more"><summary class="button quiet small">${FIX.others}</summary>${list(
+    others.map((other) => html`<a href="${other.href}">${other.text}</a>`),
+    'plain',
+  )}</details>`;
 }
 
 /** What can be done about a cause, the best first. @param href its page */

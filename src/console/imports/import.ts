@@ -1,7 +1,7 @@
 /** One import: progress, speed, mails, users, organizations, who did what. */
 import { violationsOf } from '../../contract/causes.ts';
 import { type Answer, requestOf } from '../../contract/client.ts';
-import type { Counts, RatePoint } from '../../contract/import-types.ts';
+import type { Causes, Counts, RatePoint } from '../../contract/import-types.ts';
 import { CAUSES, CHANGES } from '../../contract/sign-in.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { fieldName, type Item, open, type Progress, type Result, settled, stateOf, userPath } from '../shapes.ts';
@@ -9,7 +9,6 @@ import {
   badge,
   bar,
   type Choice,
-  clock,
   count,
   crumb,
   duration,
@@ -31,12 +30,9 @@ import { EVENTS, ONE } from '../texts/import.ts';
 import { IMPORTS, ITEM_STATES, KEPT } from '../texts/imports.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { actionsFor } from './actions.ts';
+import { chart, chartState } from './chart.ts';
+import { causeList } from './fix.ts';
 import { signInsCard, sinceCard, WAY_CHOICES } from './sign-ins.ts';
-
-const WIDTH = 600;
-const HEIGHT = 120;
-/** The table for screen readers shows every point of a short import, and evenly chosen ones of a long one. */
-const TABLE_ROWS = 30;
 
 /** Organizations that are shown. */
 const MOST = 50;
@@ -44,6 +40,8 @@ const MOST = 50;
 export interface OneView {
   result: Result;
   points: RatePoint[];
+  /** Why users failed, of an import that is at rest. */
+  causes: Causes | undefined;
   /** Of an import that has written users. */
   since: Answer<'getImportSignIns'> | undefined;
   items: ItemsView;
@@ -62,9 +60,7 @@ export function onePage(consoleUrl: ConsoleUrl, view: OneView): Html {
 <div class="headline"><h1>${ONE.title(id)}</h1><div id="badge" data-swap>${importBadge(result)}</div>
 ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
 <div class="buttons" id="actions" data-swap>${
-    result.counts.failed > 0 && !result.dryRun
-      ? html`<a class="button" href="${consoleUrl(`/imports/${id}/fix`)}">${FIX.button}</a>`
-      : undefined
+    mayFix(result) ? html`<a class="button" href="${consoleUrl(`/imports/${id}/fix`)}">${FIX.button}</a>` : undefined
   }${actionsFor(result).map(
     ({ name, button, isDanger }) =>
       html`<a class="button ${isDanger ? 'danger' : 'quiet'}" href="${consoleUrl(`/imports/${id}/${name}`)}">${button}</a>\n`,
@@ -73,10 +69,11 @@ ${liveMark(consoleUrl(`/imports/${id}/live`), oneState(result, points).shape)}
 <div id="notes" data-swap>${result.dryRun ? html`<p class="notice warn">${ONE.dryRun}</p>` : undefined}
 ${result.missingRoles && html`<p class="notice warn">${ONE.missingRoles(result.missingRoles.join(', '))}</p>`}</div>
 <section class="card" id="progress" data-swap aria-label="${ONE.progress}">${bar('all', result.counts, 'tall')}
-${facts(result)}</section>
+${facts(consoleUrl, result)}</section>
+<div id="causes" data-swap>${causesCard(consoleUrl, result, view.causes)}</div>
 <div id="sign-ins" data-swap>${signIns(consoleUrl, result)}</div>
 <div id="since" data-swap>${view.since && sinceCard(view.since, (signedIn) => consoleUrl(itemsPath(`/imports/${id}`, { signedIn: String(signedIn) })))}</div>
-<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points)}</section>
+<section class="card" id="chart" data-swap><h2>${ONE.chart}</h2>${chart(points, result.deadline)}</section>
 <div class="columns"><div>${itemsSection(consoleUrl, result, view.items)}</div>
 <div id="side" data-swap>${organizations(result, view.names)}${events(view.events, view.userId)}${downloads(consoleUrl, result)}${warnings(result)}</div></div>`;
 }
@@ -94,29 +91,92 @@ function signIns(consoleUrl: ConsoleUrl, result: Result): Html | undefined {
   });
 }
 
+function mayFix({ counts, dryRun }: Progress): boolean {
+  return counts.failed > 0 && !dryRun;
+}
+
+/** Whether the page says why users failed: not while their number changes by itself. */
+export function showsCauses(progress: Progress): boolean {
+  return mayFix(progress) && !isUnderWay(progress);
+}
+
+/** Causes that are shown; the others have a page. */
+const CAUSES_SHOWN = 5;
+
+function causesCard(consoleUrl: ConsoleUrl, { importId }: Result, causes: Causes | undefined): Html | undefined {
+  if (!causes || causes.causes.length === 0) return undefined;
+  const path = `/imports/${importId}`;
+  const number = causes.causes.length + causes.moreCauses;
+  const all = html`<p><a href="${consoleUrl(`${path}/fix`)}">${FIX.all(count(number))}</a></p>`;
+  return html`<section class="card"><h2>${FIX.heading}</h2>${causeList(consoleUrl, path, causes.causes.slice(0, CAUSES_SHOWN))}
+${number > CAUSES_SHOWN ? all : undefined}</section>`;
+}
+
 /** What was just done goes on, so that the page says something else when it ends. */
-function isUnderWay(result: Result): boolean {
+function isUnderWay(result: Progress): boolean {
   return ['RUNNING', 'UNDOING'].includes(stateOf(result));
 }
 
 const FACTS = ['done', 'left', 'speed', 'succeeded', 'skipped', 'failed', 'open', 'undone'] as const;
 const MAILS = ['mailsSent', 'mailsPending', 'mailsHeld', 'mailsFailed'] as const;
+type FactName = (typeof FACTS)[number] | (typeof MAILS)[number];
 
-function facts(result: Result): Html {
-  const text = textOf(result);
-  const fact = (name: keyof typeof text) =>
-    html`<div><dt>${ONE[name]}</dt><dd data-text="${name}">${text[name]}</dd></div>\n`;
-  const isUndo = ['UNDOING', 'UNDONE'].includes(stateOf(result));
-  return html`<dl class="facts">${FACTS.filter((name) => name !== (isUndo ? 'open' : 'undone')).map(fact)}</dl>
-<dl class="facts minor wide"><div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>
-<div><dt>${ONE.deadline}</dt><dd data-text="deadline">${text.deadline}</dd></div></dl>
-<h2>${ONE.mails}</h2><dl class="facts minor">${MAILS.map(fact)}</dl>`;
+/** What a tile shows beside its value. */
+interface Tile {
+  /** Whether there is something to show: a zero is not. */
+  isShown: boolean;
+  /** A class: `bad` or `warn` where somebody has to look. */
+  look?: 'bad' | 'warn';
+  /** The users of this state. */
+  state?: string;
 }
 
-type Texts = Record<(typeof FACTS)[number] | (typeof MAILS)[number] | 'deadline', string>;
+function tilesOf(progress: Progress): Record<FactName, Tile> {
+  const { counts, mails } = progress;
+  const left = open(progress);
+  const isOver = !['RUNNING', 'PAUSED', 'UNDOING'].includes(stateOf(progress));
+  const openState = counts.timedOut > 0 ? 'TIMED_OUT' : counts.cancelled > 0 ? 'CANCELLED' : 'PENDING';
+  return {
+    done: { isShown: true },
+    left: { isShown: leftOf(progress) !== NONE },
+    speed: { isShown: progress.usersPerSecond > 0 },
+    succeeded: { isShown: true, state: 'SUCCEEDED' },
+    skipped: { isShown: counts.skipped > 0, state: 'SKIPPED' },
+    failed: { isShown: counts.failed > 0, look: 'bad', state: 'FAILED' },
+    open: { isShown: left > 0, ...(isOver ? { look: 'warn' } : {}), state: openState },
+    undone: { isShown: counts.undone > 0, state: 'UNDONE' },
+    mailsSent: { isShown: mails.sent > 0 },
+    mailsPending: { isShown: mails.pending > 0 },
+    mailsHeld: { isShown: mails.held > 0, look: 'warn' },
+    mailsFailed: { isShown: mails.failed > 0, look: 'bad' },
+  };
+}
+
+/** The tiles of the page: figures that are not zero, with a colour and a link where something is wrong. */
+function facts(consoleUrl: ConsoleUrl, result: Result): Html {
+  const text = textOf(result);
+  const tiles = tilesOf(result);
+  const fact = (name: FactName) => {
+    const { look, state: of } = tiles[name];
+    const value = html`<span data-text="${name}">${text[name]}</span>`;
+    const href = of && consoleUrl(itemsPath(`/imports/${result.importId}`, { state: of }));
+    return html`<div${look && html` class="${look}"`}><dt>${ONE[name]}</dt><dd>${href ? html`<a href="${href}">${value}</a>` : value}</dd></div>\n`;
+  };
+  const shown = (names: readonly FactName[]) => names.filter((name) => tiles[name].isShown).map(fact);
+  const mails = shown(MAILS);
+  return html`<dl class="facts">${shown(FACTS)}</dl>
+<dl class="facts minor wide">${result.startDate && html`<div><dt>${ONE.started}</dt><dd>${time(result.startDate)}</dd></div>`}
+<div><dt>${ONE.deadline}</dt><dd>${time(result.deadline)}</dd></div></dl>
+${mails.length > 0 ? html`<h2>${ONE.mails}</h2><dl class="facts">${mails}</dl>` : undefined}`;
+}
+
+type Texts = Record<FactName, string>;
+
+/** In place of a value that is not known. */
+const NONE = '–';
 
 function textOf(progress: Progress): Texts {
-  const { counts, mails, usersPerSecond, deadline } = progress;
+  const { counts, mails, usersPerSecond } = progress;
   return {
     done: progressOf(counts),
     left: leftOf(progress),
@@ -130,33 +190,31 @@ function textOf(progress: Progress): Texts {
     mailsPending: count(mails.pending),
     mailsHeld: count(mails.held),
     mailsFailed: count(mails.failed),
-    deadline: `${deadline.slice(0, 10)} ${deadline.slice(11, 16)} UTC`,
   };
 }
 
 /** When it will be done; the rate says nothing about the future while nobody works on the import. */
 function leftOf({ eta, missingRoles = [] }: Progress): string {
   if (missingRoles.some((role) => role === 'import' || role === 'dispatch')) return ONE.noWorker;
-  return eta ? duration(Date.parse(eta) - Date.now()) : '–';
+  return eta ? duration(Date.parse(eta) - Date.now()) : NONE;
 }
 
 /** What changes on the page while the import runs. */
 export function oneState(progress: Progress, points: readonly RatePoint[]): LiveState {
-  const { line, area, max } = draw(points);
-  const end = points.at(-1)?.at.slice(11, 19);
+  const drawn = chartState(points, progress.deadline);
   const orgs = organizationsState(progress);
+  const tiles = Object.entries(tilesOf(progress)).filter(([, { isShown }]) => isShown);
   return {
-    // The actions, and whether there is a chart.
-    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.counts.failed > 0} ${actionsFor(progress).map(({ name }) => name)}`,
+    // The actions, the tiles, and whether there is a chart.
+    shape: `${stateOf(progress)} ${progress.missingRoles} ${points.length > 0} ${progress.deadline} ${tiles.map(([name]) => name)} ${actionsFor(progress).map(({ name }) => name)}`,
     text: {
       ...textOf(progress),
       ...orgs.text,
-      'chart.max': count(max),
-      'chart.half': count(max / 2),
-      ...(end ? { 'chart.end': `${end} UTC` } : {}),
+      ...drawn.text,
     },
     bars: { all: widths(progress.counts), ...orgs.bars },
-    points: { 'chart.line': line, 'chart.area': area },
+    points: drawn.points,
+    times: drawn.times,
   };
 }
 
@@ -253,102 +311,6 @@ function reasons({ error, kept, changed, state }: Item): string[] {
       ? [ONE.changed(changed.map((field) => fieldName(`user.${field}`)).join(', '))]
       : []),
   ];
-}
-
-interface Drawing {
-  line: string;
-  area: string;
-  max: number;
-}
-
-/** Where the last interval is shorter than this share of the one before it, their users are counted together. */
-const SHORT = 0.5;
-
-/**
- * The points with the last interval, which ends now or with the import, as a part of the one before it if it is short: a
- * batch that ends in it would be a peak that the import never had.
- */
-function evened(points: readonly RatePoint[]): readonly RatePoint[] {
-  const [before, last] = points.slice(-2);
-  if (!before || !last || last.seconds >= before.seconds * SHORT || isAfterGap(before, last)) return points;
-  const seconds = before.seconds + last.seconds;
-  const succeeded = before.succeeded + last.succeeded;
-  const skipped = before.skipped + last.skipped;
-  const failed = before.failed + last.failed;
-  const usersPerSecond = Math.round(((succeeded + skipped + failed) / seconds) * 10) / 10;
-  return [...points.slice(0, -2), { at: last.at, seconds, succeeded, skipped, failed, usersPerSecond }];
-}
-
-/** When the interval of a point begins, in ms: the import ran in it without a break. */
-function beginOf({ at, seconds }: RatePoint): number {
-  return Date.parse(at) - seconds * 1000;
-}
-
-/** Whether the import did not run between two points: paused, or ended and started again. Times are rounded. */
-function isAfterGap(before: RatePoint, point: RatePoint): boolean {
-  return beginOf(point) - Date.parse(before.at) > 1000;
-}
-
-/** Points of the line and the area, over the time since the import began; nobody was imported while it stood still. */
-function draw(given: readonly RatePoint[]): Drawing {
-  const points = evened(given);
-  const max = niceMax(Math.max(0, ...points.map((p) => p.usersPerSecond)));
-  const [first, last] = [points[0], points.at(-1)];
-  const begin = first ? beginOf(first) : 0;
-  const total = (last ? Date.parse(last.at) : 0) - begin || 1;
-  const spot = (ms: number, rate: number) =>
-    `${round(((ms - begin) / total) * WIDTH)},${round(HEIGHT - (rate / max) * HEIGHT)}`;
-  const line = points.flatMap((point, i) => {
-    const before = points[i - 1];
-    const rate = point.usersPerSecond;
-    const end = spot(Date.parse(point.at), rate);
-    if (!before) return [spot(begin, rate), end];
-    if (!isAfterGap(before, point)) return [end];
-    return [spot(Date.parse(before.at), 0), spot(beginOf(point), 0), spot(beginOf(point), rate), end];
-  });
-  const all = line.length > 0 ? line : [`0,${HEIGHT}`];
-  return { line: all.join(' '), area: `0,${HEIGHT} ${all.join(' ')} ${WIDTH},${HEIGHT}`, max };
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-/** 1, 2 or 5 times a power of ten. */
-function niceMax(value: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
-  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
-}
-
-/**
- * The speed of an import over time as a drawing of the server, which needs no script; with a table for screen readers.
- * Live updates replace its points.
- */
-function chart(points: readonly RatePoint[]): Html {
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last) return html`<p class="soft">${ONE.noChart}</p>`;
-  const { line, area, max } = draw(points);
-  const label = ONE.chartLabel(count(max), clock(first.at), clock(last.at));
-  return html`<div class="chart">
-<div class="scale small soft" aria-hidden="true"><span data-text="chart.max">${count(max)}</span><span data-text="chart.half">${count(max / 2)}</span><span>0</span></div>
-<svg role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-<path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>
-<polygon data-points="chart.area" points="${area}"/><polyline data-points="chart.line" points="${line}"/></svg>
-<div class="times small soft" aria-hidden="true"><span>${clock(first.at)}</span><span data-text="chart.end">${clock(last.at)} UTC</span></div>
-</div>
-<details><summary>${ONE.chartTable}</summary><div class="scroll" tabindex="0" role="region" aria-label="${ONE.chart}">${pointTable(points)}</div></details>`;
-}
-
-function pointTable(given: readonly RatePoint[]): Html {
-  const points = evened(given);
-  const every = Math.ceil(points.length / TABLE_ROWS);
-  const shown = points.filter((_, i) => i % every === 0 || i === points.length - 1);
-  return html`<table><thead><tr><th scope="col">${ONE.time}</th><th scope="col" class="number">${ONE.chart}</th>
-<th scope="col" class="number">${ONE.users}</th><th scope="col" class="number">${ONE.failed}</th></tr></thead><tbody>
-${shown.map(
-  (p) => html`<tr><td>${clock(p.at)}</td><td class="number">${count(p.usersPerSecond)}</td>
-<td class="number">${count(p.succeeded + p.skipped + p.failed)}</td><td class="number">${count(p.failed)}</td></tr>`,
-)}</tbody></table>`;
 }
 
 export type ImportEvent = Answer<'searchEvents'>['result'][number];

@@ -16,7 +16,7 @@ import { ONE } from '../texts/import.ts';
 import { ACTIONS } from '../texts/import-actions.ts';
 import { IMPORTS } from '../texts/imports.ts';
 import { type ActionName, type ActionProblem, actionPage, doneText, fits, isActionName } from './actions.ts';
-import { type ImportEvent, type ItemsFilter, onePage, oneState } from './import.ts';
+import { type ImportEvent, type ItemsFilter, onePage, oneState, showsCauses } from './import.ts';
 import { listPage, listState, orgIdsOf } from './list.ts';
 
 const PAGE_SIZE = 25;
@@ -134,7 +134,7 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     pageSize: ITEMS,
   };
   const isWritten = !result.dryRun && result.counts.succeeded > 0;
-  const [{ points }, page, since] = await Promise.all([
+  const [{ points }, page, since, causes] = await Promise.all([
     api.call('getImportRates', importOf(req)),
     api.call('listImportItems', importOf(req), { query }),
     isWritten ? api.call('getImportSignIns', importOf(req)) : undefined,
@@ -143,14 +143,16 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
   const body = onePage(consoleUrl, {
     result,
     points,
+    showsCauses(result) ? api.call('listImportCauses', importOf(req)) : undefined,
     since,
     items: { items: page.items, next: page.nextPageToken, filter },
     events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
     names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
+    causes,
     notice: isActionName(done) ? doneText(done, result) : undefined,
   });
-  show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts'] });
+  show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts', 'rate-chart.ts'] });
 }
 
 /** The events of one import: the search has no filter for it, but its events begin with it and are few. */

@@ -22,6 +22,8 @@ export interface LiveState {
   bars?: Record<string, number[]>;
   /** Points of drawings. */
   points?: Record<string, string>;
+  /** Times by name, in ISO 8601. */
+  times?: Record<string, string>;
 }
 
 /** Tells that the page is live, and connects it. @param href the address of the stream @param shape of the page now */

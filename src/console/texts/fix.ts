@@ -53,6 +53,8 @@ export const FIX = {
   title: (id: string) => `Fix import ${id}`,
   button: 'Fix failed users',
   heading: 'Why users failed',
+  others: 'Other ways',
+  all: (count: string) => `All ${count} causes`,
   none: 'No user failed for a reason that can be corrected here.',
   more: (count: string) => `There are ${count} further causes.`,
   cause: 'Cause',

@@ -165,7 +165,11 @@ function story(backend: Queue): void {
 
 /** Follows a link in the row of a cause. */
 async function follow(page: Page, cause: string, link: string): Promise<void> {
-  await page.getByRole('row').filter({ hasText: cause }).getByRole('link', { name: link }).click();
+  const row = page.getByRole('row').filter({ hasText: cause });
+  const wanted = row.getByRole('link', { name: link });
+  await row.waitFor();
+  if (!(await wanted.isVisible())) await row.getByText('Other ways').click();
+  await wanted.click();
 }
 
 async function heldMails(page: Page): Promise<string | null> {

@@ -1,0 +1,62 @@
+/** `<rate-chart value="…">`: says the values of the interval below the pointer or the finger, and marks it. */
+
+/** As `valuesOf` of `imports/import.ts` writes it. */
+interface Interval {
+  end: number;
+  ms: number;
+  rate: number;
+  users: number;
+  failed: number;
+}
+
+const WIDTH = 600;
+const HEIGHT = 120;
+const NUMBERS = new Intl.NumberFormat('en');
+
+class RateChart extends HTMLElement {
+  connectedCallback(): void {
+    const drawing = this.querySelector('svg') as SVGSVGElement;
+    drawing.addEventListener('pointermove', ({ clientX }) => this.#point(drawing, clientX));
+    drawing.addEventListener('pointerdown', ({ clientX }) => this.#point(drawing, clientX));
+    drawing.addEventListener('pointerleave', () => this.#show('', ''));
+  }
+
+  #point(drawing: SVGSVGElement, clientX: number): void {
+    const { left, width } = drawing.getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (clientX - left) / width));
+    const { begin, end, intervals } = this.#values();
+    const at = begin + share * (end - begin);
+    const interval = intervals.find((one) => at >= one.end - one.ms && at <= one.end);
+    if (!interval) {
+      this.#show('', '');
+      return;
+    }
+    const x = ((interval.end - interval.ms / 2 - begin) / (end - begin)) * WIDTH;
+    const values: Record<string, string> = {
+      time: new Date(interval.end).toLocaleTimeString('en-GB'),
+      rate: NUMBERS.format(interval.rate),
+      users: NUMBERS.format(interval.users),
+      failed: NUMBERS.format(interval.failed),
+    };
+    const text = (this.getAttribute('value') as string).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+    this.#show(text, `M${x} 0V${HEIGHT}`);
+  }
+
+  #show(text: string, line: string): void {
+    const value = this.querySelector('.chart-value');
+    if (value) value.textContent = text;
+    this.querySelector('.pointer')?.setAttribute('d', line);
+  }
+
+  /** Live updates replace the text, so it is read when it is needed. */
+  #values(): { begin: number; end: number; intervals: Interval[] } {
+    const text = this.querySelector('[data-text="chart.values"]')?.textContent ?? '';
+    const [[begin = 0, end = 1] = [], ...rows] = text.split(' ').map((row) => row.split(',').map(Number));
+    const intervals = rows.map(([at = 0, ms = 0, rate = 0, users = 0, failed = 0]) => {
+      return { end: at, ms, rate, users, failed };
+    });
+    return { begin, end, intervals };
+  }
+}
+
+customElements.define('rate-chart', RateChart);
