@@ -30,6 +30,8 @@ COPY --from=dependencies /app/sbom.cdx.json sbom.cdx.json
 COPY package.json LICENSE ./
 COPY src src
 COPY workers workers
+# The console shows these guides.
+COPY docs/sources docs/sources
 COPY deploy/health.ts deploy/health.ts
 # By number, so that Kubernetes can see that it is not root.
 USER 1000:1000

@@ -9,6 +9,7 @@ import { clientScreens } from './clients.ts';
 import { credentialScreens } from './credentials.ts';
 import type { ScreenDeps } from './deps.ts';
 import { fixScreens } from './imports/fix.ts';
+import { guideScreens } from './imports/guide.ts';
 import { importScreens } from './imports/routes.ts';
 import { hasMailbox, mailboxScreens } from './mailbox.ts';
 import { newImportScreens } from './new-import/routes.ts';
@@ -37,7 +38,7 @@ export const SCREENS: readonly Screen[] = [
     path: '/imports',
     name: FRAME.imports,
     operation: 'listImports',
-    routes: (deps) => Router().use(fixScreens(deps), newImportScreens(deps), importScreens(deps)),
+    routes: (deps) => Router().use(fixScreens(deps), newImportScreens(deps), importScreens(deps), guideScreens(deps)),
   },
   { path: '/users', name: FRAME.users, operation: 'searchUsers', routes: userScreens },
   {

@@ -210,6 +210,12 @@ const progressShape = {
   ...accepted.shape,
   dryRun: z.boolean(),
   source: text().optional().meta({ description: 'The system that the users come from, if it is known.' }),
+  files: z.array(text()).optional().meta({
+    description: 'The names of the files of its users, if they came in files; before the start, see `draft.files`.',
+  }),
+  checkOf: digits().optional().meta({
+    description: 'Of the dry run that checks a draft: the id of the draft, as long as its users are the same.',
+  }),
   timeout: z.string(),
   startDate: timestamp().optional().meta({ description: 'Absent before a draft starts.' }),
   mails: z.object({

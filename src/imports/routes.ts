@@ -152,14 +152,14 @@ interface AskedList extends Asked {
 }
 
 async function list(reads: Reads, { caller, target: within, query }: AskedList) {
-  const { pageSize: size, pageToken: before, state, orgId, counts } = query;
+  const { pageSize: size, pageToken: before, state, orgId, drafts: wanted, counts } = query;
   const page = { pageSize: size, before };
   const of = within && { userId: caller.userId, within };
   const [started, drafts, counted] = await reads.run((db) =>
     Promise.all([
-      listImports(db, { within, ...page, state, orgId }),
+      wanted === 'true' ? [] : listImports(db, { within, ...page, state, orgId }),
       // A draft has none of these states, and perhaps no organization yet.
-      state || orgId ? [] : listDrafts(db, { of, ...page }),
+      state || orgId || wanted === 'false' ? [] : listDrafts(db, { of, ...page }),
       counts === 'true' ? countStates(db, { of, orgId }) : undefined,
     ]),
   );

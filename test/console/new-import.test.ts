@@ -112,7 +112,9 @@ describe('a new import', () => {
     await page.getByText('u5000@example.com').waitFor();
     assert.equal(await page.locator('main img').count(), 0);
     await page.goto(`${world.api.url}/console/imports`);
-    await page.getByRole('cell', { name: 'Auth0', exact: true }).nth(2).waitFor(); // two checks and the import
+    await page.getByRole('cell', { name: 'Auth0', exact: true }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'users.ndjson' }).getByText('Completed with errors').waitFor();
+    assert.equal(await page.locator('tr.nested').getByRole('link', { name: 'Check' }).count(), 2, 'both checks');
     await page.getByRole('link', { name: 'Completed with errors 3' }).waitFor();
     await page.locator('.state.still', { hasText: 'Checked: 4 users would fail' }).waitFor();
     assert.deepEqual(await findingsOf(page, 'imports-checks'), []);
@@ -228,7 +230,8 @@ describe('a new import', () => {
       assert.equal((await stranger.request.post(one + path, { headers, form })).status(), 403, path);
     }
     await page.goto(`${world.api.url}/console/imports`);
-    await page.getByRole('link', { name: importId, exact: true }).click();
+    await page.getByRole('link', { name: 'Drafts 1' }).click();
+    await page.getByRole('row').filter({ hasText: importId }).getByRole('link', { name: 'people.csv' }).click();
     await page.getByText('The files cannot be read like this').waitFor();
     await page.goto(`${one}/discard`);
     await page.getByRole('button', { name: 'Discard' }).click();

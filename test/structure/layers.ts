@@ -83,6 +83,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   bullmq: ['src/imports/queue', 'bench'],
   ioredis: ['src/imports/queue', 'bench', 'chaos'],
   ldapts: ['src/signin/password-sources', 'src/sources/pull'],
+  marked: ['src/console/imports'],
   mysql2: ['src/sources/pull'],
   nodemailer: ['src/messages', 'bench'],
   'oidc-provider': ['src/contract', 'src/signin'],

@@ -79,9 +79,14 @@ export function importScreens(deps: ScreenDeps): Router {
 }
 
 function listQuery(req: Request) {
-  const filter = { state: text(req.query, 'state'), orgId: text(req.query, 'orgId'), from: text(req.query, 'from') };
+  const names = ['state', 'drafts', 'orgId', 'from'] as const;
+  const filter = Object.fromEntries(names.map((name) => [name, text(req.query, name)])) as Record<
+    (typeof names)[number],
+    string
+  >;
   const { state, orgId, from } = filter;
-  return { filter, query: { ...given({ state, orgId, pageToken: from }), pageSize: PAGE_SIZE } };
+  const drafts = filter.drafts === 'true' ? ({ drafts: 'true' } as const) : {};
+  return { filter, query: { ...given({ state, orgId, pageToken: from }), ...drafts, pageSize: PAGE_SIZE } };
 }
 
 /** Without the texts that are empty. */
@@ -138,18 +143,18 @@ async function one({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Re
     api.call('getImportRates', importOf(req)),
     api.call('listImportItems', importOf(req), { query }),
     isWritten ? api.call('getImportSignIns', importOf(req)) : undefined,
+    showsCauses(result) ? api.call('listImportCauses', importOf(req)) : undefined,
   ]);
   const done = saidOnce(res);
   const body = onePage(consoleUrl, {
     result,
     points,
-    showsCauses(result) ? api.call('listImportCauses', importOf(req)) : undefined,
+    causes,
     since,
     items: { items: page.items, next: page.nextPageToken, filter },
     events: mayAnywhere(caller, 'searchEvents') ? await readEvents(api, result) : [],
     names: await orgNames(pool, orgIdsOf([result])),
     userId: caller.userId,
-    causes,
     notice: isActionName(done) ? doneText(done, result) : undefined,
   });
   show(req, res, { title: ONE.title(result.importId), body, scripts: ['live.ts', 'rate-chart.ts'] });

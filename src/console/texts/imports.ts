@@ -10,6 +10,12 @@ export const IMPORTS = {
   anyOrganization: 'All organizations',
   filter: 'Filter',
   import: 'Import',
+  /** The title of an import without files, by its organization. */
+  usersOf: (organization: string) => `Users of ${organization}`,
+  empty: 'New import',
+  check: 'Check',
+  checkOf: (id: string) => `Check of import ${id}`,
+  drafts: 'Drafts',
   source: 'Source',
   capped: 'The newest 10,000 imports are counted.',
   progress: 'Progress',
@@ -25,8 +31,7 @@ export const IMPORTS = {
   perSecond: (rate: string) => `${rate}/s`,
   left: (time: string) => `${time} left`,
   emptyHeading: 'Nothing imported yet',
-  empty:
-    'Drop an export of another system above, or use the command line. Both read the exports of more than 30 systems.',
+  commandLine: 'Use the command line',
   uploaded: (percent: string) => `${percent} uploaded`,
   noneHeading: 'No import matches the filter',
   showAll: 'Show all imports',
@@ -35,6 +40,13 @@ export const IMPORTS = {
     'muster import users.json --org <organization> --dry-run',
     'muster import users.json --org <organization> --watch',
   ],
+};
+
+/** The guides to the exports of other systems. */
+export const GUIDES = {
+  title: 'Where are your users now?',
+  hint: 'Each guide says how to get an export with password hashes, and what of it is imported.',
+  of: (system: string) => `Export from ${system}`,
 };
 
 /** By state, without `IMPORT_STATE_`. */

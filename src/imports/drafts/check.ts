@@ -83,8 +83,8 @@ export async function startDraft(
     await db.query(
       `with over as (
          update import_preparations set run = run + 1, requested_at = null, held_until = null where import_id = $1)
-       update imports set kind = 'bulk', state = 'receiving', run_by = $2 where id = $1`,
-      [importId, caller.userId],
+       update imports set kind = 'bulk', state = 'receiving', run_by = $2, files = $3 where id = $1`,
+      [importId, caller.userId, namesOf(draft)],
     );
     const batch = await activate(db, {
       importId,
@@ -98,6 +98,12 @@ export async function startDraft(
     return batch;
   });
   publishBatch(settled);
+}
+
+/** The names of its files of users, which are erased; null for users that came in a request. */
+function namesOf({ files }: Draft): string[] | null {
+  const names = files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
+  return names.length > 0 ? names : null;
 }
 
 export function acceptanceOf(

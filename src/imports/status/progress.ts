@@ -31,6 +31,7 @@ interface ImportRow
     | 'timeout'
     | 'dry_run'
     | 'source'
+    | 'files'
     | 'mails'
     | 'mails_due'
     | 'mails_sent'
@@ -48,13 +49,15 @@ interface ImportRow
   failed_before: number;
   elapsed_ms: number;
   orgs: (Tallies & Pick<ImportOrgs, 'org_id'>)[];
+  check_of: string | null;
 }
 
 const COLUMNS = `
   i.id, i.state, i.state = 'running' and i.deadline <= clock_timestamp() as overdue, i.timeout,
     i.deadline + coalesce(clock_timestamp() - i.paused_at, '0') as deadline,
-    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.source, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
+    i.total, i.succeeded, i.skipped, i.failed, i.undone, i.dry_run, i.source, i.files, i.mails, i.mails_due, i.mails_sent, i.mails_failed,
     i.sequence, i.created_at, i.accepted_at, i.changed_at, i.resource_owner,
+    case when i.dry_run then (select entries_of from import_dry_runs where import_id = i.id) end as check_of,
     extract(epoch from coalesce(i.finished_at, i.paused_at, clock_timestamp()) - i.accepted_at - i.stood)::float8 * 1000
       as elapsed_ms,
     (select coalesce(jsonb_agg(o order by o.org_index), '[]') from (
@@ -166,6 +169,8 @@ function toResult(row: ImportRow): ImportResult {
     state: shownState(row.state),
     dryRun: row.dry_run,
     ...(row.source === null ? {} : { source: row.source }),
+    ...(row.files === null ? {} : { files: row.files }),
+    ...(row.check_of === null ? {} : { checkOf: row.check_of }),
     timeout: row.timeout,
     ...(row.accepted_at ? { startDate: row.accepted_at.toISOString() } : {}),
     deadline: row.deadline.toISOString(),

@@ -384,6 +384,7 @@ create table imports (
   end_uncounted boolean not null default false,
   sign_ins_of text,
   enterprise_mail_codes boolean not null default true,
+  files text[],
   CHECK ((((((succeeded + skipped) + failed) + undone) <= total) OR (state = 'receiving'::import_state))),
   PRIMARY KEY (id)
 );

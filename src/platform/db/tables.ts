@@ -169,7 +169,7 @@ export interface Imports {
   on_existing: ExistingRule; mails: ImportMails; webhook_url: string | null; webhook_org: string | null;
   removed_to: number | null; trace_context: string | null; reopened: number; password_source: string | null;
   without_email: boolean; source: string | null; run_by: string | null; end_uncounted: boolean;
-  sign_ins_of: string | null; enterprise_mail_codes: boolean;
+  sign_ins_of: string | null; enterprise_mail_codes: boolean; files: string[] | null;
 }
 
 export interface InstanceMembers {
