@@ -130,8 +130,11 @@ function said(mark: Html, title: string, message: string, more?: Html): Html {
 const DONE = html`<div class="mark good"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 12.5l4.5 4.5L19 7.5"/></svg></div>`;
 const STOPPED = html`<div class="mark bad"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 5.5v8M12 18.2v.1"/></svg></div>`;
 
-/** The style sheet of the card, after the colours and sizes that the console has too. */
-const STYLE = `${readFileSync(new URL('look.css', import.meta.url), 'utf8')}
+/** The colours and sizes that the console has too, without the comment. */
+const LOOK = readFileSync(new URL('look.css', import.meta.url), 'utf8').replace(/^\/\*.*?\*\/\n/s, '');
+
+/** The style sheet of the card. */
+const STYLE = `${LOOK}
 :root { --glow: #dfe7fb; --shadow: 0 1px 2px rgb(23 27 38 / .06), 0 16px 40px rgb(23 27 38 / .09) }
 @media (prefers-color-scheme: dark) {
   :root { --glow: #1a2236; --shadow: 0 0 0 1px #262d3a, 0 16px 40px rgb(0 0 0 / .35) }

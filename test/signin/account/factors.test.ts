@@ -112,7 +112,10 @@ describe('authenticator apps', () => {
     assert.match(alertOf(long), /at most 100 characters/);
     const added = await at.send(wrong, 'authenticators', 'confirm', { code: codeAt(secret), name: 'Phone <b>' });
     assert.match(doneOf(added), /^The app is added/);
-    assert.match(added.text, /<strong>Phone &lt;b&gt;<\/strong><br><span class="small">Added 20\d\d-/);
+    assert.match(
+      added.text,
+      /<strong>Phone &lt;b&gt;<\/strong><br><span class="small">Added <time datetime="[^"]+">20\d\d-/,
+    );
     assert.ok(!added.text.replaceAll(' ', '').includes(secret));
     assert.match((await at.open()).text, /Authenticator apps<\/a><span>1</);
     await addApp(someone, 'Tablet');
@@ -226,7 +229,10 @@ describe('passkeys', () => {
     assert.match(alertOf(await at.send(page, 'passkeys', 'add', { answer: '{' })), /^No passkey was added/);
     const added = await at.send(page, 'passkeys', 'add', { answer, name: 'Laptop' });
     assert.match(doneOf(added), /^The passkey is added/, alertOf(added));
-    assert.match(added.text, /<strong>Laptop<\/strong><br><span class="small">Signs in alone, added 20/);
+    assert.match(
+      added.text,
+      /<strong>Laptop<\/strong><br><span class="small">Signs in alone, added <time datetime="[^"]+">20/,
+    );
     assert.match(alertOf(await at.send(added, 'passkeys', 'add', { answer })), /^No passkey was added/, 'used');
     const keyId = /name="keyId" value="([^"]*)"/.exec(added.text)?.[1] ?? '';
     const field = `name-${keyId}`;
