@@ -8,6 +8,8 @@ const SEARCHED_STATES = ['ACTIVE', 'INACTIVE', 'DELETED', 'LOCKED', 'INITIAL'].m
 const EQUALS = ['TEXT_QUERY_METHOD_EQUALS', 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE'];
 const STARTS_WITH = ['TEXT_QUERY_METHOD_STARTS_WITH', 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE'];
 const MAX_IDS = 10_000;
+/** Fewer characters begin the names of too many people. */
+const LEAST_OF_NAME = 2;
 const PAGE_TOKEN = 'must be the nextPageToken of an answer';
 
 /** Names always compare case-insensitively. Other methods are refused rather than ignored. */
@@ -21,6 +23,14 @@ const query = z
     userNameQuery: z.object({ userName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) }).optional(),
     loginNameQuery: z.object({ loginName: requiredText(500), method: method(...EQUALS) }).optional(),
     emailQuery: z.object({ emailAddress: requiredText(200), method: method(...EQUALS) }).optional(),
+    displayNameQuery: z
+      .object({ displayName: requiredText(200), method: method(...EQUALS, ...STARTS_WITH) })
+      .refine(({ displayName, method }) => !isPrefix(method) || displayName.trim().length >= LEAST_OF_NAME, {
+        path: ['displayName'],
+        message: `must have at least ${LEAST_OF_NAME} characters with this method`,
+      })
+      .optional(),
+    phoneQuery: z.object({ number: requiredText(200), method: method(...EQUALS) }).optional(),
     inUserIdsQuery: z
       .object({ userIds: z.array(requiredText(200)).max(MAX_IDS, `must have at most ${MAX_IDS} ids`) })
       .optional(),
@@ -34,6 +44,11 @@ export const userSearch = z.object({
   query: tokenPaging(z.string(PAGE_TOKEN).refine(isPageToken, PAGE_TOKEN)),
   queries: z.array(query).max(100, 'must have at most 100 queries').default([]),
 });
+
+/** Whether a name begins with the text, and need not be the same. */
+export function isPrefix(method: string | undefined): boolean {
+  return method?.startsWith('TEXT_QUERY_METHOD_STARTS_WITH') ?? false;
+}
 
 /** A position in the order of names: after the user whom a page token names. */
 export interface Position {

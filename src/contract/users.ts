@@ -309,6 +309,12 @@ export const userOperations = operations({
         'by the beginning of the name': {
           queries: [{ userNameQuery: { userName: 'bo', method: 'TEXT_QUERY_METHOD_STARTS_WITH' } }],
         },
+        'by the beginning of the display name': {
+          queries: [
+            { displayNameQuery: { displayName: 'fay f', method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' } },
+          ],
+        },
+        'by phone number': { queries: [{ phoneQuery: { number: '+41 79 123 45 67' } }] },
         'active users': {
           query: { offset: 0, limit: 10, asc: true },
           queries: [

@@ -158,6 +158,7 @@ describe('a form that is sent again', () => {
     for (const action of ['resend', 'reset', 'lock', 'unlock', 'deactivate', 'reactivate']) {
       await replay(`/console/users/${userId}/${action}`);
     }
+    await replay(`/console/users/${userId}/edit`, { nickName: 'Annie', phone: '+41 79 123 45 67' });
     await api.deps.pool.query('insert into user_factors (user_id, otp_sms) values ($1, true)', [userId]);
     await replay(`/console/users/${userId}/reset-factors`);
     const leftOut = await api.call('PUT', `/v2beta/users/${userId}/mail_codes`, { allowed: false });

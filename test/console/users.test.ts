@@ -10,7 +10,7 @@ import { requireOrSkip } from '../support/runner/programs.ts';
 import { findingsOf, openWorld, type World } from './world.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
-const ACTIONS = ['lock', 'unlock', 'deactivate', 'reactivate', 'resend', 'reset', 'delete'];
+const ACTIONS = ['edit', 'lock', 'unlock', 'deactivate', 'reactivate', 'resend', 'reset', 'delete'];
 
 describe('users in the console', () => {
   let world: World;
@@ -55,7 +55,7 @@ describe('users in the console', () => {
     if (!requireOrSkip(t, 'chromium')) return;
     const userId = await named(MARKUP);
     await world.api.deps.pool.query(
-      `update users set email = 'Fay@Acme.example', email_key = 'fay@acme.example', user_name = 'Fay.Fox',
+      `update users set phone = 'tel:+41-79-123-45-67', email = 'Fay@Acme.example', email_key = 'fay@acme.example', user_name = 'Fay.Fox',
          user_name_key = 'fay.fox', state = 'locked' where id = $1`,
       [userId],
     );
@@ -69,12 +69,17 @@ describe('users in the console', () => {
         ['fay.fox', ''],
         ['FAY@ACME.example', ''],
         ['Fay.F', ''],
+        ['<IMG SRC', ''],
+        ['+41 79 123 45 67', ''],
+        ['0041791234567', ''],
       ],
       ...[
         [userId, 'id'],
         ['fay@acme.example', 'email'],
         ['fay.', 'name'],
         ['fay.fox', 'login'],
+        [MARKUP, 'person'],
+        ['+41791234567', 'phone'],
       ],
     ]) {
       const found = await read(page, `/console/users?${new URLSearchParams({ q, by } as Record<string, string>)}`);
@@ -94,6 +99,40 @@ describe('users in the console', () => {
     assert.deepEqual(await findingsOf(page, 'users'), []);
     await page.goto(`${world.api.url}/console/users?q=nobody`);
     assert.deepEqual(await findingsOf(page, 'users-none'), []);
+  });
+
+  it('changes names, language, address and number, and says what is wrong beside the field', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const userId = await named(MARKUP);
+    const page = await world.enter(t, pathOf(userId), world.org, { javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await headed(page, `Edit ${MARKUP}`);
+    await page.getByLabel('Given name').fill('Fay');
+    await page.getByLabel('Language').fill('de-CH');
+    await page.getByLabel('Phone number').fill('12');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('#phone-wrong').getByText('must be a phone number such as').waitFor();
+    assert.equal(await page.getByLabel('Given name').inputValue(), 'Fay', 'the input is kept');
+    await page.getByLabel('Phone number').fill('+41 79 765 43 21');
+    await page.getByLabel('A new number is theirs').check();
+    await page.getByLabel('Email address').fill('new@edit.example');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The changes are saved.').waitFor();
+    const human = async () =>
+      (await world.api.call('GET', `/v2beta/users/${encodeURIComponent(userId)}`)).body.user.human;
+    const { profile, email, phone } = await human();
+    assert.deepEqual([profile.givenName, profile.preferredLanguage, profile.displayName], ['Fay', 'de-CH', MARKUP]);
+    assert.deepEqual([email.email, email.isVerified], ['new@edit.example', false]);
+    assert.deepEqual([phone.phone, phone.isVerified], ['+41797654321', true]);
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Phone number').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The changes are saved.').waitFor();
+    assert.equal((await human()).phone?.phone ?? '', '');
+    await page.goto(`${world.api.url}${pathOf(world.org.userId)}/edit`);
+    await page.waitForURL(({ pathname }) => pathname === '/account');
+    const looks = await world.enter(t, `${pathOf(userId)}/edit`);
+    assert.deepEqual(await findingsOf(looks, 'user-edit'), []);
   });
 
   it('pages by keys', async (t) => {

@@ -6,6 +6,7 @@ export const USER = {
   actions: 'Actions',
   account: 'Account',
   names: 'Login names',
+  fullName: 'where the organization is not known',
   id: 'User id',
   userName: 'User name',
   givenName: 'Given name',
@@ -37,6 +38,33 @@ export const USER = {
   noMetadata: 'None.',
   tokens: 'Tokens',
   keys: 'Keys',
+};
+
+/** Changing the fields of a person. */
+export const USER_EDIT = {
+  open: 'Edit',
+  title: (name: string) => `Edit ${name}`,
+  fields: {
+    givenName: 'Given name',
+    familyName: 'Family name',
+    nickName: 'Nickname',
+    displayName: 'Display name',
+    preferredLanguage: 'Language',
+    email: 'Email address',
+    phone: 'Phone number',
+  },
+  hints: {
+    displayName: 'If it is empty, it is the given name and the family name.',
+    preferredLanguage: 'A language tag, such as en, de or pt-BR.',
+    email: 'A new address gets a mail to confirm it. The old address gets a mail that says so, if it is verified.',
+    phone: 'With the code of the country, such as +41 79 123 45 67. An empty field removes the number.',
+  },
+  verified: {
+    email: 'A new address is theirs: it counts as verified, and gets no mail to confirm it',
+    phone: 'A new number is theirs: it counts as verified, and gets no text message',
+  },
+  button: 'Save',
+  done: 'The changes are saved.',
 };
 
 const STOPPED = 'All sessions of the user end now, and their tokens no longer work.';

@@ -5,12 +5,21 @@ export const USERS = {
   text: 'Search',
   by: 'By',
   anyKind: 'Anything',
-  kinds: { name: 'Beginning of user name', login: 'Login name', email: 'Email address', id: 'User id' },
+  kinds: {
+    person: 'Beginning of name',
+    name: 'Beginning of user name',
+    login: 'Login name',
+    email: 'Email address',
+    phone: 'Phone number',
+    id: 'User id',
+  },
   /** After "3 users". */
   matching: {
+    person: 'whose name begins with this text',
     name: 'whose user name begins with this text',
     login: 'with this login name',
     email: 'with this email address',
+    phone: 'with this phone number',
     id: 'with this id',
   },
   beginning: (text: string) => `Show users whose user name begins with “${text}”`,
@@ -21,7 +30,7 @@ export const USERS = {
   search: 'Search',
   caption: 'Users, in the order of their user names',
   name: 'Name',
-  loginName: 'Login name',
+  userName: 'User name',
   email: 'Email',
   changed: 'Changed',
   unverified: 'not verified',
@@ -32,7 +41,7 @@ export const USERS = {
   emptyHeading: 'No users yet',
   empty: 'Users appear here when an import or the API has created them.',
   noneHeading: 'No user matches',
-  none: 'Login names, email addresses and ids must match in full. Of a user name, the beginning is enough.',
+  none: 'Login names, email addresses, phone numbers and ids must match in full. Of a name or a user name, the beginning is enough.',
   showAll: 'Show all users',
 };
 

@@ -6,6 +6,7 @@ import { ownValue } from '../../platform/text/names.ts';
 import type { Api } from '../api.ts';
 import { nameOfUser, userPath } from '../shapes.ts';
 import {
+  ago,
   type Choice,
   count,
   empty,
@@ -15,7 +16,6 @@ import {
   selectField,
   state,
   table,
-  time,
 } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
@@ -95,7 +95,7 @@ function nobody(consoleUrl: ConsoleUrl, { text, state, orgId, after }: UserFilte
 }
 
 function userTable(consoleUrl: ConsoleUrl, users: readonly FoundUser[], orgName: OrgName): Html {
-  const columns = [USERS.name, USERS.loginName, USERS.email, USERS.state, USERS.organization, USERS.changed];
+  const columns = [USERS.name, USERS.userName, USERS.email, USERS.state, USERS.organization, USERS.changed];
   const rows = users.map((user) => row(consoleUrl, user, orgName));
   return html`<section class="card flush">${table(USERS.caption, columns, rows)}</section>`;
 }
@@ -104,11 +104,11 @@ function row(consoleUrl: ConsoleUrl, user: FoundUser, orgName: OrgName): Html {
   const { email } = user.human ?? {};
   return html`<tr>
 <th scope="row"><a href="${consoleUrl(userPath(user.userId))}">${nameOfUser(user)}</a></th>
-<td data-label="${USERS.loginName}">${user.preferredLoginName}</td>
+<td data-label="${USERS.userName}">${user.username}</td>
 <td data-label="${USERS.email}">${email?.email && html`<span>${email.email}${email.isVerified ? undefined : html` <span class="soft">(${USERS.unverified})</span>`}</span>`}</td>
 <td data-label="${USERS.state}">${stateBadge(user)}</td>
 <td data-label="${USERS.organization}">${orgName(user.details.resourceOwner)}</td>
-<td data-label="${USERS.changed}">${time(user.details.changeDate)}</td>
+<td data-label="${USERS.changed}">${ago(user.details.changeDate)}</td>
 </tr>
 `;
 }
@@ -120,7 +120,7 @@ export function stateBadge({ state: name }: { state: string }): Html | undefined
 }
 
 /** What the text of a search may be. */
-export const KINDS = ['name', 'login', 'email', 'id'] as const;
+export const KINDS = ['person', 'name', 'login', 'email', 'phone', 'id'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface UserFilter {
@@ -140,18 +140,26 @@ type Query = NonNullable<Sent<'searchUsers'>['queries']>[number];
 
 /** By kind, the query of the API. Names and addresses compare in any case. */
 const QUERIES: Record<Kind, (text: string) => Query> = {
+  person: (text) => ({
+    displayNameQuery: { displayName: text, method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' },
+  }),
   name: (text) => ({ userNameQuery: { userName: text, method: 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE' } }),
   login: (text) => ({ loginNameQuery: { loginName: text } }),
   email: (text) => ({ emailQuery: { emailAddress: text } }),
+  phone: (text) => ({ phoneQuery: { number: text } }),
   id: (text) => ({ inUserIdsQuery: { userIds: [text] } }),
 };
 /** Exact kinds first; each of them reads one index. The last kind is taken even if it finds nobody. */
-const ORDER: readonly Kind[] = ['id', 'login', 'email', 'name'];
+const ORDER: readonly Kind[] = ['id', 'login', 'email', 'phone', 'person', 'name'];
+/** The kinds that the text may be: a number has digits, and one letter begins too many names. */
+function kindsOf(text: string): readonly Kind[] {
+  return ORDER.filter((kind) => (kind === 'phone' ? /^[+0(]/.test(text) : kind !== 'person' || text.length > 1));
+}
 
 /** @returns the page, and the kind of the text that found it */
 export async function findUsers(api: Api, filter: UserFilter): Promise<{ kind: Kind | ''; page: Found }> {
   const { text } = filter;
-  const kinds: readonly (Kind | '')[] = text === '' ? [''] : filter.kind ? [filter.kind] : ORDER;
+  const kinds: readonly (Kind | '')[] = text === '' ? [''] : filter.kind ? [filter.kind] : kindsOf(text);
   for (const kind of kinds.slice(0, -1)) {
     const page = await search(api, filter, kind);
     if (page.result.length > 0) return { kind, page };

@@ -12,8 +12,9 @@ import { sessionOf } from '../session.ts';
 import { nameOfUser, userPath } from '../shapes.ts';
 import { notice, parameter, queryOf } from '../shell/blocks.ts';
 import { saidOnce } from '../shell/errors.ts';
-import { USER_ACTIONS, USER_UNLINK } from '../texts/user.ts';
+import { USER_ACTIONS, USER_EDIT, USER_UNLINK } from '../texts/user.ts';
 import { USER_STATES, USERS } from '../texts/users.ts';
+import { editScreens, mayEdit } from './edit.ts';
 import { findUsers, KINDS, listBody, type UserFilter } from './list.ts';
 import { unlinkScreens } from './unlink.ts';
 import {
@@ -37,7 +38,7 @@ export function userScreens(deps: ScreenDeps): Router {
     router.get(`${ONE}/${action.name}`, (req, res) => confirm(deps, action, req, res));
     router.post(`${ONE}/${action.name}`, (req, res) => act(deps, action, req, res));
   }
-  return router.use(unlinkScreens(deps, `${ONE}/unlink`, subjectOf));
+  return router.use(unlinkScreens(deps, `${ONE}/unlink`, subjectOf), editScreens(deps, `${ONE}/edit`, subjectOf));
 }
 
 async function list({ consoleUrl, show, pool }: ScreenDeps, req: Request, res: Response): Promise<void> {
@@ -90,6 +91,7 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
     actions: actionsFor(caller, subject),
     metadataKeys: metadata.result.map(({ key }) => key),
     links: links.result,
+    edits: mayEdit(caller, subject),
     removesLinks: mayRemoveLinks(caller, subject),
     showsImport,
     managesCredentials:
@@ -98,7 +100,10 @@ async function one(deps: ScreenDeps, req: Request, res: Response): Promise<void>
       ? html`<a href="${consoleUrl(`/users${queryOf({ org: details.resourceOwner })}`)}">${orgName}</a>`
       : html`${orgName}`,
   });
-  const done = ownValue<{ done?: string }>({ ...USER_ACTIONS, unlink: USER_UNLINK }, saidOnce(res))?.done;
+  const done = ownValue<{ done?: string }>(
+    { ...USER_ACTIONS, unlink: USER_UNLINK, edit: USER_EDIT },
+    saidOnce(res),
+  )?.done;
   show(req, res, { title: nameOfUser(user), body: html`${notice(done)}${body}` });
 }
 

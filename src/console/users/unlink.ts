@@ -85,7 +85,7 @@ function unlinkBody(
   return html`${headline(USER_UNLINK.title(name), { href: page, text: nameOfUser(user) })}
 ${notice(problem, 'bad')}
 <section class="card confirm">
-<p><strong>${user.preferredLoginName}</strong></p>
+<p><strong>${user.username}</strong></p>
 ${list(USER_UNLINK.effects(name, link.userName || link.userId))}
 <form method="post" action="${consoleUrl(`${userPath(user.userId)}/unlink`)}">
 <input type="hidden" name="idp" value="${link.idpId}"><input type="hidden" name="account" value="${link.userId}">

@@ -15,7 +15,7 @@ import type { UserFacts } from '../database.ts';
 import { nameOfUser, type UserAnswer, userPath } from '../shapes.ts';
 import { type Fact, facts, headline, list, notice, queryOf, state, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
-import { USER, USER_ACTIONS, USER_CONFIRM } from '../texts/user.ts';
+import { USER, USER_ACTIONS, USER_CONFIRM, USER_EDIT } from '../texts/user.ts';
 import { USERS } from '../texts/users.ts';
 import { stateBadge } from './list.ts';
 
@@ -25,6 +25,8 @@ export interface OnePage extends Subject {
   links: Answer<'getUserLinks'>['result'];
   /** Whether the person may remove links of this user. */
   removesLinks: boolean;
+  /** Whether the person may change the fields of this user. */
+  edits: boolean;
   /** Whether the import that wrote the user can be opened. */
   showsImport: boolean;
   organization: Html;
@@ -40,20 +42,29 @@ export function oneBody(consoleUrl: ConsoleUrl, page: OnePage): Html {
     ({ name, isFinal }) =>
       html`<a class="button small ${isFinal ? 'danger' : 'quiet'}" href="${to(name)}">${USER_ACTIONS[name].button}</a>\n`,
   );
+  const edit = page.edits
+    ? html`<a class="button small quiet" href="${to('edit')}">${USER_EDIT.open}</a>\n`
+    : undefined;
   const credentials = page.managesCredentials
     ? html`<a class="button small quiet" href="${to('tokens')}">${USER.tokens}</a>
 <a class="button small quiet" href="${to('keys')}">${USER.keys}</a>`
     : undefined;
   return html`${headline(nameOfUser(user), { href: consoleUrl('/users'), text: USERS.title })}
 <p>${stateBadge(user)} <span class="soft">${user.machine ? USER.machine : USER.human}</span></p>
-${actions.length > 0 ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${credentials}${buttons}</div>` : undefined}
+${actions.length > 0 || page.edits ? html`<div class="buttons act" role="group" aria-label="${USER.actions}">${edit}${credentials}${buttons}</div>` : undefined}
 <div class="columns"><div>
 <section class="card"><h2>${USER.account}</h2>${facts(account(consoleUrl, page))}</section>
 </div><div>
-<section class="card"><h2>${USER.names}</h2>${list(user.loginNames, 'plain')}</section>
+<section class="card"><h2>${USER.names}</h2>${list(loginNamesOf(user), 'plain')}</section>
 <section class="card"><h2>${USER.links}</h2>${linksOf(consoleUrl, page)}</section>
 <section class="card"><h2>${USER.metadata}</h2>${keysOf(page)}</section>
 </div></div>`;
+}
+
+/** The name that people type, then those with the domain of the organization. */
+function loginNamesOf({ username, loginNames }: UserAnswer['user']): (Html | string)[] {
+  const others = loginNames.filter((name) => name !== username);
+  return [username, ...others.map((name) => html`${name} <span class="soft small">${USER.fullName}</span>`)];
 }
 
 function account(consoleUrl: ConsoleUrl, page: OnePage): Fact[] {
@@ -143,7 +154,7 @@ export function confirmBody(consoleUrl: ConsoleUrl, { subject, action, isSelf, p
   return html`${headline(texts.title(nameOfUser(user)), { href: page, text: nameOfUser(user) })}
 ${notice(problem, 'bad')}
 <section class="card confirm">
-<p><strong>${user.preferredLoginName}</strong></p>
+<p><strong>${user.username}</strong></p>
 ${list(action.effects(subject))}
 ${isSelf && isStop ? notice(USER_CONFIRM.self, 'warn') : undefined}
 <form method="post" action="${consoleUrl(`${userPath(user.userId)}/${action.name}`)}">

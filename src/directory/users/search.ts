@@ -12,11 +12,12 @@
  * exact up to COUNTED, and the estimate above is never below the number of users that the search has shown, and is
  * above it while there may be more.
  */
-import { type Position, positionOf, tokenAfter, type UserQuery } from '../../contract/user-search.ts';
+import { isPrefix, type Position, positionOf, tokenAfter, type UserQuery } from '../../contract/user-search.ts';
 import { type StateName, stateOfName, USER_STATES, type UserState } from '../../contract/users.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { nameKey } from '../../platform/fields.ts';
 import type { TokenPage } from '../../platform/http/answers.ts';
+import { typedNumber } from '../../platform/phone.ts';
 import { hasLoginName, USER_COLUMNS, type User } from './store.ts';
 
 export interface UserSearch {
@@ -120,13 +121,26 @@ function stateOf({ stateQuery }: UserQuery): UserState[] | undefined {
 
 /** @param orgIds a bare login name is that of the user who had it first in one of them */
 function selective(query: UserQuery, parameter: Parameter, orgIds: readonly string[] | undefined): string[] {
-  const { userNameQuery, loginNameQuery, emailQuery, inUserIdsQuery } = query;
+  const { userNameQuery, loginNameQuery, emailQuery, displayNameQuery, phoneQuery, inUserIdsQuery } = query;
   if (userNameQuery && !isPrefix(userNameQuery.method)) {
     return [`u.user_name_key = ${parameter(nameKey(userNameQuery.userName))}`];
   }
   if (loginNameQuery) return [hasLoginName(loginNameQuery.loginName, parameter, { orgIds })];
   if (emailQuery) return [`u.email_key = ${parameter(nameKey(emailQuery.emailAddress))}`];
+  if (displayNameQuery) return displayName(displayNameQuery, parameter);
+  if (phoneQuery)
+    return [`phone_key(u.phone) = phone_key(${parameter(typedNumber(phoneQuery.number) ?? phoneQuery.number)})`];
   return inUserIdsQuery ? [`u.id = any(${parameter(inUserIdsQuery.userIds)}::text[])`] : [];
+}
+
+/** Compared by the database, which has the index; the prefix has some characters, so it is true for few users. */
+function displayName(
+  { displayName: text, method }: NonNullable<UserQuery['displayNameQuery']>,
+  parameter: Parameter,
+): string[] {
+  const key = `lower(${parameter(text.trim())}::text) collate "C"`;
+  const name = 'lower(u.display_name) collate "C"';
+  return isPrefix(method) ? [`${name} >= ${key}`, `${name} < ${key} || chr(1114111)`] : [`${name} = ${key}`];
 }
 
 function prefix({ userNameQuery }: UserQuery, parameter: Parameter): string[] {
@@ -135,10 +149,6 @@ function prefix({ userNameQuery }: UserQuery, parameter: Parameter): string[] {
   const end = afterPrefix(start);
   const from = `u.user_name_key >= ${parameter(start)}`;
   return end === undefined ? [from] : [from, `u.user_name_key < ${parameter(end)}`];
-}
-
-function isPrefix(method: string | undefined): boolean {
-  return method?.startsWith('TEXT_QUERY_METHOD_STARTS_WITH') ?? false;
 }
 
 /** Which part of the matches a page shows. */

@@ -978,13 +978,15 @@ CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHE
 
 CREATE INDEX users_by_address ON public.users USING btree (email_key, email_verified, org_id) WHERE (email_key IS NOT NULL);
 
+CREATE INDEX users_display_name ON public.users USING btree (lower(display_name) COLLATE "C") WHERE (display_name IS NOT NULL);
+
 CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, user_name_key) INCLUDE (org_id) WHERE (sequence >= 0);
 
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
 CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
-CREATE INDEX users_phone ON public.users USING btree (phone_key(phone), org_id) WHERE phone_verified;
+CREATE INDEX users_phone ON public.users USING btree (phone_key(phone), org_id) WHERE (phone_key(phone) IS NOT NULL);
 
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
 

@@ -5,7 +5,6 @@ import { linksOf } from '../../directory/idp-links.ts';
 import { requireOrg } from '../../directory/organizations.ts';
 import { selfDeletionAllowed } from '../../directory/policies.ts';
 import { factorsOf } from '../../directory/users/second-factors.ts';
-import { loginNames } from '../../directory/users/store.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { listLogins, MOST_LISTED } from '../sessions.ts';
 import { accountUrl } from './person.ts';
@@ -30,7 +29,7 @@ async function show(visit: Visit): Promise<Content> {
   const { user } = person;
   const org = await requireOrg(deps.pool, user.orgId);
   const rows = await rowsOf(visit);
-  const body = html`<p>You are signed in as <strong>${loginNames(user)[0]}</strong> of <strong>${org.name}</strong>.</p>
+  const body = html`<p>You are signed in as <strong>${user.userName}</strong> of <strong>${org.name}</strong>.</p>
 <ul class="rows sections">${rows.map(({ section, name, value }) => html`<li><a href="${accountUrl(deps.config, section)}">${name}</a><span>${value}</span></li>\n`)}</ul>
 <p class="links"><a href="${deps.config.baseUrl}${OAUTH_PATHS.end_session}">Sign out</a></p>`;
   return { body };

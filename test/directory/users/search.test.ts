@@ -43,6 +43,28 @@ test('by organization, user name, email, ids and state, names in any case', asyn
   assert.deepEqual(await idsOf([{ stateQuery: { state: 'USER_STATE_DELETED' } }]), []);
 });
 
+test('by display name, in full or by its beginning in any case, and by phone number however it is written', async () => {
+  const { orgId, userId } = await api.setupOrg();
+  await api.deps.pool.query('update users set display_name = $2, phone = $3 where id = $1', [
+    ...[userId, 'Zoë 100%_Ångström', 'tel:+41-79-765-43-21'],
+  ]);
+  const named = (displayName: string, method?: string) =>
+    idsOf([{ displayNameQuery: { displayName, ...(method ? { method } : {}) } }, within(orgId)]);
+  const begins = 'TEXT_QUERY_METHOD_STARTS_WITH_IGNORE_CASE';
+  assert.deepEqual(await named('zoë 100%_ångström'), [userId]);
+  assert.deepEqual(await named('Zoë'), [], 'the beginning is not the whole name');
+  for (const text of ['zo', 'ZOË 100%_', 'Zoë 100%_Å']) assert.deepEqual(await named(text, begins), [userId], text);
+  for (const text of ['oë', 'zz', 'Zoë 100_', 'Zoë 1000']) assert.deepEqual(await named(text, begins), [], text);
+  const short = await search({ queries: [{ displayNameQuery: { displayName: 'z', method: begins } }] });
+  assert.equal(short.status, 400);
+  assert.match(JSON.stringify(short.body), /must have at least 2 characters with this method/);
+  const called = (number: string) => idsOf([{ phoneQuery: { number } }, within(orgId)]);
+  for (const number of ['+41 79 765 43 21', '0041797654321', 'tel:+41-79-765-43-21'])
+    assert.deepEqual(await called(number), [userId], number);
+  for (const number of ['+41 79 765 43 22', '079 765 43 21', 'no number'])
+    assert.deepEqual(await called(number), [], number);
+});
+
 test('by login name: the full one, and the bare one of the user who had it first', async () => {
   const userName = unique('bare');
   const one = await api.setupOrg({ human: { userName } });
@@ -174,7 +196,7 @@ test('invalid fields are named by their paths; an unknown query is refused', asy
     queries: [
       { in_user_ids_query: { user_ids: 'a' } },
       { stateQuery: { state: 'ACTIVE' } },
-      { displayNameQuery: { displayName: 'Ann' } },
+      { nickNameQuery: { nickName: 'Ann' } },
       inOrg,
       { userNameQuery: { userName: 'a', method: 'TEXT_QUERY_METHOD_CONTAINS' } },
       { ...within('a'), ...{ userNameQuery: { userName: 'a' } } },
