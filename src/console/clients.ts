@@ -5,6 +5,7 @@ import { requirePermission } from '../contract/permissions.ts';
 import { ApiError } from '../platform/errors.ts';
 import { described, field, remarks, text } from '../platform/html/forms.ts';
 import { type Html, html } from '../platform/html/html.ts';
+import { startBody } from './client-start.ts';
 import type { ScreenDeps } from './deps.ts';
 import { sessionOf } from './session.ts';
 import { empty, formPage, headline, list, selectField, table, time } from './shell/blocks.ts';
@@ -22,7 +23,8 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-const FIELDS = ['name', 'kind', 'redirectUris', 'postLogoutRedirectUris'] as const;
+const EDITED = ['name', 'redirectUris', 'postLogoutRedirectUris'] as const;
+const FIELDS = [...EDITED, 'kind'] as const;
 
 export function clientScreens(deps: ScreenDeps): Router {
   const { consoleUrl, show } = deps;
@@ -32,6 +34,9 @@ export function clientScreens(deps: ScreenDeps): Router {
   });
   router.get('/console/clients/new', (req, res) => showNew(deps, req, res));
   router.post('/console/clients/new', (req, res) => create(deps, req, res));
+  router.get('/console/clients/:clientId/start', (req, res) => showStart(deps, req, res));
+  router.get('/console/clients/:clientId/edit', (req, res) => showEdit(deps, req, res));
+  router.post('/console/clients/:clientId/edit', (req, res) => edit(deps, req, res));
   router.get('/console/clients/:clientId/claims', (req, res) => showClaims(deps, req, res));
   router.post('/console/clients/:clientId/claims', (req, res) => saveClaims(deps, req, res));
   router.get('/console/clients/:clientId/remove', (req, res) => showRemoval(deps, req, res));
@@ -57,20 +62,14 @@ function showNew({ consoleUrl, show }: ScreenDeps, req: Request, res: Response, 
 async function create(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
   const kind = text(req.body, 'kind');
   const { grantTypes, authMethod } = KINDS[Object.hasOwn(KINDS, kind) ? (kind as Kind) : 'web'];
-  const lines = (name: string) =>
-    text(req.body, name)
-      .split(/\s+/)
-      .filter((line) => line !== '');
   try {
     const body = {
-      name: text(req.body, 'name').trim(),
-      redirectUris: lines('redirectUris'),
-      postLogoutRedirectUris: lines('postLogoutRedirectUris'),
+      ...typedIn(req),
       grantTypes: [...grantTypes],
       authMethod,
     };
     const made = await sessionOf(res).api.call('addClient', { body });
-    if (made.clientSecret === undefined) return res.redirect(303, deps.consoleUrl('/clients'));
+    if (made.clientSecret === undefined) return res.redirect(303, deps.consoleUrl(pathOf(made.clientId, 'start')));
     const values: [string, string][] = [
       [CLIENTS.id, made.clientId],
       [CLIENTS.secret, made.clientSecret],
@@ -80,6 +79,73 @@ async function create(deps: ScreenDeps, req: Request, res: Response): Promise<vo
   } catch (error) {
     showNew(deps, req, res, refusalOf(error, FIELDS));
   }
+}
+
+/** Whether people sign in to it, so that it has redirect URIs. */
+function signsIn({ grantTypes }: Client): boolean {
+  return grantTypes.includes('authorization_code');
+}
+
+/** The fields that a new client and a changed one have. */
+function typedIn({ body }: Request) {
+  const lines = (name: string) =>
+    text(body, name)
+      .split(/\s+/)
+      .filter((line) => line !== '');
+  return {
+    name: text(body, 'name').trim(),
+    redirectUris: lines('redirectUris'),
+    postLogoutRedirectUris: lines('postLogoutRedirectUris'),
+  };
+}
+
+async function showStart({ consoleUrl, show, config }: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const client = await clientOf(req, res);
+  const body = startBody(consoleUrl, client, config.baseUrl);
+  show(req, res, { title: CLIENTS.startTitle(client.name), body, scripts: ONCE_SCRIPTS });
+}
+
+async function showEdit(
+  { consoleUrl, show }: ScreenDeps,
+  req: Request,
+  res: Response,
+  refusal?: Refusal,
+): Promise<void> {
+  const client = await clientOf(req, res);
+  const { kept } = sessionOf(res);
+  const { name, redirectUris, postLogoutRedirectUris } = client;
+  const stored = {
+    name,
+    redirectUris: redirectUris.join('\n'),
+    postLogoutRedirectUris: postLogoutRedirectUris.join('\n'),
+  };
+  const form: Record<string, unknown> = req.method === 'POST' ? req.body : kept;
+  const typed = Object.fromEntries(EDITED.map((one) => [one, text(form, one)]));
+  const values = Object.keys(form).length > 0 ? typed : stored;
+  const title = CLIENTS.editTitle(name);
+  const body = formPage({
+    title,
+    above: { href: consoleUrl('/clients'), text: CLIENTS.title },
+    problem: refusal?.message,
+    action: consoleUrl(pathOf(client.clientId, 'edit')),
+    content: html`${nameField(values, refusal)}${signsIn(client) ? uriFields(values, refusal) : undefined}<p>${CLIENTS.editHint}</p>`,
+    button: CLIENTS.save,
+  });
+  show(req, res, { title, status: refusal?.status ?? 200, body });
+}
+
+async function edit(deps: ScreenDeps, req: Request, res: Response): Promise<void> {
+  const client = await clientOf(req, res);
+  const typed = typedIn(req);
+  const edited = signsIn(client) ? EDITED : (['name'] as const);
+  const body = Object.fromEntries(edited.map((name) => [name, typed[name]])) as Partial<typeof typed>;
+  const isSame = edited.every((name) => String(typed[name]) === String(client[name]));
+  try {
+    if (!isSame) await sessionOf(res).api.call('updateClient', { clientId: client.clientId }, { body });
+  } catch (error) {
+    return showEdit(deps, req, res, refusalOf(error, EDITED));
+  }
+  res.redirect(303, deps.consoleUrl('/clients'));
 }
 
 async function showRemoval(
@@ -94,7 +160,7 @@ async function showRemoval(
     title,
     above: { href: consoleUrl('/clients'), text: CLIENTS.title },
     problem: refusal?.message,
-    action: consoleUrl(removePath(client.clientId)),
+    action: consoleUrl(pathOf(client.clientId, 'remove')),
     content: list(CLIENTS.removeEffects),
     button: CLIENTS.remove,
     back: CLIENTS.back,
@@ -131,7 +197,7 @@ async function showClaims(
     title,
     above: { href: consoleUrl('/clients'), text: CLIENTS.title },
     problem: refusal?.message,
-    action: consoleUrl(claimsPath(client.clientId)),
+    action: consoleUrl(pathOf(client.clientId, 'claims')),
     content: html`<p>${CLIENTS.claimsHint}</p>
 <div class="field">${selectField(CLIENTS.claims, 'claims', [...own, ...Object.entries(CLIENTS.claimsNames)], text(req.body, 'claims') || (own[0]?.[0] ?? NONE))}</div>
 ${field({ name: 'claimsNamespace', ...namespace, wrong })}
@@ -183,17 +249,18 @@ ${clients.length === 0 ? empty(CLIENTS.none, CLIENTS.noneHint) : clientTable(con
 }
 
 function clientTable(consoleUrl: ConsoleUrl, clients: readonly Client[]): Html {
-  const { title, name, id, kind, kinds, redirectUris, created, claims, action, remove } = CLIENTS;
+  const { title, name, id, kind, kinds, redirectUris, created, action } = CLIENTS;
+  const link = (client: Client, page: Page) =>
+    html`<a href="${consoleUrl(pathOf(client.clientId, page))}">${CLIENTS[page]}<span class="sr"> ${client.name}</span></a>\n`;
   const rows = clients.map(
     (client) => html`<tr><th scope="row">${client.name}</th>
 <td data-label="${id}"><code>${client.clientId}</code></td>
 <td data-label="${kind}">${kinds[kindOf(client)]}</td>
 <td data-label="${redirectUris}"><span>${client.redirectUris.join(' ')}</span></td>
 <td data-label="${created}">${time(client.details.creationDate)}</td>
-<td data-label="${claims}"><a href="${consoleUrl(claimsPath(client.clientId))}">${claims}<span class="sr"> ${client.name}</span></a></td>
-<td data-label="${action}"><a href="${consoleUrl(removePath(client.clientId))}">${remove}<span class="sr"> ${client.name}</span></a></td></tr>\n`,
+<td data-label="${action}"><div class="links">${PAGES.map((page) => link(client, page))}</div></td></tr>\n`,
   );
-  return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, claims, action], rows)}</section>`;
+  return html`<section class="card flush">${table(title, [name, id, kind, redirectUris, created, action], rows)}</section>`;
 }
 
 function kindOf({ authMethod, grantTypes }: Client): Kind {
@@ -201,12 +268,12 @@ function kindOf({ authMethod, grantTypes }: Client): Kind {
   return grantTypes.includes('authorization_code') ? 'web' : 'service';
 }
 
-function claimsPath(clientId: string): string {
-  return `/clients/${encodeURIComponent(clientId)}/claims`;
-}
+/** The pages of a client, in the order in which they are offered. */
+const PAGES = ['start', 'edit', 'claims', 'remove'] as const;
+type Page = (typeof PAGES)[number];
 
-function removePath(clientId: string): string {
-  return `/clients/${encodeURIComponent(clientId)}/remove`;
+function pathOf(clientId: string, page: Page): string {
+  return `/clients/${encodeURIComponent(clientId)}/${page}`;
 }
 
 function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, string>>, refusal?: Refusal): Html {
@@ -216,13 +283,23 @@ function createBody(consoleUrl: ConsoleUrl, values: Readonly<Record<string, stri
     above: { href: consoleUrl('/clients'), text: CLIENTS.title },
     problem: refusal?.message,
     action: consoleUrl('/clients/new'),
-    content: html`${field({ name: 'name', label: CLIENTS.name, value: values.name, hint: CLIENTS.nameHint, wrong: refusal?.wrong('name') })}
-<div class="field">${selectField(CLIENTS.kind, 'kind', kinds, values.kind || 'web')}</div>
-${lines('redirectUris', CLIENTS.redirectUris, values, refusal)}
-${lines('postLogoutRedirectUris', CLIENTS.logoutUris, values, refusal)}
+    content: html`<div class="field">${selectField(CLIENTS.kind, 'kind', kinds, values.kind || 'web')}</div>
+${nameField(values, refusal)}${uriFields(values, refusal)}
 <p>${CLIENTS.createEffect}</p>`,
     button: CLIENTS.create,
   });
+}
+
+type Values = Readonly<Record<string, string>>;
+
+function nameField(values: Values, refusal?: Refusal): Html {
+  const { name: label, nameHint: hint } = CLIENTS;
+  return field({ name: 'name', label, value: values.name, hint, wrong: refusal?.wrong('name') });
+}
+
+function uriFields(values: Values, refusal?: Refusal): Html {
+  return html`${lines('redirectUris', CLIENTS.redirectUris, values, refusal)}
+${lines('postLogoutRedirectUris', CLIENTS.logoutUris, values, refusal)}`;
 }
 
 /** Addresses, one in each line. */

@@ -68,12 +68,14 @@ describe('managing in the console', () => {
         '/console/clients/new',
         '/console/clients/x/remove',
         '/console/clients/x/claims',
+        '/console/clients/x/edit',
+        '/console/clients/x/start',
       ],
       ...['/console/organizations/new', foreign, `${foreign}/machines/new`, tokens, `${tokens}/x/remove`],
       `${foreign}/members/${world.other.userId}/remove`,
     ]) {
       assert.equal(await answers(page, path), 403, path);
-      if (path === '/console/system' || path === '/console/clients') continue;
+      if (['/console/system', '/console/clients', '/console/clients/x/start'].includes(path)) continue;
       const form = { name: 'New', userId: world.org.userId, role: 'ORG_OWNER', userName: 'new', days: '30' };
       assert.equal(await answers(page, path, form), 403, path);
     }
@@ -256,6 +258,15 @@ describe('managing in the console', () => {
     await headed(page, 'Clients');
     assert(!(await page.content()).includes(secret));
     assert.deepEqual(await findingsOf(page, 'clients'), []);
+    await page.getByRole('link', { name: `Edit ${MARKUP}` }).click();
+    assert.equal(await page.getByLabel('Redirect URIs', { exact: true }).inputValue(), 'https://app.example/callback');
+    await page.getByLabel('Redirect URIs', { exact: true }).fill('not a URI');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.wrong').waitFor();
+    assert.deepEqual(await findingsOf(page, 'client-edit'), []);
+    await page.getByLabel('Redirect URIs', { exact: true }).fill('https://app.example/a\nhttps://app.example/b');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('https://app.example/a https://app.example/b').waitFor();
     await page.getByRole('link', { name: `Claims ${MARKUP}` }).click();
     await page.getByLabel('Claims', { exact: true }).selectOption('auth0');
     await page.getByLabel('Namespace of Auth0 claims').fill('no address');

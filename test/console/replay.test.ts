@@ -177,6 +177,7 @@ describe('a form that is sent again', () => {
     const { result } = (await api.call('GET', '/admin/v1/clients')).body;
     const shop = result.find(({ name }: { name: string }) => name === 'Shop');
     await replay(`/console/clients/${shop.clientId}/claims`, { claims: 'keycloak' });
+    await replay(`/console/clients/${shop.clientId}/edit`, { name: 'The shop' });
     await replay(`/console/clients/${shop.clientId}/remove`);
     await replay('/console/organizations/new', { name: 'Form Ltd' });
     const org = `/console/organizations/${own.orgId}`;
