@@ -1,8 +1,14 @@
 /** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
-import { exampleDraft, exampleGuess, exampleMailsPreview, exampleResult } from './import-examples.ts';
+import {
+  exampleDraft,
+  exampleEarlierImports,
+  exampleGuess,
+  exampleMailsPreview,
+  exampleResult,
+} from './import-examples.ts';
 import { checkBody, convertBody, createBody, guessQuery, startBody, tryPasswordBody } from './import-options.ts';
-import { guess, mailsPreview, passwordTry, pepperHeaders, result } from './import-results.ts';
+import { earlierImports, guess, mailsPreview, passwordTry, pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
 
@@ -97,6 +103,17 @@ export const draftOperations = operations({
       'Shows each mail that an import may send as a user gets it, and who sends it. Asks DNS for the SPF record of the ' +
       'sender for at most two seconds; the answer counts for five minutes. Changes and sends nothing.',
     answers: { 200: { schema: mailsPreview, example: exampleMailsPreview } },
+    errors: ['IMPORT-STATE'],
+  },
+  listEarlierImports: {
+    path: 'GET /admin/v1/imports/{importId}/earlier',
+    who: OWNER,
+    of: 'import',
+    summary: 'Find earlier imports of the same files',
+    description:
+      'The imports that were made from a file with the same bytes (SHA-256), as far as the caller may see them. Known ' +
+      'when the files of the draft have been converted. Dry runs and imports that were undone do not count.',
+    answers: { 200: { schema: earlierImports, example: exampleEarlierImports } },
     errors: ['IMPORT-STATE'],
   },
   tryImportPassword: {

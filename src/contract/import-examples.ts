@@ -120,6 +120,18 @@ export const exampleMailsPreview = {
   ],
 };
 
+export const exampleEarlierImports = {
+  imports: [
+    {
+      importId: '22',
+      fileName: 'people.csv',
+      state: 'IMPORT_STATE_SUCCEEDED',
+      startDate: '2026-05-03T09:30:00.000Z',
+      users: 12_000,
+    },
+  ],
+};
+
 export const exampleGuess = {
   source: 'csv',
   candidates: [{ source: 'csv', title: 'CSV of your own', certainty: 0.05 }],

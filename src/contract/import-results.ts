@@ -399,6 +399,23 @@ export const mailsPreview = z
   })
   .meta({ id: 'ImportMailsPreview', description: 'An example of each mail; the code in its link is made up.' });
 
+/** Imports of a file that a draft has too. */
+export const earlierImports = z
+  .object({
+    imports: z
+      .array(
+        z.object({
+          importId: digits(),
+          fileName: text().meta({ description: 'The name of the file in this draft.' }),
+          state,
+          startDate: timestamp(),
+          users: count.meta({ description: 'Users that it has imported.' }),
+        }),
+      )
+      .meta({ description: 'Newest first, at most 10.' }),
+  })
+  .meta({ id: 'EarlierImports' });
+
 /** What trying a password of a draft tells. */
 export const TRIED = ['FITS', 'DOES_NOT_FIT', 'NO_HASH', 'AT_SOURCE', 'INVALID_ENTRY', 'NO_USER'] as const;
 export const passwordTry = z

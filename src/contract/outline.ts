@@ -94,6 +94,7 @@ export const OUTLINE = {
   convertImport: { path: 'POST /admin/v1/imports/{importId}/_convert', who: { roles: ['ORG_OWNER'] } },
   checkImport: { path: 'POST /admin/v1/imports/{importId}/_check', who: { roles: ['ORG_OWNER'] } },
   previewImportMails: { path: 'GET /admin/v1/imports/{importId}/mails_preview', who: { roles: ['ORG_OWNER'] } },
+  listEarlierImports: { path: 'GET /admin/v1/imports/{importId}/earlier', who: { roles: ['ORG_OWNER'] } },
   tryImportPassword: { path: 'POST /admin/v1/imports/{importId}/_try_password', who: { roles: ['ORG_OWNER'] }, tries: 'always' },
   startImport: { path: 'POST /admin/v1/imports/{importId}/_start', who: { roles: ['ORG_OWNER'] } },
   discardImport: { path: 'POST /admin/v1/imports/{importId}/_discard', who: { roles: ['ORG_OWNER'] } },

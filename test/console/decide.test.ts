@@ -9,6 +9,10 @@ const FRAME = {
   ...{ importId: '7', step: 'decide' as const, files: [], isOpen: true, query: '' },
 };
 
+const PLAN = {
+  ...{ source: '', encoding: '', mapping: {}, hashFormat: '', withoutEmail: false, passwordSource: '', others: {} },
+  ...{ timeout: '1h', mails: 'none', onExisting: 'fail', enterpriseMailCodes: true },
+};
 const DAY_MS = 24 * 3600_000;
 
 const MAILING = {
@@ -30,10 +34,10 @@ function pageOf(
 ): string {
   const view = {
     draft: { files: [], summary: { typeUserName: 1, broken: [], skipped: [], notes: [] } },
-    plan: { timeout: '1h', mails: 'none', onExisting: 'fail' },
+    plan: PLAN,
     causes: { failed: counts.failed, corrected: 0, causes: [], moreCauses: 0 },
     ...{ updates: 0, names: [], mailRate: 0, command: '', problem: undefined, passwordSource: undefined },
-    ...{ mailing: MAILING, tried: undefined },
+    ...{ mailing: MAILING, tried: undefined, earlier: [] },
     ...{ orgNames: new Map([['acme', 'Acme Shop']]), undoMs: 365 * DAY_MS },
     ...more,
     check: {
@@ -280,4 +284,19 @@ test('the mails are shown with their sender, and it is said in red why they woul
   assert.match(pageWith({ spf: 'NONE' }), /class="notice bad" role="alert">acme\.example has no SPF record/);
   assert.match(pageWith({ spf: 'UNKNOWN' }), /class="notice warn" role="status">DNS did not say in time/);
   assert.doesNotMatch(pageOf(COUNTS, { mailing: { ...MAILING, server: 'MAILBOX' } }), /No mail server/);
+});
+
+test('a file that was imported before is said, with what can happen to its users', () => {
+  const earlier = [
+    { importId: '22', fileName: 'users.csv', startDate: '2026-05-03T09:30:00.000Z', users: 12_000, state: 'x' },
+  ];
+  const page = pageOf(COUNTS, { earlier });
+  assert.match(
+    page,
+    /users\.csv was imported as <a href="\/console\/imports\/22">import 22<\/a> on <time [^>]*>2026-05-03 09:30 UTC<\/time> \(12,000 users\)/,
+  );
+  assert.match(page, /href="\/console\/imports\/new\/7\/check\?existing=skip[^"]*">Skip them</);
+  assert.match(page, /href="\/console\/imports\/new\/7\/check\?existing=update[^"]*">Update them</);
+  assert.match(page, /Chosen: Import anyway: they fail/);
+  assert.doesNotMatch(pageOf(COUNTS), /The same file again/);
 });

@@ -62,6 +62,7 @@ test('actions of a draft refuse an import that has started', async () => {
   const path = await waiting();
   assert.equal(await errorOf('GET', `${path}/guess`), '400 IMPORT-STATE');
   assert.equal(await errorOf('GET', `${path}/mails_preview`), '400 IMPORT-STATE');
+  assert.equal(await errorOf('GET', `${path}/earlier`), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_try_password`, TRY), '400 IMPORT-STATE');
   assert.equal(await errorOf('POST', `${path}/_try_password`, { loginName: 'ann' }), '400 DRAFT-TRY');
   assert.equal(await errorOf('POST', `${path}/_convert`, {}), '400 IMPORT-STATE');

@@ -113,6 +113,7 @@ export const NEEDS: Readonly<Record<string, Need>> = {
   convertImport: { before: withFile },
   checkImport: { before: toDraft },
   previewImportMails: { before: toDraft },
+  listEarlierImports: { before: toDraft },
   tryImportPassword: { before: toDraft },
   startImport: { before: toDraft },
   discardImport: { before: ({ make }) => make('createImport') },

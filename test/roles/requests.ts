@@ -82,7 +82,7 @@ const PARAMETERS: Record<
 const STATES: Partial<Record<OperationId, string>> = { reactivateUser: 'inactive', unlockUser: 'locked' };
 const DRAFTS: ReadonlySet<OperationId> = new Set([
   ...(['guessImport', 'convertImport', 'checkImport', 'startImport', 'discardImport'] as const),
-  ...(['previewImportMails', 'tryImportPassword'] as const),
+  ...(['previewImportMails', 'listEarlierImports', 'tryImportPassword'] as const),
   ...(['createImportFile', 'getImportFile', 'sendImportFile', 'removeImportFile'] as const),
 ]);
 

@@ -126,6 +126,7 @@ GET    /admin/v1/imports/:importId/guess                  200  ..3333331 .333.33
 POST   /admin/v1/imports/:importId/_convert               400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_check                 400  ..3333331 .333.3331 433333331 _
 GET    /admin/v1/imports/:importId/mails_preview          200  ..3333331 .333.3331 433333331 _
+GET    /admin/v1/imports/:importId/earlier                200  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_try_password          400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_start                 400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/imports/:importId/_discard               200  ..3333331 .333.3331 433333331 _

@@ -1,5 +1,6 @@
 /** The step Decide: on one page what the import would do, and the button that starts it. */
 import { EARLIER } from '../../contract/causes.ts';
+import type { Answer } from '../../contract/client.ts';
 import type { Causes } from '../../contract/import-types.ts';
 import { PEPPER_MODES } from '../../passwords/marks.ts';
 import { field, text } from '../../platform/html/forms.ts';
@@ -8,11 +9,24 @@ import { remediesOf } from '../imports/fix.ts';
 import { itemsPath } from '../imports/import.ts';
 import { type Remedy, signInsCard } from '../imports/sign-ins.ts';
 import { nameOfCause, open, type ShownDraft } from '../shapes.ts';
-import { bar, type Choice, count, duration, list, notice, numbers, options, queryOf, table } from '../shell/blocks.ts';
-import { OUTLOOK } from '../texts/decide.ts';
+import {
+  bar,
+  type Choice,
+  count,
+  duration,
+  list,
+  notice,
+  numbers,
+  options,
+  queryOf,
+  table,
+  time,
+} from '../shell/blocks.ts';
+import { AGAIN, OUTLOOK } from '../texts/decide.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf, type Tried } from './frame.ts';
+import { queryOfPlan } from './plan.ts';
 import { type MailsView, mailsCard, mailsDue, tryForm } from './proofs.ts';
 import { verdict } from './verdict.ts';
 
@@ -33,6 +47,8 @@ export interface DecideView extends MailsView {
   policyHref: string | undefined;
   /** The list of providers where the person may add one for its users; undefined: they may not. */
   providersHref: string | undefined;
+  /** Imports of the same files, newest first. */
+  earlier: Answer<'listEarlierImports'>['imports'];
   /** What a person has just tried. */
   tried: Tried | undefined;
   command: string;
@@ -44,7 +60,7 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const { draft, check, causes, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
-${verdict(check, causes)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
+${verdict(check, causes)}${sameFiles(frame, view)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
 <div class="columns even">${organizations(view)}${existing(frame, view)}</div>
 ${signIns(frame, view)}
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}${tryForm(frame, view.tried)}</section>
@@ -74,6 +90,23 @@ function totals({ check, causes, updates }: DecideView): Html {
     ...(open(check) > 0 ? [[DECIDE.notChecked, count(open(check))]] : []),
     ...(causes.corrected > 0 ? [[DECIDE.corrected, count(causes.corrected)]] : []),
   ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
+}
+
+const RULES = ['skip', 'update', 'fail'] as const;
+
+/** The same file was imported before: what happens with the users who came by it, as a choice. */
+function sameFiles(frame: Frame, { earlier, plan, draft }: DecideView): Html | undefined {
+  if (earlier.length === 0) return undefined;
+  const items = earlier.map(
+    ({ importId, fileName, startDate, users }) =>
+      html`${fileName} ${AGAIN.was} <a href="${frame.consoleUrl(`/imports/${importId}`)}">${AGAIN.import(importId)}</a> ${AGAIN.on} ${time(startDate)} (${AGAIN.users(users, count(users))})`,
+  );
+  const rules = RULES.map((onExisting) => {
+    if (onExisting === plan.onExisting) return html`<strong>${AGAIN.chosen(AGAIN.rules[onExisting])}</strong>\n`;
+    const query = queryOfPlan({ ...plan, onExisting }, draft);
+    return html`<a class="button quiet small" href="${hrefOf({ ...frame, query }, 'check')}">${AGAIN.rules[onExisting]}</a>\n`;
+  });
+  return html`<div class="notice warn" role="status"><p><strong>${AGAIN.title}</strong></p>${list(items, 'plain')}<p>${AGAIN.what}</p><div class="buttons">${rules}</div></div>`;
 }
 
 /** Each organization by its name, with its users who can be imported. */

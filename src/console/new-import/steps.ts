@@ -118,11 +118,12 @@ export const VIEWS: Record<StepName, View> = {
     const id = draft.check?.importId;
     if (!id || !isChecked(plan, result)) return redirect(on, 'check');
     const examples = { state: 'ITEM_STATE_SUCCEEDED', pageSize: EXAMPLES };
-    const [check, causes, { items }, mailing] = await Promise.all([
+    const [check, causes, { items }, mailing, earlier] = await Promise.all([
       api.call('getImport', { importId: id }),
       api.call('listImportCauses', importOf(on.req)),
       api.call('listImportItems', { importId: id }, { query: examples }),
       api.call('previewImportMails', importOf(on.req)),
+      api.call('listEarlierImports', importOf(on.req)),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
     const [org, ...others] = check.orgs.map(({ orgId }) => orgId);
@@ -135,6 +136,7 @@ export const VIEWS: Record<StepName, View> = {
       causes,
       updates,
       mailing,
+      earlier: earlier.imports,
       tried: on.tried,
       problem: problem?.message,
       passwordSource: await sourceName(on),

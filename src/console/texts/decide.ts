@@ -115,3 +115,15 @@ export const TRY = {
     NO_USER: 'warn',
   },
 } as const;
+
+/** The same file was imported before. */
+export const AGAIN = {
+  title: 'The same file again?',
+  was: 'was imported as',
+  import: (importId: string) => `import ${importId}`,
+  on: 'on',
+  users,
+  what: 'What happens with users who already exist:',
+  rules: { skip: 'Skip them', update: 'Update them', fail: 'Import anyway: they fail' },
+  chosen: (rule: string) => `Chosen: ${rule}`,
+};

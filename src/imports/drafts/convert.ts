@@ -16,6 +16,7 @@ import type { OrgTally } from '../intake/accept.ts';
 import { type EntriesOf, ItemSink, type Stored } from '../intake/item-sink.ts';
 import { hashParameters, openFiles, sourceNamed } from './convert-request.ts';
 import type { ConversionResult, Draft } from './draft.ts';
+import { keepHashes } from './earlier.ts';
 import { eraseItems } from './erase.ts';
 import { certainGuess, filesOf, guessesOf, inspectAll } from './guess.ts';
 
@@ -35,6 +36,7 @@ export async function convert(deps: ConvertDeps, draft: Draft, run: Run): Promis
   const of = { pool, secrets, most: config.MAX_IMPORT_BYTES };
   const options = draft.conversion ?? {};
   while (await eraseItems(pool, draft.importId)) await run.requireJob();
+  await keepHashes(deps, draft, run.check);
   const exports = await inspectAll(await openFiles(of, draft), options);
   const source = options.source === undefined ? certainGuess(await guessesOf(exports)) : sourceNamed(options.source);
   if (!source) throw new UsageError('The system that these files come from cannot be determined. Choose the source.');

@@ -5,6 +5,7 @@ import { draftOperations as operations } from '../../contract/drafts.ts';
 import { parseDuration } from '../../contract/import-options.ts';
 import type { mailsPreview } from '../../contract/import-results.ts';
 import { pageLink } from '../../contract/link-templates.ts';
+import { orgsFor } from '../../contract/permissions.ts';
 import { type Asked, type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';
 import { findOrgs } from '../../directory/organizations.ts';
 import { openSender, type Sender } from '../../messages/mail/sender.ts';
@@ -25,6 +26,7 @@ import { requestCheck, startDraft } from './check.ts';
 import { requestConversion } from './convert-request.ts';
 import { createDraft, discardDraft, guesses, pieces } from './create.ts';
 import { type Draft, draftResult, readDraft, visibleDraft } from './draft.ts';
+import { findEarlier } from './earlier.ts';
 import { guessDraft } from './guess-pool.ts';
 import { type TryDeps, tries, tryPassword } from './try-password.ts';
 import { DraftFiles, openTus } from './tus.ts';
@@ -76,6 +78,9 @@ export function draftRoutes(deps: ImportDeps & Pick<TryDeps, 'hasher' | 'logger'
   serve(router, operations.previewImportMails, target, ({ target }) =>
     previewMails({ pool, config, sender }, target.draft('previewed')),
   );
+  serve(router, operations.listEarlierImports, target, async ({ caller, operation, target }) => ({
+    imports: await findEarlier(pool, target.draft('compared with earlier imports'), orgsFor(caller, operation)),
+  }));
   serve(
     router,
     operations.tryImportPassword,

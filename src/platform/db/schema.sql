@@ -217,6 +217,14 @@ create table import_failures (
   first integer[] not null
 );
 
+create table import_file_hashes (
+  import_id bigint not null,
+  file_id text collate "C" not null,
+  sha256 bytea not null,
+  FOREIGN KEY (import_id) REFERENCES imports(id) ON DELETE CASCADE,
+  PRIMARY KEY (import_id, file_id)
+);
+
 create table import_files (
   import_id bigint not null,
   file_id text collate "C" not null,
@@ -893,6 +901,8 @@ CREATE INDEX import_authors_author ON public.import_authors USING btree (author)
 CREATE INDEX import_dry_runs_entries ON public.import_dry_runs USING btree (entries_of) WHERE (entries_of IS NOT NULL);
 
 CREATE INDEX import_failures_import ON public.import_failures USING btree (import_id);
+
+CREATE INDEX import_file_hashes_sha256 ON public.import_file_hashes USING btree (sha256);
 
 CREATE INDEX import_items_failed ON public.import_items USING btree (import_id, ordinal) WHERE (error IS NOT NULL);
 

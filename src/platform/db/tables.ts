@@ -116,6 +116,10 @@ export interface ImportFailures {
   import_id: string; error: unknown; users: number; first: number[];
 }
 
+export interface ImportFileHashes {
+  import_id: string; file_id: string; sha256: Buffer;
+}
+
 export interface ImportFiles {
   import_id: string; file_id: string; kind: string; name: string; size: string; received: string; key_sealed: string;
   created_at: Date;

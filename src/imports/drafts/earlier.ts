@@ -1,0 +1,80 @@
+/**
+ * Recognizes a file that was imported before, by the SHA-256 of its bytes. A worker takes it when it converts the files;
+ * it stays with the import when the files are erased.
+ *
+ * Guarantee: a caller learns of an earlier import only if they may see it, and never of the file of somebody else.
+ */
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import type { earlierImports } from '../../contract/import-results.ts';
+import type { Db, Pool } from '../../platform/db/pool.ts';
+import type { ImportFileHashes, Imports } from '../../platform/db/tables.ts';
+import type { Secrets } from '../../platform/encryption.ts';
+import { shownState } from '../entries/states.ts';
+import type { Draft } from './draft.ts';
+import { openFile, readFile } from './files.ts';
+
+/** The newest so many are told. */
+const MOST = 10;
+
+/**
+ * Keeps the hash of each file of users that has none yet, and forgets the hashes of files that were removed.
+ * @param check throws when the work is over for this worker
+ */
+export async function keepHashes(
+  { pool, secrets }: { pool: Pool; secrets: Secrets },
+  { importId, files }: Pick<Draft, 'importId' | 'files'>,
+  check: () => void,
+): Promise<void> {
+  const ids = files.filter(({ kind }) => kind === 'users').map(({ fileId }) => fileId);
+  await pool.query('delete from import_file_hashes where import_id = $1 and file_id <> all ($2)', [importId, ids]);
+  const { rows } = await pool.query<Pick<ImportFileHashes, 'file_id'>>(
+    'select file_id from import_file_hashes where import_id = $1',
+    [importId],
+  );
+  const kept = new Set(rows.map(({ file_id }) => file_id));
+  for (const fileId of ids.filter((id) => !kept.has(id))) {
+    const hash = createHash('sha256');
+    for await (const part of readFile(pool, await openFile({ pool, secrets }, importId, fileId))) {
+      check();
+      hash.update(part);
+    }
+    await pool.query(
+      'insert into import_file_hashes (import_id, file_id, sha256) values ($1, $2, $3) on conflict do nothing',
+      [importId, fileId, hash.digest()],
+    );
+  }
+}
+
+type Earlier = Pick<ImportFileHashes, 'file_id' | 'import_id'> & Pick<Imports, 'state' | 'accepted_at' | 'succeeded'>;
+
+/**
+ * The imports with a file of this draft, newest first; those whose users were removed again do not count.
+ * @param within organizations whose imports the caller may see; undefined: all
+ */
+export async function findEarlier(
+  db: Db,
+  { importId, files }: Pick<Draft, 'importId' | 'files'>,
+  within: string[] | undefined,
+): Promise<z.input<typeof earlierImports>['imports']> {
+  const { rows } = await db.query<Earlier>(
+    `select h.file_id, e.import_id, i.state, i.accepted_at, i.succeeded
+     from import_file_hashes h
+       join import_file_hashes e on e.sha256 = h.sha256 and e.import_id <> h.import_id
+       join imports i on i.id = e.import_id
+     where h.import_id = $1 and i.kind = 'bulk' and not i.dry_run and i.removed_to is null
+       and i.state not in ('receiving', 'undoing', 'undone') and i.accepted_at is not null
+       and ($2::text[] is null or not exists (
+         select from import_orgs o where o.import_id = i.id and o.org_id <> all ($2)))
+     order by e.import_id desc, h.file_id limit ${MOST}`,
+    [importId, within ?? null],
+  );
+  const names = new Map(files.map(({ fileId, name }) => [fileId, name]));
+  return rows.map(({ file_id, import_id, state, accepted_at, succeeded }) => ({
+    importId: import_id,
+    fileName: names.get(file_id) ?? '',
+    state: shownState(state),
+    startDate: (accepted_at as Date).toISOString(),
+    users: succeeded,
+  }));
+}
