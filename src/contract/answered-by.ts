@@ -225,6 +225,7 @@ export const ANSWERED_BY = {
   'UPLOAD-HEADERS': ['createImportFile', 'sendImportFile'],
   'UPLOAD-METADATA': ['createImportFile'],
   'UPLOAD-NOT-FOUND': ['getImportFile', 'sendImportFile', 'removeImportFile'],
+  'UPLOAD-NOT-EXPORT': ['sendImportFile'],
   'UPLOAD-OFFSET': ['sendImportFile'],
   'UPLOAD-REQUESTS': ['createImportFile', 'sendImportFile'],
   'UPLOAD-SPACE': ['createImportFile'],

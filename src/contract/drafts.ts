@@ -227,7 +227,8 @@ export const draftOperations = operations({
     summary: 'Send bytes of a file',
     description:
       'The body is a part of the file from `Upload-Offset` on, as `application/offset+octet-stream`. Send at most 8 MiB ' +
-      'in one request, so that little is lost when the connection breaks: what has arrived stays.',
+      'in one request, so that little is lost when the connection breaks: what has arrived stays. A file that is no ' +
+      'export, such as a picture, a PDF, a web page or JSON that was cut off, is refused and removed from the draft.',
     headers: z.object({
       ...tusHeader,
       'Upload-Offset': bytes('Where the body begins: the number of bytes that have arrived.'),
@@ -238,6 +239,7 @@ export const draftOperations = operations({
       'UPLOAD-VERSION',
       'IMPORT-STATE',
       'UPLOAD-NOT-FOUND',
+      'UPLOAD-NOT-EXPORT',
       'UPLOAD-OFFSET',
       'REQUEST-TOO-LARGE',
       'UPLOAD-REQUESTS',

@@ -21,12 +21,15 @@ interface Answer {
   status: number;
   offset: number | undefined;
   retryMs: number | undefined;
+  problem: string;
 }
 
 export class Upload {
   readonly file: File;
   readonly url: string;
   state: UploadState = 'paused';
+  /** Why the service refused it. */
+  problem = '';
   /** Bytes that have arrived, as far as this page knows. */
   offset: number;
   #changed: () => void;
@@ -83,6 +86,7 @@ export class Upload {
       }
       isKnown = false;
       if ((this.state as UploadState) === 'paused') break;
+      this.problem = answer.problem;
       this.#set(stateFor(answer.status));
       if (!this.isOpen) break;
       // Another request has just stored more, or the end of this one was cut off: ask at once.
@@ -127,6 +131,7 @@ export class Upload {
           status: request.status,
           offset: numberOf(request.getResponseHeader('Upload-Offset')),
           retryMs: numberOf(request.getResponseHeader('Retry-After'), 1000),
+          problem: request.status >= 400 ? messageIn(request.responseText) : '',
         });
       });
       request.send(body);
@@ -167,6 +172,14 @@ function stateFor(status: number): UploadState {
   if (status === 429 || status === 503) return 'busy';
   // No answer, a lock, or a fault on the way: these pass.
   return status === 0 || status === 409 || status >= 500 ? 'waiting' : 'refused';
+}
+
+function messageIn(answer: string): string {
+  try {
+    return (JSON.parse(answer) as { message?: string }).message ?? '';
+  } catch {
+    return ''; // of a proxy
+  }
 }
 
 function numberOf(text: string | null, times = 1): number | undefined {

@@ -11,6 +11,8 @@ import {
   addFile,
   continueFile,
   createDraft,
+  discardDraft,
+  forget,
   isUnchanged,
   type Kind,
   onChange,
@@ -20,7 +22,7 @@ import {
 } from './uploads.ts';
 
 /** What could not be taken, for the page that follows. */
-let refusal = '';
+let refusals: string[] = [];
 /** The page that was asked for last: an earlier page that arrives later would show fewer files, and no refusal. */
 let reloading = new AbortController();
 
@@ -48,8 +50,8 @@ class UploadFiles extends HTMLElement {
     const zone = this.querySelector<HTMLElement>('.drop');
     if (zone) this.#listen(zone);
     this.#draw();
-    if (refusal) this.#say(refusal);
-    refusal = '';
+    if (refusals.length > 0) this.#say(refusals.join(' '));
+    refusals = [];
   }
 
   #listen(zone: HTMLElement): void {
@@ -106,7 +108,7 @@ class UploadFiles extends HTMLElement {
         this.#show({ fileId, name: file.name, kind, size: file.size, offset: 0 });
       }
     } catch (error) {
-      refusal = this.#reason(error);
+      refusals.push(this.#reason(error));
     }
     this.#reload();
   }
@@ -169,7 +171,26 @@ class UploadFiles extends HTMLElement {
   }
 
   #draw(): void {
-    for (const row of this.#rows.values()) row.draw(uploadOf(row.known.fileId));
+    for (const { known, draw } of this.#rows.values()) {
+      const upload = uploadOf(known.fileId);
+      draw(upload);
+      if (upload?.state === 'refused' && upload.problem) void this.#refuse(known.fileId, upload.problem);
+    }
+  }
+
+  /** The service has removed the file, as it is no export. A draft without files is of no use to anybody. */
+  async #refuse(fileId: string, problem: string): Promise<void> {
+    forget(fileId);
+    this.#rows.get(fileId)?.element.remove();
+    this.#rows.delete(fileId);
+    const shown = this.querySelector('[role=alert]')?.textContent ?? '';
+    this.#say(`${shown} ${problem}`.trim());
+    await this.#taking;
+    refusals.push(this.querySelector('[role=alert]')?.textContent ?? problem);
+    if (this.#rows.size > 0) return this.#reload();
+    await discardDraft(this.#api, this.#import).catch(() => {}); // it can be discarded by hand
+    reloading.abort();
+    visit(this.getAttribute('pages') as string);
   }
 
   #say(text: string): void {

@@ -72,6 +72,17 @@ export async function removeFile(api: string, importId: string, fileId: string):
   await answer.text();
 }
 
+/** Forgets a file that the service refused, and has removed. */
+export function forget(fileId: string): void {
+  uploads.delete(fileId);
+  localStorage.removeItem(keyOf(fileId));
+}
+
+/** Discards a draft of which nothing is left. @throws Refused */
+export async function discardDraft(api: string, importId: string): Promise<void> {
+  await (await request(`${api}/admin/v1/imports/${importId}/_discard`, 'POST', {})).text();
+}
+
 async function request(url: string, method: string, headers: Record<string, string>, body?: string): Promise<Response> {
   const send = () =>
     fetch(url, { method, headers, signal: AbortSignal.timeout(30_000), ...(body === undefined ? {} : { body }) });

@@ -64,7 +64,8 @@ export function stepPage(frame: Frame, content: Html | undefined): Html {
 <nav class="steps" aria-label="${STEPS.steps}"><ol>${STEP_NAMES.map((name) => entry(frame, name))}</ol></nav>
 ${hasZone || files.some(({ size, offset }) => offset < size) ? uploadFiles(consoleUrl, { importId, files, hasZone }) : undefined}
 ${content}
-<p class="soft small">${STEPS.nothing}${expiresAt && html` ${STEPS.expires} ${time(expiresAt)}.`}</p></div>`;
+<p class="soft small">${STEPS.nothing}${expiresAt && html` ${STEPS.expires} ${time(expiresAt)}.`}
+${importId && step !== 'decide' ? html`<a href="${consoleUrl(`/imports/new/${importId}/discard`)}">${STEPS.discard}</a>` : undefined}</p></div>`;
 }
 
 function entry(frame: Frame, name: StepName): Html {

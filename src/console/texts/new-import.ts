@@ -19,6 +19,7 @@ export const STEPS = {
   uploaded: 'Uploaded',
   nothing: 'Nothing is imported until you press Start.',
   expires: 'Files and users of this draft are erased on',
+  discard: 'Discard this draft',
   discarded: 'This draft was discarded. Its files and users are erased.',
   again: 'New import',
 };

@@ -301,6 +301,12 @@ export const IMPORT_ERRORS = {
     meaning: 'The draft has no such file.',
     remedy: 'Create the file again.',
   },
+  'UPLOAD-NOT-EXPORT': {
+    status: 'INVALID_ARGUMENT',
+    meaning:
+      'The bytes of the file show that it is no export, or only a part of one. The draft has no such file any more.',
+    remedy: 'Do what the message says, or export the users as JSON, NDJSON, CSV or LDIF, and add that file.',
+  },
   'UPLOAD-OFFSET': {
     status: 'ABORTED',
     meaning: '`Upload-Offset` is not the number of bytes that have arrived.',

@@ -3,7 +3,8 @@
  * store in PostgreSQL. The routes have checked the caller before; errors become the errors of this API. The id of an
  * upload is `<importId>/<fileId>`.
  *
- * Guarantee: memory is bounded by two pieces for each upload: one that arrives, one that is being stored. A client
+ * Guarantee: memory is bounded by two pieces for each upload, one that arrives and one that is being stored, and by the
+ * beginning of the file, by which a file that is no export is refused. A client
  * that sends faster than PostgreSQL stores has to wait.
  * On crash, or when the client goes away: what was stored stays, at most one piece has to be sent again.
  */
@@ -22,12 +23,16 @@ import {
   fileNotFound,
   type OpenFile,
   openFile,
+  readFile,
   release,
   removeFile,
   SEAL_BYTES,
 } from './files.ts';
+import { cutOff, NotAnExport, refusingHead } from './refusals.ts';
 
 const PIECE_BYTES = 2 ** 20;
+/** Bytes that are looked at to see whether JSON is complete. */
+const END_BYTES = 64;
 
 const FILE_ID = /^[\w-]{1,64}$/;
 
@@ -154,14 +159,30 @@ export class DraftFiles extends DataStore {
   }
 
   override async write(stream: Readable, id: string, offset: number): Promise<number> {
-    const pieces = openPieces(this.deps.uploadPool, await this.open(id), offset);
+    const file = await this.open(id);
+    const pieces = openPieces(this.deps.uploadPool, file, offset);
     try {
-      for await (const chunk of stream) await pieces.add(chunk);
+      let end: Buffer = Buffer.alloc(0);
+      for await (const chunk of refusingHead(stream, offset, file.size)) {
+        if (chunk.length > 0) end = Buffer.from(chunk.subarray(-END_BYTES));
+        await pieces.add(chunk);
+      }
+      const length = await pieces.end();
+      if (length === file.size && file.kind !== 'hash_parameters') await this.requireWhole(id, end);
+      return length;
     } catch (error) {
       await pieces.end().catch(() => {}); // the first error says why
-      throw error;
+      if (!(error instanceof NotAnExport)) throw error;
+      await this.remove(id);
+      throw new ApiError('INVALID_ARGUMENT', 'UPLOAD-NOT-EXPORT', `${file.name || 'The file'}: ${error.message}`);
     }
-    return pieces.end();
+  }
+
+  /** @throws NotAnExport for JSON that was cut off */
+  private async requireWhole(id: string, end: Buffer): Promise<void> {
+    const file = await this.open(id);
+    const problem = await cutOff(readFile(this.deps.pool, file), { size: file.size, end });
+    if (problem !== undefined) throw new NotAnExport(problem);
   }
 
   override async remove(id: string): Promise<void> {

@@ -134,9 +134,14 @@ const SIGNATURES: readonly (readonly [signature: string, sentence: string])[] = 
   ],
 ];
 
+/** The name of a part of every spreadsheet with a password, which looks like one of an old Excel. */
+const ENCRYPTED = Buffer.from('EncryptedPackage', 'utf16le');
+
 /** A sentence for a file whose first bytes say that it is no export. */
 export function problemOfBytes(bytes: Buffer): string | undefined {
   const head = bytes.toString('latin1', 0, 512);
+  if (head.startsWith('\xd0\xcf\x11\xe0') && bytes.includes(ENCRYPTED))
+    return 'This is a spreadsheet with a password. Save it without the password, or save the sheet as CSV (UTF-8).';
   if (head.startsWith('ustar', 257)) return 'This is a tar archive. Unpack it first.';
   return SIGNATURES.find(([signature]) => head.startsWith(signature))?.[1];
 }
@@ -172,6 +177,11 @@ const FORMS: readonly (readonly [form: RegExp, sentence: string])[] = [
   ],
   [HTDIGEST, 'This is a file of htdigest, whose hashes depend on a realm and cannot be verified.'],
 ];
+
+/** A sentence for a page of a browser or another file in XML, whatever format somebody names. */
+export function problemOfPage(head: string): string | undefined {
+  return FORMS.slice(0, 2).find(([pattern]) => pattern.test(head))?.[1];
+}
 
 /**
  * A sentence for a file that is certainly no export but is often taken for one; read as CSV, it would only confuse.
