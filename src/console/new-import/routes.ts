@@ -4,6 +4,7 @@ import { orgsFor } from '../../contract/permissions.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import type { ScreenDeps } from '../deps.ts';
+import { guideList } from '../imports/guide.ts';
 import { sessionOf } from '../session.ts';
 import { type Draft, importOf, isDraft } from '../shapes.ts';
 import { openLive } from '../shell/live.ts';
@@ -39,7 +40,8 @@ export function newImportScreens(deps: ScreenDeps): Router {
       files: [],
       query: '',
     };
-    deps.show(req, res, { title: STEPS.title, body: stepPage(frame, undefined), scripts: UPLOAD_SCRIPTS });
+    const body = stepPage(frame, guideList(deps.consoleUrl));
+    deps.show(req, res, { title: STEPS.title, body, scripts: UPLOAD_SCRIPTS });
   });
   router.get(ONE, async (req, res) => {
     const result = await sessionOf(res).api.call('getImport', importOf(req));
