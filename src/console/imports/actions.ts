@@ -115,12 +115,17 @@ ${isTimed(name) ? timeoutField(view) : undefined}${name === 'undo' ? numberField
 
 /** Whether sending failed users again sends anybody. */
 function isOfUse({ causes, progress }: ActionView): boolean {
+  return sentAgain(causes, progress) > 0;
+}
+
+/** How many users an import sends again. */
+export function sentAgain(causes: Causes | undefined, progress: Pick<Progress, 'counts'>): number {
   const { corrected, refused } = failedUsers(causes, progress);
-  return corrected + refused + open(progress) > 0;
+  return corrected + refused + open(progress);
 }
 
 /** What `_retry` does with the failed users. */
-function failedUsers(causes: Causes | undefined, { counts }: Progress): FailedUsers {
+function failedUsers(causes: Causes | undefined, { counts }: Pick<Progress, 'counts'>): FailedUsers {
   if (!causes) return { corrected: 0, refused: counts.failed, invalid: 0 };
   const { failed, corrected } = causes;
   // Other users are valid, and failed for one cause each.

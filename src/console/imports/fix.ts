@@ -2,7 +2,7 @@
 import { type Request, type Response, Router } from 'express';
 import { causesOf, LEAVING_OUT } from '../../contract/causes.ts';
 import { requestOf } from '../../contract/client.ts';
-import type { Causes, CountedCause, FixAnswer, ItemView } from '../../contract/import-types.ts';
+import type { Causes, CountedCause, Counts, FixAnswer, ItemView } from '../../contract/import-types.ts';
 import { REMEDIES as REMEDY_NAMES, type Remedy } from '../../contract/remedies.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { field, hidden, text } from '../../platform/html/forms.ts';
@@ -15,6 +15,7 @@ import { count, crumb, type Link, list, notice, numbers, state, table } from '..
 import type { ConsoleUrl } from '../shell/show.ts';
 import { FIX, REMEDIES } from '../texts/fix.ts';
 import { ONE } from '../texts/import.ts';
+import { sentAgain } from './actions.ts';
 
 const ROWS = 25;
 /** Failed users that are read at most to find those of a cause. */
@@ -27,8 +28,8 @@ export function fixScreens(deps: ScreenDeps): Router {
   router.get('/console/imports/:importId/fix', async (req, res) => {
     const id = String(req.params.importId);
     const { api } = sessionOf(res);
-    const [causes, { isDraft }] = await Promise.all([readCauses(api, req), readOutcomes(api, req)]);
-    show(req, res, { title: FIX.title(id), body: causesPage(consoleUrl, id, causes, isDraft) });
+    const [causes, outcomes] = await Promise.all([readCauses(api, req), readOutcomes(api, req)]);
+    show(req, res, { title: FIX.title(id), body: causesPage(consoleUrl, id, causes, outcomes) });
   });
   router.get('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
   router.post('/console/imports/:importId/fix/:cause', (req, res) => showCells(deps, req, res));
@@ -41,10 +42,16 @@ function readCauses(api: Api, req: Request): Promise<Causes> {
   return api.call('listImportCauses', importOf(req));
 }
 
+interface Outcomes {
+  isDraft: boolean;
+  importId: string;
+  counts: Counts;
+}
+
 /** The import with the outcomes of users: of a draft, the dry run of its check. */
-async function readOutcomes(api: Api, req: Request): Promise<{ isDraft: boolean; importId: string }> {
-  const { draft, importId } = await api.call('getImport', importOf(req));
-  return { isDraft: draft !== undefined, importId: draft?.check?.importId ?? importId };
+async function readOutcomes(api: Api, req: Request): Promise<Outcomes> {
+  const { draft, importId, counts } = await api.call('getImport', importOf(req));
+  return { isDraft: draft !== undefined, importId: draft?.check?.importId ?? importId, counts };
 }
 
 /** The cause of the address. @returns undefined when nobody fails for it any more */
@@ -65,8 +72,8 @@ async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Re
   const field = editableField(cause);
   if (!field) throw new ApiError('FAILED_PRECONDITION', 'CONSOLE-FIX', FIX.noEdit);
   const from = Number(/^\d{1,9}$/.exec(text(req.query, 'from'))?.[0] ?? 0);
-  const { isDraft, importId } = await readOutcomes(api, req);
-  const { items, next } = await itemsOf(api, importId, cause.cause, from);
+  const outcomes = await readOutcomes(api, req);
+  const { items, next } = await itemsOf(api, outcomes.importId, cause.cause, from);
   const typed = req.method === 'POST' ? (req.body as Record<string, unknown>) : kept;
   const rows: Cell[] = [];
   for (const { index, userName, userId } of items) {
@@ -82,15 +89,15 @@ async function showCells({ consoleUrl, show }: ScreenDeps, req: Request, res: Re
       ...(isNew ? await save(api, req, index, field, value) : {}),
     });
   }
-  const { corrected } = req.method === 'POST' ? await readCauses(api, req) : before;
+  const causes = req.method === 'POST' ? await readCauses(api, req) : before;
   const body = cellsPage(consoleUrl, {
     importId: String(req.params.importId),
     cause,
     field,
     cells: rows,
     next,
-    corrected,
-    isDraft,
+    causes,
+    outcomes,
   });
   show(req, res, { title: FIX.title(String(req.params.importId)), body, scripts: ['fix-cells.ts'] });
 }
@@ -181,20 +188,21 @@ async function apply({ consoleUrl }: ScreenDeps, req: Request, res: Response): P
 }
 
 /** Why users of an import failed, with what can be done about each cause. */
-function causesPage(consoleUrl: ConsoleUrl, importId: string, causes: Causes, isDraft: boolean): Html {
+function causesPage(consoleUrl: ConsoleUrl, importId: string, causes: Causes, outcomes: Outcomes): Html {
   const path = `/imports/${importId}`;
   return html`${crumb({ href: consoleUrl(path), text: ONE.title(importId) })}
-<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(consoleUrl, importId, causes.corrected, isDraft)}</div>
+<div class="headline"><h1>${FIX.heading}</h1>${sendAgain(consoleUrl, importId, causes, outcomes)}</div>
 ${causes.causes.length === 0 ? html`<p class="card">${FIX.none}</p>` : causeTable(consoleUrl, path, causes)}
 ${causes.moreCauses > 0 ? html`<p class="soft">${FIX.more(count(causes.moreCauses))}</p>` : undefined}`;
 }
 
 /** Leads to the action that tries corrected users again; before the start of an import, to the decision. */
-function sendAgain(consoleUrl: ConsoleUrl, importId: string, corrected: number, isDraft: boolean): Html | undefined {
+function sendAgain(consoleUrl: ConsoleUrl, importId: string, causes: Causes, outcomes: Outcomes): Html | undefined {
+  const { corrected } = causes;
   if (corrected === 0) return undefined;
-  const [path, text] = isDraft
+  const [path, text] = outcomes.isDraft
     ? [`/imports/new/${importId}/decide`, FIX.decide]
-    : [`/imports/${importId}/retry`, FIX.send(count(corrected))];
+    : [`/imports/${importId}/retry`, FIX.send(count(sentAgain(causes, outcomes)))];
   return html`${state({ name: FIX.corrected(count(corrected)), look: 'good' })}
 <div class="buttons"><a class="button" href="${consoleUrl(path)}">${text}</a></div>`;
 }
@@ -270,19 +278,18 @@ interface CellsView {
   cells: Cell[];
   /** Index to continue at. */
   next: number | undefined;
-  corrected: number;
-  /** The import has not started. */
-  isDraft: boolean;
+  causes: Causes;
+  outcomes: Outcomes;
 }
 
 /** The users of a cause with a cell each for the invalid value. With scripts, a cell is saved when it is left. */
 function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
-  const { importId, cause, field, cells, next, corrected, isDraft } = view;
+  const { importId, cause, field, cells, next, causes, outcomes } = view;
   const path = `/imports/${importId}/fix`;
   const name = fieldName(field);
   const rows = cells.map((cell) => cellRow(cell, name));
   return html`${crumb({ href: consoleUrl(path), text: FIX.heading })}
-<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, corrected, isDraft)}</div>
+<div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, causes, outcomes)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
