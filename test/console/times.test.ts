@@ -31,14 +31,14 @@ describe('a time on a page', () => {
       time.dateTime = '2026-02-03T00:00:00Z';
       added.append(time);
       document.querySelector('main').append(added);
-      for (const [form, back] of [['ago', 5 * 60_000 + 500], ['seconds', 0]]) {
+      for (const [form, back] of [['ago', 5 * 60_000 + 500], ['ago', 0], ['seconds', 0]]) {
         const time = document.createElement('time');
         time.dataset.form = form;
         time.dateTime = form === 'seconds' ? '2026-02-03T00:00:07Z' : new Date(Date.now() - back).toISOString();
         document.querySelector('main').append(time);
       }
     })()`);
-    for (const text of ['2026-02-03 05:30', '5 min. ago', '05:30:07'])
+    for (const text of ['2026-02-03 05:30', '5 min. ago', 'now', '05:30:07'])
       await page.getByText(text, { exact: true }).waitFor();
     await time.evaluate((element) => element.setAttribute('datetime', '2026-01-02T20:05:05Z'));
     await page.getByText('2026-01-03 01:35', { exact: true }).waitFor();

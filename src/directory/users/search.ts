@@ -133,14 +133,18 @@ function selective(query: UserQuery, parameter: Parameter, orgIds: readonly stri
   return inUserIdsQuery ? [`u.id = any(${parameter(inUserIdsQuery.userIds)}::text[])`] : [];
 }
 
-/** Compared by the database, which has the index; the prefix has some characters, so it is true for few users. */
+/** Compared by the database, whose index has the first three letters; a prefix of some letters is true for few users. */
 function displayName(
   { displayName: text, method }: NonNullable<UserQuery['displayNameQuery']>,
   parameter: Parameter,
 ): string[] {
   const key = `lower(${parameter(text.trim())}::text) collate "C"`;
   const name = 'lower(u.display_name) collate "C"';
-  return isPrefix(method) ? [`${name} >= ${key}`, `${name} < ${key} || chr(1114111)`] : [`${name} = ${key}`];
+  const indexed = 'left(lower(u.display_name), 3) collate "C"';
+  const begins = (whole: string, start: string) => [`${whole} >= ${start}`, `${whole} < ${start} || chr(1114111)`];
+  return isPrefix(method)
+    ? [...begins(indexed, `left(${key}, 3)`), ...begins(name, key)]
+    : [`${indexed} = left(${key}, 3)`, `${name} = ${key}`];
 }
 
 function prefix({ userNameQuery }: UserQuery, parameter: Parameter): string[] {

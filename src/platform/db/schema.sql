@@ -988,7 +988,7 @@ CREATE INDEX users_at_source ON public.users USING btree (password_hash, id) WHE
 
 CREATE INDEX users_by_address ON public.users USING btree (email_key, email_verified, org_id) WHERE (email_key IS NOT NULL);
 
-CREATE INDEX users_display_name ON public.users USING btree (lower(display_name) COLLATE "C") WHERE (display_name IS NOT NULL);
+CREATE INDEX users_display_name ON public.users USING btree ("left"(lower(display_name), 3) COLLATE "C") WHERE (display_name IS NOT NULL);
 
 CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, user_name_key) INCLUDE (org_id) WHERE (sequence >= 0);
 

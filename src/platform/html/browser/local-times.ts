@@ -27,12 +27,12 @@ function clockOf(at: Date): string {
   return `${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
-/** `5 min ago`; undefined for a time that is too long ago to be counted. */
+/** `5 min. ago`, `now`; undefined for a time that is too long ago to be counted. */
 function agoOf(at: Date): string | undefined {
   const ms = at.getTime() - Date.now();
   if (Math.abs(ms) > RECENT_MS) return undefined;
-  const [unit, length] = UNITS.find(([, one]) => Math.abs(ms) >= one) ?? (['minute', 60 * SECOND] as const);
-  return passed.format(Math.trunc(ms / length), unit);
+  const [unit, length] = UNITS.find(([, one]) => Math.abs(ms) >= one) ?? [];
+  return unit && length ? passed.format(Math.trunc(ms / length), unit) : passed.format(0, 'second');
 }
 
 function show(time: HTMLTimeElement): void {
