@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { must } from '../support/calls.ts';
 import { bulk, OLD_PASSWORD } from '../support/imports/bodies.ts';
+import { newDraft, uploadFile } from '../support/imports/drafts.ts';
 import { type Entry, entry } from '../support/imports/imports.ts';
 import { requireOrSkip } from '../support/runner/programs.ts';
 import { waitFor } from '../support/wait.ts';
@@ -94,6 +95,8 @@ describe('the numbers on Decide', () => {
       failing: causes.failed,
       mails: mails.held,
       undone: preview.removed,
+      typed: signIn.changes.TYPES_USER_NAME,
+      byMail: signIn.ways.MAIL_CODE,
     });
     assert.deepEqual([counts.succeeded, counts.skipped, counts.failed, changed], [10, 1, 3, 1]);
   });
@@ -118,6 +121,48 @@ describe('the numbers on Decide', () => {
     assert.equal(await tried('nothing-c', 'another one'), 'nothing-c: the entry has no password.');
     assert.equal(await tried('nobody-c', 'another one'), 'nobody-c: there is no such user in the files.');
     assert.deepEqual((await page.content()).includes('another one'), false);
+  });
+
+  it('come with what the same file did before, and skip its users on request', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const { api, org } = world;
+    const content = 'id,email,first_name,last_name\n901,kim@example.com,Kim,Again\n902,lea@example.com,Lea,Again\n';
+    const draft = async () => {
+      const importId = await newDraft(api, { orgId: org.orgId });
+      await uploadFile(api, importId, content, { name: 'again.csv' });
+      const path = `/admin/v1/imports/${importId}`;
+      const reached = (state: string) =>
+        waitFor(async () => (await api.call('GET', path)).body.state === state, { what: state });
+      await must(api.call('POST', `${path}/_convert`, { source: 'csv', orgId: org.orgId }));
+      await reached('IMPORT_STATE_DRAFT');
+      await must(api.call('POST', `${path}/_check`, { timeout: '10m' }));
+      await reached('IMPORT_STATE_CHECKED');
+      return importId;
+    };
+    const first = await draft();
+    await must(api.call('POST', `/admin/v1/imports/${first}/_start`, { timeout: '10m' }));
+    await ended(first);
+    const page = await world.enter(t, `/console/imports/new/${await draft()}/decide`, undefined, {
+      javaScriptEnabled: false,
+    });
+    await page.getByText('None of 2 users can be imported; 2 fail.').waitFor();
+    const notice = page.locator('.notice', { hasText: 'The same file again?' });
+    assert.match(
+      String(await notice.textContent()),
+      new RegExp(`again\\.csv was imported as import ${first} on .* \\(2 users\\)`),
+    );
+    await notice.getByRole('link', { name: 'Skip them' }).click();
+    await page.getByRole('button', { name: 'Check them' }).click();
+    await waitFor(
+      async () => {
+        await page.reload();
+        return page.getByRole('link', { name: 'Next: decide' }).isVisible();
+      },
+      { what: 'the check' },
+    );
+    await page.getByRole('link', { name: 'Next: decide' }).click();
+    await page.getByText('2 users exist and are skipped.').waitFor();
+    await notice.getByText('Chosen: Skip them').waitFor();
   });
 
   it('are on a page that everybody can use', async (t) => {
@@ -162,5 +207,7 @@ async function numbersOf(page: Page): Promise<Record<string, number>> {
     failing: found(main, /What will fail \((\d+)\)/),
     mails: found(main, /(\d+) mails?, once (?:it is|they are) sent/),
     undone: found(main, /an undo removes the (?:(\d+) users|user)/),
+    typed: found(main, /(\d+) users? signs? in with (?:the|their) user name/),
+    byMail: found(main, /(\d+) to sign in: (?:they get|the user gets) a code by mail/),
   };
 }

@@ -118,7 +118,7 @@ test('who signs in with what they know comes first, then with something else, th
     /The import brings no password for the user\. <span class="soft small">8<.*The user is inactive\./s,
   );
   assert.match(page, /What is different for them.*<strong>8<\/strong> The import sends the user a mail\./s);
-  assert(page.indexOf('Who will be able to sign in') < page.indexOf('>Passwords<'));
+  assert(page.indexOf('Who will be able to sign in') < page.indexOf('>Passwords in the files<'));
 });
 
 test('each group has the remedies that help it, where the person may use them', () => {
@@ -244,7 +244,7 @@ test('it answers in the order in which a careful manager asks, with the command 
     'Users who already exist',
     'Who will be able to sign in',
     ...[
-      'Passwords',
+      'Passwords in the files',
       'Try one password',
       'Signing in',
       'Emails',
@@ -256,7 +256,7 @@ test('it answers in the order in which a careful manager asks, with the command 
   ]);
   assert.match(page, /<strong>40<\/strong> Acme Shop /);
   assert.match(page, /2 users are inactive, and come along so.*3 records are left out: A deleted user\./s);
-  assert.match(page, /About 20 s.*At the speed of the check, 2 users per second/s);
+  assert.match(page, /Between 20 s and 1 min 20 s.*The check read 2 users per second/s);
   assert.match(page, /For 365 days after its end, an undo removes the 40 users/);
 });
 
@@ -277,7 +277,7 @@ test('the mails are shown with their sender, and it is said in red why they woul
   const check = { mailKinds: { verification: 0, initialisation: 3 } };
   const pageWith = (mailing: object) => pageOf(COUNTS, { check, mailing: { ...MAILING, ...mailing } });
   const page = pageWith({});
-  assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*English.*<dd>72 h 0 min</s);
+  assert.match(page, /<dt>Sender<\/dt><dd>Acme &lt;no-reply@acme\.example&gt;<.*English.*<dd>3 days</s);
   assert.match(page, /<summary>Preview: Set it up<\/summary><pre class="mail"/);
   assert.doesNotMatch(page, /Confirm it|class="notice bad"/);
   assert.match(pageWith({ server: 'MAILBOX' }), /class="notice bad" role="alert">No mail server is set/);

@@ -8,7 +8,7 @@ import { field, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { importOf, type Result } from '../shapes.ts';
 import { choices, count, duration, type Fact, facts, list, notice } from '../shell/blocks.ts';
-import { MAILING, TRY } from '../texts/decide.ts';
+import { MAILING, OUTLOOK, TRY } from '../texts/decide.ts';
 import { DECIDE } from '../texts/new-import.ts';
 import type { Frame, Tried, WizardStep } from './frame.ts';
 import type { Plan } from './plan.ts';
@@ -40,10 +40,11 @@ export function mailsCard({ plan, check, mailing, mailRate }: MailsView, form: s
   const takes = mailRate > 0 ? DECIDE.takes(duration((due / mailRate) * 1000), count(mailRate)) : DECIDE.unlimited;
   const sent = mailing.mails.filter(({ kind }) => (kind === 'verification' ? verification : initialisation) > 0);
   return html`<section class="card" id="mails"><h2>${DECIDE.mails}</h2>${kinds.length > 0 ? list(kinds, 'plain') : html`<p>${DECIDE.noMails}</p>`}
+${due > 0 ? html`<p class="soft small">${takes}</p>` : undefined}
 ${kinds.length > 0 ? html`${warnings(mailing)}${facts(sender(mailing))}${sent.map(preview)}` : undefined}
 ${
   due > 0
-    ? html`<p class="soft small">${takes}</p>${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, form)}`
+    ? html`${choices(DECIDE.whenDue, 'mails', { none: DECIDE.hold, auto: DECIDE.send }, plan.mails, form)}`
     : html`<input type="hidden" name="mails" value="${plan.mails}" form="${form}">`
 }</section>`;
 }
@@ -59,8 +60,15 @@ function sender({ from, mails: [mail] }: MailsView['mailing']): Fact[] {
   return [
     [MAILING.from, from],
     [MAILING.language, MAILING.english],
-    [MAILING.valid, mail && duration(mail.validForSeconds * 1000)],
+    [MAILING.valid, mail && lifetime(mail.validForSeconds)],
   ];
+}
+
+const DAY_S = 24 * 3600;
+
+function lifetime(seconds: number): string {
+  const days = seconds / DAY_S;
+  return Number.isInteger(days) ? OUTLOOK.days(days, count(days)) : duration(seconds * 1000);
 }
 
 function preview({ subject, text: body }: MailsView['mailing']['mails'][number]): Html {

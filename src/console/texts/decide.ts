@@ -57,9 +57,10 @@ export const OUTLOOK = {
     `${count} ${each(n, 'record is', 'records are')} left out: ${why}`,
   noneBlocked: 'No user is inactive or locked, and no record is left out.',
   takes: 'How long it takes',
-  takesAbout: (time: string) => `About ${time}`,
-  takesSecond: 'About a second',
-  speed: (rate: string) => `At the speed of the check, ${rate} users per second.`,
+  takesBetween: (least: string, most: string) => `Between ${least} and ${most}`,
+  takesSeconds: 'A few seconds',
+  speed: (rate: string) =>
+    `The check read ${rate} users per second. One worker writes about a quarter of that; more workers write faster.`,
   plain: (n: number, count: string) =>
     `${users(n, count)} ${each(n, 'has', 'have')} a plain password, which is hashed first: that takes longer.`,
   undo: 'What can be undone',

@@ -73,9 +73,9 @@ function story(backend: Queue): void {
       'With something else': n(counts.noPassword),
       'Cannot sign in': '0',
     });
-    const passwords = page.locator('section', { has: page.getByRole('heading', { name: 'Passwords', exact: true }) });
+    const passwords = page.locator('section', { has: page.getByRole('heading', { name: 'Passwords in the files' }) });
     assert.deepEqual((await passwords.locator('ul.plain li').allTextContents()).slice(0, 3), [
-      `${n(total - counts.variant - counts.noPassword)} with bcrypt: their password keeps working`,
+      `${n(total - counts.variant - counts.noPassword)} with bcrypt: can be verified`,
       `${n(counts.variant)} with $2e$: cannot be verified, so they fail`,
       `${n(counts.noPassword)} without a password`,
     ]);
