@@ -61,7 +61,9 @@ const ENOUGH = 2 ** 20;
 
 /** Whether the files of users have begun to arrive, so that they can be recognized. */
 export function isRecognizable(files: readonly DraftFile[]): boolean {
-  return files.length > 0 && files.every(({ size, offset }) => offset >= Math.min(size, ENOUGH));
+  // The list of what is in a workbook is at its end.
+  const enough = ({ name, size }: DraftFile) => (/\.xlsx$/i.test(name) ? size : Math.min(size, ENOUGH));
+  return files.length > 0 && files.every((file) => file.offset >= enough(file));
 }
 
 /** Whether the users of a draft can be read: its files are complete, or its users came in a request. */

@@ -58,12 +58,17 @@ const NAMES = SOURCES.map((source) => source.name);
 const sourceName = () =>
   z.string('must be a string').refine((name) => NAMES.includes(name), `must be one of ${NAMES.join(', ')}`);
 
+const sheetName = () => text(100);
+
 const encodingName = () => z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
 
 /** The query of `GET /admin/v1/imports/{importId}/guess`. */
 export const guessQuery = z.strictObject({
   encoding: encodingName().optional().meta({
     description: 'Reads the files in this encoding, as `_convert` would with it. Default: as recognized.',
+  }),
+  sheet: sheetName().optional().meta({
+    description: 'Reads this sheet of a workbook, as `_convert` would with it. Default: the first that is not hidden.',
   }),
   source: sourceName()
     .optional()
@@ -121,6 +126,9 @@ export const convertBody = z.object({
     }),
   format: z.enum(['json', 'ndjson', 'csv', 'ldif'], 'must be json, ndjson, csv or ldif').optional(),
   encoding: encodingName().optional().meta({ description: 'The encoding of all files. Default: as recognized.' }),
+  sheet: sheetName().optional().meta({
+    description: 'The sheet of a workbook (XLSX) to read. Default: the first that is not hidden.',
+  }),
   strict: z.boolean('must be true or false').optional(),
   withoutEmail: z.boolean('must be true or false').optional(),
   passwordSource: id().optional().meta({

@@ -347,6 +347,11 @@ export const guess = z
           description: 'The share of the characters beyond ASCII that are hardly text and may be garbled, from 0 to 1.',
         }),
         isGzip: z.boolean(),
+        sheet: text().optional().meta({ description: 'The sheet of a workbook (XLSX) that is read.' }),
+        sheets: z
+          .array(z.object({ name: text(), isHidden: z.boolean() }))
+          .optional()
+          .meta({ description: 'All sheets of a workbook. `sheet` of `_convert` and of this call names one.' }),
         delimiter: text(),
         columns: z.array(
           z.object({

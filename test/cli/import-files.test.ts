@@ -57,6 +57,28 @@ async function convertedTo(t: TestContext, args: string[]): Promise<Finished & {
   return { ...finished, written };
 }
 
+test('convert: a workbook is read by its first visible sheet, or by the one that --sheet names', async (t) => {
+  const path = fileURLToPath(new URL('../fixtures/xlsx/openpyxl.xlsx', import.meta.url));
+  const read = await convertedTo(t, [path]);
+  assert.equal(read.code, 0, read.stderr);
+  assert.match(read.stderr, /CSV of your own \(XLSX, UTF-8\)/);
+  assert.match(read.stderr, /The sheet Kunden is read; --sheet reads another one: Deckblatt \(hidden\), Archiv\./);
+  assert.match(read.stderr, /taken: userId=Kundennummer, .*email=E-Mail-Adresse/);
+  assert.deepEqual(
+    (read.written ?? '')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).userId),
+    ['k-1', 'k-2', '9007199254'],
+  );
+  const missing = await convertedTo(t, [path, '--sheet', 'Neu']);
+  assert.equal(missing.written, undefined);
+  assert.match(missing.stderr, /There is no sheet Neu\. Its sheets are Deckblatt, Kunden, Archiv\./);
+  const [plain = ''] = await filesOf(t, { 'users.csv': 'id,email\n1,a@example.com\n' });
+  const none = await convertedTo(t, [plain, '--sheet', 'Kunden']);
+  assert.deepEqual([none.written, /none of the files is a workbook/.test(none.stderr)], [undefined, true]);
+});
+
 test('convert: a first line of more than a mebibyte loses no user', async (t) => {
   const long = user(1, { user_metadata: { note: 'x'.repeat(1.2 * 2 ** 20) } });
   const [path] = await filesOf(t, { 'users.ndjson': long + user(2) + user(3) });

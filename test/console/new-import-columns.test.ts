@@ -73,6 +73,38 @@ describe('the columns of a new import', () => {
     );
   });
 
+  it('are those of the sheet that is chosen, where the file is a workbook', async (t) => {
+    if (!requireOrSkip(t, 'chromium')) return;
+    const page = await world.enter(t, '/console/imports/new');
+    await page.locator('.drop input').setInputFiles('test/fixtures/xlsx/openpyxl.xlsx');
+    await step(page, 'files');
+    await page.locator('.upload.done').waitFor();
+    await next(page, 'source');
+    await page.getByText('XLSX, sheet Kunden').waitFor();
+    await page.getByLabel('Sheet with the users').selectOption('Archiv');
+    await page.getByRole('button', { name: 'Read this sheet' }).click();
+    await page.getByText('XLSX, sheet Archiv').waitFor();
+    assert.deepEqual(await findingsOf(page, 'new-import-sheets'), []);
+    await page.getByLabel('Sheet with the users').selectOption('Kunden');
+    await next(page, 'columns');
+    await page.getByText('Jürgen Müßig · juergen@xlsx.example · active').waitFor();
+    assert.deepEqual(
+      await Promise.all(['Kundennummer', 'Anrede', 'Sprache', 'Eintritt'].map((column) => chosen(page, column))),
+      ['User id', 'Gender', 'Language', 'Leave out'],
+    );
+    await next(page, 'options');
+    await next(page, 'check');
+    await next(page, 'decide');
+    assert.match(String(await page.locator('copy-text code').textContent()), /--from csv --sheet Kunden /);
+    await page.getByRole('button', { name: 'Start import of 3 users' }).click();
+    await page.locator('main .state').filter({ hasText: 'Succeeded' }).first().waitFor();
+    const { user } = (await world.api.call('GET', '/v2beta/users/k-2')).body;
+    assert.deepEqual(
+      [user.state, user.human.profile.familyName, user.human.profile.preferredLanguage],
+      ['USER_STATE_INACTIVE', '"Quote", Größe', 'fr'],
+    );
+  });
+
   it('show an example without JavaScript by a button, and lead on as they are shown', async (t) => {
     if (!requireOrSkip(t, 'chromium')) return;
     const page = await world.enter(t, '/console/imports/new', undefined, { javaScriptEnabled: false });

@@ -91,5 +91,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   '@tus/server': ['src/imports/drafts'],
   'pg-copy-streams': ['src/imports', 'bench'],
   'prom-client': ['src/platform/http', 'src/operate'],
+  saxes: ['src/sources/read'],
   uqr: ['src/platform/html'],
+  yauzl: ['src/sources/read'],
 };

@@ -11,6 +11,7 @@ import { type ExportFile, openExport, STDIN } from '../../sources/read/file.ts';
 import { asFileOf, type FileOfSource, type Guess, guessSources, whyUnrecognized } from '../../sources/recognize.ts';
 import { SOURCES } from '../../sources/registry.ts';
 import type { ConvertOptions, ExportFormat, Format } from '../../sources/source.ts';
+import { shownValue } from '../../sources/values.ts';
 import { confirm } from '../terminal/ask.ts';
 import type { Shell } from '../terminal/completion.ts';
 import { type Failure, wrongUsage } from '../terminal/failure.ts';
@@ -25,6 +26,8 @@ export interface FileChoice {
   from?: string | undefined;
   format?: Format | undefined;
   encoding?: Encoding | undefined;
+  /** Of workbooks. */
+  sheet?: string | undefined;
 }
 
 export interface Chosen {
@@ -43,6 +46,8 @@ export async function chooseFiles(choice: FileChoice): Promise<Chosen> {
   try {
     for (const name of [...choice.files, ...(choice.hashes ?? [])])
       opened.push(await openExport(name, choice, choice.shell.stdin));
+    if (choice.sheet !== undefined && opened.every(({ workbook }) => workbook === undefined))
+      throw wrongUsage('--sheet: none of the files is a workbook (XLSX).');
     const source = choice.from === undefined ? await guessed(opened) : named(choice.from);
     const files: FileOfSource[] = [];
     for (const [i, file] of opened.entries()) {
@@ -113,11 +118,20 @@ export function describeFiles(
     const name = file.name === STDIN ? 'standard input' : file.name;
     const guess = isGuess ? `, a guess; --from ${source.name} confirms it` : '';
     const explained = (first && source.explain?.(first, options)) ?? [];
-    return [`${name}: ${what} (${how})${guess}`, ...encodingLines(file), ...explained];
+    return [`${name}: ${what} (${how})${guess}`, ...sheetLines(file), ...encodingLines(file), ...explained];
   });
   const isGiven = [options.hashConfig, options.pepperEnv, options.pepperMode].some((one) => one !== undefined);
   const isAsked = source.hashConfig !== undefined && !isGiven;
   return isAsked ? [...lines, `Without --hash-config FILE. ${source.hashConfig}`] : lines;
+}
+
+/** A line for a workbook with more than one sheet. */
+function sheetLines({ workbook }: ExportFile): string[] {
+  if (workbook === undefined || workbook.sheets.length < 2) return [];
+  const others = workbook.sheets
+    .filter(({ name }) => name !== workbook.sheet)
+    .map(({ name, isHidden }) => `${shownValue(name)}${isHidden ? ' (hidden)' : ''}`);
+  return [`  The sheet ${shownValue(workbook.sheet)} is read; --sheet reads another one: ${others.join(', ')}.`];
 }
 
 /** Lines for an encoding that is a guess, or whose characters may be garbled. */

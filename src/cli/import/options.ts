@@ -63,6 +63,7 @@ const SOURCE_OPTIONS = {
     coerce: encodingOf,
     describe: 'encoding of the files, such as shift_jis or windows-1250 (default: detected from the content)',
   },
+  sheet: { type: 'string', describe: 'sheet of a workbook (XLSX) to read (default: the first that is not hidden)' },
 } as const;
 
 /** @throws Failure (usage) */

@@ -37,6 +37,8 @@ export interface SourceView {
   wrong: string | undefined;
   /** The encoding that the person chose; empty: as recognized. */
   encoding: Encoding | '';
+  /** Of workbooks, as the person chose; empty: the first that is not hidden. */
+  sheet: string;
   live: { href: string; shape: string };
 }
 
@@ -51,7 +53,7 @@ export function sourceStep(frame: Frame, view: SourceView): Html {
   }
   const isWaiting = !guess && !problem;
   const waits = html`<section class="card"><h2>${SOURCE.title}</h2><p>${SOURCE.waiting}</p>${liveMark(live.href, live.shape)}</section>${buttons(frame, undefined)}`;
-  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(view)}${encodings(guess, encoding)}`, isMapped(source) || source === '' || unclearIn(source, guess).length > 0 ? 'columns' : 'options')}</div>`;
+  return html`<div id="guess" data-swap>${isWaiting ? waits : stepForm(frame, html`${recognized(view)}${sheets(view)}${encodings(guess, encoding)}`, isMapped(source) || source === '' || unclearIn(source, guess).length > 0 ? 'columns' : 'options')}</div>`;
 }
 
 function recognized({ guess, problem, source: chosen, wrong }: SourceView): Html {
@@ -85,6 +87,17 @@ ${known.length > 0 ? html`<optgroup label="${SOURCE.recognized}">${options(known
 export function requireSource(source: string): void {
   if (source !== '') return;
   throw invalidArgument('CONSOLE-OPTIONS', SOURCE.required, [{ field: 'source', description: SOURCE.required }]);
+}
+
+/** Which sheet of a workbook is read. */
+function sheets({ guess, sheet }: SourceView): Html | undefined {
+  const all = (guess?.files ?? []).flatMap((file) => file.sheets ?? []);
+  const read = guess?.files.find((file) => file.sheet !== undefined)?.sheet ?? '';
+  if (all.length < 2) return sheet === '' ? undefined : html`<input type="hidden" name="sheet" value="${sheet}">`;
+  const names = new Map(all.map(({ name, isHidden }) => [name, isHidden ? SOURCE.hiddenSheet(name) : name]));
+  return html`<section class="card"><h2>${SOURCE.sheets}</h2>
+<div class="field"><label for="sheet">${SOURCE.sheet}</label><select id="sheet" name="sheet">${options([...names], read)}</select></div>
+<button class="quiet" name="read" value="1" formnovalidate>${SOURCE.readSheet}</button></section>`;
 }
 
 /** Which encoding the files are read in, with examples of its letters. */
@@ -127,9 +140,15 @@ function encodingNotices({ name, encoding, alsoFits, doubtful }: GuessedFile): H
 
 function fileTable({ files }: Guess): Html {
   const rows = files.map(
-    ({ name, isHashes, format, encoding, delimiter, isGzip }) => html`<tr><th scope="row">${name}</th>
+    ({ name, isHashes, format, encoding, delimiter, isGzip, sheet }) => html`<tr><th scope="row">${name}</th>
 <td data-label="${SOURCE.content}">${isHashes ? SOURCE.ofHashes : SOURCE.ofUsers}</td>
-<td data-label="${SOURCE.format}">${[format.toUpperCase(), SOURCE.delimiters[delimiter], encoding, isGzip ? 'gzip' : ''].filter(Boolean).join(', ')}</td></tr>\n`,
+<td data-label="${SOURCE.format}">${(sheet === undefined
+      ? [format.toUpperCase(), SOURCE.delimiters[delimiter], encoding]
+      : ['XLSX', SOURCE.ofSheet(sheet)]
+    )
+      .concat(isGzip ? 'gzip' : [])
+      .filter(Boolean)
+      .join(', ')}</td></tr>\n`,
   );
   return table(SOURCE.file, [SOURCE.file, SOURCE.content, SOURCE.format], rows);
 }

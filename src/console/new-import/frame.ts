@@ -154,11 +154,11 @@ export async function readGuess({
   api,
   req,
   draft,
-  plan: { encoding, source },
+  plan: { encoding, sheet, source },
 }: WizardStep): Promise<Guess | string | undefined> {
   if (!isRecognizable(draft.files.filter(({ kind }) => kind !== 'hash_parameters'))) return undefined;
   try {
-    const query = { ...(encoding ? { encoding } : {}), ...(source ? { source } : {}) };
+    const query = { ...(encoding ? { encoding } : {}), ...(sheet ? { sheet } : {}), ...(source ? { source } : {}) };
     return await api.call('guessImport', importOf(req), { query });
   } catch (error) {
     if (error instanceof ApiError && error.id === 'DRAFT-UNREADABLE') return error.message;

@@ -30,6 +30,8 @@ export interface Plan extends Settings {
   mapping: Readonly<Record<string, string>>;
   /** Of all files; empty: as recognized. */
   encoding: Encoding | '';
+  /** Of workbooks; empty: the first that is not hidden. */
+  sheet: string;
   /** How hashes that do not say it were made; empty: not given. */
   hashFormat: string;
   /** Empty: the files name it. */
@@ -54,13 +56,15 @@ export function planOf(query: unknown, draft: ShownDraft): Plan {
   const named = given('source', kept.source);
   const source = named === '' || SOURCES.some(({ name }) => name === named) ? named : kept.source;
   const encoding = has(query, 'encoding') ? encodingIn(query) : kept.encoding;
+  const sheet = given('sheet', kept.sheet);
   const existing = EXISTING.find((one) => one === text(query, 'existing'));
   const mails = text(query, 'mails');
   return {
     source,
     encoding,
-    // In another encoding the columns have other names.
-    mapping: mappingOf(query) ?? (source === kept.source && encoding === kept.encoding ? kept.mapping : {}),
+    sheet,
+    // In another encoding, and in another sheet, the columns have other names.
+    mapping: mappingOf(query) ?? (isSameTable({ source, encoding, sheet }, kept) ? kept.mapping : {}),
     hashFormat: given('hashFormat', kept.hashFormat),
     orgId: given('org', kept.orgId),
     withoutEmail: given('noEmail', kept.withoutEmail ? '1' : '') === '1',
@@ -81,6 +85,7 @@ function keptPlan(
   const {
     source = '',
     encoding = '',
+    sheet = '',
     mapping = {},
     hashFormat = '',
     withoutEmail = false,
@@ -91,6 +96,7 @@ function keptPlan(
   const ofFiles: Omit<Plan, keyof Settings> = {
     source,
     encoding,
+    sheet,
     mapping,
     hashFormat,
     orgId: orgId ?? org,
@@ -128,7 +134,8 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   const query = new URLSearchParams();
   if (source !== kept.source) query.set('source', source);
   if (plan.encoding !== kept.encoding) query.set('encoding', plan.encoding);
-  const isOther = source !== kept.source || plan.encoding !== kept.encoding;
+  if (plan.sheet !== kept.sheet) query.set('sheet', plan.sheet);
+  const isOther = !isSameTable(plan, kept);
   if (isOther || !isSame(plan.mapping, kept.mapping)) {
     for (const [field, column] of Object.entries(plan.mapping)) query.set(MAP + field, column);
     // That no field is mapped any more is a choice too.
@@ -147,6 +154,13 @@ export function queryOfPlan(plan: Plan, draft: ShownDraft): string {
   return query.size > 0 ? `?${query}` : '';
 }
 
+type Table = Pick<Plan, 'source' | 'encoding' | 'sheet'>;
+
+/** Whether the files are read in the same way, so that a mapping of one fits the other. */
+export function isSameTable(a: Table, b: Table): boolean {
+  return a.source === b.source && a.encoding === b.encoding && a.sheet === b.sheet;
+}
+
 function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
@@ -154,11 +168,12 @@ function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, 
 
 /** The body of `_convert`. */
 export function conversionOf(plan: Plan): Sent<'convertImport'> {
-  const { source, encoding, mapping, hashFormat, orgId, withoutEmail, passwordSource, others } = plan;
+  const { source, encoding, sheet, mapping, hashFormat, orgId, withoutEmail, passwordSource, others } = plan;
   return {
     ...others,
     ...(source ? { source } : {}),
     ...(encoding ? { encoding } : {}),
+    ...(sheet ? { sheet } : {}),
     ...(Object.keys(mapping).length > 0 ? { mapping: { ...mapping } } : {}),
     ...(hashFormat ? { hashFormat } : {}),
     ...(orgId ? { orgId } : {}),
@@ -173,8 +188,7 @@ export function isConverted(plan: Plan, draft: ShownDraft): boolean {
   const kept = planOf({}, draft);
   return (
     draft.conversion !== undefined &&
-    plan.source === kept.source &&
-    plan.encoding === kept.encoding &&
+    isSameTable(plan, kept) &&
     plan.orgId === (draft.conversion.orgId ?? draft.orgId) &&
     plan.withoutEmail === kept.withoutEmail &&
     plan.hashFormat === kept.hashFormat &&
@@ -240,7 +254,8 @@ const OPTION_OF_KIND = { users: undefined, hashes: '--hashes', hash_parameters: 
  * the terminal.
  */
 export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): string {
-  const { orgId, encoding, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } = plan;
+  const { orgId, encoding, sheet, mapping, hashFormat, onExisting, mails, timeout, withoutEmail, passwordSource } =
+    plan;
   const { idPrefix, quoteAddresses, unknownPasswords, passkeyRpId, format, strict } = plan.others;
   const words = [
     'muster',
@@ -251,6 +266,7 @@ export function commandFor({ files, source, pepper }: ShownDraft, plan: Plan): s
     source,
     ...(format ? ['--format', format] : []),
     ...(encoding ? ['--encoding', encoding] : []),
+    ...(sheet ? ['--sheet', sheet] : []),
     ...(idPrefix ? ['--id-prefix', idPrefix] : []),
     ...(quoteAddresses ? ['--quote-addresses'] : []),
     ...(unknownPasswords ? ['--unknown-passwords', unknownPasswords] : []),

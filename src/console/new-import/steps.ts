@@ -41,6 +41,7 @@ import {
   isChecked,
   isConverted,
   isMapped,
+  isSameTable,
   type Plan,
   queryOfPlan,
   sourceOf,
@@ -66,7 +67,7 @@ export const VIEWS: Record<StepName, View> = {
     const encoding = typed.encoding === undefined ? plan.encoding : encodingIn(typed);
     const source = typed.source ?? sourceOf(plan, guess);
     const wrong = on.problem?.violations.find(({ field }) => field === 'source')?.description;
-    return sourceStep(on.frame, { ...found, source, wrong, encoding, live: liveOf(on) });
+    return sourceStep(on.frame, { ...found, source, wrong, encoding, sheet: plan.sheet, live: liveOf(on) });
   },
   async columns(on) {
     const guess = await readGuess(on);
@@ -166,18 +167,20 @@ export const ACTS: Record<StepName, Act> = {
     const { plan, req } = on;
     const source = text(req.body, 'source');
     const encoding = encodingIn(req.body);
-    const mapping = source === plan.source && encoding === plan.encoding ? plan.mapping : {};
+    const sheet = text(req.body, 'sheet');
+    const mapping = isSameTable({ source, encoding, sheet }, plan) ? plan.mapping : {};
     // In another encoding, the files may be recognized as another system's, unless the person has chosen the source.
     if (text(req.body, 'read') === '1')
       return to(on, 'source', {
         ...plan,
         source: source === text(req.body, 'shown') ? plan.source : source,
         encoding,
+        sheet,
         mapping,
       });
     requireSource(source);
     // There is nothing to map for most exports of known systems; the step can still be visited.
-    const next = { ...plan, source, encoding, mapping };
+    const next = { ...plan, source, encoding, sheet, mapping };
     const isAsked = isMapped(source) || unclearIn(source, await readGuess({ ...on, plan: next })).length > 0;
     return to(on, isAsked ? 'columns' : 'options', next);
   },

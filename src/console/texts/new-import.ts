@@ -27,7 +27,7 @@ export const STEPS = {
 /** The texts of `<upload-files>`. Scripts replace words in braces. */
 export const UPLOAD = {
   heading: 'Drop the files of an export here',
-  hint: 'JSON, NDJSON, CSV or LDIF, also gzipped. Drop all files together: users, password hashes, parameters of hashes.',
+  hint: 'JSON, NDJSON, CSV, Excel (XLSX) or LDIF, also gzipped. Drop all files together: users, password hashes, parameters of hashes.',
   choose: 'Choose files',
   more: 'Add files',
   noScript:
@@ -85,6 +85,11 @@ export const SOURCE = {
   asRecognizedAs: (encodings: string) => `As recognized: ${encodings}`,
   fits: 'Fit about as well',
   allEncodings: 'All encodings',
+  sheets: 'The workbook has several sheets',
+  sheet: 'Sheet with the users',
+  hiddenSheet: (name: string) => `${name} (hidden)`,
+  ofSheet: (name: string) => `sheet ${name}`,
+  readSheet: 'Read this sheet',
   readAgain: 'Read with this encoding',
   choose: 'Not right? Choose the source',
   source: 'Source',

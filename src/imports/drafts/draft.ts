@@ -71,6 +71,7 @@ export interface ConversionOptions {
   passkeyRpId?: string;
   format?: string;
   encoding?: string;
+  sheet?: string;
   strict?: boolean;
   withoutEmail?: boolean;
   passwordSource?: string;

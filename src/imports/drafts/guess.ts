@@ -14,7 +14,8 @@ import { hashAt, isName, isOfPassword } from '../../sources/hashes.ts';
 import { givenMapping, hasNested, mappingFor, shapeOf } from '../../sources/mapping.ts';
 import type { Encoding } from '../../sources/read/encoding.ts';
 import { type ExportBytes, type ExportFile, inspect, placed, readerOf } from '../../sources/read/file.ts';
-import { FileError } from '../../sources/read/records.ts';
+import { FileError, UsageError } from '../../sources/read/records.ts';
+import type { Sheet } from '../../sources/read/xlsx.ts';
 import {
   asFileOf,
   type FileOfSource,
@@ -80,6 +81,9 @@ export interface GuessedFile {
   /** The share of characters beyond ASCII that may be garbled, from 0 to 1. */
   doubtful: number;
   isGzip: boolean;
+  /** Of a workbook. */
+  sheet?: string;
+  sheets?: readonly Sheet[];
   /** The delimiter of a CSV file; else empty. */
   delimiter: string;
   columns: Column[];
@@ -102,6 +106,8 @@ export interface DraftGuess {
 export interface GuessOptions {
   /** Default: as recognized. */
   encoding?: Encoding | undefined;
+  /** Of workbooks. Default: the first that is not hidden. */
+  sheet?: string | undefined;
   /** The name of a source: what the files are, read as its export. Default: as recognized. */
   source?: string | undefined;
 }
@@ -109,9 +115,9 @@ export interface GuessOptions {
 /** Guesses. @throws UsageError when a file is not an export */
 export async function guessFiles(
   uploaded: readonly UploadedFile[],
-  { encoding, source: given }: GuessOptions = {},
+  { encoding, sheet, source: given }: GuessOptions = {},
 ): Promise<DraftGuess> {
-  const exports = await inspectAll(uploaded, { encoding });
+  const exports = await inspectAll(uploaded, { encoding, sheet });
   const guesses = await guessesOf(exports);
   const certain = certainGuess(guesses);
   const isTable = guesses.length === 0 && exports.every(({ file }) => file.format === 'csv');
@@ -188,6 +194,7 @@ function describe(
     ...(alsoFits ? { alsoFits } : {}),
     doubtful: characters.foreign === 0 ? 0 : characters.doubtful / characters.foreign,
     isGzip,
+    ...(file.workbook ?? {}),
     isHashes: read?.isHashes ?? kind === 'hashes',
     delimiter: format === 'csv' ? delimiter : '',
     columns: columnsOf(records).map(([path, samples]) => ({ name: path, samples, becomes: becomes.get(path) ?? '' })),
@@ -251,16 +258,18 @@ function sampleOf(value: unknown, path: string[]): Sample | undefined {
 /** The files as exports, by their beginning. @throws UsageError when a file is not an export */
 export async function inspectAll(
   files: readonly UploadedFile[],
-  options: Pick<ConversionOptions, 'format'> & { encoding?: string | undefined } = {},
+  options: Pick<ConversionOptions, 'format'> & { encoding?: string | undefined; sheet?: string | undefined } = {},
 ): Promise<DraftExport[]> {
-  const { format, encoding } = options as { format?: Format; encoding?: Encoding };
+  const { format, encoding, sheet } = options as { format?: Format; encoding?: Encoding; sheet?: string };
   const found: DraftExport[] = [];
   for (const { fileId, kind, bytes } of files) {
-    const file = await inspect(bytes, { format, encoding }).catch((error) => {
+    const file = await inspect(bytes, { format, encoding, sheet }).catch((error) => {
       throw placed(bytes.name, error);
     });
     found.push({ fileId, kind, file });
   }
+  if (sheet !== undefined && found.every(({ file }) => file.workbook === undefined))
+    throw new UsageError('sheet: none of the files is a workbook (XLSX).');
   return found;
 }
 

@@ -119,8 +119,14 @@ const SIGNATURES: readonly (readonly [signature: string, sentence: string])[] = 
     'SQLite format 3\0',
     "This is an SQLite database. Export its table of users: sqlite3 -json FILE 'select * from users' > users.json",
   ],
-  ['PK\x03\x04', 'This is a zip archive or a spreadsheet. Unpack it, or save the sheet as CSV (UTF-8).'],
-  ['\xd0\xcf\x11\xe0', 'This is a spreadsheet of an old Excel. Save the sheet as CSV (UTF-8).'],
+  [
+    'PK\x03\x04',
+    'This is a zip archive or a spreadsheet of another program than Excel, or cut off. Unpack it, or save the sheet as XLSX or CSV (UTF-8).',
+  ],
+  [
+    '\xd0\xcf\x11\xe0',
+    'This is a spreadsheet of an old Excel, or one with a password. Save it as XLSX without a password, or as CSV (UTF-8).',
+  ],
   ['%PDF-', 'This is a PDF, not an export. Export the users as CSV or JSON.'],
   ['BZh', 'This is compressed with bzip2. Unpack it with bunzip2 first.'],
   ['\xfd7zXZ\0', 'This is compressed with xz. Unpack it with unxz first.'],

@@ -28,6 +28,7 @@ import { jsonRecords } from './json.ts';
 import { ldifRecords } from './ldif.ts';
 import { ndjsonRecords } from './ndjson.ts';
 import { FileError, type Records } from './records.ts';
+import { isZip, openWorkbook, type Workbook } from './xlsx.ts';
 
 /** The name of standard input. */
 export const STDIN = '/dev/stdin';
@@ -44,6 +45,8 @@ export interface ExportFile {
   format: Format;
   /** What it is besides, such as `YAML`. */
   container: string | undefined;
+  /** The sheets of a workbook, and the one that is read. */
+  workbook: Pick<Workbook, 'sheets' | 'sheet'> | undefined;
   /** Names of the columns, where the file has none. */
   columns: readonly string[] | undefined;
   delimiter: string;
@@ -68,6 +71,8 @@ export interface FileOptions {
   /** Overrides the format that the content shows. */
   format?: Format | undefined;
   encoding?: Encoding | undefined;
+  /** The sheet of a workbook. Default: the first that is not hidden. */
+  sheet?: string | undefined;
 }
 
 /** An export file on this machine, or standard input. @throws FileError when it cannot be read */
@@ -137,6 +142,8 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
   const isGzip = await beginsAsGzip(bytes);
   const raw = await beginningOf(decompressed(bytes, isGzip));
   const isComplete = raw.isWhole && !isPart;
+  const workbook = isZip(raw.bytes) ? await workbookOf(bytes, isGzip, options) : undefined;
+  if (workbook) return ofWorkbook(bytes, isGzip, workbook);
   refuse(options.format === undefined ? problemOfBytes(raw.bytes) : undefined);
   const { encoding, alsoFits } = options.encoding ? { encoding: options.encoding } : await detected(bytes, raw, isGzip);
   const decoded = (onRead?: (bytes: number) => void) => toUtf8(decompressed(bytes, isGzip, onRead), encoding);
@@ -155,6 +162,7 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
     characters: charactersIn(head.toString('utf8')),
     format,
     container: container?.title,
+    workbook: undefined,
     columns: container?.columns,
     delimiter,
     size,
@@ -163,6 +171,41 @@ export async function inspect(bytes: ExportBytes, options: FileOptions = {}): Pr
     records({ paths, columns }, onRead) {
       const read = readerOf(format, paths, { delimiter, columns });
       return named(name, read(text(onRead)));
+    },
+    close: () => bytes.close(),
+  };
+}
+
+/** @throws FileError for what is no workbook, or has no such sheet */
+async function workbookOf(bytes: ExportBytes, isGzip: boolean, options: FileOptions): Promise<Workbook | undefined> {
+  if (bytes.isPart) throw new FileError('A workbook can be read when all of it has arrived.');
+  const workbook = await openWorkbook(decompressed(bytes, isGzip), options.sheet);
+  if (workbook && options.format !== undefined && options.format !== 'csv')
+    throw new FileError('This is a workbook (XLSX), whose sheets are tables.');
+  return workbook;
+}
+
+/** A sheet of a workbook, read as CSV. */
+async function ofWorkbook(bytes: ExportBytes, isGzip: boolean, workbook: Workbook): Promise<ExportFile> {
+  const { name, size } = bytes;
+  const { bytes: head, isWhole } = await beginningOf(bounded(workbook.csv(), bytes.most));
+  return {
+    name,
+    isGzip,
+    encoding: 'utf-8',
+    alsoFits: undefined,
+    characters: charactersIn(head.toString('utf8')),
+    format: 'csv',
+    container: 'XLSX',
+    workbook: { sheets: workbook.sheets, sheet: workbook.sheet },
+    columns: undefined,
+    delimiter: ',',
+    size,
+    head,
+    isWhole,
+    records({ columns }, onRead) {
+      const csv = workbook.csv((share) => onRead?.(Math.round(share * size)));
+      return named(name, csvRecords(bounded(csv, bytes.most), { delimiter: ',', columns }));
     },
     close: () => bytes.close(),
   };

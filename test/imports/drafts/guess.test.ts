@@ -6,6 +6,7 @@ import { readDraft } from '../../../src/imports/drafts/draft.ts';
 import { guessDraft } from '../../../src/imports/drafts/guess-pool.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newDraft, uploadFile } from '../../support/imports/drafts.ts';
+import { textRows, workbookOf } from '../../support/workbook.ts';
 
 let api: TestApi;
 let orgId: string;
@@ -98,6 +99,22 @@ test('a guess says what the columns become as the source that is given, and as a
   assert.deepEqual([own.mapping.userId, own.mapping.email, own.mapping.lastName], ['user_id', 'email', 'family_name']);
   const refused = await guess(id, '?source=klingon');
   assert.deepEqual([refused.status, refused.body.details[0].id], [400, 'IMPORT-QUERY']);
+});
+
+test('a workbook shows its sheets, is read by the one that is named, and only as a whole', async () => {
+  const sheets = { Users: textRows(['id', 'email'], ['1', 'a@example.com']), Old: textRows(['Kontakt']) };
+  const { id } = await draftWith(workbookOf({ sheets }));
+  const [file] = (await guess(id)).body.files;
+  assert.deepEqual(
+    [file.sheet, file.sheets.map(({ name }: { name: string }) => name), file.columns.length],
+    ['Users', ['Users', 'Old'], 2],
+  );
+  assert.deepEqual((await guess(id, '?sheet=Old')).body.files[0].columns[0]?.name, undefined);
+  const wrong = await guess(id, '?sheet=New');
+  assert.deepEqual([wrong.status, wrong.body.details[0].id], [400, 'DRAFT-UNREADABLE']);
+  assert.match(wrong.body.message, /There is no sheet New\. Its sheets are Users, Old\./);
+  const { id: plain } = await draftWith(PEOPLE);
+  assert.match((await guess(plain, '?sheet=Old')).body.message, /none of the files is a workbook/);
 });
 
 test('a guess says whether each of the first users names an organization', async () => {
