@@ -161,9 +161,14 @@ export function auditValues(event: AuditEvent): unknown[] {
     origin?.address,
     origin?.userAgent,
     origin?.requestId,
-    payload && JSON.stringify(payload),
+    payload && JSON.stringify(payload, (_, value) => (typeof value === 'string' ? storable(value) : value)),
     repeatKey,
-  ].map((value) => value ?? null);
+  ].map((value) => (typeof value === 'string' ? storable(value) : (value ?? null)));
+}
+
+/** PostgreSQL has no text with NUL or half a surrogate pair, which anybody may send. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
 /** A user may have the id `system`; such a caller is not the system. */

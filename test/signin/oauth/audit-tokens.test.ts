@@ -72,6 +72,16 @@ test('refused token requests share a row; a device that waits is not refused', a
   assert.deepEqual(await events('muster-cli'), []);
 });
 
+test('a refused request is recorded whatever characters it has', async () => {
+  for (const grantType of ['a\0b', `${'x'.repeat(99)}😀`, '\0'.repeat(200)]) {
+    const answer = await tokenCall(api, { grant_type: grantType, client_id: 'no-such-client' });
+    assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client'], JSON.stringify(answer.body));
+  }
+  const text = `select payload ->> 'grantType' as g from audit_events where type = 'oauth.token.refused' and payload ->> 'grantType' like 'a%b'`;
+  const { rows } = await api.deps.pool.query(text);
+  assert.deepEqual(rows, [{ g: 'a\ufffdb' }]);
+});
+
 test('a sign-out in the browser is recorded, and one that the user cancels is not', async () => {
   const browser = new Browser();
   await codeFlow(api, client, { userId: org.userId, browser });
