@@ -79,6 +79,11 @@ function correcting({ id, field, message }: { id: string; field: string | undefi
     case 'user.hashedPassword':
     case 'user.hashedPassword.value':
       return ['drop-hash'];
+    case 'user.profile.firstName':
+    case 'user.profile.lastName':
+    case 'user.profile.nickName':
+    case 'user.profile.displayName':
+      return message === TOO_LONG ? ['shorten-name'] : [];
     case 'user.password':
       return message.includes('hashedPassword') ? ['drop-hash'] : [];
     default:
@@ -94,7 +99,13 @@ export const CHANGED_FIELD: Partial<Record<Remedy, string>> = {
   'drop-hash': 'user.hashedPassword',
   'email-as-user-name': 'user.userName',
   'user-name-as-email': 'user.email.email',
+  'shorten-name': 'user.profile',
 };
+
+/** The longest name of a person, and what the validator says of a longer one. */
+const LONGEST_NAME = 200;
+const TOO_LONG = `must have at most ${LONGEST_NAME} characters`;
+const PERSON_NAMES = ['firstName', 'lastName', 'nickName', 'displayName'];
 
 /**
  * The change as a JSON merge patch of the entry; undefined when the remedy cannot help this entry.
@@ -116,9 +127,30 @@ export function patchOf(remedy: Remedy, entry: unknown, domain: string | undefin
       return isText(email) && email !== userName ? change({ userName: email }) : undefined;
     case 'user-name-as-email':
       return isText(userName) && domain ? change({ email: { email: addressOf(userName, domain) } }) : undefined;
+    case 'shorten-name':
+      return withShortNames(inside(user, 'profile'));
     default:
       return undefined;
   }
+}
+
+/** Names that are too long end with `…`, at whole characters. */
+function withShortNames(profile: Fields): Fields | undefined {
+  const long = PERSON_NAMES.flatMap((name): [string, string][] => {
+    const value = profile[name];
+    return typeof value === 'string' && value.trim().length > LONGEST_NAME ? [[name, shortened(value)]] : [];
+  });
+  return long.length === 0 ? undefined : change({ profile: Object.fromEntries(long) });
+}
+
+function shortened(name: string): string {
+  let text = '';
+  // Only the beginning, as an entry may have a name of any length.
+  for (const { segment } of new Intl.Segmenter().segment(name.trim().slice(0, LONGEST_NAME))) {
+    if (text.length + segment.length >= LONGEST_NAME) break;
+    text += segment;
+  }
+  return `${text.trimEnd()}…`;
 }
 
 function change(user: Fields): Fields {

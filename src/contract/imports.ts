@@ -277,7 +277,7 @@ export const importOperations = operations({
     description:
       'Applies a remedy to every entry of a cause that it makes valid. `trim-email` removes spaces and writes the ' +
       'address in lower case; `drop-hash` imports without a password, so that a mail asks for one; `email-as-user-name` ' +
-      'and `user-name-as-email` copy one to the other; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
+      'and `user-name-as-email` copy one to the other; `shorten-name` cuts names of more than 200 characters; `keep-first` and `leave-out` skip the users of the cause. `_retry` ' +
       'then imports those who were corrected, and `_start` those of a draft that was checked. If `next` is not null, call again with it as `from`.',
     body: { schema: fixBody, error: 'IMPORT-FIX', examples: { 'what it would do': exampleFix } },
     answers: {

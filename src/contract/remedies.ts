@@ -5,6 +5,7 @@ export const REMEDIES = [
   'drop-hash',
   'email-as-user-name',
   'user-name-as-email',
+  'shorten-name',
   'keep-first',
   'leave-out',
 ] as const;

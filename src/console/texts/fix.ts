@@ -7,6 +7,7 @@ export const REMEDIES: Readonly<Record<Remedy, string>> = {
   'drop-hash': 'No password: mail a link to choose one',
   'email-as-user-name': 'Use the email address as user name',
   'user-name-as-email': 'Make an address from the user name',
+  'shorten-name': 'Shorten the name',
   'keep-first': 'Keep the first of them',
   'leave-out': 'Leave out',
 };

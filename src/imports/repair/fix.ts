@@ -154,8 +154,11 @@ class Work {
   private async show(items: { row: StoredRow; before?: unknown; after?: unknown }[]): Promise<void> {
     if (!this.request.dryRun || this.examples.length >= EXAMPLES || items.length === 0) return;
     const { orgs } = await openPredictions(this.deps.pool, this.target.of);
-    const field = CHANGED_FIELD[this.request.remedy];
+    const { remedy, cause } = this.request;
     for (const { row, before, after } of items.slice(0, EXAMPLES - this.examples.length)) {
+      // Of the names that a remedy may shorten, the one that failed.
+      const ofCause = causesOf(row.error).find((one) => one.cause === cause)?.field;
+      const field = remedy === 'shorten-name' ? ofCause : CHANGED_FIELD[remedy];
       const user = { index: row.ordinal, orgId: orgs.get(row.org_index) ?? '', userId: row.user_id ?? '' };
       const example = { ...user, userName: row.user_name ?? '' };
       this.examples.push(field ? { ...example, field, before: at(before, field), after: at(after, field) } : example);

@@ -45,8 +45,21 @@ test('a remedy changes its field alone, and only where it can help', () => {
   assert.deepEqual(changed('user-name-as-email', { userName: ' fay ' }, 'b.c'), { email: { email: 'fay@b.c' } });
   assert.deepEqual(changed('user-name-as-email', { userName: 'fay@d.e' }, 'b.c'), { email: { email: 'fay@d.e' } });
   assert.equal(changed('user-name-as-email', {}, 'b.c'), undefined);
+  const long = { firstName: 'x'.repeat(250), lastName: `${'y'.repeat(198)}👩‍👩‍👧${'z'.repeat(9)}`, nickName: 'ok' };
+  assert.deepEqual(changed('shorten-name', { profile: long }), {
+    profile: { firstName: `${'x'.repeat(199)}…`, lastName: `${'y'.repeat(198)}…` },
+  });
+  assert.equal(changed('shorten-name', { profile: { firstName: 'x'.repeat(200), lastName: 7 } }), undefined);
   for (const odd of [null, 7, 'x', [], { user: null }, { user: { email: [] } }])
     assert.doesNotThrow(() => patchOf('trim-email', odd, undefined));
+});
+
+test('a name that is too long can be shortened, and no other name', () => {
+  const remediesOf = (field: string, description: string) => causesOf(invalid([field, description]))[0]?.remedies;
+  const tooLong = 'must have at most 200 characters';
+  assert.deepEqual(remediesOf('user.profile.firstName', tooLong), ['shorten-name', 'leave-out']);
+  assert.deepEqual(remediesOf('user.profile.displayName', tooLong), ['shorten-name', 'leave-out']);
+  assert.deepEqual(remediesOf('user.profile.firstName', 'is required'), ['leave-out']);
 });
 
 test('a merge patch follows RFC 7396, and cannot reach a prototype', () => {

@@ -169,6 +169,23 @@ describe('the failed users of an import', () => {
     assert.deepEqual(rows, [{ user_name: name('another'), password_hash: HASH, key: 'plan', totp: true }]);
   });
 
+  it('names that are too long are shortened, and the users imported', async () => {
+    const long = (more: object) => ({ profile: { firstName: 'x'.repeat(250), lastName: 'Long', ...more } });
+    const id = await imported([entry(name('long1'), long({})), entry(name('long2'), long({ lastName: '' }))]);
+    const cause = await causeAt(id, 'user.profile.firstName');
+    const { changed, examples } = (await fix(id, { cause, remedy: 'shorten-name', dryRun: true })).body;
+    const shortened = `${'x'.repeat(199)}…`;
+    // The other one stays invalid for its last name.
+    assert.deepEqual(
+      [changed, examples.map(({ field, after }: { field: string; after: string }) => [field, after])],
+      [1, [['user.profile.firstName', shortened]]],
+    );
+    assert.equal((await fix(id, { cause, remedy: 'shorten-name' })).body.changed, 1);
+    assert.equal((await sendAgain(id, 1)).counts.succeeded, 1);
+    const { user } = (await api.call('GET', `/v2beta/users/id-${name('long1')}`)).body;
+    assert.equal(user.human.profile.givenName, shortened);
+  });
+
   it('a remedy corrects all entries of a cause that it helps, after a preview that changes nothing', async () => {
     const id = await imported(mixed());
     const cause = (await causes(id)).causes[0].cause;
