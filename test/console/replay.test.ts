@@ -243,6 +243,67 @@ describe('a form that is sent again', () => {
     await replay(`/console/imports/${importId}/undo`, { number: importId });
   });
 
+  it('of what is gone meanwhile says so, and does nothing', async () => {
+    const human = async (name: string) => {
+      const profile = { givenName: name, familyName: 'Gone' };
+      const body = {
+        username: name,
+        profile,
+        email: { email: `${name}@gone.example` },
+        organization: { orgId: own.orgId },
+      };
+      return (await api.call('POST', '/v2beta/users/human', body)).body.userId as string;
+    };
+    const [userId, member] = [await human('gone-user'), await human('gone-member')];
+    const machine = (await api.machine(own.orgId)).userId;
+    const client = (await api.call('POST', '/admin/v1/clients', GONE_CLIENT)).body.clientId as string;
+    const { orgId } = await api.setupOrg();
+    const draft = await newDraft(api);
+    await uploadFile(api, draft, PEOPLE);
+    const { importId } = (await api.call('POST', '/admin/v1/import', bulk(own.orgId, [entry('gone-import')]))).body;
+    await done();
+    const pages = [
+      ...['resend', 'reset', 'lock', 'deactivate', 'delete', 'reset-factors'].map(
+        (one) => `/console/users/${userId}/${one}`,
+      ),
+      ...['tokens', 'keys'].map((one) => `/console/users/${machine}/${one}`),
+      ...['claims', 'remove'].map((one) => `/console/clients/${client}/${one}`),
+      ...['', '/limits', '/login', '/machines/new', '/providers/new?type=github', '/deactivate', '/delete'].map(
+        (one) => `/console/organizations/${orgId}${one}`,
+      ),
+      `/console/organizations/${own.orgId}`,
+      '/console/system/administrators',
+      ...[...STEP_NAMES, 'discard'].map((one) => `/console/imports/new/${draft}/${one}?source=csv&org=${own.orgId}`),
+      ...ACTIONS.map((one) => `/console/imports/${importId}/${one}`),
+    ];
+    const tabs: Form[] = [];
+    for (const path of pages) tabs.push(...(await formsOf(path)));
+    assert(tabs.length > 20, `${tabs.length} forms`);
+    for (const gone of [userId, member, machine]) {
+      assert.equal((await api.call('DELETE', `/v2beta/users/${gone}`)).status, 200);
+    }
+    assert.equal((await api.call('DELETE', `/admin/v1/clients/${client}`)).status, 200);
+    assert.equal((await api.call('DELETE', '/management/v1/orgs/me', undefined, { orgId })).status, 200);
+    assert.equal((await api.call('POST', `/admin/v1/imports/${draft}/_discard`)).status, 200);
+    assert.equal((await api.call('POST', `/admin/v1/imports/${importId}/_undo`)).status, 200);
+    const press = async (tab: Form) => {
+      const { status, text } = await send(tab, {
+        userId: member,
+        userName: 'gone-user',
+        name: 'Gone',
+        number: importId,
+      });
+      assert(status < 500, `${tab.button} (${tab.action}) answers ${status}: ${problemIn(text)}`);
+    };
+    // A deleted organization can be restored, so administrators may still change it.
+    const [ofOrg, others] = [tabs.filter(isOf(orgId)), tabs.filter((tab) => !isOf(orgId)(tab))];
+    assert(ofOrg.length > 4 && others.length > 15, `${ofOrg.length} and ${others.length} forms`);
+    const before = await done();
+    for (const tab of others) await press(tab);
+    assert.equal(await done(), before, 'nothing was done');
+    for (const tab of ofOrg) await press(tab);
+  });
+
   it('is found for every address that takes one', () => {
     const addresses = mountedRoutes(buildApp(api.deps).router)
       .filter((route) => route.startsWith('POST /console') && !OPEN.test(route.slice('POST '.length)))
@@ -259,6 +320,14 @@ describe('a form that is sent again', () => {
   });
 });
 
+const isOf = (id: string) => (form: Form) => form.action.includes(id);
+
+const GONE_CLIENT = {
+  name: 'Gone',
+  authMethod: 'none',
+  grantTypes: ['authorization_code'],
+  redirectUris: ['https://gone.example/callback'],
+};
 const PEOPLE = `id,email,firstname,lastname
 1,ann@form.example,Ann,Form
 2,bob@form.example,Bob,Form
