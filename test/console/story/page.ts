@@ -47,9 +47,13 @@ export async function causesShown(page: Page, table: string): Promise<ShownCause
   return shown.map(({ count, name, examples }) => ({ count, name, first: rowsIn(examples) }));
 }
 
-/** `row 1,041` among others on the step Decide, and `For example in row 88, 1,041` on the page of the causes. */
+/**
+ * `row 1,041` among others on the step Decide, and `For example in row 88, 1,041` on the page of the causes. A row that it
+ * repeats, `(as row 7)`, is none of them.
+ */
 function rowsIn(text: string): number[] {
-  return text.split(/ · |, /).map((one) => Number(/([\d,]+)\)?$/.exec(one)?.[1]?.replaceAll(',', '')));
+  const rows = text.replace(/ \(?as row [\d,]+\)?/g, '');
+  return rows.split(/ · |, /).map((one) => Number(/([\d,]+)\)?$/.exec(one)?.[1]?.replaceAll(',', '')));
 }
 
 export interface Progress {
