@@ -42,6 +42,15 @@ export function isZip(bytes: Buffer): boolean {
   return bytes.toString('latin1', 0, MAGIC.length) === MAGIC;
 }
 
+/** What programs put first into a workbook; a document of Word may begin alike. */
+const FIRST_PART = /^(?:\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/;
+const NAME_AT = 30;
+
+/** Whether the first bytes may be those of a workbook, and not of another archive. */
+export function mayBeWorkbook(bytes: Buffer): boolean {
+  return isZip(bytes) && FIRST_PART.test(bytes.toString('latin1', NAME_AT, NAME_AT + 20));
+}
+
 /**
  * @param chunks the file from its beginning
  * @param named the name of the sheet to read

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { type FileOptions, inspect } from '../../../src/sources/read/file.ts';
+import { mayBeWorkbook } from '../../../src/sources/read/xlsx.ts';
 import { asFileOf, guessSources } from '../../../src/sources/recognize.ts';
 import { textRows, workbookOf, zipOf } from '../../support/workbook.ts';
 
@@ -161,6 +162,13 @@ for (const [what, [bytes, told]] of Object.entries(REFUSED)) {
     );
   });
 }
+
+test('the beginning of a workbook is told from that of another archive', () => {
+  assert.ok(mayBeWorkbook(readFileSync('test/fixtures/xlsx/openpyxl.xlsx').subarray(0, 100)));
+  assert.ok(mayBeWorkbook(cell('<v>1</v>')));
+  assert.ok(!mayBeWorkbook(zipOf({ 'users.csv': 'id,email' })));
+  assert.ok(!mayBeWorkbook(Buffer.from('id,email\n1,xl/\n')));
+});
 
 test('the most bytes of an export count for the sheet too', async () => {
   const bytes = workbookOf({
