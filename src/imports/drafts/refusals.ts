@@ -4,6 +4,7 @@
  */
 
 import { problemOfBytes, problemOfPage } from '../../sources/read/containers.ts';
+import { mayBeWorkbook } from '../../sources/read/xlsx.ts';
 import { release } from './files.ts';
 
 /** Its message says what the file is, and what to do. */
@@ -57,6 +58,8 @@ export function problemOfHead(head: Buffer): string | undefined {
   if (head[0] === 0x1f && head[1] === 0x8b) return undefined;
   const picture = PICTURES.find(([signature]) => head.toString('latin1', 0, 16).startsWith(signature));
   if (picture) return `This is ${picture[1]}, not an export. Export the users as CSV or JSON.`;
+  // What is in it is judged when the draft is recognized.
+  if (mayBeWorkbook(head)) return undefined;
   return problemOfBytes(head) ?? problemOfPage(head.toString('utf8')) ?? (isBinary(head) ? PROGRAM : undefined);
 }
 
