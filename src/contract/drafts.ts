@@ -1,5 +1,6 @@
 /** Drafts of imports in the OpenAPI document: imports that are prepared from uploaded files. */
 import { z } from 'zod';
+import { earlierImports, guess, mailsPreview, passwordTry } from './draft-results.ts';
 import {
   exampleDraft,
   exampleEarlierImports,
@@ -8,7 +9,7 @@ import {
   exampleResult,
 } from './import-examples.ts';
 import { checkBody, convertBody, createBody, guessQuery, startBody, tryPasswordBody } from './import-options.ts';
-import { earlierImports, guess, mailsPreview, passwordTry, pepperHeaders, result } from './import-results.ts';
+import { pepperHeaders, result } from './import-results.ts';
 import { operations } from './operation.ts';
 import { OWNER } from './roles.ts';
 

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import type { earlierImports } from '../../contract/import-results.ts';
+import type { earlierImports } from '../../contract/draft-results.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { ImportFileHashes, Imports } from '../../platform/db/tables.ts';
 import type { Secrets } from '../../platform/encryption.ts';

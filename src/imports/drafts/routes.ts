@@ -1,9 +1,9 @@
 /** The routes of drafts: create, upload files, discard. Reading drafts is part of reading imports (../routes.ts). */
 import { Router } from 'express';
 import type { z } from 'zod';
+import type { mailsPreview } from '../../contract/draft-results.ts';
 import { draftOperations as operations } from '../../contract/drafts.ts';
 import { parseDuration } from '../../contract/import-options.ts';
-import type { mailsPreview } from '../../contract/import-results.ts';
 import { pageLink } from '../../contract/link-templates.ts';
 import { orgsFor } from '../../contract/permissions.ts';
 import { type Asked, type Finder, orgsOfBody, serve, serveRaw } from '../../contract/serve.ts';

@@ -7,7 +7,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { TRIED } from '../../contract/import-results.ts';
+import type { TRIED } from '../../contract/draft-results.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { sourceOf } from '../../passwords/marks.ts';
 import type { Pool } from '../../platform/db/pool.ts';
