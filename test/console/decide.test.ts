@@ -10,7 +10,16 @@ const FRAME = {
 };
 
 const PLAN = {
-  ...{ source: '', encoding: '', mapping: {}, hashFormat: '', withoutEmail: false, passwordSource: '', others: {} },
+  ...{
+    source: '',
+    encoding: '',
+    sheet: '',
+    mapping: {},
+    hashFormat: '',
+    withoutEmail: false,
+    passwordSource: '',
+    others: {},
+  },
   ...{ timeout: '1h', mails: 'none', onExisting: 'fail', enterpriseMailCodes: true },
 };
 const DAY_MS = 24 * 3600_000;

@@ -85,8 +85,8 @@ export function tryForm({ consoleUrl, importId }: Frame, tried: Tried | undefine
   return html`<details${tried && html` open`}><summary>${TRY.title}</summary>
 <form method="post" action="${consoleUrl(`/imports/new/${importId}/${TRY_PATH}`)}" autocomplete="off" data-repeatable><p class="soft small">${TRY.hint}</p>
 ${answer}${notice(problem, 'bad')}
-${field({ name: 'triedName', label: TRY.name, value: loginName, more: html` maxlength="200" required` })}
-${field({ name: 'triedPassword', label: TRY.password, type: 'password', more: html` maxlength="1000" required` })}
+${field({ name: 'triedName', label: TRY.name, value: loginName, more: html` maxlength="200"` })}
+${field({ name: 'triedPassword', label: TRY.password, type: 'password', more: html` maxlength="1000"` })}
 <button class="quiet">${TRY.button}</button></form></details>`;
 }
 
