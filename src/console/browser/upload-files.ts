@@ -17,12 +17,13 @@ import {
   type Kind,
   onChange,
   Refused,
+  refusedOf,
   removeFile,
   uploadOf,
 } from './uploads.ts';
 
-/** What could not be taken, for the page that follows. */
-let refusals: string[] = [];
+/** What could not be taken of the files that were chosen last; pages that follow say it too. */
+const refusals = new Set<string>();
 /** The page that was asked for last: an earlier page that arrives later would show fewer files, and no refusal. */
 let reloading = new AbortController();
 
@@ -50,8 +51,7 @@ class UploadFiles extends HTMLElement {
     const zone = this.querySelector<HTMLElement>('.drop');
     if (zone) this.#listen(zone);
     this.#draw();
-    if (refusals.length > 0) this.#say(refusals.join(' '));
-    refusals = [];
+    this.#sayRefusals();
   }
 
   #listen(zone: HTMLElement): void {
@@ -81,6 +81,7 @@ class UploadFiles extends HTMLElement {
   }
 
   async #takeNow(files: File[]): Promise<void> {
+    refusals.clear();
     this.#say('');
     try {
       const fresh = files.filter((file) => !this.#continues(file));
@@ -108,7 +109,7 @@ class UploadFiles extends HTMLElement {
         this.#show({ fileId, name: file.name, kind, size: file.size, offset: 0 });
       }
     } catch (error) {
-      refusals.push(this.#reason(error));
+      refusals.add(this.#reason(error));
     }
     this.#reload();
   }
@@ -174,8 +175,8 @@ class UploadFiles extends HTMLElement {
     for (const { known, draw } of this.#rows.values()) {
       const upload = uploadOf(known.fileId);
       draw(upload);
-      if (upload?.state === 'refused' && upload.problem) void this.#refuse(known.fileId, upload.problem);
     }
+    for (const [fileId, problem] of refusedOf(this.#import)) void this.#refuse(fileId, problem);
   }
 
   /** The service has removed the file, as it is no export. A draft without files is of no use to anybody. */
@@ -183,14 +184,17 @@ class UploadFiles extends HTMLElement {
     forget(fileId);
     this.#rows.get(fileId)?.element.remove();
     this.#rows.delete(fileId);
-    const shown = this.querySelector('[role=alert]')?.textContent ?? '';
-    this.#say(`${shown} ${problem}`.trim());
+    refusals.add(problem);
+    this.#sayRefusals();
     await this.#taking;
-    refusals.push(this.querySelector('[role=alert]')?.textContent ?? problem);
     if (this.#rows.size > 0) return this.#reload();
-    await discardDraft(this.#api, this.#import).catch(() => {}); // it can be discarded by hand
+    if (this.#import) await discardDraft(this.#api, this.#import).catch(() => {}); // it can be discarded by hand
     reloading.abort();
     visit(this.getAttribute('pages') as string);
+  }
+
+  #sayRefusals(): void {
+    if (refusals.size > 0) this.#say([...refusals].join(' '));
   }
 
   #say(text: string): void {

@@ -72,6 +72,18 @@ export async function removeFile(api: string, importId: string, fileId: string):
   await answer.text();
 }
 
+/**
+ * The files that the service refused as no export, with what it says of each. Nobody may have seen the answer: a page
+ * that was loaded meanwhile does not show a file that is gone.
+ * @param importId of one draft; empty: of all
+ */
+export function refusedOf(importId: string): [fileId: string, problem: string][] {
+  const isOf = ({ url }: Upload) => importId === '' || url.includes(`/imports/${importId}/`);
+  return [...uploads].flatMap(([fileId, upload]) =>
+    upload.state === 'refused' && upload.problem && isOf(upload) ? [[fileId, upload.problem]] : [],
+  );
+}
+
 /** Forgets a file that the service refused, and has removed. */
 export function forget(fileId: string): void {
   uploads.delete(fileId);

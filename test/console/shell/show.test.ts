@@ -49,7 +49,7 @@ describe('the frame of a page', () => {
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await screenshot(page, `menu-${colorScheme}`);
       assert.deepEqual(await axeProblems(page), []);
     }
