@@ -13,10 +13,12 @@ import {
   createDraft,
   discardDraft,
   forget,
+  hasUploads,
   isUnchanged,
   type Kind,
   onChange,
   Refused,
+  type RefusedFile,
   refusedOf,
   removeFile,
   uploadOf,
@@ -86,11 +88,12 @@ class UploadFiles extends HTMLElement {
     try {
       const fresh = files.filter((file) => !this.#continues(file));
       const empty = fresh.find(({ size }) => size === 0);
-      if (empty) return this.#say(put(this.#texts.empty, { name: empty.name }));
-      if (fresh.length > 0) await this.#add(fresh);
+      if (empty) refusals.add(put(this.#texts.empty, { name: empty.name }));
+      else if (fresh.length > 0) await this.#add(fresh);
     } catch (error) {
-      this.#say(this.#reason(error));
+      refusals.add(this.#reason(error));
     }
+    this.#sayRefusals();
   }
 
   #continues(file: File): boolean {
@@ -121,9 +124,13 @@ class UploadFiles extends HTMLElement {
   /** The other parts of the page depend on the files. A step that the person went to meanwhile stays. */
   #reload(): void {
     const path = `${this.getAttribute('pages')}/${this.#import}/`;
+    this.#visit(location.pathname.startsWith(path) ? location.href : `${path}files`);
+  }
+
+  #visit(url: string): void {
     reloading.abort();
     reloading = new AbortController();
-    visit(location.pathname.startsWith(path) ? location.href : `${path}files`, { signal: reloading.signal });
+    visit(url, { signal: reloading.signal });
   }
 
   #show(file: UploadedFile): void {
@@ -176,11 +183,11 @@ class UploadFiles extends HTMLElement {
       const upload = uploadOf(known.fileId);
       draw(upload);
     }
-    for (const [fileId, problem] of refusedOf(this.#import)) void this.#refuse(fileId, problem);
+    for (const file of refusedOf(this.#import)) void this.#refuse(file);
   }
 
   /** The service has removed the file, as it is no export. A draft without files is of no use to anybody. */
-  async #refuse(fileId: string, problem: string): Promise<void> {
+  async #refuse({ fileId, importId, problem }: RefusedFile): Promise<void> {
     forget(fileId);
     this.#rows.get(fileId)?.element.remove();
     this.#rows.delete(fileId);
@@ -188,9 +195,14 @@ class UploadFiles extends HTMLElement {
     this.#sayRefusals();
     await this.#taking;
     if (this.#rows.size > 0) return this.#reload();
-    if (this.#import) await discardDraft(this.#api, this.#import).catch(() => {}); // it can be discarded by hand
-    reloading.abort();
-    visit(this.getAttribute('pages') as string);
+    if (hasUploads(importId)) return;
+    // Files that are chosen from now on get a draft of their own.
+    if (this.#import === importId) {
+      this.#created = '';
+      this.removeAttribute('import');
+    }
+    await discardDraft(this.#api, importId).catch(() => {}); // it can be discarded by hand
+    if (!this.#import) this.#visit(this.getAttribute('pages') as string);
   }
 
   #sayRefusals(): void {

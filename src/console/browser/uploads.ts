@@ -72,16 +72,31 @@ export async function removeFile(api: string, importId: string, fileId: string):
   await answer.text();
 }
 
+/** A file that is no export, and what the service says of it. */
+export interface RefusedFile {
+  fileId: string;
+  importId: string;
+  problem: string;
+}
+
 /**
- * The files that the service refused as no export, with what it says of each. Nobody may have seen the answer: a page
- * that was loaded meanwhile does not show a file that is gone.
+ * The files that the service refused as no export. Nobody may have seen the answer: a page that was loaded meanwhile does
+ * not show a file that is gone.
  * @param importId of one draft; empty: of all
  */
-export function refusedOf(importId: string): [fileId: string, problem: string][] {
-  const isOf = ({ url }: Upload) => importId === '' || url.includes(`/imports/${importId}/`);
-  return [...uploads].flatMap(([fileId, upload]) =>
-    upload.state === 'refused' && upload.problem && isOf(upload) ? [[fileId, upload.problem]] : [],
-  );
+export function refusedOf(importId: string): RefusedFile[] {
+  const refused = [...uploads].filter(([, { state, problem }]) => state === 'refused' && problem !== '');
+  const files = refused.map(([fileId, upload]) => ({ fileId, importId: draftOf(upload), problem: upload.problem }));
+  return files.filter((file) => importId === '' || file.importId === importId);
+}
+
+/** Whether this page sends, or has sent, a file of the draft. */
+export function hasUploads(importId: string): boolean {
+  return [...uploads.values()].some((upload) => draftOf(upload) === importId);
+}
+
+function draftOf({ url }: Upload): string {
+  return /\/imports\/([^/]+)\/files\//.exec(url)?.[1] ?? '';
 }
 
 /** Forgets a file that the service refused, and has removed. */
