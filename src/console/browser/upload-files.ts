@@ -29,6 +29,11 @@ const refusals = new Set<string>();
 /** The page that was asked for last: an earlier page that arrives later would show fewer files, and no refusal. */
 let reloading = new AbortController();
 
+/** A file may be chosen on a page that is replaced meanwhile. */
+function tellRefusals(): void {
+  for (const element of document.querySelectorAll<UploadFiles>('upload-files')) element.sayRefusals();
+}
+
 class UploadFiles extends HTMLElement {
   #texts!: Texts;
   #rows = new Map<string, Row>();
@@ -53,7 +58,7 @@ class UploadFiles extends HTMLElement {
     const zone = this.querySelector<HTMLElement>('.drop');
     if (zone) this.#listen(zone);
     this.#draw();
-    this.#sayRefusals();
+    this.sayRefusals();
   }
 
   #listen(zone: HTMLElement): void {
@@ -93,7 +98,7 @@ class UploadFiles extends HTMLElement {
     } catch (error) {
       refusals.add(this.#reason(error));
     }
-    this.#sayRefusals();
+    tellRefusals();
   }
 
   #continues(file: File): boolean {
@@ -192,11 +197,12 @@ class UploadFiles extends HTMLElement {
     this.#rows.get(fileId)?.element.remove();
     this.#rows.delete(fileId);
     refusals.add(problem);
-    this.#sayRefusals();
+    tellRefusals();
     await this.#taking;
     if (this.#rows.size > 0) return this.#reload();
     if (hasUploads(importId)) return;
-    // Files that are chosen from now on get a draft of their own.
+    // Files that are chosen from now on get a draft of their own, and no page of this one comes any more.
+    reloading.abort();
     if (this.#import === importId) {
       this.#created = '';
       this.removeAttribute('import');
@@ -205,7 +211,7 @@ class UploadFiles extends HTMLElement {
     if (!this.#import) this.#visit(this.getAttribute('pages') as string);
   }
 
-  #sayRefusals(): void {
+  sayRefusals(): void {
     if (refusals.size > 0) this.#say([...refusals].join(' '));
   }
 
