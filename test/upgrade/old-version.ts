@@ -1,9 +1,9 @@
 /** The program before the newest migration, or the version that UPGRADE_FROM names, from the history of the project. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 export interface OldVersion {
@@ -22,6 +22,7 @@ const LAYOUTS = [
 ];
 /** The oldest version whose database this one takes over. */
 const OLDEST = '04f166240eba7c9b2f48424348e351cc9c6816ab';
+const INSTALL_MS = 300_000;
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
 
 /** @throws Error when the history of the project is not there */
@@ -29,9 +30,11 @@ export function checkOut(t: TestContext): OldVersion {
   const folder = mkdtempSync(join(tmpdir(), 'muster-old-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const archive = join(folder, 'old.tar');
-  git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json');
+  git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json', 'package-lock.json');
   execFileSync('tar', ['-xf', archive, '-C', folder]);
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+  // It has packages that this version does not.
+  const install = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+  execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'], timeout: INSTALL_MS });
   const layout = LAYOUTS.find(({ migrations }) => existsSync(join(folder, migrations)));
   if (!layout) throw new Error(`${commit()} has no migrations.`);
   const urlOf = (path: string) => `file://${join(folder, path)}`;

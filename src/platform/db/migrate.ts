@@ -35,7 +35,8 @@ const MIGRATING = 0x4d555354;
 /** How long a statement of a migration waits for a lock, and others wait behind it. */
 const LOCK_MS = 2000;
 const RETRY_MS = 1000;
-const LOCK_NOT_AVAILABLE = '55P03';
+/** Somebody else had a lock for too long, or waited for one of ours. */
+const LOCKED_OUT = ['55P03', '40P01'];
 
 /** "MUSI" as bytes: one process builds indexes. */
 const BUILDING = 0x4d555349;
@@ -115,7 +116,7 @@ async function migrateTables(pool: Pool, files: Migration[]): Promise<void> {
       while (isMore) isMore = await migrateOnce(pool, files);
       return;
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error;
+      if (!LOCKED_OUT.includes(sqlState(error) ?? '') || performance.now() > end) throw error;
     }
     await sleep(RETRY_MS);
   }

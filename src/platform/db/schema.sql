@@ -994,9 +994,9 @@ CREATE INDEX users_listed ON public.users USING btree (hashtext(org_id), state, 
 
 CREATE UNIQUE INDEX users_name ON public.users USING btree (user_name_key, org_id);
 
-CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
+CREATE INDEX users_number ON public.users USING btree (phone_key(phone), org_id) WHERE (phone_key(phone) IS NOT NULL);
 
-CREATE INDEX users_phone ON public.users USING btree (phone_key(phone), org_id) WHERE (phone_key(phone) IS NOT NULL);
+CREATE INDEX users_peppered ON public.users USING btree (split_part(password_hash, '$'::text, 3)) WHERE (password_hash ~~ '$pepper$%'::text);
 
 CREATE INDEX users_state ON public.users USING btree (state, user_name_key, org_id) WHERE (state <> 'active'::user_state);
 

@@ -59,9 +59,10 @@ test('the image', async (t) => {
   await t.test('it has the program, its packages and their bill of materials, and nothing else', () => {
     const { version, dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
     const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-    const expected = ['LICENSE', 'deploy', 'node_modules', 'package.json', 'sbom.cdx.json', 'src', 'workers'];
+    const expected = ['LICENSE', 'deploy', 'docs', 'node_modules', 'package.json', 'sbom.cdx.json', 'src', 'workers'];
     assert.deepEqual(readdirSync(app).sort(), expected);
     assert.deepEqual(readdirSync(join(app, 'deploy')), ['health.ts']);
+    assert.deepEqual(readdirSync(join(app, 'docs')), ['sources']);
     const tools = Object.keys(devDependencies).filter((name) => name !== PEER_OF_MYSQL2);
     for (const name of tools) assert.ok(!existsSync(join(app, 'node_modules', name)), name);
     const { bomFormat, components } = JSON.parse(readFileSync(join(app, 'sbom.cdx.json'), 'utf8'));
