@@ -86,6 +86,21 @@ test('a migration that waits for a long transaction does not keep others waiting
   assert.equal((await pool.query('select from migrations where id = 901')).rowCount, 1);
 });
 
+test('a migration that a deadlock ends begins again', async (t) => {
+  const { pool } = await testDatabase();
+  const sql = 'alter table leases add column note text; alter table mail_counts add column note text;';
+  const folder = await withMigrations(t, { '901_locking.sql': sql });
+  const other = await hold(pool, 'select from mail_counts');
+  // The session of the migration notices the deadlock, and ends it.
+  await other.db.query(`set local deadlock_timeout = '5min'`);
+  const migrated = migrate(pool, folder);
+  await waiters(pool, 1);
+  await other.db.query('select from leases');
+  await other.commit();
+  await migrated;
+  assert.equal((await pool.query('select from migrations where id = 901')).rowCount, 1);
+});
+
 const BEFORE = await readFile(new URL('./migrations-before-1.0.0.txt', import.meta.url), 'utf8');
 
 /** Makes the database say that it was brought here by other migrations, each `<id> <checksum>`. */
