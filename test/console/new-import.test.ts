@@ -143,14 +143,20 @@ describe('a new import', () => {
     await page.getByText('semicolon, windows-1252').waitFor();
     await next(page, 'columns');
     const becomes = (column: string) => page.getByLabel(`${column} becomes`);
+    // The page shows what a choice means, and its parts move then: a click at that moment would miss its button.
+    const choose = (column: string, option: string) =>
+      Promise.all([
+        page.waitForResponse((answer) => answer.url().includes('show=1')),
+        becomes(column).selectOption(option),
+      ]);
     assert.equal(await becomes('Kennwort').inputValue(), 'hash');
-    await becomes('Personalnr').selectOption('User id');
-    await becomes('Aktiv').selectOption('Email');
+    await choose('Personalnr', 'User id');
+    await choose('Aktiv', 'Email');
     await next(page, 'options');
     await page.getByText('Only one column can become “Email”.').waitFor();
-    await becomes('Aktiv').selectOption('Enabled');
-    await becomes('Notiz').selectOption('Metadata of the user');
-    await becomes('Vorname').selectOption('Leave out');
+    await choose('Aktiv', 'Enabled');
+    await choose('Notiz', 'Metadata of the user');
+    await choose('Vorname', 'Leave out');
     await world.api.deps.pool.query('delete from console_sessions');
     await next(page, 'options');
     await page.getByRole('link', { name: 'Sign in again' }).click();
