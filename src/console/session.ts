@@ -120,7 +120,7 @@ export interface KeptForms {
   take(req: Request, res: Response): Record<string, string>;
 }
 
-/** Secrets of other people: whoever signs in again types them again. */
+/** Secrets of other people: after a sign-in they are typed again. */
 const NEVER_KEPT: readonly string[] = ['pepper', 'triedPassword'];
 
 /**
