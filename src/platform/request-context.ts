@@ -16,6 +16,21 @@ export interface RequestContext {
   userId?: string | undefined;
   /** The OAuth client that calls, or whose access token the caller uses. */
   clientId?: string | undefined;
+  /** The languages that the answer may be in; `src/platform/messages/catalogue.ts` chooses. */
+  wishes?: LanguageWishes;
+}
+
+/** Language tags (BCP 47), or lists of them as in `Accept-Language`, the strongest wish first. */
+export interface LanguageWishes {
+  /** The application's `ui_locales`. */
+  application?: string | undefined;
+  /** What the person chose in a list. */
+  chosen?: string | undefined;
+  /** `Accept-Language`. */
+  browser?: string | undefined;
+  user?: string | undefined;
+  organization?: string | undefined;
+  instance?: string | undefined;
 }
 
 /** As many characters of the header as are kept. */

@@ -124,7 +124,10 @@ describe('the structure', () => {
   });
 
   it('has no file that is only a piece of its one importer', () => {
-    const importers = Map.groupBy(service, ({ target }) => target);
+    const importers = Map.groupBy(
+      service.filter(({ target }) => !target.endsWith('.json')),
+      ({ target }) => target,
+    );
     const pieces = [...importers].filter(([file, found]) => {
       const from = new Set(found.map((one) => one.file));
       const lines = readFileSync(file, 'utf8').split('\n').length - 1;

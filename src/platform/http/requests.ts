@@ -48,6 +48,7 @@ function contextFor(req: Request, requestId: string): RequestContext {
     requestId,
     address: plainAddress(req.ip),
     userAgent: req.get('user-agent')?.slice(0, USER_AGENT_CHARS),
+    wishes: { browser: req.get('accept-language')?.slice(0, 500) },
   };
 }
 

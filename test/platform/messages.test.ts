@@ -1,0 +1,74 @@
+/** The catalogues of messages, and the choice of a language. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { parse, TYPE } from '@formatjs/icu-messageformat-parser';
+import { inLanguage, LANGUAGES, languageFor, say, sayHtml } from '../../src/platform/messages/catalogue.ts';
+
+const FOLDER = new URL('../../src/platform/messages/', import.meta.url);
+
+type Catalogue = Record<string, Record<string, string>>;
+
+function catalogue(language: string): Map<string, string> {
+  const sections = JSON.parse(readFileSync(new URL(`${language}.json`, FOLDER), 'utf8')) as Catalogue;
+  return new Map(
+    Object.entries(sections).flatMap(([section, texts]) =>
+      Object.entries(texts).map(([meaning, text]): [string, string] => [`${section}.${meaning}`, text]),
+    ),
+  );
+}
+
+/** What a message needs to be said: values and tags by name, those of all plural forms. */
+function needs(text: string): string[] {
+  const found = new Set<string>();
+  const walk = (parts: ReturnType<typeof parse>): void => {
+    for (const part of parts) {
+      if (part.type === TYPE.literal || part.type === TYPE.pound) continue;
+      found.add(part.type === TYPE.tag ? `<${part.value}>` : part.value);
+      if (part.type === TYPE.tag) walk(part.children);
+      if (part.type === TYPE.plural || part.type === TYPE.select) {
+        for (const option of Object.values(part.options)) walk(option.value);
+      }
+    }
+  };
+  walk(parse(text));
+  return [...found].sort();
+}
+
+const english = catalogue('en');
+
+test('each language has one file, and each file is a language', () => {
+  const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  assert.deepEqual(files.sort(), LANGUAGES.map((language) => `${language}.json`).sort());
+});
+
+for (const language of LANGUAGES.filter((one) => one !== 'en')) {
+  test(`${language} has every message, with the values that the message needs`, () => {
+    const own = catalogue(language);
+    assert.deepEqual([...own.keys()].sort(), [...english.keys()].sort());
+    for (const [key, text] of own) assert.deepEqual(needs(text), needs(english.get(key) as string), key);
+  });
+}
+
+test('a value is never read as a message or as markup', () => {
+  const title = '{x, plural, other {}} <b>';
+  assert.equal(say('common.problemTitle', { title }), `Problem: ${title}`);
+  assert.equal(sayHtml('common.problemTitle', { title }).markup, 'Problem: {x, plural, other {}} &lt;b&gt;');
+});
+
+test('the strongest wish that there is a catalogue for decides', () => {
+  assert.equal(languageFor({ application: 'xx de-AT', chosen: 'en' }), 'de');
+  assert.equal(languageFor({ application: 'xx', chosen: 'de', browser: 'en' }), 'de');
+  assert.equal(languageFor({ browser: 'xx;q=1, de-CH;q=0.8, en;q=0.1', user: 'en' }), 'de');
+  assert.equal(languageFor({ browser: 'xx', user: 'yy', organization: 'de', instance: 'en' }), 'de');
+  assert.equal(languageFor({ browser: 'not a tag at all;;;', user: '' }), 'en');
+  assert.equal(languageFor({}), 'en');
+});
+
+test('a text is in the language of the work that says it', () => {
+  assert.equal(
+    inLanguage({ user: 'de' }, () => say('error.somethingWentWrong')),
+    'Etwas ist schiefgegangen',
+  );
+  assert.equal(say('error.somethingWentWrong'), 'Something went wrong');
+});
