@@ -27,7 +27,7 @@ import { pageErrors } from '../platform/html/errors.ts';
 import { concretePathsFirst, noSuchOperation, renderErrors } from '../platform/http/errors.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { rateLimits } from '../platform/http/limits.ts';
-import { answerOptions } from '../platform/http/methods.ts';
+import { answerOptions, routed } from '../platform/http/methods.ts';
 import type { ApiMetrics } from '../platform/http/metrics.ts';
 import { cors, responseHeaders } from '../platform/http/origins.ts';
 import { warnOfProxies } from '../platform/http/proxies.ts';
@@ -88,17 +88,17 @@ export function buildApp(deps: AppDeps): Express {
   const api = apiRoutes(deps, () => app.router);
   const ofConsole = { ...deps, api: openChannel(inside([passwordRoutes(deps), api], deps.logger)) };
   app.use(consoleApi(ofConsole));
-  app.use(documentRoutes(deps));
-  app.use(oauthRoutes(deps));
+  app.use(routed(documentRoutes(deps)));
+  app.use(routed(oauthRoutes(deps)));
   app.use(callbackRoutes({ ...deps, concludeIntent: (result) => concludeIntent(deps, result) }));
-  app.use(pageRoutes(deps));
-  app.use(accountPages(deps));
+  app.use(routed(pageRoutes(deps)));
+  app.use(routed(accountPages(deps)));
   app.use(connectCalls(authenticate(deps)));
   // A valid code is enough for one of them.
-  app.use(passwordRoutes(deps));
+  app.use(routed(passwordRoutes(deps)));
 
   const console = openConsole(ofConsole);
-  app.use(console.routes);
+  app.use(routed(console.routes));
   app.use(api);
 
   app.use(noSuchOperation(() => app.router));
@@ -113,17 +113,17 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   const api = Router();
   api.use(exceptPublic(authenticate(deps)));
   api.use(concretePathsFirst(routes));
-  api.use(orgRoutes(deps));
-  api.use(userRoutes(deps));
-  api.use(verificationRoutes(deps));
-  api.use(identityRoutes(deps));
-  api.use(policyRoutes(deps));
-  api.use(importRoutes(deps));
-  api.use(webhookRoutes(deps));
-  api.use(passwordSourceRoutes(deps));
-  api.use(idpRoutes(deps));
-  api.use(auditRoutes(deps));
-  api.use(diagnosticsRoutes(deps));
+  api.use(routed(orgRoutes(deps)));
+  api.use(routed(userRoutes(deps)));
+  api.use(routed(verificationRoutes(deps)));
+  api.use(routed(identityRoutes(deps)));
+  api.use(routed(policyRoutes(deps)));
+  api.use(routed(importRoutes(deps)));
+  api.use(routed(webhookRoutes(deps)));
+  api.use(routed(passwordSourceRoutes(deps)));
+  api.use(routed(idpRoutes(deps)));
+  api.use(routed(auditRoutes(deps)));
+  api.use(routed(diagnosticsRoutes(deps)));
   return api;
 }
 

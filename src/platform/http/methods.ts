@@ -5,7 +5,7 @@
  * A path with a route of its own, such as `/v2beta/users/human`, has the methods of that route only, although it also
  * matches `/v2beta/users/:userId`: so says OpenAPI of concrete and templated paths. Routers must be mounted at `/`.
  */
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Router } from 'express';
 import { pathOf } from './requests.ts';
 
 /** A router as Express stores it: layers that are a route, another router or plain middleware. */
@@ -15,6 +15,10 @@ interface Routed {
 interface Layer {
   route?: Route;
   handle: unknown;
+  /** As it was mounted. */
+  rawPath: unknown;
+  /** Mounted at `/`. */
+  slash: boolean;
   match(path: string): unknown;
 }
 interface Route {
@@ -40,6 +44,59 @@ export function answerOptions(routes: () => unknown): RequestHandler {
     if (allowed.length === 0) return next();
     res.set('Allow', allowed.join(', ')).status(204).end();
   };
+}
+
+/**
+ * The router, passed over for a path that no route of it begins like. Express tries the expression of every route in
+ * turn, which took a seventh of the time of a short request.
+ */
+export function routed(router: Router): RequestHandler {
+  const beginnings = beginningsOf(router as unknown as Routed);
+  if (!beginnings) return router;
+  const handle: RequestHandler = (req, res, next) => (isListed(beginnings, req.path) ? router(req, res, next) : next());
+  // What reads the mounted routes finds them here.
+  return Object.assign(handle, { stack: router.stack });
+}
+
+/** Segments that a beginning has at most: `/management/v1/users`. */
+const MOST_SEGMENTS = 3;
+
+/** How the paths of its routes begin; undefined when one may have any path. */
+function beginningsOf({ stack = [] }: Routed): Set<string> | undefined {
+  const found = new Set<string>();
+  for (const { handle, rawPath, slash } of stack) {
+    const inner = slash ? (handle as Routed).stack && beginningsOf(handle as Routed) : undefined;
+    if (slash && !inner) return undefined;
+    for (const path of inner ?? [rawPath].flat()) {
+      const beginning = typeof path === 'string' ? literal(path) : '';
+      if (beginning === '') return undefined;
+      found.add(beginning);
+    }
+  }
+  return found;
+}
+
+/** The segments before the first with a parameter. */
+function literal(path: string): string {
+  const [, ...segments] = plain(path)
+    .split('/')
+    .slice(0, MOST_SEGMENTS + 1);
+  const end = segments.findIndex((segment) => /[:*{(]/.test(segment));
+  return segments
+    .slice(0, end < 0 ? MOST_SEGMENTS : end)
+    .map((segment) => `/${segment}`)
+    .join('');
+}
+
+function isListed(beginnings: ReadonlySet<string>, path: string): boolean {
+  const lower = path.toLowerCase();
+  let end = 0;
+  for (let i = 0; i < MOST_SEGMENTS && end < lower.length; i++) {
+    const slash = lower.indexOf('/', end + 1);
+    end = slash < 0 ? lower.length : slash;
+    if (beginnings.has(lower.slice(0, end))) return true;
+  }
+  return false;
 }
 
 /** The methods of a path without parameters; undefined for any other path. */
