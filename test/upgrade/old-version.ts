@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after } from 'node:test';
 
 export interface OldVersion {
   /** The addresses of its programs. */
@@ -25,10 +25,17 @@ const OLDEST = '04f166240eba7c9b2f48424348e351cc9c6816ab';
 const INSTALL_MS = 300_000;
 const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
 
-/** @throws Error when the history of the project is not there */
-export function checkOut(t: TestContext): OldVersion {
+let checkedOut: OldVersion | undefined;
+
+/** One for all tests of a file. @throws Error when the history of the project is not there */
+export function oldVersion(): OldVersion {
+  checkedOut ??= checkOut();
+  return checkedOut;
+}
+
+function checkOut(): OldVersion {
   const folder = mkdtempSync(join(tmpdir(), 'muster-old-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => rmSync(folder, { recursive: true, force: true }));
   const archive = join(folder, 'old.tar');
   git('archive', '--output', archive, commit(), 'src', 'workers', 'package.json', 'package-lock.json');
   execFileSync('tar', ['-xf', archive, '-C', folder]);

@@ -17,7 +17,7 @@ import { testDatabase } from '../support/stores/postgres.ts';
 import { redisUrl } from '../support/stores/redis.ts';
 import { keepDraft } from './draft.ts';
 import { startLoad } from './load.ts';
-import { checkOut, newestMigration } from './old-version.ts';
+import { newestMigration, oldVersion } from './old-version.ts';
 
 /** The template of the tests has the new schema. */
 async function empty(pool: Pool): Promise<void> {
@@ -71,7 +71,7 @@ async function upgrade(t: TestContext, queue: Record<string, string>): Promise<v
   const { url, pool, drop } = await testDatabase(t);
   t.after(drop);
   await empty(pool);
-  const old = checkOut(t);
+  const old = oldVersion();
   const token = randomBytes(24).toString('hex');
   const env = {
     DATABASE_URL: url,
