@@ -12,7 +12,7 @@ import type { ErrorBody } from '../../platform/errors.ts';
 import type { HashCount } from '../entries/notes.ts';
 import { inStretches, itemsBetween, ofKind } from './items.ts';
 import { type ExtraColumns, readWithColumns } from './progress.ts';
-import { countSignInsOnce, SIGN_IN_COLUMNS, type SignInRow, signInsOf } from './sign-in-counts.ts';
+import { countSignInsOnce, readLinked, SIGN_IN_COLUMNS, type SignInRow, signInsOf } from './sign-in-counts.ts';
 import { LIVE_ROLES, missingRoles } from './workers.ts';
 
 const MAX_ERRORS = 100;
@@ -79,7 +79,7 @@ export async function readWithMore(
     await countSignInsOnce(pool, importId);
     return readWithMore(pool, importId);
   }
-  const signIn = signInsOf(row);
+  const signIn = signInsOf(await readLinked(pool, importId, row));
   const missing = missingRoles(progress, row.live_roles, row.is_check);
   return {
     progress,

@@ -29,6 +29,8 @@ const OUTCOMES = `concat_ws(':', case when i.on_existing = 'update' then i.succe
 export interface SignInRow extends Pick<Imports, 'mails' | 'enterprise_mail_codes' | 'sign_ins_of'> {
   /** The counts are not of the outcomes that the import has ended with. */
   is_outdated: boolean;
+  /** Some users have links. */
+  has_links: boolean;
   sign_ins:
     | (OrgPolicy & {
         facts: number;
@@ -57,14 +59,34 @@ const LINKS = `s.links <> '{}' and case when s.facts & ${FACT.rank} = 0 then sig
   case when s.links = '{}' then s.links else array(
     select l from unnest(s.links) as l where l collate "C" < E'\\x04') end as domains`;
 
-/** SQL columns over `imports i`. */
-export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
-    case when i.sign_ins_of <> '' then (select jsonb_agg(c) from (
-      select s.facts, sum(s.users) as users, ${POLICY}, ${MEANS}, ${LINKS}
+const GROUPED = `s.facts, "mailCode", "initMail", "forceMfa", "smsCode", coalesce(own.passkeys, instance.passkeys), "onlyAddresses",
+        "ofInstance", "rpId", "hasGateway"`;
+
+/** SQL: the counts of `imports i`, as JSON. @param links columns that say what the links are good for @param by them */
+const countsWith = (links: string, by: string): string => `(select jsonb_agg(c) from (
+      select s.facts, sum(s.users) as users, ${POLICY}, ${MEANS}, ${links}
       from import_sign_ins s join import_orgs o on o.import_id = s.import_id and o.org_index = s.org_index ${JOIN_POLICIES}
       where s.import_id = i.id
-      group by s.facts, "mailCode", "initMail", "forceMfa", "smsCode", coalesce(own.passkeys, instance.passkeys), "onlyAddresses",
-        "ofInstance", "rpId", "hasGateway", "isLinked", "isOutranked", unknown, domains) c) end as sign_ins`;
+      group by ${GROUPED}${by}) c)`;
+
+/**
+ * SQL columns over `imports i`. What links are good for is read apart, by `readLinked`, and only if there are links: the
+ * plan of that statement is ten times as large, and PostgreSQL prepares all of a plan before it reads a row.
+ */
+export const SIGN_IN_COLUMNS = `i.sign_ins_of, i.enterprise_mail_codes, i.${HAS_ENDED} and i.sign_ins_of <> ${OUTCOMES} as is_outdated,
+    exists (select from import_sign_ins s where s.import_id = i.id and s.links <> '{}') as has_links,
+    case when i.sign_ins_of <> '' then ${countsWith(`false as "isLinked", false as "isOutranked", '{}'::text[] as unknown, '{}'::text[] as domains`, '')} end as sign_ins`;
+
+/** The row with what its users' links are good for. */
+export async function readLinked<T extends SignInRow>(db: Db, importId: string, row: T): Promise<T> {
+  if (!row.has_links || !row.sign_ins_of) return row;
+  const { rows } = await db.query<Pick<SignInRow, 'sign_ins'>>({
+    name: 'sign-ins-by-links',
+    text: `select ${countsWith(LINKS, ', "isLinked", "isOutranked", unknown, domains')} as sign_ins from imports i where i.id = $1`,
+    values: [importId],
+  });
+  return { ...row, sign_ins: rows[0]?.sign_ins ?? null };
+}
 
 /** Undefined while the counts are not known. */
 export function signInsOf({ sign_ins, sign_ins_of, ...row }: SignInRow): SignInCounts | undefined {
