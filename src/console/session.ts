@@ -3,12 +3,13 @@
  *
  * Guarantee: no script reads the cookies, and other sites cannot send them with a request that changes something.
  */
-import type { CookieOptions, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import type { OperationId } from '../contract/operations.ts';
 import { type Caller, PERMISSIONS } from '../contract/permissions.ts';
 import type { Db } from '../platform/db/pool.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { ApiError } from '../platform/errors.ts';
+import { cookieName, cookieOptions, cookieValue } from '../platform/http/cookies.ts';
 import { requestIdOf } from '../platform/http/requests.ts';
 import { nameCaller } from '../platform/request-context.ts';
 import { callerOfToken } from '../signin/authenticate.ts';
@@ -68,18 +69,10 @@ export interface Cookies {
  */
 export type CookieName = 'console' | 'console_login' | 'console_form' | 'console_done' | 'console_sent';
 
-/**
- * The console's cookies. Over https they have the prefix `__Host-`, so no sibling domain can plant one; if the public
- * address has a path, `__Secure-`, as `__Host-` needs the path `/` (RFC 6265bis section 4.1.3). Plain http, for
- * development, has no prefix.
- * @param baseUrl the public address
- */
+/** The console's cookies. @param baseUrl the public address */
 export function openCookies(baseUrl: string): Cookies {
-  const { protocol, pathname } = new URL(baseUrl);
-  const isHttps = protocol === 'https:';
-  const prefix = isHttps ? (pathname === '/' ? '__Host-' : '__Secure-') : '';
-  const options: CookieOptions = { httpOnly: true, sameSite: 'lax', secure: isHttps, path: pathname };
-  const nameOf = (name: CookieName) => `${prefix}muster_${name}`;
+  const options = cookieOptions(baseUrl);
+  const nameOf = (name: CookieName) => cookieName(baseUrl, name);
   return {
     read: (req, name) => cookieValue(req.get('cookie') ?? '', nameOf(name)),
     set(res, name, value, maxAgeS) {
@@ -87,20 +80,6 @@ export function openCookies(baseUrl: string): Cookies {
     },
     clear: (res, name) => void res.clearCookie(nameOf(name), options),
   };
-}
-
-/** Values are base64url or sealed text, which `res.cookie` percent-encodes. */
-function cookieValue(header: string, name: string): string | undefined {
-  for (const pair of header.split(';')) {
-    const consoleUrl = pair.indexOf('=');
-    if (pair.slice(0, consoleUrl).trim() !== name) continue;
-    try {
-      return decodeURIComponent(pair.slice(consoleUrl + 1).trim());
-    } catch {
-      return undefined; // not a value of ours
-    }
-  }
-  return undefined;
 }
 
 const PURPOSE = 'console-form';

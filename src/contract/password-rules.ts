@@ -9,28 +9,44 @@ import type { AgePolicy, LengthPolicy } from './policies.ts';
 /** The login names and addresses of the user who gets the password, and the domain of the organization. */
 export type PasswordNames = readonly string[];
 
-/**
- * Every rule that the new password breaks, as the end of a sentence that begins with its name; empty when it is good.
- */
-export function passwordProblems(password: string, policy: LengthPolicy, names: PasswordNames): string[] {
+/** A rule that a new password breaks. */
+export type BrokenRule =
+  | { rule: 'tooShort'; min: number }
+  | { rule: 'tooLong'; max: number }
+  /** @param why as the end of a sentence */
+  | { rule: 'unusable'; why: string }
+  | { rule: 'common' }
+  | { rule: 'isName' };
+
+/** Every rule that the new password breaks; empty when it is good. */
+export function brokenRules(password: string, policy: LengthPolicy, names: PasswordNames): BrokenRule[] {
+  const { minLength: min, maxLength: max } = policy;
   const key = nameKey(password);
-  const text = textProblem(password, policy.maxLength);
+  const length = [...password].length;
+  const why = length > max ? undefined : textProblem(password, max);
   return [
-    [...password].length < policy.minLength && `must have at least ${characters(policy.minLength)}`,
-    text,
-    isCommonPassword(password) && 'must not be one of the most common passwords',
-    names.some((name) => nameKey(name) === key) &&
-      'must not be a name or an address of the user, or the domain of the organization',
-  ].filter((problem) => typeof problem === 'string');
+    ...(length < min ? [{ rule: 'tooShort', min } as const] : []),
+    ...(length > max ? [{ rule: 'tooLong', max } as const] : []),
+    ...(why === undefined ? [] : [{ rule: 'unusable', why } as const]),
+    ...(isCommonPassword(password) ? [{ rule: 'common' } as const] : []),
+    ...(names.some((name) => nameKey(name) === key) ? [{ rule: 'isName' } as const] : []),
+  ];
 }
 
-/** The rules for new passwords in the words of the pages, which show them before the user types. */
-export function passwordRules({ minLength, maxLength }: LengthPolicy): string {
-  return `${minLength} to ${maxLength} characters. Not a common password such as “password1”, and not your login name, your email address or the domain of your organization.`;
-}
-
-function characters(count: number): string {
-  return count === 1 ? '1 character' : `${count} characters`;
+/** The rule in English, as the end of a sentence that begins with the name of the password. */
+export function inWords(broken: BrokenRule): string {
+  switch (broken.rule) {
+    case 'tooShort':
+      return `must have at least ${broken.min === 1 ? '1 character' : `${broken.min} characters`}`;
+    case 'tooLong':
+      return `must have at most ${broken.max} characters`;
+    case 'unusable':
+      return broken.why;
+    case 'common':
+      return 'must not be one of the most common passwords';
+    case 'isName':
+      return 'must not be a name or an address of the user, or the domain of the organization';
+  }
 }
 
 export interface PasswordAge {

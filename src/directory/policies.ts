@@ -5,13 +5,13 @@
  *
  * Guarantee: every change is in one transaction with its event, when the caller passes a transaction's connection.
  */
-import { passwordProblems, passwordRules } from '../contract/password-rules.ts';
-import { COMPLEXITY, type Given, type PolicyKind } from '../contract/policies.ts';
+import { type BrokenRule, brokenRules, inWords } from '../contract/password-rules.ts';
+import { COMPLEXITY, type Given, type LengthPolicy, type PolicyKind } from '../contract/policies.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
 import type { Db } from '../platform/db/pool.ts';
 import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.ts';
 import type { LoginPolicies } from '../platform/db/tables.ts';
-import { ApiError, invalidArgument } from '../platform/errors.ts';
+import { ApiError } from '../platform/errors.ts';
 import { INSTANCE, rightsOf } from './members.ts';
 
 /** The organization that owns a policy; null: the instance. */
@@ -188,14 +188,15 @@ export interface PasswordUser {
 /** The id of the error for a password that breaks a rule. */
 export const PASSWORD_POLICY = 'PASSWORD-POLICY';
 
-/** The rules that the password breaks, for IAM_OWNERs also those of the instance; see `passwordProblems`. */
-export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<string[]> {
+/** The rules that the password breaks, for IAM_OWNERs also those of the instance. */
+export async function newPasswordProblems(db: Db, user: PasswordUser, password: string): Promise<BrokenRule[]> {
   const { id, orgId, userName, domain, email, names: more = [] } = user;
   const mailbox = email === null ? [] : [email, email.slice(0, email.lastIndexOf('@'))];
   const names = [userName, `${userName}@${domain}`, domain, ...mailbox, ...more];
-  const problems = passwordProblems(password, await policyOf(db, COMPLEXITY, orgId), names);
-  if (id === undefined || !(await rightsOf(db, id)).isIamOwner) return problems;
-  return [...new Set([...problems, ...passwordProblems(password, await policyOf(db, COMPLEXITY, null), names)])];
+  const broken = brokenRules(password, await policyOf(db, COMPLEXITY, orgId), names);
+  if (id === undefined || !(await rightsOf(db, id)).isIamOwner) return broken;
+  const all = [...broken, ...brokenRules(password, await policyOf(db, COMPLEXITY, null), names)];
+  return [...new Map(all.map((one) => [inWords(one), one])).values()];
 }
 
 /**
@@ -206,18 +207,24 @@ export async function newPasswordProblems(db: Db, user: PasswordUser, password: 
 export async function requireGoodPassword(db: Db, user: PasswordUser, password: string, field: string): Promise<void> {
   const problems = await newPasswordProblems(db, user, password);
   if (problems.length === 0) return;
-  const violations = problems.map((description) => ({ field, description }));
-  throw invalidArgument(PASSWORD_POLICY, passwordSentence(problems), violations);
+  throw new RefusedPassword(problems, field);
 }
 
-/** The rules for new passwords in the organization, for people; null: those of the instance. */
-export async function passwordRulesOf(db: Db, orgId: PolicyOwner): Promise<string> {
-  return passwordRules(await policyOf(db, COMPLEXITY, orgId));
+/** The error for a password that breaks rules; the pages say each rule in the language of the person. */
+export class RefusedPassword extends ApiError<typeof PASSWORD_POLICY> {
+  readonly broken: readonly BrokenRule[];
+
+  constructor(broken: readonly BrokenRule[], field: string) {
+    const problems = broken.map(inWords);
+    const violations = problems.map((description) => ({ field, description }));
+    super('INVALID_ARGUMENT', PASSWORD_POLICY, `The password ${problems.join(', and it ')}.`, { violations });
+    this.broken = broken;
+  }
 }
 
-/** One sentence that names all problems. */
-export function passwordSentence(problems: readonly string[]): string {
-  return `The password ${problems.join(', and it ')}.`;
+/** The rules for new passwords in the organization; null: those of the instance. */
+export async function passwordRulesOf(db: Db, orgId: PolicyOwner): Promise<LengthPolicy> {
+  return policyOf(db, COMPLEXITY, orgId);
 }
 
 function noOwnPolicy<P>({ errors, title }: PolicyKind<P>): Error {

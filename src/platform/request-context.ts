@@ -18,6 +18,8 @@ export interface RequestContext {
   clientId?: string | undefined;
   /** The languages that the answer may be in; `src/platform/messages/catalogue.ts` chooses. */
   wishes?: LanguageWishes;
+  /** The query of a page that was asked for, by which it can be asked for in another language. */
+  query?: string;
 }
 
 /** Language tags (BCP 47), or lists of them as in `Accept-Language`, the strongest wish first. */

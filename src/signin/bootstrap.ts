@@ -6,6 +6,7 @@
  */
 import type { FirstStartSetting } from '../contract/diagnostics.ts';
 import { generatedDomain } from '../contract/domain-name.ts';
+import { inWords } from '../contract/password-rules.ts';
 import { addMember } from '../directory/members.ts';
 import { findOrg, insertOrg, wasRemoved } from '../directory/organizations.ts';
 import { newPasswordProblems } from '../directory/policies.ts';
@@ -109,7 +110,7 @@ async function requireGoodAdmin(
 ): Promise<void> {
   const user = { orgId: null, userName: email, domain: generatedDomain(INSTANCE_NAME, baseUrl), email };
   const problems = await newPasswordProblems(pool, user, password);
-  if (problems.length > 0) throw new ConfigError(`ADMIN_PASSWORD ${problems.join(', and it ')}.`);
+  if (problems.length > 0) throw new ConfigError(`ADMIN_PASSWORD ${problems.map(inWords).join(', and it ')}.`);
 }
 
 async function addMachine(db: Db, token: string): Promise<void> {

@@ -24,6 +24,7 @@ import type { Pool } from '../platform/db/pool.ts';
 import type { Reads } from '../platform/db/replica.ts';
 import type { Secrets } from '../platform/encryption.ts';
 import { pageErrors } from '../platform/html/errors.ts';
+import { chooseLanguage } from '../platform/html/languages.ts';
 import { concretePathsFirst, noSuchOperation, renderErrors } from '../platform/http/errors.ts';
 import { healthRoutes } from '../platform/http/health.ts';
 import { rateLimits } from '../platform/http/limits.ts';
@@ -73,6 +74,7 @@ export function buildApp(deps: AppDeps): Express {
   if (deps.traceRequests) app.use(deps.traceRequests);
   app.use(deps.metrics.observe);
   app.use(requestId());
+  app.use(chooseLanguage(deps.config.baseUrl));
   app.use(responseHeaders(deps.config));
   app.use(accessLog(deps.logger));
   app.use(connectErrors());

@@ -61,6 +61,9 @@ test('the strongest wish that there is a catalogue for decides', () => {
   assert.equal(languageFor({ application: 'xx', chosen: 'de', browser: 'en' }), 'de');
   assert.equal(languageFor({ browser: 'xx;q=1, de-CH;q=0.8, en;q=0.1', user: 'en' }), 'de');
   assert.equal(languageFor({ browser: 'xx', user: 'yy', organization: 'de', instance: 'en' }), 'de');
+  assert.equal(languageFor({ application: 'xx de-AT en' }), 'de');
+  assert.equal(languageFor({ browser: '*', user: 'de' }), 'de');
+  assert.equal(languageFor({ browser: 'en; q=0.1, de ; q=0.8, *;q=0.01' }), 'de');
   assert.equal(languageFor({ browser: 'not a tag at all;;;', user: '' }), 'en');
   assert.equal(languageFor({}), 'en');
 });

@@ -10,29 +10,33 @@ import type { ApiError } from '../errors.ts';
 import { levelOf, publicError } from '../http/errors.ts';
 import { requestIdOf } from '../http/requests.ts';
 import { loggable } from '../logger.ts';
-import { problemPage, sendPage } from './layout.ts';
+import { type MessageKey, say } from '../messages/catalogue.ts';
+import { type HtmlPage, problemPage, sendPage } from './layout.ts';
 
 /** Mount it at `/ui`, after all routes. */
 export function pageErrors(logger: Logger): ErrorRequestHandler {
-  return errorHandler(logger, 'page failed', ({ http }, _req, res) => sendPage(res, http, ofStatus(PAGES, http)));
+  return errorHandler(logger, 'page failed', ({ http }, _req, res) => sendPage(res, http, errorPage(http)));
 }
 
-/** The page of each status. */
-export const PAGES = {
-  400: problemPage('Something went wrong', 'The form could not be read. Please go back and try again.'),
-  403: problemPage(
-    'This form was not accepted',
-    'It did not come from the page that you see, or it is too old. Please go back, reload the page and try again.',
-  ),
-  404: problemPage('Page not found', 'Please check the address, or go back to where you came from.'),
-  405: problemPage('Something went wrong', 'The page cannot be opened this way. Please go back and try again.'),
-  429: problemPage(
-    'Too many attempts',
-    'There have been too many attempts from your network. Please wait a minute, then go back and try again.',
-  ),
-  500: problemPage('Something went wrong', 'This is an error on our side. Please try again later.'),
-  503: problemPage('Please try again later', 'The service is not available right now. Your data is safe.'),
-};
+/** What the page of each status says. */
+const TEXTS = {
+  400: ['error.somethingWentWrong', 'error.unreadableForm'],
+  403: ['error.formRefused', 'error.formRefusedWhy'],
+  404: ['error.notFound', 'error.notFoundWhy'],
+  405: ['error.somethingWentWrong', 'error.cannotBeOpened'],
+  429: ['error.tooManyAttempts', 'error.tooManyAttemptsWhy'],
+  500: ['error.somethingWentWrong', 'error.onOurSide'],
+  503: ['error.unavailable', 'error.unavailableWhy'],
+} as const satisfies Record<number, readonly [title: MessageKey, message: MessageKey]>;
+
+/** The statuses that have a page of their own. */
+export const STATUSES = Object.keys(TEXTS).map(Number);
+
+/** The page of a status. */
+export function errorPage(http: number): HtmlPage {
+  const [title, message] = ofStatus<readonly [MessageKey, MessageKey]>(TEXTS, http);
+  return problemPage(say(title), say(message));
+}
 
 /**
  * Answers a request that failed: logs errors of the server, and says when to try again.

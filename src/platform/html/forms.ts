@@ -5,6 +5,7 @@
  * linked to the fields it is about.
  */
 import express from 'express';
+import { say } from '../messages/catalogue.ts';
 import { type Html, html } from './html.ts';
 
 /** Reads a form. The limit leaves room for two passwords of 200 code points, names and a proof, percent-encoded. */
@@ -25,7 +26,7 @@ export interface Problem {
 
 /** Screen readers read the title first. */
 export function titled(title: string, problem: Problem | undefined): string {
-  return problem ? `Problem: ${title}` : title;
+  return problem ? say('common.problemTitle', { title }) : title;
 }
 
 /** The problem's text, under the id that `field` refers to. */

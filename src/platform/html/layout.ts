@@ -1,6 +1,7 @@
 /**
- * The pages for people who sign in: a plain card in the middle of a wide screen, the full screen on a phone. Their
- * document, headers and logo are also those of the console, which has a style sheet of its own.
+ * The pages for people who sign in: a plain card in the middle of a wide screen, the full screen on a phone, in the
+ * language of the request, with a list of the others at its foot. Their document, headers and logo are also those of the
+ * console, which has a style sheet of its own.
  *
  * Guarantee: a page loads nothing but scripts of ours, runs no script except those it is rendered with, is never cached, cannot be
  * framed, and never sends its own address, which may hold a code, to another site. Text and field outlines meet the
@@ -10,11 +11,18 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Response } from 'express';
+import { currentLanguage, directionOf, LANGUAGES, type Language, nameOf, say } from '../messages/catalogue.ts';
+import { requestContext } from '../request-context.ts';
 import { type Html, html } from './html.ts';
 
 export interface HtmlPage {
   title: string;
   body: Html;
+  /**
+   * The query with which the page, or the form that led to it, can be opened in another language; absent: that of the
+   * request. A page that cannot be opened again, such as what came of a link, has none.
+   */
+  reopenedBy?: Readonly<Record<string, string>> | 'nothing';
   /** Addresses of scripts of ours, without which the page is complete too. */
   scripts?: readonly string[];
 }
@@ -31,10 +39,14 @@ export interface PageOptions {
 /** Sends a page as the response. */
 export function sendPage(res: Response, status: number, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
+  for (const name of VARIES) res.vary(name);
   res.status(status).set(headers).send(markup);
 }
 
-/** A page's headers and markup, for callers that do not use Express. */
+/** The headers of a request that decide the language of a page. */
+export const VARIES = ['Accept-Language', 'Cookie'];
+
+/** A page's headers and markup, for callers that do not use Express; the response also varies by `VARIES`. */
 export function renderPage(page: HtmlPage, { formTargets = [], script, isWide = false }: PageOptions = {}) {
   const nonce = randomBytes(16).toString('base64');
   const formAction = ["'self'", ...formTargets].join(' ');
@@ -42,6 +54,7 @@ export function renderPage(page: HtmlPage, { formTargets = [], script, isWide = 
   const scripts = sources.length > 0 ? ` script-src ${sources.join(' ')};` : '';
   const headers = {
     ...PAGE_HEADERS,
+    'Content-Language': currentLanguage(),
     'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
   };
   return { headers, markup: card(page, nonce, { script, isWide }).markup };
@@ -71,7 +84,7 @@ export function formTarget(uri: string): string {
 }
 
 function card(
-  { title, body, scripts = [] }: HtmlPage,
+  { title, body, scripts = [], reopenedBy }: HtmlPage,
   nonce: string,
   { script, isWide }: { script: string | undefined; isWide: boolean },
 ): Html {
@@ -86,15 +99,49 @@ ${LOGO}
 <main>
 ${body}
 </main>
+${reopenedBy === 'nothing' ? undefined : languageList(reopenedBy)}
 </div>
 ${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}`,
+    currentLanguage(),
   );
 }
 
-/** The document of every page, the console's among them. @param head its styles and scripts */
-export function document(title: string, head: Html, body: Html): Html {
+/** The languages of a page, as links to the page itself: `src/platform/html/languages.ts` keeps the choice. */
+function languageList(query: Readonly<Record<string, string>> | undefined): Html {
+  const current = currentLanguage();
+  const link = (language: Language) => {
+    const parameters = new URLSearchParams(query ?? requestContext()?.query);
+    parameters.set(LANGUAGE_PARAMETER, language);
+    const isCurrent = language === current ? html` aria-current="true"` : undefined;
+    return html`<li><a href="?${String(parameters)}" lang="${language}" dir="${directionOf(language)}" hreflang="${language}"${isCurrent}>${asTitle(language)}</a></li>\n`;
+  };
+  const name = asTitle(current);
+  return html`<footer>
+<details class="languages"><summary aria-label="${say('common.language', { name })}">${GLOBE}<span>${name}</span></summary>
+<ul>
+${LANGUAGES.map(link)}</ul>
+</details>
+</footer>`;
+}
+
+/** The name of a language at the beginning of a line. */
+function asTitle(language: Language): string {
+  const [first = '', ...rest] = nameOf(language);
+  return first.toLocaleUpperCase(language) + rest.join('');
+}
+
+/** The parameter of a page's address that chooses its language, named as that of an authorization request. */
+export const LANGUAGE_PARAMETER = 'ui_locales';
+
+const GLOBE = html`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c5 5.5 5 12.5 0 18M12 3c-5 5.5-5 12.5 0 18"/></svg>`;
+
+/**
+ * The document of every page, the console's among them.
+ * @param head its styles and scripts @param language of its texts; default: English
+ */
+export function document(title: string, head: Html, body: Html, language: Language = LANGUAGES[0]): Html {
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language}" dir="${directionOf(language)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -120,7 +167,7 @@ export function messagePage(title: string, message: string, more?: Html): HtmlPa
 
 /** A page about a problem that no input can fix. */
 export function problemPage(title: string, message: string, more?: Html): HtmlPage {
-  return { title: `Problem: ${title}`, body: said(STOPPED, title, message, more) };
+  return { title: say('common.problemTitle', { title }), body: said(STOPPED, title, message, more) };
 }
 
 function said(mark: Html, title: string, message: string, more?: Html): Html {
@@ -167,6 +214,10 @@ input {
   display: block; width: 100%; min-height: 48px; padding: 10px 14px; border: 1px solid var(--line); border-radius: 10px;
   background: var(--card); color: inherit; font: inherit;
 }
+[dir="rtl"] input { text-align: right; unicode-bidi: plaintext }
+[dir="rtl"] code { direction: ltr; unicode-bidi: isolate }
+[dir="rtl"] :is(h1, header) { letter-spacing: normal }
+strong { unicode-bidi: isolate }
 input[aria-invalid="true"] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad) }
 input.code { font-size: var(--size-large); letter-spacing: .25em; font-variant-numeric: tabular-nums }
 button {
@@ -229,9 +280,17 @@ button.danger { background: var(--bad); color: var(--card) }
 details { margin: 0 0 12px }
 summary { padding: 6px 0; color: var(--accent); font-weight: var(--weight-strong); cursor: pointer }
 details form { margin: 8px 0 0 }
-.steps { margin: 0 0 24px; padding: 0 0 0 24px }
+.steps { margin: 0 0 24px; padding: 0; padding-inline-start: 24px }
 .steps li { margin: 0 0 12px }
 .steps p { margin: 12px 0 }
+footer { margin: 28px 0 0; font-size: var(--size-small) }
+.languages { margin: 0 }
+.languages summary { display: inline-flex; align-items: center; gap: 8px; min-height: 32px; color: var(--soft); list-style: none }
+.languages summary::-webkit-details-marker { display: none }
+.languages svg { flex: none; width: 18px; height: 18px; fill: none; stroke: currentColor; stroke-width: 1.5 }
+.languages ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(120px, 1fr)); gap: 0 16px; margin: 8px 0 0; padding: 0; list-style: none }
+.languages a { display: block; padding: 6px 0; text-align: start }
+.languages a[aria-current] { color: var(--text); text-decoration: none }
 code { font: var(--size-small) ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: var(--text) }
 [hidden] { display: none }
 @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s } }

@@ -12,8 +12,8 @@
 import { readFileSync } from 'node:fs';
 import { IntlMessageFormat } from 'intl-messageformat';
 import Negotiator from 'negotiator';
-import { type Html, html } from '../html/html.ts';
 import { inRequestContext, type LanguageWishes, requestContext } from '../request-context.ts';
+import { type Html, html } from '../text/html.ts';
 import en from './en.json' with { type: 'json' };
 
 /** The languages that there is a catalogue for; the first is spoken where no other is wished for. */
@@ -74,6 +74,11 @@ export function nameOf(language: Language): string {
   return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language;
 }
 
+/** Whether there is a catalogue for the language of exactly this name. */
+export function isLanguage(name: unknown): name is Language {
+  return LANGUAGES.some((language) => language === name);
+}
+
 /**
  * Adds what becomes known of the languages that are wished for while a request is answered. The user's own language may
  * be named only once they have proved who they are: else a page would tell that they exist.
@@ -100,12 +105,19 @@ export function languageFor(wishes: LanguageWishes): Language {
 
 /** Of a header `Accept-Language`, or of tags with spaces between them as in `ui_locales`. */
 function supported(wish: string): Language | undefined {
-  const header = wish
+  const tags = wish
     .trim()
-    .split(/[\s,]+/)
-    .join(',');
-  const asked = new Negotiator({ headers: { 'accept-language': header } });
-  return asked.language([...LANGUAGES]) as Language | undefined;
+    .replace(/\s*;\s*/g, ';')
+    .split(/[\s,]+/);
+  // Any language is no wish, so that the next one counts.
+  const known = tags.filter((tag) => tag !== '' && !tag.startsWith('*'));
+  // Without weights, as in `ui_locales`, the first one counts, although another has the very name of a catalogue.
+  const lists = known.some((tag) => tag.includes(';')) ? [known.join(',')] : known;
+  for (const list of lists) {
+    const language = new Negotiator({ headers: { 'accept-language': list } }).language([...LANGUAGES]);
+    if (language) return language as Language;
+  }
+  return undefined;
 }
 
 /** A catalogue as its file has it: messages by section and meaning. */

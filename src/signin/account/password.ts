@@ -4,10 +4,9 @@
  * Guarantee: a new password obeys the rules of the organization, and replaces exactly the password that was proved.
  * People stay signed in; sign-ins elsewhere end if they ask for it.
  */
-import { passwordRulesOf, requireGoodPassword } from '../../directory/policies.ts';
+import { passwordRulesOf, RefusedPassword, requireGoodPassword } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
-import { ApiError } from '../../platform/errors.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
 import { storePassword } from '../credentials/password.ts';
@@ -15,7 +14,7 @@ import { verifyOwnPassword } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { wrongPassword } from '../login/owner-proof.ts';
 import { findLogin } from '../login/store.ts';
-import { newPasswordFields, repetitionProblem } from '../pages/forms.ts';
+import { newPasswordFields, passwordProblem, repetitionProblem } from '../pages/forms.ts';
 import { endOtherLogins } from '../sessions.ts';
 import { loginOf } from './person.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
@@ -92,7 +91,7 @@ async function requireGood({ deps, person }: Visit, password: string): Promise<v
   try {
     await requireGoodPassword(deps.pool, person.user, password, 'password');
   } catch (error) {
-    if (!(error instanceof ApiError) || error.id !== 'PASSWORD-POLICY') throw error;
-    throw new FormProblem({ message: error.message, fields: ['password'] });
+    if (!(error instanceof RefusedPassword)) throw error;
+    throw new FormProblem({ ...passwordProblem(error.broken), fields: ['password'] });
   }
 }

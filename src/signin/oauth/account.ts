@@ -12,7 +12,7 @@ import { type Account, type Configuration, type ErrorOut, errors, type KoaContex
 import { findUser, stateNow } from '../../directory/users/store.ts';
 import type { Db } from '../../platform/db/pool.ts';
 import { idProblem } from '../../platform/fields.ts';
-import { formTarget, type HtmlPage, type PageOptions, renderPage } from '../../platform/html/layout.ts';
+import { formTarget, type HtmlPage, type PageOptions, renderPage, VARIES } from '../../platform/html/layout.ts';
 import { accountClaims } from './claims.ts';
 import { loginGonePage, logoutPage, oauthErrorPage, signedOutPage } from './pages.ts';
 
@@ -119,8 +119,10 @@ export const LOGOUT: NonNullable<Configuration['features']>['rpInitiatedLogout']
   },
 };
 
-function show(ctx: KoaContextWithOIDC, page: HtmlPage, options?: PageOptions): void {
+/** Sends a page. */
+export function show(ctx: KoaContextWithOIDC, page: HtmlPage, options?: PageOptions): void {
   const { headers, markup } = renderPage(page, options);
+  ctx.vary(VARIES);
   ctx.set(headers);
   ctx.body = markup;
 }

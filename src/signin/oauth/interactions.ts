@@ -18,9 +18,11 @@ import {
 } from 'oidc-provider';
 import { isClaimable, requireKnownScope } from '../../contract/clients.ts';
 import type { Db } from '../../platform/db/pool.ts';
-import { PAGES } from '../../platform/html/errors.ts';
-import { type HtmlPage, renderPage } from '../../platform/html/layout.ts';
+import { errorPage } from '../../platform/html/errors.ts';
+import type { HtmlPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import { mustHaveFactor } from '../login/store.ts';
+import { show } from './account.ts';
 import {
   type DeviceFrame,
   deviceCodeForm,
@@ -111,11 +113,11 @@ export async function grantWhatIsAsked(ctx: KoaContextWithOIDC): Promise<Grant |
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
 /** What is wrong with a code, by the name of the library's error, as the library does not export the classes. */
-const TYPED_WRONG: Readonly<Record<string, string>> = {
-  NoCodeError: 'Please enter the code.',
-  NotFoundError: 'This code is not correct. Please check your device and enter it again.',
-  ExpiredError: 'This code has expired. Please start again on your device.',
-  AlreadyUsedError: 'This code has already been used. Please start again on your device.',
+const TYPED_WRONG: Readonly<Record<string, MessageKey>> = {
+  NoCodeError: 'error.enterCode',
+  NotFoundError: 'oauth.wrongDeviceCode',
+  ExpiredError: 'oauth.deviceCodeExpired',
+  AlreadyUsedError: 'oauth.deviceCodeUsed',
 };
 
 /** The device flow. */
@@ -127,15 +129,18 @@ export const DEVICE_FLOW: DeviceFlow = {
   // The IP address may be a proxy's, and any client can choose its user agent: neither would help the user decide.
   deviceInfo: () => ({}),
   userCodeInputSource(ctx, _form, out, error) {
-    if (error) leaveUnstored(ctx);
-    show(ctx, inputPage(ctx, out, error), error && (ctx.status === 200 ? 400 : ctx.status));
+    if (error) {
+      leaveUnstored(ctx);
+      if (ctx.status === 200) ctx.status = 400;
+    }
+    show(ctx, inputPage(ctx, out, error));
   },
   userCodeConfirmSource(ctx, _form, client, _deviceInfo, userCode) {
     show(ctx, deviceConfirmPage(frameOf(ctx), client.clientName ?? client.clientId, userCode));
   },
   successSource(ctx) {
     const { client } = ctx.oidc;
-    show(ctx, deviceDonePage(client?.clientName ?? client?.clientId ?? 'The device'));
+    show(ctx, deviceDonePage(client?.clientName ?? client?.clientId ?? say('oauth.theDevice')));
   },
 };
 
@@ -145,9 +150,10 @@ function inputPage(ctx: KoaContextWithOIDC, out?: ErrorOut, error?: Error & { us
   if (!error) return deviceCodeForm(frame, '');
   if (error.name === 'AbortedError') return deviceStoppedPage(frame.action);
   if (error instanceof errors.SessionNotFound) return loginGonePage();
-  if (out?.error === 'server_error') return PAGES[500];
-  const message = TYPED_WRONG[error.name];
-  return message ? deviceCodeForm(frame, error.userCode ?? '', { message }) : deviceFormGonePage(frame.action);
+  if (out?.error === 'server_error') return errorPage(500);
+  const key = TYPED_WRONG[error.name];
+  if (key === undefined) return deviceFormGonePage(frame.action);
+  return deviceCodeForm(frame, error.userCode ?? '', { message: say(key) });
 }
 
 /** Keeps the library from saving the session after an error if the browser has none: there is nothing to save. */
@@ -158,11 +164,4 @@ function leaveUnstored({ oidc: { session } }: KoaContextWithOIDC): void {
 function frameOf(ctx: KoaContextWithOIDC): DeviceFrame {
   const state = ctx.oidc.session?.state as { secret?: string } | undefined;
   return { action: ctx.oidc.urlFor('code_verification'), xsrf: state?.secret ?? '' };
-}
-
-function show(ctx: KoaContextWithOIDC, page: HtmlPage, status?: number): void {
-  const { headers, markup } = renderPage(page);
-  if (status) ctx.status = status;
-  ctx.set(headers);
-  ctx.body = markup;
 }

@@ -25,9 +25,11 @@ import type { Config } from '../../platform/config.ts';
 import { isStoreFault } from '../../platform/db/faults.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
+import { cookieName } from '../../platform/http/cookies.ts';
 import { levelOf } from '../../platform/http/errors.ts';
 import { requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
+import { LANGUAGES } from '../../platform/messages/catalogue.ts';
 import { FAULT, findAccount, HINTS, LOGOUT, ORGANIZATION, renderError, signInTime, UNAVAILABLE } from './account.ts';
 import { openAdapter } from './adapter.ts';
 import { CLIENT_CLAIMS, clientClaims } from './claims.ts';
@@ -120,17 +122,11 @@ function setUp(deps: ProviderDeps, { keys, version }: KeySet) {
 
 const COOKIE = { httpOnly: true, sameSite: 'lax' } as const;
 
-/**
- * Over https with prefixes, which browsers accept only from this host over https (RFC 6265bis section 4.1.3): no
- * sibling domain can plant such a cookie. `__Host-` needs the path `/`; the cookies of a login have the path of that
- * login.
- */
+/** The cookies of a login have the path of that login, so they cannot have the prefix `__Host-`. */
 function cookieNames(baseUrl: string): { session: string; interaction: string; resume: string } {
-  const { protocol, pathname } = new URL(baseUrl);
-  const secure = protocol === 'https:' ? '__Secure-' : '';
-  const session = secure && pathname === '/' ? '__Host-' : secure;
+  const secure = new URL(baseUrl).protocol === 'https:' ? '__Secure-' : '';
   return {
-    session: `${session}muster_session`,
+    session: cookieName(baseUrl, 'session'),
     interaction: `${secure}muster_interaction`,
     resume: `${secure}muster_resume`,
   };
@@ -170,6 +166,7 @@ export function configuration({ pool, secrets, config }: ConfigurationDeps, keys
       ...(config.CLI_LOGIN === 'all' ? {} : { [CLI_LOGIN_METADATA]: config.CLI_LOGIN }),
       introspection_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
       revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
+      ui_locales_supported: [...LANGUAGES],
     },
     findAccount: (ctx, userId) => findAccount(pool, ctx, userId),
     interactions: { policy: loginOnly(pool), url: (_ctx, { uid }) => `${config.baseUrl}/ui/login/${uid}` },

@@ -7,54 +7,58 @@ import { alert, field, hidden, type Problem, titled } from '../../platform/html/
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
 import { qrCode } from '../../platform/html/qr.ts';
+import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
 import type { FactorKind } from '../factors/second-factor.ts';
 import { back, type LoginFrame, type Proven, step } from './forms.ts';
 
 interface Texts {
-  title: string;
-  /** What to enter, before and after the login name. */
-  enter: readonly [before: string, after: string];
-  label: string;
+  title: MessageKey;
+  /** What to enter, with the login name. */
+  enter: MessageKey;
+  label: MessageKey;
   autocomplete: 'off' | 'one-time-code';
-  /** The button that leads to this form. */
-  button: string;
+  /** The button that leads to this form, and the one in it that sends another code. */
+  button: MessageKey;
+  another?: MessageKey;
 }
 
 const TEXTS: Record<FactorKind, Texts> = {
   totp: {
-    title: 'Enter your code',
-    enter: ['Enter the code that your authenticator app shows for ', '.'],
-    label: 'Code',
+    title: 'factor.enterCode',
+    enter: 'factor.appCodeOf',
+    label: 'common.code',
     autocomplete: 'one-time-code',
-    button: 'Use your authenticator app',
+    button: 'factor.useApp',
   },
   recoveryCode: {
-    title: 'Enter a recovery code',
-    enter: ['Enter one of the recovery codes that you have kept for ', '. It works once.'],
-    label: 'Recovery code',
+    title: 'factor.enterRecoveryCode',
+    enter: 'factor.recoveryCodeOf',
+    label: 'factor.recoveryCode',
     autocomplete: 'off',
-    button: 'Use a recovery code',
+    button: 'factor.useRecoveryCode',
   },
   otpEmail: {
-    title: 'Check your email',
-    enter: ['Enter the code that we have emailed to the verified address of ', '.'],
-    label: 'Code',
+    title: 'common.checkEmail',
+    enter: 'factor.mailedCodeOf',
+    label: 'common.code',
     autocomplete: 'one-time-code',
-    button: 'Email me a code',
+    button: 'common.emailCode',
+    another: 'common.emailNewCode',
   },
   otpSms: {
-    title: 'Check your phone',
-    enter: ['Enter the code that we have sent by text message to the verified number of ', '.'],
-    label: 'Code',
+    title: 'common.checkPhone',
+    enter: 'factor.textedCodeOf',
+    label: 'common.code',
     autocomplete: 'one-time-code',
-    button: 'Text me a code',
+    button: 'common.textCode',
+    another: 'common.textNewCode',
   },
   webAuthN: {
-    title: 'Use your security key',
-    enter: ['Use a security key of ', '.'],
-    label: 'Security key',
+    title: 'factor.useKey',
+    enter: 'factor.keyOf',
+    label: 'factor.useKey',
     autocomplete: 'off',
-    button: 'Use your security key',
+    button: 'factor.useKey',
   },
 };
 
@@ -71,13 +75,14 @@ export function codeForm(
   { kind, others }: Choice,
   problem?: Problem,
 ): HtmlPage {
-  const { title, enter, label, autocomplete } = TEXTS[kind];
+  const { enter, label, autocomplete } = TEXTS[kind];
+  const title = say(TEXTS[kind].title);
   const body = html`<h1>${title}</h1>
-<p>${enter[0]}<strong>${loginName}</strong>${enter[1]}</p>
+<p>${sayHtml(enter, { loginName })}</p>
 ${alert(problem)}
 ${step(frame, 'code', proof)}
-${hidden({ factor: kind })}${field({ name: 'code', label, autocomplete, problem, autofocus: true })}
-<button type="submit">Continue</button>
+${hidden({ factor: kind })}${field({ name: 'code', label: say(label), autocomplete, problem, autofocus: true })}
+<button type="submit">${say('common.continue')}</button>
 </form>
 ${otherWays(frame, proof, { kind, others })}
 ${back(frame)}`;
@@ -91,16 +96,17 @@ export function keyForm(
   { others, options, script }: Choice & { options: string; script: string },
   problem?: Problem,
 ): HtmlPage {
-  const { title, enter, button } = TEXTS.webAuthN;
+  const { enter, button } = TEXTS.webAuthN;
+  const title = say(TEXTS.webAuthN.title);
   const data = html` data-passkey="${options}" hidden`;
   const body = html`<h1>${title}</h1>
-<p>${enter[0]}<strong>${loginName}</strong>${enter[1]}</p>
+<p>${sayHtml(enter, { loginName })}</p>
 ${alert(problem)}
 ${step(frame, 'code', proof, data)}
-${hidden({ factor: 'webAuthN', answer: '' })}<button type="submit" aria-describedby="passkey-failed" autofocus>${button}</button>
-<p class="hint" id="passkey-failed" role="status" data-failed hidden>No security key was used. Please try again.</p>
+${hidden({ factor: 'webAuthN', answer: '' })}<button type="submit" aria-describedby="passkey-failed" autofocus>${say(button)}</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>${say('factor.keyNotUsed')}</p>
 </form>
-<p class="small" data-without>This browser cannot use a security key, or runs no scripts. Sign in with another browser.</p>
+<p class="small" data-without>${say('factor.keyWithout')}</p>
 ${otherWays(frame, proof, { kind: 'webAuthN', others })}
 ${back(frame)}`;
   return { title: titled(title, problem), body, scripts: [script] };
@@ -108,11 +114,12 @@ ${back(frame)}`;
 
 function otherWays(frame: LoginFrame, proof: string, { kind: shown, others }: Choice): Html | undefined {
   if (others.length === 0) return undefined;
-  const buttons = others.map(
-    (kind) =>
-      html`<button type="submit" name="factor" value="${kind}" class="quiet">${kind === shown ? TEXTS[kind].button.replace('a code', 'a new code') : TEXTS[kind].button}</button>\n`,
-  );
-  return html`<p class="or">or</p>
+  const buttons = others.map((kind) => {
+    const { button, another = button } = TEXTS[kind];
+    const label = say(kind === shown ? another : button);
+    return html`<button type="submit" name="factor" value="${kind}" class="quiet">${label}</button>\n`;
+  });
+  return html`<p class="or">${say('common.or')}</p>
 ${step(frame, 'other-factor', proof)}<div class="buttons">
 ${buttons}</div>
 </form>`;
@@ -120,23 +127,16 @@ ${buttons}</div>
 
 /** The page for a user whose second factor cannot be asked for here, and who has nothing in its place. */
 export function noFactorPage(frame: LoginFrame): HtmlPage {
-  const title = 'Your administrator can help';
-  const message =
-    'Your account needs a second factor, and yours cannot be used now. Please ask your administrator to reset it.';
-  return problemPage(title, message, back(frame));
+  return problemPage(say('factor.none'), say('factor.noneWhy'), back(frame));
 }
 
 /** The page after a recovery code was used. @param left how many there still are */
 export function codesLeftPage(frame: LoginFrame, { proof }: Proven, left: number): HtmlPage {
-  const title = left === 1 ? '1 recovery code left' : `${left} recovery codes left`;
-  const few =
-    left === 0
-      ? 'That was your last recovery code. Make new ones on the page of your account, or add another second factor there.'
-      : `You have ${left} left. The one that you have used does not work again. You can make new ones on the page of your account.`;
+  const title = say('factor.codesLeft', { left });
   const body = html`<h1>${title}</h1>
-<p id="why">${few}</p>
+<p id="why">${say('factor.codesLeftWhy', { left })}</p>
 ${step(frame, 'later', proof)}
-<button type="submit" aria-describedby="why" autofocus>Continue</button>
+<button type="submit" aria-describedby="why" autofocus>${say('common.continue')}</button>
 </form>`;
   return { title, body };
 }
@@ -156,14 +156,14 @@ export function factorForm(
   key: FactorKey,
   problem?: Problem,
 ): HtmlPage {
-  const title = 'Set up a second factor';
+  const title = say('factor.setUp');
   const body = html`<h1>${title}</h1>
-<p>Your organization requires a code from an authenticator app whenever you sign in as <strong>${loginName}</strong>.</p>
+<p>${sayHtml('factor.setUpWhy', { loginName })}</p>
 ${alert(problem)}
 ${appSteps(key)}
 ${step(frame, 'setup', proof)}
-${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
-<button type="submit">Continue</button>
+${field({ name: 'code', label: say('common.code'), autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">${say('common.continue')}</button>
 </form>
 ${back(frame)}`;
   return { title: titled(title, problem), body };
@@ -172,13 +172,13 @@ ${back(frame)}`;
 /** What to do with an authenticator app, before its first code is entered. */
 export function appSteps({ secret, address }: FactorKey): Html {
   return html`<ol class="steps">
-<li>Install an authenticator app on your phone, if you have none.</li>
-<li>Scan this picture with the app:
-${qrCode(address, 'QR code with the key for your authenticator app')}
-<p class="hint">On this phone: <a href="${address}">open the key in the app</a>. Or type the key:</p>
+<li>${say('factor.installApp')}</li>
+<li>${say('factor.scan')}
+${qrCode(address, say('factor.qrCode'))}
+<p class="hint">${sayHtml('factor.openInApp', { link: (inside) => html`<a href="${address}">${inside}</a>` })}</p>
 <p class="shown"><code class="key">${grouped(secret)}</code></p>
-<p class="hint">Show it to nobody.</p></li>
-<li>Enter the 6-digit code that the app shows.</li>
+<p class="hint">${say('factor.showNobody')}</p></li>
+<li>${say('factor.enterAppCode')}</li>
 </ol>`;
 }
 

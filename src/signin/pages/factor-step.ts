@@ -5,12 +5,13 @@
  * as the second one.
  */
 import { holderOf } from '../../messages/mail/sign-in-codes.ts';
-import { type Problem, text } from '../../platform/html/forms.ts';
+import { text } from '../../platform/html/forms.ts';
+import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import type { FactorGiven, FactorKind } from '../factors/second-factor.ts';
 import { checkAfterPassword, checkWithNewFactor } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
 import { requireStillProvided } from '../providers/sign-in.ts';
-import { AGAIN, isRefusal, type LoginRequest, proofOf, refuse, startAgain } from './interaction.ts';
+import { again, isRefusal, type LoginRequest, proofOf, refuse, startAgain } from './interaction.ts';
 import { askForLostCode, needsLostCode } from './lost-code.ts';
 import { setUpFactor } from './own-credentials.ts';
 import { askForFactor, proceed, showSetUp } from './proceed.ts';
@@ -23,11 +24,10 @@ export async function askForOther(loginRequest: LoginRequest): Promise<void> {
   await askForFactor(loginRequest, proof, text(body, 'factor'));
 }
 
-const WRONG: Partial<Record<FactorKind, string>> = {
-  webAuthN: 'Your security key was not accepted, or that took too long. Please try again.',
-  recoveryCode: 'The recovery code is wrong or has already been used. Please enter another one.',
+const WRONG: Partial<Record<FactorKind, MessageKey>> = {
+  webAuthN: 'factor.keyRefused',
+  recoveryCode: 'factor.wrongRecoveryCode',
 };
-const WRONG_CODE = 'The code is wrong or has already been used. Please enter the next one.';
 
 /** The code of the second factor. */
 export async function checkCode(loginRequest: LoginRequest): Promise<void> {
@@ -42,10 +42,10 @@ export async function checkCode(loginRequest: LoginRequest): Promise<void> {
     await proceed(loginRequest, await checkAfterPassword(deps, proof, originOfForm(req, res), second), proof);
   } catch (error) {
     if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) {
-      return askForFactor(loginRequest, proof, kind, 'Please enter the code.');
+      return askForFactor(loginRequest, proof, kind, say('error.enterCode'));
     }
     if (isRefusal(error, 'SESSION-TOTP')) {
-      return askForFactor(loginRequest, proof, kind, WRONG[kind] ?? WRONG_CODE);
+      return askForFactor(loginRequest, proof, kind, say(WRONG[kind] ?? 'factor.wrongCode'));
     }
     refuse(loginRequest, error, proof.loginName);
   }
@@ -57,12 +57,6 @@ function kindIn(body: unknown): FactorKind {
 }
 
 const KINDS: readonly FactorKind[] = ['totp', 'recoveryCode', 'otpEmail', 'otpSms', 'webAuthN'];
-
-const NOT_THIS_CODE: Problem = {
-  message:
-    'The code is wrong. Please enter the one that the app shows now, and check that the clock of your phone is right.',
-  fields: ['code'],
-};
 
 /** The first code of the app that the organization requires. */
 export async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
@@ -77,9 +71,11 @@ export async function checkSetUp(loginRequest: LoginRequest): Promise<void> {
     const enrol = () => setUpFactor(deps, proof, secret, code);
     await proceed(loginRequest, await checkWithNewFactor(deps, proof, originOfForm(req, res), enrol), proof);
   } catch (error) {
-    if (isRefusal(error, 'TOTP-CODE')) return showSetUp(loginRequest, proof, NOT_THIS_CODE);
+    if (isRefusal(error, 'TOTP-CODE')) {
+      return showSetUp(loginRequest, proof, { message: say('factor.wrongFirstCode'), fields: ['code'] });
+    }
     // Another tab was faster.
     if (isRefusal(error, 'TOTP-ACTIVE')) return askForFactor(loginRequest, rest);
-    refuse(loginRequest, error, proof.loginName, AGAIN);
+    refuse(loginRequest, error, proof.loginName, again());
   }
 }

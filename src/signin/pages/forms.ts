@@ -3,9 +3,12 @@
  * user who is signed in. They work without JavaScript; all of their forms are sent to the address of the login.
  */
 
+import type { BrokenRule } from '../../contract/password-rules.ts';
+import type { LengthPolicy } from '../../contract/policies.ts';
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { typedNumber } from '../../platform/phone.ts';
 import { ownValue } from '../../platform/text/names.ts';
 
@@ -23,8 +26,8 @@ export interface LoginFrame {
   clientName: string;
   /** The organization that it named, where bare user names are looked for first. */
   orgId?: string | undefined;
-  /** What people type to say who they are; see `nameLabel`. */
-  nameLabel: string;
+  /** What people type to say who they are. */
+  names: NameKinds;
   /** Whether the organization, or without one any, lets people sign in with a code by mail. */
   offersCodes: boolean;
   /** Whether it lets people sign in with a phone number and a code by text message, and there is a gateway. */
@@ -69,8 +72,8 @@ export function nameForm(frame: LoginFrame, problem?: Problem): HtmlPage {
 ${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, autocomplete: nameTokens(frame), problem, autofocus: true })}
-<button type="submit">Continue</button>
+${field({ name: 'loginName', label: say('login.name', { names: frame.names }), autocomplete: nameTokens(frame), problem, autofocus: true })}
+<button type="submit">${say('common.continue')}</button>
 </form>
 ${passkeyButton(frame)}
 ${providerButtons(frame)}
@@ -93,31 +96,31 @@ function passkeyButton(frame: LoginFrame): Html | undefined {
   if (!frame.passkey) return undefined;
   const data = html` data-passkey="${frame.passkey.options}" data-autofill hidden`;
   return html`${step(frame, 'passkey', undefined, data)}
-<p class="or">or</p>
-${hidden({ answer: '' })}<button type="submit" class="quiet" aria-describedby="passkey-failed">Use a passkey</button>
-<p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was used. Try again, or sign in in another way.</p>
+<p class="or">${say('common.or')}</p>
+${hidden({ answer: '' })}<button type="submit" class="quiet" aria-describedby="passkey-failed">${say('common.usePasskey')}</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>${say('login.passkeyNotUsed')}</p>
 </form>`;
 }
 
 function titleOf({ connect }: LoginFrame): string {
-  return connect ? `Sign in once to connect ${connect.name}` : 'Sign in';
+  return connect ? say('login.connectTitle', { provider: connect.name }) : say('login.title');
 }
 
 /** Says the same whether or not there is an account for it. */
-function purposeOf({ connect, clientName }: LoginFrame): Html {
-  if (!connect) return html`<p>to continue to <strong>${clientName}</strong></p>`;
-  const { name, account } = connect;
-  const which = account === '' ? html`your ${name} account` : html`your ${name} account <strong>${account}</strong>`;
-  return html`<p>Show that you have an account here, as you did before. Then you can sign in to <strong>${clientName}</strong> with ${which}.</p>`;
+function purposeOf({ connect, clientName: application }: LoginFrame): Html {
+  if (!connect) return html`<p>${sayHtml('login.purpose', { application })}</p>`;
+  const { name: provider, account } = connect;
+  const key = account === '' ? 'login.connectPurpose' : 'login.connectPurposeNamed';
+  return html`<p>${sayHtml(key, { application, provider, account })}</p>`;
 }
 
 /** The external providers, as buttons of one form; nothing of theirs is loaded. */
 export function providerButtons(frame: LoginFrame): Html | undefined {
   const { providers = [], connect } = frame;
   if (providers.length === 0 || connect) return undefined;
-  return html`<p class="or">or</p>
+  return html`<p class="or">${say('common.or')}</p>
 ${step(frame, 'provider')}<div class="buttons">
-${providers.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id}" class="quiet provider"><span class="initial" aria-hidden="true">${initialOf(name)}</span> <span>Continue with ${name}</span></button>\n`)}</div>
+${providers.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id}" class="quiet provider"><span class="initial" aria-hidden="true">${initialOf(name)}</span> <span>${say('login.continueWith', { provider: name })}</span></button>\n`)}</div>
 </form>`;
 }
 
@@ -134,11 +137,11 @@ export function loginForm(frame: LoginFrame, loginName: string, problem?: Proble
 ${purposeOf(frame)}
 ${alert(problem)}
 ${step(frame, 'password')}
-${field({ name: 'loginName', label: frame.nameLabel, autocomplete: nameTokens(frame), value: loginName, problem, autofocus: loginName === '' })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
-<button type="submit">Sign in</button>
+${field({ name: 'loginName', label: say('login.name', { names: frame.names }), autocomplete: nameTokens(frame), value: loginName, problem, autofocus: loginName === '' })}
+${field({ name: 'password', label: say('login.password'), type: 'password', autocomplete: 'current-password', problem, autofocus: loginName !== '' })}
+<button type="submit">${say('login.title')}</button>
 ${codeButtons(frame, loginName)}
-<p class="hint" id="no-password">${frame.offersCodes || frame.offersTexts ? NO_PASSWORD : NO_PASSWORD_NO_CODE}</p>
+<p class="hint" id="no-password">${say(frame.offersCodes || frame.offersTexts ? 'login.noPassword' : 'login.noPasswordNoCode')}</p>
 </form>
 ${passkeyButton(frame)}
 ${providerButtons(frame)}
@@ -147,62 +150,61 @@ ${back(frame)}`;
   return { title, body, ...scriptOf(frame) };
 }
 
-const NO_PASSWORD = 'No password yet? Sign in with a code instead, or select “Forgot password?” to choose a password.';
-const NO_PASSWORD_NO_CODE = 'No password yet? Select “Forgot password?” to choose one.';
-
 /** Send the form of the password without one, to ask for a code. Who has typed a number is offered a text message first. */
 function codeButtons({ offersCodes, offersTexts = false }: LoginFrame, loginName: string): Html | undefined {
-  const mail = offersCodes ? [['code', 'Email me a code']] : [];
-  const texts = offersTexts ? [['text', 'Text me a code']] : [];
+  const mail = offersCodes ? [['code', say('common.emailCode')]] : [];
+  const texts = offersTexts ? [['text', say('common.textCode')]] : [];
   const ways = typedNumber(loginName) === undefined ? [...mail, ...texts] : [...texts, ...mail];
   if (ways.length === 0) return undefined;
-  return html`<p class="or">or</p>
+  return html`<p class="or">${say('common.or')}</p>
 <div class="buttons">
 ${ways.map(([way, label]) => html`<button type="submit" name="way" value="${way}" class="quiet" formnovalidate aria-describedby="no-password">${label}</button>\n`)}</div>`;
 }
 
 /** The form for the code from the mail, the same for everybody, whether or not a mail was sent. */
 export function mailCodeForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
-  const body = html`<h1>Check your email</h1>
-<p>If <strong>${loginName}</strong> can sign in with a code, we have emailed one. It has 8 digits and works for 10 minutes, only in this browser.</p>
+  const title = say('common.checkEmail');
+  const body = html`<h1>${title}</h1>
+<p>${sayHtml('login.mailedCode', { loginName })}</p>
 ${alert(problem)}
 ${step(frame, 'mail-code')}
-${hidden({ loginName })}${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
-<button type="submit">Sign in</button>
+${hidden({ loginName })}${field({ name: 'code', label: say('common.code'), autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">${say('login.title')}</button>
 </form>
 <div class="buttons">
 ${step(frame, 'password')}
-${hidden({ loginName, way: 'code' })}<button type="submit" class="quiet">Email me a new code</button>
+${hidden({ loginName, way: 'code' })}<button type="submit" class="quiet">${say('common.emailNewCode')}</button>
 </form>
 ${step(frame, 'password')}
-${hidden({ loginName })}<button type="submit" class="quiet">Use your password</button>
+${hidden({ loginName })}<button type="submit" class="quiet">${say('login.usePassword')}</button>
 </form>
 </div>
-<p class="hint">No email after a few minutes? Check your spam folder and the spelling of your login name. There are only a few codes a day. If you have a password, use it; otherwise ask your administrator.</p>
+<p class="hint">${say('login.noMail')}</p>
 ${back(frame)}`;
-  return { title: titled('Check your email', problem), body };
+  return { title: titled(title, problem), body };
 }
 
 /** The form for the code from the text message, the same for everybody, whether or not one was sent. */
 export function textCodeForm(frame: LoginFrame, loginName: string, problem?: Problem): HtmlPage {
-  const body = html`<h1>Check your phone</h1>
-<p>If <strong>${loginName}</strong> can sign in with a code by text message, we have sent one. It has 8 digits and works for 10 minutes, only in this browser.</p>
+  const title = say('common.checkPhone');
+  const body = html`<h1>${title}</h1>
+<p>${sayHtml('login.textedCode', { loginName })}</p>
 ${alert(problem)}
 ${step(frame, 'text-code')}
-${hidden({ loginName })}${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', problem, autofocus: true })}
-<button type="submit">Sign in</button>
+${hidden({ loginName })}${field({ name: 'code', label: say('common.code'), autocomplete: 'one-time-code', problem, autofocus: true })}
+<button type="submit">${say('login.title')}</button>
 </form>
 <div class="buttons">
 ${step(frame, 'password')}
-${hidden({ loginName, way: 'text' })}<button type="submit" class="quiet">Text me a new code</button>
+${hidden({ loginName, way: 'text' })}<button type="submit" class="quiet">${say('common.textNewCode')}</button>
 </form>
 ${step(frame, 'password')}
-${hidden({ loginName })}<button type="submit" class="quiet">Sign in in another way</button>
+${hidden({ loginName })}<button type="submit" class="quiet">${say('login.anotherWay')}</button>
 </form>
 </div>
-<p class="hint">No message after a few minutes? Check the number, with its country code (+41 …). There are only a few codes an hour. Otherwise ask your administrator.</p>
+<p class="hint">${say('login.noText')}</p>
 ${back(frame)}`;
-  return { title: titled('Check your phone', problem), body };
+  return { title: titled(title, problem), body };
 }
 
 /** What one step passes to the next: the login name, and the proof of the checks passed so far. */
@@ -214,33 +216,27 @@ export interface Proven {
 /** Why a new password is required or offered. */
 export type ChangeReason = Exclude<ProofStep, 'code' | 'setup' | 'codes-left' | 'resume' | 'unlinked'>;
 
-const REASONS: Record<ChangeReason, { title: string; why: string }> = {
-  required: {
-    title: 'Choose a new password',
-    why: 'Before you continue, choose a password that only you know.',
-  },
-  expired: {
-    title: 'Your password has expired',
-    why: 'It is older than your organization allows. Choose a new one to continue.',
-  },
-  expiring: { title: 'Choose a new password', why: 'It replaces your current password.' },
+const REASONS: Record<ChangeReason, readonly [title: MessageKey, why: MessageKey]> = {
+  required: ['login.choosePassword', 'login.passwordRequiredWhy'],
+  expired: ['login.passwordExpired', 'login.passwordExpiredWhy'],
+  expiring: ['login.choosePassword', 'login.passwordExpiringWhy'],
 };
 
 /** @param rules for the new password */
 export function changeForm(
   frame: LoginFrame,
   { proof, loginName }: Proven,
-  { reason, rules }: { reason: ChangeReason; rules: string },
+  { reason, rules }: { reason: ChangeReason; rules: LengthPolicy },
   problem?: Problem,
 ): HtmlPage {
-  const { title, why } = REASONS[reason];
+  const [title, why] = REASONS[reason].map((key) => say(key)) as [string, string];
   const body = html`<h1>${title}</h1>
 <p>${why}</p>
 ${alert(problem)}
 ${step(frame, 'change', proof)}
 <input type="text" name="username" autocomplete="username" value="${loginName}" readonly hidden>
 ${newPasswordFields(rules, problem)}
-<button type="submit">Set password and continue</button>
+<button type="submit">${say('login.setPasswordAndContinue')}</button>
 </form>
 ${back(frame)}`;
   return { title: titled(title, problem), body };
@@ -248,15 +244,15 @@ ${back(frame)}`;
 
 /** @param days whole days left */
 export function expiringPage(frame: LoginFrame, { proof }: Proven, days: number): HtmlPage {
-  const title = `Your password expires ${days === 0 ? 'today' : days === 1 ? 'tomorrow' : `in ${days} days`}`;
+  const title = say('login.passwordExpires', { days });
   const body = html`<h1>${title}</h1>
-<p id="why">Once it has expired, you must choose a new one to sign in. You can also change it now.</p>
+<p id="why">${say('login.passwordExpiresWhy')}</p>
 <div class="buttons">
 ${step(frame, 'choose', proof)}
-<button type="submit" aria-describedby="why" autofocus>Change now</button>
+<button type="submit" aria-describedby="why" autofocus>${say('login.changeNow')}</button>
 </form>
 ${step(frame, 'later', proof)}
-<button type="submit" class="quiet">Not now</button>
+<button type="submit" class="quiet">${say('login.notNow')}</button>
 </form>
 </div>`;
   return { title, body };
@@ -264,34 +260,24 @@ ${step(frame, 'later', proof)}
 
 /** The page after a sign-in that was to link an account, and did not. @param provider its name */
 export function unlinkedPage(frame: LoginFrame, { proof }: Proven, provider: string): HtmlPage {
-  const title = `${provider} is not connected`;
-  const message = `You are signed in, but your organization does not let you connect this ${provider} account, or somebody else has connected it. Your administrator can help.`;
   const go = html`${step(frame, 'later', proof)}
-<button type="submit">Continue</button>
+<button type="submit">${say('common.continue')}</button>
 </form>`;
-  return problemPage(title, message, go);
+  return problemPage(say('login.unlinked', { provider }), say('login.unlinkedWhy', { provider }), go);
 }
 
-const STOPS: Record<string, { title: string; message: string }> = {
-  'SESSION-USER-LOCKED': {
-    title: 'Your account is locked',
-    message: 'Please ask your administrator to unlock it.',
-  },
-  'SESSION-USER-INACTIVE': {
-    title: 'Your account is deactivated',
-    message: 'Please ask your administrator to reactivate it.',
-  },
-  'SESSION-USER-INITIAL': {
-    title: 'Your account is not ready yet',
-    message: 'Please open the link in the email that we sent you and choose your password.',
-  },
+const STOPS: Record<string, readonly [title: MessageKey, message: MessageKey]> = {
+  'SESSION-USER-LOCKED': ['login.locked', 'login.lockedWhy'],
+  'SESSION-USER-INACTIVE': ['login.inactive', 'login.inactiveWhy'],
+  'SESSION-USER-INITIAL': ['login.initial', 'login.initialWhy'],
 };
 
 /** The page for a user who may not sign in, shown only after the right password; undefined for any other error. */
 export function stopPage(frame: LoginFrame, errorId: string | undefined): HtmlPage | undefined {
   const stop = ownValue(STOPS, errorId);
   if (!stop) return undefined;
-  return problemPage(stop.title, stop.message, html`${differentUser(frame)}\n${back(frame)}`);
+  const [title, message] = stop;
+  return problemPage(say(title), say(message), html`${differentUser(frame)}\n${back(frame)}`);
 }
 
 /**
@@ -299,10 +285,8 @@ export function stopPage(frame: LoginFrame, errorId: string | undefined): HtmlPa
  * @param minutes until the next attempt
  */
 export function pausedPage(frame: LoginFrame, minutes: number): HtmlPage {
-  const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-  const message = `There were too many failed attempts to sign in with this login name. Please try again in ${wait}.`;
   const links = html`<p class="links">${forgot(frame)}</p>\n${differentUser(frame)}\n${back(frame)}`;
-  return problemPage('Please wait before you try again', message, links);
+  return problemPage(say('login.paused'), say('login.pausedWhy', { minutes }), links);
 }
 
 /**
@@ -310,15 +294,15 @@ export function pausedPage(frame: LoginFrame, minutes: number): HtmlPage {
  * @param loginName of the user
  */
 export function continuePage(frame: LoginFrame, loginName: string): HtmlPage {
-  const title = `Continue to ${frame.clientName}?`;
+  const title = say('login.continueTo', { application: frame.clientName });
   const body = html`<h1>${title}</h1>
-<p id="why">You are signed in as <strong>${loginName}</strong>. Continue only if you started this yourself.</p>
+<p id="why">${sayHtml('login.signedInAs', { loginName })}</p>
 <div class="buttons">
 ${step(frame, 'continue')}
-<button type="submit" aria-describedby="why">Continue</button>
+<button type="submit" aria-describedby="why">${say('common.continue')}</button>
 </form>
 ${step(frame, 'different')}
-<button type="submit" class="quiet">Use another account</button>
+<button type="submit" class="quiet">${say('login.anotherAccount')}</button>
 </form>
 </div>
 ${back(frame)}`;
@@ -329,36 +313,46 @@ ${back(frame)}`;
  * The two fields of a new password.
  * @param rules for it, shown before the user types
  */
-export function newPasswordFields(rules: string, problem: Problem | undefined): Html {
+export function newPasswordFields(rules: LengthPolicy, problem: Problem | undefined): Html {
   const both = { type: 'password', autocomplete: 'new-password', problem } as const;
-  return html`${field({ ...both, name: 'password', label: 'New password', hint: rules, autofocus: true })}
-${field({ ...both, name: 'repeated', label: 'Repeat new password' })}`;
+  const hint = say('common.passwordRules', { min: rules.minLength, max: rules.maxLength });
+  return html`${field({ ...both, name: 'password', label: say('common.newPassword'), hint, autofocus: true })}
+${field({ ...both, name: 'repeated', label: say('common.repeatNewPassword') })}`;
 }
+
+/** What is wrong with a new password, a sentence for each rule that it breaks. */
+export function passwordProblem(broken: readonly BrokenRule[]): Problem {
+  return { message: broken.map(({ rule, ...values }) => say(BROKEN[rule], values)).join(' ') };
+}
+
+const BROKEN: Record<BrokenRule['rule'], MessageKey> = {
+  tooShort: 'error.passwordTooShort',
+  tooLong: 'error.passwordTooLong',
+  unusable: 'error.passwordUnusable',
+  common: 'error.passwordCommon',
+  isName: 'error.passwordIsName',
+};
 
 /** What is wrong with the repetition of a new password; undefined when it is the same. */
 export function repetitionProblem(password: string, repeated: string): Problem | undefined {
-  return password === repeated
-    ? undefined
-    : { message: 'The passwords do not match. Please enter the same one twice.' };
+  return password === repeated ? undefined : { message: say('error.passwordsDiffer') };
 }
 
+/** What people may type, as the messages that name it tell the cases apart. */
+export type NameKinds = `loginName${'' | '_email'}${'' | '_phone'}` | `email${'' | '_phone'}`;
+
 /**
- * The label of the field for the name, by the names that the organization allows; without an organization, by all.
+ * What people may type, by the names that the organization allows; without an organization, by all.
  * @param names `userName`, `loginName`, `email` @param byPhone whether a phone number is a name too
  */
-export function nameLabel(names: readonly string[], byPhone = false): string {
+export function nameKinds(names: readonly string[], byPhone = false): NameKinds {
   const isEmail = names.includes('email');
-  const parts = [
-    ...(isEmail && names.length === 1 ? [] : ['login name']),
-    ...(isEmail ? ['email'] : []),
-    ...(byPhone ? ['phone number'] : []),
-  ];
-  const label = new Intl.ListFormat('en', { type: 'disjunction' }).format(parts);
-  return label.charAt(0).toUpperCase() + label.slice(1);
+  const first = isEmail ? (names.length === 1 ? 'email' : 'loginName_email') : 'loginName';
+  return byPhone ? `${first}_phone` : first;
 }
 
 function differentUser(frame: LoginFrame): Html {
-  return html`<p class="links"><a href="${pathTo(frame)}">Sign in as a different user</a></p>`;
+  return html`<p class="links"><a href="${pathTo(frame)}">${say('login.differentUser')}</a></p>`;
 }
 
 /** The parameter of `/ui/forgot` with the sealed name. */
@@ -371,7 +365,7 @@ function forgot({ uid, orgId, sealName, up = '' }: LoginFrame, loginName?: strin
     ...(orgId === undefined ? {} : { organization: orgId }),
     ...(loginName === undefined ? {} : { [TYPED_NAME]: sealName(loginName) }),
   });
-  return html`<a href="${up}../forgot?${String(query)}">Forgot password?</a>`;
+  return html`<a href="${up}../forgot?${String(query)}">${say('common.forgotPassword')}</a>`;
 }
 
 /** The opening of a form that sends a step. @param more further attributes */
@@ -391,7 +385,7 @@ function pathTo({ uid, up = '' }: LoginFrame): string {
 export function back(frame: LoginFrame): Html {
   return html`<div class="aside">
 ${step(frame, 'cancel')}
-<button type="submit" class="plain">Back to ${frame.clientName}</button>
+<button type="submit" class="plain">${say('login.backTo', { application: frame.clientName })}</button>
 </form>
 </div>`;
 }

@@ -9,13 +9,16 @@ import type { Request, Response } from 'express';
 import { type Client, errors, type Provider } from 'oidc-provider';
 import { PRESETS } from '../../contract/idp-presets.ts';
 import { signInNamesOf } from '../../directory/organizations.ts';
+import { findUser } from '../../directory/users/store.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Problem, text } from '../../platform/html/forms.ts';
+import { chosenNow } from '../../platform/html/languages.ts';
 import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.ts';
+import { isLanguage, say, wishFor } from '../../platform/messages/catalogue.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
-import { nameCaller } from '../../platform/request-context.ts';
+import { nameCaller, requestContext } from '../../platform/request-context.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { CheckedLogin, PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
@@ -30,7 +33,7 @@ import {
   type LoginFrame,
   loginForm,
   nameForm,
-  nameLabel,
+  nameKinds,
   type ProofStep,
   pausedPage,
   stopPage,
@@ -105,6 +108,8 @@ export async function findInteraction(
   const client = await provider.Client.find(String(params.client_id));
   if (!client) return undefined;
   nameCaller({ clientId: client.clientId });
+  await heedLanguages(interaction, res);
+  await speakToSignedIn(deps, prompt.name === 'select_account' ? undefined : session?.accountId);
   const orgId = namedOrganization(params);
   const idps = await idpsFor(deps.pool, orgId);
   const connect = openConnect(deps.secrets, uid, text(req.body, 'connect'));
@@ -116,7 +121,7 @@ export async function findInteraction(
       token: formToken(deps.secrets, uid),
       clientName: client.clientName ?? client.clientId,
       orgId,
-      nameLabel: nameLabel(await signInNamesOf(deps.pool, orgId), offersTexts),
+      names: nameKinds(await signInNamesOf(deps.pool, orgId), offersTexts),
       offersCodes: codes.mail,
       offersTexts,
       sealName: (name) => sealName(deps.secrets, name),
@@ -134,6 +139,33 @@ export async function findInteraction(
     signedInAs: prompt.name === 'consent' ? await loginNameOf(deps, session?.accountId) : undefined,
     formTargets: [...new Set([...idps.flatMap(providerTargets), ...targetsOf(client, params.redirect_uri)])],
   };
+}
+
+/**
+ * The language of the pages of this sign-in: what the application asks for, until the person chooses another one on a
+ * page of it.
+ */
+async function heedLanguages(interaction: Interaction, res: Response): Promise<void> {
+  const now = chosenNow(res);
+  if (now) {
+    interaction.lastSubmission = { ...interaction.lastSubmission, language: now };
+    await interaction.persist();
+  }
+  const chosen = interaction.lastSubmission?.language;
+  const { ui_locales: application } = interaction.params;
+  if (isLanguage(chosen)) wishFor({ chosen });
+  else if (typeof application === 'string') wishFor({ application });
+}
+
+/** Whoever is signed in in this browser has proved who they are. */
+async function speakToSignedIn(deps: LoginPageDeps, accountId: string | undefined): Promise<void> {
+  if (accountId !== undefined) await speakTo(deps, accountId);
+}
+
+/** Lets the pages of this request be in the language of a user who has proved who they are: nobody else may know it. */
+export async function speakTo({ pool }: Pick<LoginPageDeps, 'pool'>, userId: string): Promise<void> {
+  const user = await findUser(pool, userId);
+  if (user?.preferredLanguage) wishFor({ user: user.preferredLanguage });
 }
 
 function askedOf(interaction: Interaction): ProviderAsk {
@@ -190,7 +222,9 @@ export function show({ res, interaction }: LoginRequest, status: number, page: H
 
 /** A proof for the next step. */
 export function prove({ deps, interaction }: LoginRequest, proof: LoginProof): { proof: string; loginName: string } {
-  return { proof: sealProof(deps.secrets, interaction.frame.uid, proof), loginName: proof.loginName };
+  const language = requestContext()?.wishes?.user;
+  const sealed = sealProof(deps.secrets, interaction.frame.uid, { ...proof, ...(language ? { language } : {}) });
+  return { proof: sealed, loginName: proof.loginName };
 }
 
 /** The proof in the form, if it is valid for one of these steps. */
@@ -199,7 +233,9 @@ export function proofOf(
   sealed: string,
   steps: readonly ProofStep[],
 ): LoginProof | undefined {
-  return openProof(deps.secrets, interaction.frame.uid, sealed, steps);
+  const proof = openProof(deps.secrets, interaction.frame.uid, sealed, steps);
+  if (proof?.language) wishFor({ user: proof.language });
+  return proof;
 }
 
 async function interactionOf(provider: Provider, req: Request, res: Response) {
@@ -220,23 +256,22 @@ async function loginNameOf(deps: LoginPageDeps, accountId: string | undefined): 
   return accountId === undefined ? undefined : (await findLogin(deps.pool, { userId: accountId }))?.loginName;
 }
 
-const WRONG: Problem = { message: 'The login name or the password is wrong.', fields: ['loginName', 'password'] };
-const LATER: Problem = {
-  message: 'We cannot check your password right now. Please try again in a few minutes.',
-  fields: [],
-};
-export const AGAIN: Problem = {
-  message: 'That took too long, or your account has changed. Please sign in again.',
-  fields: [],
-};
+function wrongLogin(): Problem {
+  return { message: say('login.wrong'), fields: ['loginName', 'password'] };
+}
+
+/** What is wrong with a form that is too old, or whose user has changed since. */
+export function again(): Problem {
+  return { message: say('login.again'), fields: [] };
+}
 
 /** Shows the page for an error of a check; rethrows other errors. */
-export function refuse(loginRequest: LoginRequest, error: unknown, loginName: string, problem: Problem = WRONG): void {
+export function refuse(loginRequest: LoginRequest, error: unknown, loginName: string, problem?: Problem): void {
   const { id, retryAfterS } = error instanceof ApiError ? error : { id: undefined };
   const { frame } = loginRequest.interaction;
   const stop = stopPage(frame, id);
   if (stop) show(loginRequest, 400, stop);
-  else if (id === 'SESSION-CREDENTIALS') show(loginRequest, 400, loginForm(frame, loginName, problem));
+  else if (id === 'SESSION-CREDENTIALS') show(loginRequest, 400, loginForm(frame, loginName, problem ?? wrongLogin()));
   else if (id === 'SESSION-FAILURES') pause(loginRequest, retryAfterS);
   else if (id === 'PASSWORD-SOURCE-UNAVAILABLE') tryLater(loginRequest, loginName, retryAfterS);
   else throw error;
@@ -250,12 +285,13 @@ function pause(loginRequest: LoginRequest, retryAfterS = 0): void {
 /** Nothing is known about the password, so the page says nothing about it. */
 function tryLater(loginRequest: LoginRequest, loginName: string, retryAfterS = 0): void {
   loginRequest.res.set('Retry-After', String(retryAfterS));
-  show(loginRequest, 503, loginForm(loginRequest.interaction.frame, loginName, LATER));
+  const problem = { message: say('login.cannotCheck'), fields: [] };
+  show(loginRequest, 503, loginForm(loginRequest.interaction.frame, loginName, problem));
 }
 
 /** The page for an unknown user and for a wrong password. */
 export function wrong(loginRequest: LoginRequest, loginName: string): void {
-  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginName, WRONG));
+  show(loginRequest, 400, loginForm(loginRequest.interaction.frame, loginName, wrongLogin()));
 }
 
 /** Where a login begins: with the name, unless it is known. */
@@ -266,7 +302,7 @@ export function firstForm(frame: LoginFrame, loginName: string, problem?: Proble
 /** The page for a form that is too old, or whose user has changed since. */
 export function startAgain(loginRequest: LoginRequest): void {
   const { frame, loginName } = loginRequest.interaction;
-  show(loginRequest, 400, firstForm(frame, loginName, AGAIN));
+  show(loginRequest, 400, firstForm(frame, loginName, again()));
 }
 
 /** Whether an error of a check has this id. */
@@ -304,6 +340,8 @@ export interface LoginProof extends PasswordProof {
   /** Authentication methods so far (RFC 8176). */
   amr: string[];
   loginName: string;
+  /** What the user prefers. */
+  language?: string;
   /** Of a complete sign-in at a provider. */
   provided?: NonNullable<CheckedLogin['provided']>;
   /** The secret of a second factor that the user sets up now, in base32; it is stored once a code has proved it. */

@@ -2,11 +2,13 @@
  * The pages that the links in emails open, and the page that requests such an email. They work without JavaScript; a
  * GET shows a form and changes nothing. Forms are sent to a relative address, as BASE_URL may have a path.
  */
+import type { LengthPolicy } from '../../contract/policies.ts';
 import { alert, field, hidden, type Problem, titled } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, problemPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import type { LinkOffer } from '../passkeys/link.ts';
-import { newPasswordFields } from './forms.ts';
+import { type NameKinds, newPasswordFields } from './forms.ts';
 
 /** The parameters of the link, which the form sends too. */
 export interface Link {
@@ -16,12 +18,12 @@ export interface Link {
 
 export function verifyForm(link: Link): HtmlPage {
   return {
-    title: 'Confirm your email address',
-    body: html`<h1>Confirm your email address</h1>
-<p id="why">Select the button to confirm that this address is yours.</p>
+    title: say('verify.email'),
+    body: html`<h1>${say('verify.email')}</h1>
+<p id="why">${say('verify.emailWhy')}</p>
 <form method="post" action="verify">
 ${hidden({ ...link })}
-<button type="submit" aria-describedby="why" autofocus>Confirm email address</button>
+<button type="submit" aria-describedby="why" autofocus>${say('verify.confirmEmail')}</button>
 </form>`,
   };
 }
@@ -29,20 +31,14 @@ ${hidden({ ...link })}
 /** `init` sets the first password; `reset` replaces a forgotten one. */
 export type PasswordForm = 'init' | 'reset';
 
-const WORDS: Record<PasswordForm, { title: string; why: string }> = {
-  init: {
-    title: 'Choose your password',
-    why: 'This confirms your email address and activates your account.',
-  },
-  reset: {
-    title: 'Choose a new password',
-    why: 'It replaces your old password. You will be signed out on all your devices.',
-  },
+const WORDS: Record<PasswordForm, readonly [title: MessageKey, why: MessageKey]> = {
+  init: ['verify.firstPassword', 'verify.firstPasswordWhy'],
+  reset: ['verify.resetPassword', 'verify.resetPasswordWhy'],
 };
 
 /** @param rules for the new password */
-export function passwordForm(action: PasswordForm, link: Link, rules: string, problem?: Problem): HtmlPage {
-  const { title, why } = WORDS[action];
+export function passwordForm(action: PasswordForm, link: Link, rules: LengthPolicy, problem?: Problem): HtmlPage {
+  const [title, why] = WORDS[action].map((key) => say(key)) as [string, string];
   return {
     title: titled(title, problem),
     body: html`<h1>${title}</h1>
@@ -50,8 +46,9 @@ export function passwordForm(action: PasswordForm, link: Link, rules: string, pr
 ${alert(problem)}
 <form method="post" action="${action}">
 ${hidden({ ...link })}${newPasswordFields(rules, problem)}
-<button type="submit">Set password</button>
+<button type="submit">${say('common.setPassword')}</button>
 </form>`,
+    reopenedBy: { ...link },
   };
 }
 
@@ -63,9 +60,9 @@ ${hidden({ ...link })}${newPasswordFields(rules, problem)}
 export function expiredPage(action: 'verify' | PasswordForm, link: Link): HtmlPage {
   const more = html`<form method="post" action="new-link">
 ${hidden({ ...link, action })}
-<button type="submit">Send a new one</button>
+<button type="submit">${say('verify.sendNew')}</button>
 </form>`;
-  return problemPage('This link has expired', 'It is too old, or it has already been used.', more);
+  return { ...problemPage(say('verify.expired'), say('verify.expiredWhy'), more), reopenedBy: { ...link } };
 }
 
 /** @param script the address of the script that asks an authenticator */
@@ -75,38 +72,32 @@ export function passkeyForm(
   script: string,
   problem?: Problem,
 ): HtmlPage {
-  const title = 'Add a passkey';
+  const title = say('verify.addPasskey');
   const password = setsPassword
-    ? html`<p class="links"><a href="init?${new URLSearchParams({ ...link }).toString()}">Choose a password instead</a></p>`
-    : html`<p class="small" data-without><a href="forgot">Choose a password instead</a></p>`;
+    ? html`<p class="links"><a href="init?${new URLSearchParams({ ...link }).toString()}">${say('verify.passwordInstead')}</a></p>`
+    : html`<p class="small" data-without><a href="forgot">${say('verify.passwordInstead')}</a></p>`;
   const body = html`<h1>${title}</h1>
-<p id="why">With a passkey you sign in with your fingerprint, your face or the lock of your device, without a password.</p>
+<p id="why">${say('verify.addPasskeyWhy')}</p>
 ${alert(problem)}
 <form method="post" action="passkey" data-passkey="${options}" data-new hidden>
-${hidden({ ...link, answer: '' })}<button type="submit" aria-describedby="why passkey-failed" autofocus>Add a passkey</button>
-<p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was added. Please try again.</p>
+${hidden({ ...link, answer: '' })}<button type="submit" aria-describedby="why passkey-failed" autofocus>${title}</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>${say('verify.passkeyNotAdded')}</p>
 </form>
-<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Open the link in another browser, or choose a password.</p>
+<p class="small" data-without>${say('verify.passkeyWithout')}</p>
 ${password}`;
-  return { title: titled(title, problem), body, scripts: [script] };
+  return { title: titled(title, problem), body, scripts: [script], reopenedBy: { ...link } };
 }
 
 /** Instead of the form of a link that is no longer good, or not enough for its user. */
 export function passkeyLinkGonePage(): HtmlPage {
-  const more = html`<p class="links"><a href="forgot">Forgot password?</a></p>`;
-  const message =
-    'It is too old, has already been used, or you have to sign in first. Sign in in the application, or ask your administrator for a new one.';
-  return problemPage('This link cannot be used', message, more);
+  const more = html`<p class="links"><a href="forgot">${say('common.forgotPassword')}</a></p>`;
+  return problemPage(say('verify.linkGone'), say('verify.linkGoneWhy'), more);
 }
 
 /** Shown for every user, known or not. */
 export function newLinkPage(): HtmlPage {
-  const more = html`<p>No email after a few minutes? Check your spam folder, open the link of the latest email that you have, or ask your administrator.</p>`;
-  return messagePage(
-    'Check your email',
-    'If there is something left to do, an email with a new link is on its way.',
-    more,
-  );
+  const more = html`<p>${say('verify.noNewLink')}</p>`;
+  return { ...messagePage(say('common.checkEmail'), say('verify.newLink'), more), reopenedBy: 'nothing' };
 }
 
 /** The login that led to the page; both values are empty without one. */
@@ -117,44 +108,43 @@ export interface ForgotOrigin {
   organization: string;
 }
 
-/** `label`: see `nameLabel`. */
 export interface ForgotNames {
-  label: string;
+  names: NameKinds;
   loginName: string;
 }
 
-export function forgotForm(
-  { login, organization }: ForgotOrigin,
-  { label, loginName }: ForgotNames,
-  problem?: Problem,
-): HtmlPage {
-  const names = { name: 'loginName', label, autocomplete: 'username' } as const;
+export function forgotForm(origin: ForgotOrigin, { names, loginName }: ForgotNames, problem?: Problem): HtmlPage {
+  const { login, organization } = origin;
+  const name = { name: 'loginName', label: say('login.name', { names }), autocomplete: 'username' } as const;
+  const title = say('common.forgotPassword');
   return {
-    title: titled('Forgot password?', problem),
-    body: html`<h1>Forgot password?</h1>
-<p>Enter your ${label.toLowerCase()}. We will email you a link to choose a new password.</p>
+    title: titled(title, problem),
+    body: html`<h1>${title}</h1>
+<p>${say('verify.forgotWhy', { names })}</p>
 ${alert(problem)}
 <form method="post" action="forgot">
-${hidden({ login, organization })}${field({ ...names, value: loginName, problem, autofocus: true })}
-<button type="submit">Send link</button>
+${hidden({ login, organization })}${field({ ...name, value: loginName, problem, autofocus: true })}
+<button type="submit">${say('verify.sendLink')}</button>
 </form>
 ${backToLogin(login)}`,
+    ...(problem ? { reopenedBy: parametersOf(origin) } : {}),
   };
 }
 
 /** Shown for every login name, known or not. */
-export function forgotDonePage(login: string): HtmlPage {
-  const more = html`<p>No email after a few minutes? Check your spam folder and the spelling of your login name. There are only a few emails a day; if you have an earlier one, its link leads to a new one. Otherwise ask your administrator.</p>
-${backToLogin(login)}`;
-  return messagePage(
-    'Check your email',
-    'If an account with that login name exists, an email with a link is on its way.',
-    more,
-  );
+export function forgotDonePage(origin: ForgotOrigin): HtmlPage {
+  const more = html`<p>${say('verify.noLink')}</p>
+${backToLogin(origin.login)}`;
+  const page = messagePage(say('common.checkEmail'), say('verify.linkSent'), more);
+  return { ...page, reopenedBy: parametersOf(origin) };
+}
+
+function parametersOf({ login, organization }: ForgotOrigin): Record<string, string> {
+  return { ...(login ? { login } : {}), ...(organization ? { organization } : {}) };
 }
 
 function backToLogin(login: string): Html | undefined {
   return login
-    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">Back to sign-in</a></p>`
+    ? html`<p class="links"><a href="login/${encodeURIComponent(login)}">${say('verify.backToSignIn')}</a></p>`
     : undefined;
 }

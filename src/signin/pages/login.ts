@@ -15,6 +15,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { textProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
 import { sendPage } from '../../platform/html/layout.ts';
+import { say } from '../../platform/messages/catalogue.ts';
 import { recordLogin } from '../login/attempts.ts';
 import { checkAfterPassword, checkLogin, type PasswordProof } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
@@ -37,7 +38,7 @@ import {
   textCodeForm,
 } from './forms.ts';
 import {
-  AGAIN,
+  again,
   findInteraction,
   firstForm,
   isFormToken,
@@ -48,6 +49,7 @@ import {
   proofOf,
   refuse,
   show,
+  speakTo,
   startAgain,
   wrong,
 } from './interaction.ts';
@@ -126,7 +128,7 @@ async function checkPassword(loginRequest: LoginRequest): Promise<void> {
   const { frame } = loginRequest.interaction;
   if (!isCode && loginName !== '' && (await leadStraight(loginRequest, loginName))) return;
   if (loginName === '') {
-    const message = `Please enter your ${frame.nameLabel.toLowerCase()}.`;
+    const message = say('login.nameMissing', { names: frame.names });
     return show(loginRequest, 400, nameForm(frame, { message }));
   }
   if (isCode) return sendCode(loginRequest, loginName, way === 'text');
@@ -153,13 +155,6 @@ async function sendCode(loginRequest: LoginRequest, loginName: string, byText: b
   show(loginRequest, 200, byText ? textCodeForm(frame, loginName) : mailCodeForm(frame, loginName));
 }
 
-const NOT_THIS_MESSAGE: Problem = {
-  message:
-    'The code is wrong, has expired, or a newer one has been sent. After five wrong ones it no longer works. Enter the ' +
-    'newest one, or ask for a new code.',
-  fields: ['code'],
-};
-
 /** A code by mail or by text message. */
 async function checkSentCode(loginRequest: LoginRequest): Promise<void> {
   const { deps, interaction, req, res } = loginRequest;
@@ -167,19 +162,16 @@ async function checkSentCode(loginRequest: LoginRequest): Promise<void> {
   const loginName = text(req.body, 'loginName').trim();
   const byText = text(req.body, 'step') === 'text-code';
   const form = byText ? textCodeForm : mailCodeForm;
-  const again = () => show(loginRequest, 400, form(frame, loginName, NOT_THIS_MESSAGE));
+  const wrongCode = () => {
+    show(loginRequest, 400, form(frame, loginName, { message: say('login.wrongSentCode'), fields: ['code'] }));
+  };
   if (textProblem(loginName, 500) || loginName === '') return startAgain(loginRequest);
   const user = { loginName, orgId: frame.orgId, alsoUnverified: !byText };
   const attempt = { user, ...originOfForm(req, res) };
   const code = { code: text(req.body, 'code'), holder: holderOf('login', frame.uid) };
   const check = byText ? checkTextCode : checkMailCode;
-  await checkFirst(loginRequest, loginName, (proven) => check(deps, attempt, code, proven), { wrongCode: again });
+  await checkFirst(loginRequest, loginName, (proven) => check(deps, attempt, code, proven), { wrongCode });
 }
-
-const NOT_ACCEPTED: Problem = {
-  message: 'Your passkey was not accepted, or that took too long. Try again, or sign in in another way.',
-  fields: [],
-};
 
 /** The answer of an authenticator, as the script of the page sends it: it says who it is. */
 async function signInWithPasskey(loginRequest: LoginRequest): Promise<void> {
@@ -196,8 +188,10 @@ async function signInWithPasskey(loginRequest: LoginRequest): Promise<void> {
     });
     await proceed(loginRequest, login, seen.user as PasswordProof);
   } catch (error) {
-    if (!isRefusal(error, WRONG_PASSKEY)) return refuse(loginRequest, error, '', NOT_ACCEPTED);
-    show(loginRequest, 400, firstForm(frame, interaction.loginName, NOT_ACCEPTED));
+    const problem = { message: say('login.passkeyRefused'), fields: [] };
+    if (seen.user) await speakTo(deps, seen.user.id);
+    if (!isRefusal(error, WRONG_PASSKEY)) return refuse(loginRequest, error, '', problem);
+    show(loginRequest, 400, firstForm(frame, interaction.loginName, problem));
   }
 }
 
@@ -236,14 +230,14 @@ async function changePassword(loginRequest: LoginRequest): Promise<void> {
   try {
     await replaceOwnPassword(deps, proof, password);
   } catch (error) {
-    return refuse(loginRequest, error, proof.loginName, AGAIN);
+    return refuse(loginRequest, error, proof.loginName, again());
   }
   await finish(loginRequest, proof);
 }
 
 async function sameProblem({ deps }: LoginRequest, proof: LoginProof, password: string): Promise<Problem | undefined> {
   if (!(await isSamePassword(deps, proof.id, password))) return undefined;
-  return { message: 'This is your current password. Please choose a different one.' };
+  return { message: say('login.samePassword') };
 }
 
 /** Continues with a password that expires soon, or without the link that was asked for. */
@@ -254,7 +248,7 @@ async function continueUnchanged(loginRequest: LoginRequest): Promise<void> {
   try {
     await requireStillProvided(deps, proof);
   } catch (error) {
-    return refuse(loginRequest, error, proof.loginName, AGAIN);
+    return refuse(loginRequest, error, proof.loginName, again());
   }
   if ((await recordLogin(deps.pool, proof, { hasCode: true })) !== 'active') return startAgain(loginRequest);
   await finish(loginRequest, proof);

@@ -10,6 +10,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { alert, field, type Problem, text, titled } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
 import { type HtmlPage, problemPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { hasUsedLostCode, isFactorLost, mailLostCode, useLostCode } from '../factors/lost.ts';
 import { findLogin } from '../login/store.ts';
 import { back, type LoginFrame, type ProofStep, type Proven, step } from './forms.ts';
@@ -46,6 +47,11 @@ async function lacksPassword({ deps }: LoginRequest, proof: LoginProof): Promise
 
 const STEPS: readonly ProofStep[] = ['setup', 'required', 'expired', 'expiring'];
 
+const LOST_CODE_PROBLEMS: Readonly<Record<string, MessageKey>> = {
+  'CODE-INVALID': 'error.wrongLostCode',
+  'RATE-LIMIT': 'error.tooManyCodes',
+};
+
 /** Checks the code. @param next the form that it was needed for */
 export async function checkLostCode(
   loginRequest: LoginRequest,
@@ -59,7 +65,9 @@ export async function checkLostCode(
     await useLostCode(deps, { userId: proof.id, entered, browser: holderOf(interaction.frame) });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const message = isRefusal(error, 'CODE-INVALID') ? 'The code is wrong, already used or expired.' : error.message;
+    const key = LOST_CODE_PROBLEMS[error.id];
+    if (key === undefined) throw error;
+    const message = say(key);
     return askForLostCode(loginRequest, proof, { message, fields: ['code'] });
   }
   await next(loginRequest, proof);
@@ -67,26 +75,22 @@ export async function checkLostCode(
 
 /** The form for the code. */
 export function lostCodeForm(frame: LoginFrame, { proof, loginName }: Proven, problem?: Problem): HtmlPage {
-  const title = 'Confirm that it is you';
+  const title = say('factor.lost');
   const body = html`<h1>${title}</h1>
-<p>The second factor of <strong>${loginName}</strong> could not be moved here. Before you continue, enter the code that we have sent to your email address.</p>
+<p>${sayHtml('factor.lostWhy', { loginName })}</p>
 ${alert(problem)}
 ${step(frame, 'lost-code', proof)}
-${field({ name: 'code', label: 'Code from the email', isCode: true, problem, autofocus: true })}
-<button type="submit">Continue</button>
+${field({ name: 'code', label: say('factor.lostCode'), isCode: true, problem, autofocus: true })}
+<button type="submit">${say('common.continue')}</button>
 </form>
 ${back(frame)}`;
   return { title: titled(title, problem), body };
 }
 
 function passwordFirst(frame: LoginFrame): HtmlPage {
-  const message =
-    'Your second factor could not be moved here. To change how you sign in, sign in with your password first.';
-  return problemPage('Sign in with your password', message, back(frame));
+  return problemPage(say('factor.lostPasswordFirst'), say('factor.lostPasswordFirstWhy'), back(frame));
 }
 
 function noCode(frame: LoginFrame): HtmlPage {
-  const message =
-    'Your second factor could not be moved here, and we cannot send a code to you now. Please ask your administrator for help.';
-  return problemPage('We cannot confirm that it is you', message, back(frame));
+  return problemPage(say('factor.lostNoCode'), say('factor.lostNoCodeWhy'), back(frame));
 }

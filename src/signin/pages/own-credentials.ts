@@ -6,8 +6,9 @@
  * by then keeps it. A new password replaces exactly the password that the user proved, and differs from it; the user's
  * other sessions continue. Either happens only while the user is active and has the password that they proved.
  */
+import type { LengthPolicy } from '../../contract/policies.ts';
 import { requireOrg } from '../../directory/organizations.ts';
-import { newPasswordProblems, passwordRulesOf, passwordSentence } from '../../directory/policies.ts';
+import { newPasswordProblems, passwordRulesOf } from '../../directory/policies.ts';
 import { hasSecondFactor } from '../../directory/users/second-factors.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { keyOfText, totpAddress } from '../../passwords/totp-secret.ts';
@@ -19,6 +20,7 @@ import { type PasswordProof, wrongCredentials } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import type { FactorKey } from './factor-forms.ts';
+import { passwordProblem } from './forms.ts';
 import type { LoginProof } from './interaction.ts';
 
 /** What the app of the user needs for this secret. */
@@ -60,7 +62,7 @@ export async function isSamePassword(deps: LoginDeps, userId: string, password: 
 }
 
 /** The rules for the user's new password, for people. */
-export async function ownPasswordRules({ pool }: LoginDeps, userId: string): Promise<string> {
+export async function ownPasswordRules({ pool }: LoginDeps, userId: string): Promise<LengthPolicy> {
   return passwordRulesOf(pool, (await findUser(pool, userId))?.orgId ?? null);
 }
 
@@ -71,8 +73,8 @@ export async function ownPasswordProblem(
   password: string,
 ): Promise<Problem | undefined> {
   const user = await findUser(pool, userId);
-  const problems = user ? await newPasswordProblems(pool, user, password) : [];
-  return problems.length > 0 ? { message: passwordSentence(problems) } : undefined;
+  const broken = user ? await newPasswordProblems(pool, user, password) : [];
+  return broken.length > 0 ? passwordProblem(broken) : undefined;
 }
 
 /**

@@ -29,6 +29,7 @@ import {
   prove,
   refuse,
   show,
+  speakTo,
 } from './interaction.ts';
 import { askForLostCode, needsLostCode } from './lost-code.ts';
 import { factorKey, ownPasswordRules } from './own-credentials.ts';
@@ -51,6 +52,7 @@ export async function checkFirst(
     });
     await proceed(loginRequest, login, seen.user as PasswordProof);
   } catch (error) {
+    if (seen.user) await speakTo(loginRequest.deps, seen.user.id);
     if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
     if (!seen.user) return refuse(loginRequest, error, loginName, wrong);
     const proof = { ...pick(seen.user), amr: [], loginName };
@@ -111,12 +113,13 @@ export async function proceed(loginRequest: LoginRequest, login: CheckedLogin, s
   const { mustChange, expiresInDays, loginName, amr } = login;
   const { frame } = loginRequest.interaction;
   const left = login.factor?.left;
+  if (!mustChange && left === undefined && expiresInDays === undefined) return finish(loginRequest, login);
+  await speakTo(loginRequest.deps, shown.id);
   if (!mustChange && left !== undefined) {
     const proven = prove(loginRequest, { ...pick(shown), step: 'codes-left', amr, loginName });
     return show(loginRequest, 200, codesLeftPage(frame, proven, left));
   }
   const step = mustChange ?? 'expiring';
-  if (!mustChange && expiresInDays === undefined) return finish(loginRequest, login);
   const proof = { ...pick(shown), step, amr, loginName } as const;
   if (mustChange) return showChange(loginRequest, proof);
   show(loginRequest, 200, expiringPage(frame, prove(loginRequest, proof), expiresInDays ?? 0));
@@ -173,7 +176,7 @@ async function isLinked(deps: LoginRequest['deps'], account: ConnectedAccount, u
 }
 
 /** Says that the account is not linked; the sign-in itself is complete, and stays that of a provider if it is one. */
-function showUnlinked(
+async function showUnlinked(
   loginRequest: LoginRequest,
   {
     id,
@@ -182,7 +185,8 @@ function showUnlinked(
     amr,
     provided,
   }: Pick<LoginProof, 'id' | 'passwordSetAt' | 'loginName' | 'amr' | 'provided'>,
-): void {
+): Promise<void> {
+  await speakTo(loginRequest.deps, id);
   const { frame } = loginRequest.interaction;
   const by = provided ? { byProvider: provided, provided } : {};
   const proven = prove(loginRequest, { id, passwordSetAt, amr, loginName, ...by, step: 'unlinked' });

@@ -16,6 +16,7 @@ import { idProblem } from '../../platform/fields.ts';
 import { hidden, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
 import { type HtmlPage, sendPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import { publish } from '../../platform/telemetry.ts';
 import { originOfForm } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
@@ -37,7 +38,7 @@ import {
 import { findIdp, type Idp, idpsFor } from '../providers/store.ts';
 import { back, type LoginFrame, loginForm, step } from './forms.ts';
 import {
-  AGAIN,
+  again,
   findInteraction,
   firstForm,
   type LoginPageDeps,
@@ -196,7 +197,7 @@ async function signIn(loginRequest: LoginRequest, given: Provided, userId: strin
   const origin = originOfForm(req, res);
   const check: Parameters<typeof checkFirst>[2] = (proven) =>
     checkByProvider(deps, { ...given, userId }, origin, proven);
-  await checkFirst(loginRequest, loginName, check, { wrong: AGAIN });
+  await checkFirst(loginRequest, loginName, check, { wrong: again() });
 }
 
 /**
@@ -214,17 +215,15 @@ async function confirmOtherwise(loginRequest: LoginRequest, given: Provided): Pr
     hasPassword: user.hasPassword,
     hasCode: interaction.frame.offersCodes && (await mayUseCode(deps.pool, user)),
   };
-  const problem = { message: `${UNDATED(idp.name)} ${whatToDo(ways)}`, fields: [] };
+  const message = say('login.providerUndated', { provider: idp.name, next: nextWay(ways) });
+  const problem = { message, fields: [] };
   show(loginRequest, 400, loginForm(interaction.frame, loginNames(user)[0] ?? '', problem));
 }
 
-const UNDATED = (name: string) => `This needs a recent sign-in, and ${name} does not say when you signed in there.`;
-
-function whatToDo({ hasPassword, hasCode }: { hasPassword: boolean; hasCode: boolean }): string {
-  if (hasPassword && hasCode) return 'Enter your password, or use a code by email.';
-  if (hasPassword) return 'Enter your password.';
-  if (hasCode) return 'Use a code by email.';
-  return 'Select “Forgot password?” to choose a password, then sign in with it. If no email arrives, ask your administrator.';
+/** What else they can do, as the message tells the cases apart. */
+function nextWay({ hasPassword, hasCode }: { hasPassword: boolean; hasCode: boolean }): string {
+  if (hasPassword) return hasCode ? 'passwordOrCode' : 'password';
+  return hasCode ? 'code' : 'reset';
 }
 
 async function chooseOrganization(loginRequest: LoginRequest): Promise<void> {
@@ -243,9 +242,9 @@ export function organizationsPage(
   organizations: readonly { id: string; name: string }[],
   provided: string,
 ): HtmlPage {
-  const title = 'Choose an organization';
+  const title = say('login.chooseOrganization');
   const body = html`<h1>${title}</h1>
-<p>Your ${provider} account belongs to several organizations. Which one do you want to sign in to?</p>
+<p>${say('login.chooseOrganizationWhy', { provider })}</p>
 ${step(frame, 'organization')}${hidden({ provided })}<div class="buttons">
 ${organizations.map(({ id, name }) => html`<button type="submit" name="orgId" value="${id}" class="quiet">${name}</button>\n`)}</div>
 </form>
@@ -254,19 +253,15 @@ ${back(frame)}`;
 }
 
 /** What is wrong, and what else people can do. */
-const MESSAGES: Readonly<Record<VisitFailure, (provider: string, other: string) => string>> = {
-  provider_unavailable: (name, other) => `We cannot reach ${name} right now. Try again in a few minutes, or ${other}.`,
-  provider_refused: (name, other) => `${name} did not confirm who you are. Try again, or ${other}.`,
-  provider_cancelled: (name, other) => `You did not sign in with ${name}. Try again, or ${other}.`,
-  provider_not_allowed: (name) =>
-    `${name} may not sign in this account. Sign in in another way, or ask your administrator.`,
-  provider_undated: (name) => `${UNDATED(name)} Sign in in another way, or ask your administrator.`,
-  link_missing: (name) =>
-    `Your ${name} account is not connected to an account here. Sign in in another way, or ask your administrator.`,
-  link_held_twice: (name) =>
-    `Your ${name} account is connected to several accounts here, so we cannot tell which one is yours. Sign in in another way, and tell your administrator.`,
-  address_taken: (name) =>
-    `There is an account here with the address of your ${name} account. Sign in to it in another way, or ask your administrator.`,
+const MESSAGES: Readonly<Record<VisitFailure, MessageKey>> = {
+  provider_unavailable: 'login.providerUnavailable',
+  provider_refused: 'login.providerRefused',
+  provider_cancelled: 'login.providerCancelled',
+  provider_not_allowed: 'login.providerNotAllowed',
+  provider_undated: 'login.providerUndated',
+  link_missing: 'login.linkMissing',
+  link_held_twice: 'login.linkHeldTwice',
+  address_taken: 'login.addressTaken',
 };
 
 const RETRY_AFTER_S = 60;
@@ -276,10 +271,10 @@ async function showRefused(loginRequest: LoginRequest, idp: Idp, reason: VisitFa
   const { deps, res, interaction } = loginRequest;
   await recordNobody(deps.pool, idp, reason);
   offer(loginRequest, idp);
-  const other = interaction.frame.offersCodes ? 'use a code by email' : 'sign in in another way';
   const isDown = reason === 'provider_unavailable';
   if (isDown) res.set('Retry-After', String(RETRY_AFTER_S));
-  const problem = { message: MESSAGES[reason](idp.name, other), fields: [] };
+  const values = { provider: idp.name, codes: interaction.frame.offersCodes ? 'yes' : 'no', next: 'other' };
+  const problem = { message: say(MESSAGES[reason], values), fields: [] };
   show(loginRequest, isDown ? 503 : 400, firstForm(interaction.frame, interaction.asked.loginHint, problem));
 }
 

@@ -9,14 +9,16 @@
 import { type Request, type Response, Router } from 'express';
 import { PAGE_PATHS } from '../../contract/link-templates.ts';
 import { signInNamesOf } from '../../directory/organizations.ts';
-import { PASSWORD_POLICY, passwordRulesOf } from '../../directory/policies.ts';
+import { passwordRulesOf, RefusedPassword } from '../../directory/policies.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { findOpenCode, PASSWORD_CODES } from '../../messages/mail/codes.ts';
 import type { Hasher } from '../../passwords/hasher.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { idProblem } from '../../platform/fields.ts';
 import { type Problem, readForm, text } from '../../platform/html/forms.ts';
-import { messagePage, sendPage } from '../../platform/html/layout.ts';
+import type { Html } from '../../platform/html/html.ts';
+import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
+import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import {
@@ -31,8 +33,8 @@ import { namedOrganization } from '../oauth/account.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
 import { addByLink, offerOfLink } from '../passkeys/link.ts';
 import { parseAnswer } from '../webauthn/ceremony.ts';
-import { nameLabel, repetitionProblem, TYPED_NAME } from './forms.ts';
-import { sealedName } from './interaction.ts';
+import { type NameKinds, nameKinds, passwordProblem, repetitionProblem, TYPED_NAME } from './forms.ts';
+import { sealedName, speakTo } from './interaction.ts';
 import {
   expiredPage,
   type ForgotOrigin,
@@ -56,9 +58,9 @@ export interface VerifyPageDeps extends ForgottenDeps {
 }
 
 /** The messages after success. */
-const DONE: Record<PasswordForm, string> = {
-  init: 'Your account is ready. You can now sign in.',
-  reset: 'You can now sign in with it: go back to the application.',
+const DONE: Record<PasswordForm, MessageKey> = {
+  init: 'verify.accountReady',
+  reset: 'verify.passwordReady',
 };
 
 /** Serves `/ui/verify`, `/ui/init`, `/ui/reset` and `/ui/new-link`; mount it at `/`. */
@@ -66,7 +68,7 @@ export function verifyPages(deps: VerifyPageDeps): Router {
   const router = Router();
   const { verify_email: verify, initialise: init, reset_password: reset, add_passkey: passkey } = PAGE_PATHS;
   router.post('/ui/new-link', readForm, (req, res) => postNewLink(deps, req, res));
-  router.get(verify, (req, res) => sendPage(res, 200, verifyForm(linkOf(req.query))));
+  router.get(verify, (req, res) => showVerifyForm(deps, linkOf(req.query), res));
   router.post(verify, readForm, (req, res) => postVerify(deps, req, res));
   router.get(init, (req, res) => showForm(deps, 'init', linkOf(req.query), res));
   router.post(init, readForm, (req, res) => postPassword(deps, 'init', req, res));
@@ -77,9 +79,15 @@ export function verifyPages(deps: VerifyPageDeps): Router {
   return router;
 }
 
+async function showVerifyForm(deps: VerifyPageDeps, link: Link, res: Response): Promise<void> {
+  if (await openCodeOf(deps, link)) await speakTo(deps, link.userId);
+  sendPage(res, 200, verifyForm(link));
+}
+
 async function showPasskeyForm(deps: VerifyPageDeps, link: Link, res: Response, problem?: Problem): Promise<void> {
   const offer = idProblem(link.userId) ? undefined : await offerOfLink(deps, link);
   if (!offer) return sendPage(res, 400, passkeyLinkGonePage());
+  await speakTo(deps, link.userId);
   sendPage(res, problem ? 400 : 200, passkeyForm(link, offer, passkeyScript(deps.config.baseUrl), problem));
 }
 
@@ -89,20 +97,25 @@ async function postPasskey(deps: VerifyPageDeps, req: Request, res: Response): P
   try {
     const answer = parseAnswer(text(req.body, 'answer'));
     const isAdded = !idProblem(link.userId) && (await addByLink(deps, { ...link, answer }));
-    if (!isAdded) return sendPage(res, 400, passkeyLinkGonePage());
-    const message = 'You can now sign in with it: go back to the application and choose “Use a passkey”.';
-    sendPage(res, 200, messagePage('Your passkey is added', message));
+    if (!isAdded) return sendPage(res, 400, { ...passkeyLinkGonePage(), reopenedBy: { ...link } });
+    await speakTo(deps, link.userId);
+    sendPage(res, 200, resultPage('verify.passkeyAdded', 'verify.passkeyAddedWhy'));
   } catch (error) {
-    const message = error instanceof ApiError ? PASSKEY_PROBLEMS[error.id] : undefined;
-    if (message === undefined) throw error;
-    await showPasskeyForm(deps, link, res, { message, fields: [] });
+    const key = error instanceof ApiError ? PASSKEY_PROBLEMS[error.id] : undefined;
+    if (key === undefined) throw error;
+    await showPasskeyForm(deps, link, res, { message: say(key), fields: [] });
   }
 }
 
-const PASSKEY_PROBLEMS: Readonly<Record<string, string>> = {
-  'PASSKEY-NOT-ACCEPTED': 'No passkey was added, or that took too long. Please try again.',
-  'PASSKEY-TAKEN': 'This passkey is added already. Please choose another device.',
+const PASSKEY_PROBLEMS: Readonly<Record<string, MessageKey>> = {
+  'PASSKEY-NOT-ACCEPTED': 'verify.passkeyRefused',
+  'PASSKEY-TAKEN': 'verify.passkeyTaken',
 };
+
+/** What came of a link, which can be used once. */
+function resultPage(title: MessageKey, message: MessageKey, more?: Html): HtmlPage {
+  return { ...messagePage(say(title), say(message), more), reopenedBy: 'nothing' };
+}
 
 async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
@@ -110,37 +123,41 @@ async function postVerify(deps: VerifyPageDeps, req: Request, res: Response): Pr
   const good = await accepted(req, res, (holder) => verifyEmail(deps, holder));
   if (!good) return sendPage(res, 400, expiredPage('verify', link));
   const back = await wayBack(deps, { login, userId: link.userId, hasNewPassword: false });
-  const message = back ? 'Thank you.' : 'Thank you. You can close this page.';
-  sendPage(res, 200, messagePage('Email address confirmed', message, back?.form), back);
+  await speakTo(deps, link.userId);
+  const message = back ? 'verify.thanks' : 'verify.thanksClose';
+  sendPage(res, 200, resultPage('verify.emailConfirmed', message, back?.form()), back);
 }
 
 async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Request, res: Response): Promise<void> {
   const link = linkOf(req.body);
   const password = text(req.body, 'password');
-  const problem = repetitionProblem(password, text(req.body, 'repeated'));
-  if (problem) return showForm(deps, form, link, res, problem);
+  const repeated = text(req.body, 'repeated');
+  if (password !== repeated) {
+    return showForm(deps, form, link, res, () => repetitionProblem(password, repeated));
+  }
   try {
     const login = await loginOfLink(deps, link);
     const choice = { password, changeRequired: false };
     const good = await accepted(req, res, (holder) => setPasswordByCode(deps, holder, choice));
     if (!good) return sendPage(res, 400, expiredPage(form, link));
     const back = await wayBack(deps, { login, userId: link.userId, hasNewPassword: true });
-    const message = back ? 'Continue to the application.' : DONE[form];
-    sendPage(res, 200, messagePage('Your password is set', message, back?.form), back);
+    await speakTo(deps, link.userId);
+    const message = back ? 'verify.toApplication' : DONE[form];
+    sendPage(res, 200, resultPage('verify.passwordSet', message, back?.form()), back);
   } catch (error) {
-    if (!(error instanceof ApiError && error.id === PASSWORD_POLICY)) throw error;
-    await showForm(deps, form, link, res, { message: error.message });
+    if (!(error instanceof RefusedPassword)) throw error;
+    await showForm(deps, form, link, res, () => passwordProblem(error.broken));
   }
 }
 
 /** The sign-in that the link was asked for in. */
-async function loginOfLink(
-  { pool: db, secrets }: VerifyPageDeps,
-  { userId, code: entered }: Link,
-): Promise<string | null> {
+async function loginOfLink(deps: VerifyPageDeps, link: Link): Promise<string | null> {
+  return (await openCodeOf(deps, link))?.login ?? null;
+}
+
+async function openCodeOf({ pool: db, secrets }: VerifyPageDeps, { userId, code: entered }: Link) {
   const purposes = ['verify_email', ...PASSWORD_CODES] as const;
-  if (idProblem(userId)) return null;
-  return (await findOpenCode({ db, secrets }, { userId, entered, purposes }))?.login ?? null;
+  return idProblem(userId) ? undefined : findOpenCode({ db, secrets }, { userId, entered, purposes });
 }
 
 /** Answers the same for every user, as does the page for forgotten passwords. */
@@ -149,11 +166,22 @@ async function postNewLink(deps: VerifyPageDeps, req: Request, res: Response): P
   sendPage(res, 200, newLinkPage());
 }
 
-/** The rules of the user's organization are shown only to holders of the code; others see those of the instance. */
-async function showForm(deps: VerifyPageDeps, form: PasswordForm, link: Link, res: Response, problem?: Problem) {
+/**
+ * The rules of the user's organization are shown only to holders of the code, and in the language of the user; others see
+ * those of the instance.
+ */
+async function showForm(
+  deps: VerifyPageDeps,
+  form: PasswordForm,
+  link: Link,
+  res: Response,
+  problemOf?: () => Problem | undefined,
+) {
   const isHolder = !idProblem(link.userId) && (await holdsPasswordCode(deps, link));
   const user = isHolder ? await findUser(deps.pool, link.userId) : undefined;
   const rules = await passwordRulesOf(deps.pool, user?.orgId ?? null);
+  if (user) await speakTo(deps, user.id);
+  const problem = problemOf?.();
   sendPage(res, problem ? 400 : 200, passwordForm(form, link, rules, problem));
 }
 
@@ -182,7 +210,7 @@ export function forgotPages(deps: ForgottenDeps): Router {
   router.get(FORGOT, async (req, res) => {
     const origin = originOf(req.query);
     const loginName = sealedName(deps.secrets, text(req.query, TYPED_NAME));
-    sendPage(res, 200, forgotForm(origin, { label: await labelOf(deps, origin), loginName }));
+    sendPage(res, 200, forgotForm(origin, { names: await namesOf(deps, origin), loginName }));
   });
   router.post(FORGOT, readForm, (req, res) => postForgot(deps, req, res));
   return router;
@@ -192,17 +220,17 @@ async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Pro
   const origin = originOf(req.body);
   const loginName = text(req.body, 'loginName').trim();
   if (loginName === '') {
-    const label = await labelOf(deps, origin);
-    const message = `Please enter your ${label.toLowerCase()}.`;
-    return sendPage(res, 400, forgotForm(origin, { label, loginName: '' }, { message }));
+    const names = await namesOf(deps, origin);
+    const message = say('login.nameMissing', { names });
+    return sendPage(res, 400, forgotForm(origin, { names, loginName: '' }, { message }));
   }
   await requestPasswordReset(deps, { loginName, orgId: namedOrganization({ ...origin }), login: origin.login });
-  sendPage(res, 200, forgotDonePage(origin.login));
+  sendPage(res, 200, forgotDonePage(origin));
 }
 
-/** The label of the field for the name, as on the page of the login that led here. */
-async function labelOf({ pool }: ForgottenDeps, origin: ForgotOrigin): Promise<string> {
-  return nameLabel(await signInNamesOf(pool, namedOrganization({ ...origin })));
+/** What people may type, as on the page of the login that led here. */
+async function namesOf({ pool }: ForgottenDeps, origin: ForgotOrigin): Promise<NameKinds> {
+  return nameKinds(await signInNamesOf(pool, namedOrganization({ ...origin })));
 }
 
 function originOf(source: unknown): ForgotOrigin {

@@ -9,13 +9,15 @@
 import type { Secrets } from '../../platform/encryption.ts';
 import { hidden } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { say } from '../../platform/messages/catalogue.ts';
 import type { LoginDeps } from '../login/origin.ts';
 import { findLogin } from '../login/store.ts';
 import type { LiveProvider } from '../oauth/provider.ts';
 import { formToken, sealProof, targetsOf } from './interaction.ts';
 
 export interface WayBack {
-  form: Html;
+  /** In the language of the request at that time. */
+  form(): Html;
   formTargets: string[];
 }
 
@@ -39,8 +41,8 @@ export async function wayBack(
     : { step: 'password', loginName };
   const home = (client.redirectUris ?? []).find((uri) => /^https?:/.test(uri));
   const values = { ...step, token: formToken(secrets, uid), ...(home ? { home: sealHome(secrets, home) } : {}) };
-  const form = html`<form method="post" action="login/${encodeURIComponent(uid)}">
-${hidden(values)}<button type="submit">Continue</button>
+  const form = () => html`<form method="post" action="login/${encodeURIComponent(uid)}">
+${hidden(values)}<button type="submit">${say('common.continue')}</button>
 </form>`;
   return { form, formTargets: targetsOf(client, interaction?.params.redirect_uri) };
 }

@@ -12,6 +12,7 @@ import type { Db } from '../../platform/db/pool.ts';
 import { pageErrors } from '../../platform/html/errors.ts';
 import { readForm } from '../../platform/html/forms.ts';
 import { type HtmlPage, problemPage, sendPage } from '../../platform/html/layout.ts';
+import { say } from '../../platform/messages/catalogue.ts';
 import { type Answer, type Answered, answerTrip, browserOf, type TripDeps, type TripResult } from './round-trip.ts';
 
 export interface CallbackDeps extends TripDeps {
@@ -85,10 +86,7 @@ function withParams(url: string | undefined, params: Readonly<Record<string, str
 }
 
 function notYours(): HtmlPage {
-  return problemPage(
-    'Please sign in again',
-    'This sign-in has expired, was already used, or was started in another browser. Go back to the application and sign in again.',
-  );
+  return { ...problemPage(say('error.signInAgain'), say('login.notYours')), reopenedBy: 'nothing' };
 }
 
 /** How long the paths of old systems are remembered. */

@@ -42,7 +42,8 @@ describe('the page of a forgotten password', () => {
     assert.match((await by.post('/ui/forgot', { login: 'abc_-9', loginName: 'nobody' })).text, /href="login\/abc_-9"/);
     for (const login of ['', '../x', '//evil.example', '"><b>', 'x'.repeat(101)]) {
       const { text } = await by.get(`/ui/forgot?${new URLSearchParams({ login })}`);
-      assert.doesNotMatch(text, /href=|<b>/);
+      // The links that it has are those to itself in other languages.
+      assert.doesNotMatch(text, /href="(?!\?)|<b>/);
     }
   });
 
