@@ -65,6 +65,8 @@ test('the strongest wish that there is a catalogue for decides', () => {
   assert.equal(languageFor({ browser: '*', user: 'de' }), 'de');
   assert.equal(languageFor({ browser: 'en; q=0.1, de ; q=0.8, *;q=0.01' }), 'de');
   assert.equal(languageFor({ browser: 'not a tag at all;;;', user: '' }), 'en');
+  assert.equal(languageFor({ browser: '*', user: 'de' }), 'de');
+  assert.equal(languageFor({ browser: 'en; q=0.1, de ; q=0.8, *;q=0.01' }), 'de');
   assert.equal(languageFor({}), 'en');
 });
 

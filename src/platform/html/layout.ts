@@ -210,7 +210,7 @@ form, .buttons form { margin: 0 }
 .field { margin: 0 0 20px }
 label { display: block; margin: 0 0 6px; font-weight: var(--weight-strong) }
 .hint { margin: 6px 0 0; font-size: var(--size-small) }
-input {
+input, .choice {
   display: block; width: 100%; min-height: 48px; padding: 10px 14px; border: 1px solid var(--line); border-radius: 10px;
   background: var(--card); color: inherit; font: inherit;
 }
@@ -243,7 +243,7 @@ a:hover { color: var(--accent-strong) }
 .links { margin: 20px 0 0; text-align: center }
 .qr { display: block; max-width: 100%; height: auto; margin: 8px 0 }
 .aside { margin: 24px 0 0; padding: 12px 0 0; border-top: 1px solid var(--hair) }
-a:focus-visible, input:focus-visible, button:focus-visible, summary:focus-visible {
+a:focus-visible, input:focus-visible, .choice:focus-visible, button:focus-visible, summary:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 10px;
 }
 a:focus-visible { border-radius: 4px }

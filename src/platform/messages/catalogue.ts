@@ -69,9 +69,14 @@ export function directionOf(language: Language): 'ltr' | 'rtl' {
   return /^(ar|fa|he|ur)\b/.test(language) ? 'rtl' : 'ltr';
 }
 
-/** What a language calls itself. */
-export function nameOf(language: Language): string {
-  return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language;
+/** What a language calls itself; the tag where nobody knows it, as that of a user may be of any form. */
+export function nameOf(language: string): string {
+  try {
+    return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language;
+  } catch (error) {
+    if (error instanceof RangeError) return language;
+    throw error;
+  }
 }
 
 /** Whether there is a catalogue for the language of exactly this name. */

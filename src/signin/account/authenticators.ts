@@ -11,6 +11,8 @@ import { keyOfText, MOST_APPS, newTotpSecret, totpAddress } from '../../password
 import { transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { timeOf, utc } from '../../platform/messages/times.ts';
 import { addTotp, removeApps, verifyTotp } from '../factors/totp.ts';
 import { appSteps } from '../pages/factor-forms.ts';
 import { accountUrl } from './person.ts';
@@ -24,30 +26,25 @@ import {
   type Section,
   showSection,
   stillThere,
-  timeOf,
-  utc,
   type Visit,
 } from './section.ts';
 
 export const AUTHENTICATORS: Section = {
   path: 'authenticators',
-  title: 'Authenticator apps',
+  title: 'factor.apps',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { begin, confirm, remove },
   said: {
-    added: 'The app is added. You are asked for its code when you sign in.',
-    removed: 'The app is removed. Its codes do not work any more.',
+    added: 'factor.appAdded',
+    removed: 'factor.appRemoved',
   },
   problems: {
-    'TOTP-CODE': { message: 'The code is wrong. Enter the one that the app shows now.', fields: ['code'] },
-    'LAST-WAY-IN': {
-      message: 'You could not sign in without this app. Choose a password first, or add another second factor.',
-      fields: [],
-    },
-    'TOTP-LIMIT': { message: `You have ${MOST_APPS} apps, the most that are possible. Remove one first.`, fields: [] },
-    'TOTP-NOT-FOUND': { message: 'This app is removed already.', fields: [] },
+    'TOTP-CODE': { message: 'factor.appCodeWrong', fields: ['code'] },
+    'LAST-WAY-IN': { message: 'factor.appIsLastWay', fields: [] },
+    'TOTP-LIMIT': { message: 'factor.appsFull', values: { most: MOST_APPS }, fields: [] },
+    'TOTP-NOT-FOUND': { message: 'factor.appGone', fields: [] },
   },
 };
 
@@ -56,27 +53,33 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const secret = keyOf(visit);
   if (secret !== undefined) return { body: await setUp(visit, secret, problem) };
   const { deps, person } = visit;
-  const apps = (await appsOf(deps.pool, person.user.id)).filter((app) => app.confirmedAt !== null);
-  const body = html`<p>An authenticator app on your phone shows a code that you enter after your password.</p>
-${apps.length === 0 ? html`<p>You have no authenticator app.</p>` : html`<ul class="rows">${apps.map((app) => rowOf(visit, app))}</ul>`}
+  const apps = (await appsOf(deps.pool, person.user.id)).flatMap(({ confirmedAt, ...app }) =>
+    confirmedAt === null ? [] : [{ ...app, addedAt: confirmedAt }],
+  );
+  const body = html`<p>${say('factor.appsWhat')}</p>
+${apps.length === 0 ? html`<p>${say('factor.noApps')}</p>` : html`<ul class="rows">${apps.map((app) => rowOf(visit, app))}</ul>`}
 ${
   apps.length < MOST_APPS
-    ? buttonForm(visit, AUTHENTICATORS.path, { step: 'begin' }, { label: 'Add an authenticator app', look: 'main' })
-    : html`<p>You have ${MOST_APPS} apps, the most that are possible.</p>`
+    ? buttonForm(visit, AUTHENTICATORS.path, { step: 'begin' }, { label: say('factor.addApp'), look: 'main' })
+    : html`<p>${say('factor.mostApps', { most: MOST_APPS })}</p>`
 }`;
   return { body };
 }
 
-function rowOf(visit: Visit, { id, name, confirmedAt, lastUsedAt }: StoredApp): Html {
-  const shown = name === '' ? 'Authenticator app' : name;
-  const about = [
-    ...(confirmedAt ? [`Added ${utc(confirmedAt)}`] : []),
-    lastUsedAt ? `last used ${utc(lastUsedAt)}` : 'never used',
-  ].join(', ');
-  const added = confirmedAt ? html`Added ${timeOf(confirmedAt)}, ` : undefined;
+function rowOf(
+  visit: Visit,
+  { id, name, addedAt, lastUsedAt }: Pick<StoredApp, 'id' | 'name' | 'lastUsedAt'> & { addedAt: Date },
+): Html {
+  const shown = name === '' ? say('factor.app') : name;
+  const about = lastUsedAt
+    ? say('factor.appUsed', { added: utc(addedAt), used: utc(lastUsedAt) })
+    : say('factor.appUnused', { added: utc(addedAt) });
+  const seen = lastUsedAt
+    ? sayHtml('factor.appUsed', { added: timeOf(addedAt), used: timeOf(lastUsedAt) })
+    : sayHtml('factor.appUnused', { added: timeOf(addedAt) });
   return html`<li>
-<p><strong>${shown}</strong><br><span class="small">${added}${lastUsedAt ? html`last used ${timeOf(lastUsedAt)}` : 'never used'}</span></p>
-${buttonForm(visit, AUTHENTICATORS.path, { step: 'remove', appId: id }, { label: 'Remove', about: `${shown}, ${about}` })}
+<p><strong>${shown}</strong><br><span class="small">${seen}</span></p>
+${buttonForm(visit, AUTHENTICATORS.path, { step: 'remove', appId: id }, { label: say('common.remove'), about: `${shown}, ${about}` })}
 </li>
 `;
 }
@@ -88,11 +91,11 @@ async function setUp(visit: Visit, secret: string, problem: Problem | undefined)
   const key = deps.secrets.seal(secret, sealOf(visit));
   return html`${appSteps({ secret, address: totpAddress(keyOfText(secret), { issuer, account }) })}
 ${opening(visit, AUTHENTICATORS.path, { step: 'confirm', key })}
-${field({ problem, name: 'code', label: 'Code', autocomplete: 'one-time-code' })}
-${field({ problem, name: 'name', label: 'Name of the app', value: text(req.body, 'name'), isOptional: true, hint: 'By which you know it again, such as Phone.', more: LONGEST_NAME })}
-<button type="submit">Add the app</button>
+${field({ problem, name: 'code', label: say('common.code'), autocomplete: 'one-time-code' })}
+${field({ problem, name: 'name', label: say('factor.appName'), value: text(req.body, 'name'), isOptional: true, hint: say('factor.appNameHint'), more: LONGEST_NAME })}
+<button type="submit">${say('factor.addThisApp')}</button>
 </form>
-<p class="links"><a href="${accountUrl(deps.config, AUTHENTICATORS.path)}">Cancel</a></p>`;
+<p class="links"><a href="${accountUrl(deps.config, AUTHENTICATORS.path)}">${say('common.cancel')}</a></p>`;
 }
 
 /** The key of the app that is being added, in base32; undefined where the list is shown. */
@@ -122,7 +125,7 @@ async function begin(visit: Visit): Promise<undefined> {
 async function confirm(visit: Visit): Promise<string> {
   const { deps, req, person } = visit;
   const secret = sentKey(visit);
-  if (secret === undefined) throw new FormProblem({ message: 'That did not work. Please begin again.', fields: [] });
+  if (secret === undefined) throw new FormProblem({ message: say('factor.beginAgain'), fields: [] });
   const name = givenName(req.body, 'name');
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));

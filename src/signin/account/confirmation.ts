@@ -7,6 +7,7 @@
 import type { Response } from 'express';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { hasUsedLostCode, isFactorLost, mailLostCode, useLostCode } from '../factors/lost.ts';
 import { verifyOwnPassword } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
@@ -16,18 +17,15 @@ import { buttonForm, type Content, opening, type Section, type Visit } from './s
 
 export const CONFIRMATION: Section = {
   path: 'confirm',
-  title: 'Confirm that it is you',
+  title: 'account.confirmIdentity',
   needsRecent: true,
   show,
   steps: { send, confirm },
-  said: { sent: 'We have sent a code to your email address.' },
+  said: { sent: 'account.confirmSent' },
   problems: {
-    'PASSWORD-CURRENT': { message: 'The password is wrong.', fields: ['currentPassword'] },
-    'CODE-INVALID': { message: 'The code is wrong, already used or expired.', fields: ['code'] },
-    'FACTOR-LOST': {
-      message: 'Your email address is not confirmed, so we cannot send a code to it. Ask your administrator for help.',
-      fields: [],
-    },
+    'PASSWORD-CURRENT': { message: 'account.passwordWrong', fields: ['currentPassword'] },
+    'CODE-INVALID': { message: 'account.codeInvalid', fields: ['code'] },
+    'FACTOR-LOST': { message: 'account.confirmImpossible', fields: [] },
   },
 };
 
@@ -44,13 +42,13 @@ export function askToConfirm({ config }: AccountDeps, res: Response, { path }: S
 async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { req, person } = visit;
   const to = targetOf(text(req.method === 'POST' ? req.body : req.query, 'to'));
-  const body = html`<p>Your second factor could not be moved here, so your password alone does not change how you sign in. We send a code to <strong>${person.user.email ?? ''}</strong>.</p>
-${buttonForm(visit, CONFIRMATION.path, { step: 'send', to }, { label: 'Send me a code' })}
+  const body = html`<p>${sayHtml('account.confirmWhy', { email: person.user.email ?? '' })}</p>
+${buttonForm(visit, CONFIRMATION.path, { step: 'send', to }, { label: say('account.sendMeCode') })}
 <hr>
 ${opening(visit, CONFIRMATION.path, { step: 'confirm', to })}
-${person.user.hasPassword ? field({ problem, name: 'currentPassword', label: 'Password', type: 'password', autocomplete: 'current-password' }) : undefined}
-${field({ problem, name: 'code', label: 'Code from the email', isCode: true })}
-<button type="submit">Continue</button>
+${person.user.hasPassword ? field({ problem, name: 'currentPassword', label: say('common.password'), type: 'password', autocomplete: 'current-password' }) : undefined}
+${field({ problem, name: 'code', label: say('account.codeFromEmail'), isCode: true })}
+<button type="submit">${say('common.continue')}</button>
 </form>`;
   return { body };
 }

@@ -8,23 +8,24 @@ import { pendingAddress } from '../../messages/mail/codes.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { changeEmail, resendEmailCode } from '../credentials/contacts.ts';
 import { buttonForm, type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 
 export const EMAIL: Section = {
   path: 'email',
-  title: 'Email address',
+  title: 'account.emailAddress',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { change, resend },
   said: {
-    sent: 'We have sent an email to the new address. Open the link in it to confirm the address.',
-    resent: 'We have sent the email again.',
+    sent: 'account.emailSent',
+    resent: 'account.emailResent',
   },
   problems: {
-    'EMAIL-VERIFIED': { message: 'The address is confirmed already.', fields: [] },
-    'EMAIL-NONE': { message: 'You have no email address. Enter one.', fields: ['email'] },
+    'EMAIL-VERIFIED': { message: 'account.emailConfirmedAlready', fields: [] },
+    'EMAIL-NONE': { message: 'account.emailMissing', fields: ['email'] },
   },
 };
 
@@ -33,18 +34,19 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { user } = person;
   const pending = await pendingAddress(deps.pool, user.id, 'verify_email');
   const waits = pending ?? (user.emailVerified ? undefined : (user.email ?? undefined));
-  const current = user.email === null ? 'None' : user.email;
-  const body = html`<p>Your email address is <strong>${current}</strong>. We send codes, links and news about your account to it.</p>
+  const current =
+    user.email === null ? sayHtml('account.emailIsNone') : sayHtml('account.emailIs', { email: user.email });
+  const body = html`<p>${current}</p>
 ${
   waits === undefined
     ? undefined
-    : html`<p><strong>${waits}</strong> is not confirmed yet: open the link in the email that we sent to it.</p>
-${buttonForm(visit, EMAIL.path, { step: 'resend' }, { label: 'Send the email again' })}
+    : html`<p>${sayHtml('account.emailWaits', { email: waits })}</p>
+${buttonForm(visit, EMAIL.path, { step: 'resend' }, { label: say('account.sendEmailAgain') })}
 <hr>`
 }
 ${opening(visit, EMAIL.path, { step: 'change' })}
-${field({ problem, name: 'email', label: 'New email address', type: 'email', autocomplete: 'email', value: text(req.body, 'email') })}
-<button type="submit">Change address</button>
+${field({ problem, name: 'email', label: say('account.newEmail'), type: 'email', autocomplete: 'email', value: text(req.body, 'email') })}
+<button type="submit">${say('account.changeEmail')}</button>
 </form>`;
   return { body };
 }
@@ -52,12 +54,12 @@ ${field({ problem, name: 'email', label: 'New email address', type: 'email', aut
 async function change({ deps, req, person }: Visit): Promise<string> {
   const read = emailInput.safeParse({ email: text(req.body, 'email').trim() });
   if (!read.success) {
-    throw new FormProblem({ message: 'Enter an email address such as ann@example.com.', fields: ['email'] });
+    throw new FormProblem({ message: say('account.emailInvalid'), fields: ['email'] });
   }
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     if (user.email === read.data.email && user.emailVerified) {
-      throw new FormProblem({ message: 'This is your address already.', fields: ['email'] });
+      throw new FormProblem({ message: say('account.emailIsYours'), fields: ['email'] });
     }
     await changeEmail({ ...deps, db }, user, read.data, user.id);
   });

@@ -16,22 +16,23 @@ import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
 import { messagePage, sendPage } from '../../platform/html/layout.ts';
 import { sendText } from '../../platform/http/answers.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 import { storedDataOf } from './stored-data.ts';
 
 export const DATA: Section = {
   path: 'data',
-  title: 'Your data',
+  title: 'account.data',
   needsRecent: true,
   show: showData,
   steps: { download },
 };
 
 async function showData(visit: Visit): Promise<Content> {
-  const body = html`<p>Download everything that is stored here about you, as a file in JSON: your names and addresses, connected accounts, second factors and passkeys without their keys, where you are signed in, applications, and what happened with your account.</p>
-<p>Applications that you sign in to have data of their own.</p>
+  const body = html`<p>${say('account.dataWhat')}</p>
+<p>${say('account.dataElsewhere')}</p>
 ${opening(visit, DATA.path, { step: 'download' })}
-<button type="submit">Download</button>
+<button type="submit">${say('account.download')}</button>
 </form>`;
   return { body };
 }
@@ -44,32 +45,27 @@ async function download({ deps, res, person }: Visit): Promise<undefined> {
 
 export const DELETION: Section = {
   path: 'delete',
-  title: 'Delete your account',
+  title: 'account.delete',
   needsRecent: true,
   show: showDeletion,
   steps: { delete: remove },
   problems: {
-    'MEMBER-LAST-OWNER': {
-      message: 'You are the last administrator of this service. Make somebody else an administrator first.',
-      fields: [],
-    },
-    'USER-DELETE-SELF': { message: 'Your organization does not let you delete your account.', fields: [] },
+    'MEMBER-LAST-OWNER': { message: 'account.lastAdministrator', fields: [] },
+    'USER-DELETE-SELF': { message: 'account.deleteRefused', fields: [] },
   },
 };
 
 async function showDeletion(visit: Visit, problem?: Problem): Promise<Content> {
   const { deps, person } = visit;
   if (!(await selfDeletionAllowed(deps.pool, person.user.id))) {
-    return {
-      body: html`<p>Your organization does not let you delete your account yourself. Ask your administrator.</p>`,
-    };
+    return { body: html`<p>${say('account.deleteNotAllowed')}</p>` };
   }
   const [name = ''] = loginNames(person.user);
-  const body = html`<p>Your account <strong>${name}</strong>, your names, addresses, connected accounts, factors and sign-ins are deleted at once. This cannot be undone, and you can no longer sign in to applications with it.</p>
-<p>Your administrator keeps a record that the account existed. Applications keep what they stored about you. You can <a href="data">download your data</a> first.</p>
+  const body = html`<p>${sayHtml('account.deleteWhat', { name })}</p>
+<p>${sayHtml('account.deleteKept', { link: (inside) => html`<a href="data">${inside}</a>` })}</p>
 ${opening(visit, DELETION.path, { step: 'delete' })}
-${field({ problem, name: 'loginName', label: `Type ${name} to confirm`, autocomplete: 'off' })}
-<button type="submit" class="danger">Delete my account</button>
+${field({ problem, name: 'loginName', label: say('account.typeToConfirm', { name }), autocomplete: 'off' })}
+<button type="submit" class="danger">${say('account.deleteMine')}</button>
 </form>`;
   return { body };
 }
@@ -77,10 +73,10 @@ ${field({ problem, name: 'loginName', label: `Type ${name} to confirm`, autocomp
 async function remove({ deps, req, res, person }: Visit): Promise<undefined> {
   const typed = nameKey(text(req.body, 'loginName').trim());
   if (!loginNames(person.user).some((name) => nameKey(name) === typed)) {
-    throw new FormProblem({ message: 'This is not the name of your account.', fields: ['loginName'] });
+    throw new FormProblem({ message: say('account.deleteNameWrong'), fields: ['loginName'] });
   }
   await transaction(deps.pool, async (db) => {
     await deleteOwn(db, stillThere(await findUser(db, person.user.id, 'for update')));
   });
-  sendPage(res, 200, messagePage('Your account is deleted', 'You are signed out everywhere.'));
+  sendPage(res, 200, messagePage(say('account.deleted'), say('account.deletedWhat')));
 }

@@ -10,6 +10,7 @@ import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { type Problem, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { say } from '../../platform/messages/catalogue.ts';
 import { RECENT_S } from '../login/owner-proof.ts';
 import { initialOf } from '../pages/forms.ts';
 import { providerTargets } from '../pages/interaction.ts';
@@ -31,18 +32,15 @@ import {
 
 export const LINKS: Section = {
   path: 'links',
-  title: 'Connected accounts',
+  title: 'account.links',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { connect, remove },
-  said: { connected: 'The account is connected.', removed: 'The account is no longer connected.' },
+  said: { connected: 'account.linkConnected', removed: 'account.linkRemoved' },
   problems: {
-    'IDP-LINK-LAST-WAY': {
-      message: 'This is the only way in which you can sign in. Choose a password or connect another account first.',
-      fields: [],
-    },
-    'IDP-LINK-NOT-FOUND': { message: 'This account is no longer connected.', fields: [] },
+    'IDP-LINK-LAST-WAY': { message: 'account.linkIsLastWay', fields: [] },
+    'IDP-LINK-NOT-FOUND': { message: 'account.linkGone', fields: [] },
   },
 };
 
@@ -56,13 +54,13 @@ async function show(visit: Visit): Promise<Content> {
 
 /** @param idps that can be connected */
 function bodyOf(visit: Visit, links: readonly KnownLink[], idps: readonly Pick<Idp, 'id' | 'name'>[]): Html {
-  return html`<p>With a connected account you sign in without a password.</p>
-${links.length === 0 ? html`<p>No account is connected.</p>` : html`<ul class="rows">${links.map((link) => rowOf(visit, link))}</ul>`}
+  return html`<p>${say('account.linksWhat')}</p>
+${links.length === 0 ? html`<p>${say('account.noLinks')}</p>` : html`<ul class="rows">${links.map((link) => rowOf(visit, link))}</ul>`}
 ${
   idps.length === 0
     ? undefined
     : html`${opening(visit, LINKS.path, { step: 'connect' })}<div class="buttons">
-${idps.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id}" class="quiet provider"><span class="initial" aria-hidden="true">${initialOf(name)}</span> <span>Connect ${name}</span></button>\n`)}</div>
+${idps.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id}" class="quiet provider"><span class="initial" aria-hidden="true">${initialOf(name)}</span> <span>${say('account.connect', { provider: name })}</span></button>\n`)}</div>
 </form>`
 }`;
 }
@@ -70,25 +68,21 @@ ${idps.map(({ id, name }) => html`<button type="submit" name="idpId" value="${id
 function rowOf(visit: Visit, { idpId, userId, userName, provider, isHeldTwice }: KnownLink): Html {
   const name = provider?.name ?? idpId;
   const shown = userName === '' ? userId : userName;
-  const state = isHeldTwice
-    ? 'Somebody else has connected this account too, so it signs in nobody.'
-    : provider
-      ? undefined
-      : 'It cannot be used to sign in.';
+  const state = isHeldTwice ? say('account.linkHeldTwice') : provider ? undefined : say('account.linkUseless');
   return html`<li>
 <p><strong>${name}</strong><br>${shown}</p>
 ${state && html`<p class="small">${state}</p>`}
-${buttonForm(visit, LINKS.path, { step: 'remove', idpId, userId }, { label: 'Remove', about: `${name} ${shown}` })}
+${buttonForm(visit, LINKS.path, { step: 'remove', idpId, userId }, { label: say('common.remove'), about: `${name} ${shown}` })}
 </li>
 `;
 }
 
-const GONE: Problem = { message: 'That took too long, or was already used. Please try again.', fields: [] };
+const tooLate = (): Problem => ({ message: say('account.linkTooLate'), fields: [] });
 
 async function connect({ deps, req, res, person: { user } }: Visit): Promise<undefined> {
   const found = await idpsFor(deps.pool, user.orgId);
   const idp = found.find(({ id }) => id === text(req.body, 'idpId'));
-  if (!idp) throw new FormProblem(GONE);
+  if (!idp) throw new FormProblem(tooLate());
   const trip = { idp, purpose: 'link', orgId: user.orgId, userId: user.id, ask: {} } as const;
   try {
     res.redirect(303, (await beginTrip(deps, req, res, trip)).href);
@@ -99,11 +93,8 @@ async function connect({ deps, req, res, person: { user } }: Visit): Promise<und
 }
 
 function unconfirmed({ name }: Idp, reason: ProviderError['reason']): Problem {
-  const message =
-    reason === 'unavailable'
-      ? `We cannot reach ${name} right now. Please try again in a few minutes.`
-      : `${name} did not confirm who you are. Please try again.`;
-  return { message, fields: [] };
+  const message = reason === 'unavailable' ? 'account.providerUnavailable' : 'account.providerRefused';
+  return { message: say(message, { provider: name }), fields: [] };
 }
 
 /** Where a visit at the provider leads back to. */
@@ -114,12 +105,12 @@ export async function comeBack(deps: AccountDeps, req: Request, res: Response): 
   const url = accountUrl(deps.config, LINKS.path);
   const { user } = person;
   const result = await takeResult(deps, req, { tripId: String(req.params.tripId), userId: user.id });
-  if (!result) return showSection(visit, LINKS, GONE);
+  if (!result) return showSection(visit, LINKS, tooLate());
   const { idp, identity, error } = result;
   if (error === 'cancelled') return res.redirect(303, url);
   if (!identity) return showSection(visit, LINKS, unconfirmed(idp, error));
   if (await linkOwn(deps, user.id, { idp, identity })) return res.redirect(303, `${url}?done=connected`);
-  const message = `This ${idp.name} account cannot be connected: somebody else in your organization has it, or ${idp.name} may not sign you in.`;
+  const message = say('account.linkImpossible', { provider: idp.name });
   await showSection(visit, LINKS, { message, fields: [] });
 }
 

@@ -9,18 +9,20 @@ import { appendEvent } from '../../platform/db/events.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { timeOf } from '../../platform/messages/times.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { endLogin, endOtherLogins, isCurrent, type Login, listLogins, MOST_LISTED } from '../sessions.ts';
 import { loginOf } from './person.ts';
-import { buttonForm, type Content, FormProblem, type Section, stillThere, timeOf, type Visit } from './section.ts';
+import { buttonForm, type Content, FormProblem, type Section, stillThere, type Visit } from './section.ts';
 
 export const LOGINS: Section = {
   path: 'logins',
-  title: 'Where you are signed in',
+  title: 'account.logins',
   needsRecent: false,
   show,
   steps: { end, 'end-others': endOthers },
-  said: { ended: 'The sign-in has ended.', others: 'All other sign-ins have ended.' },
+  said: { ended: 'account.loginEnded', others: 'account.othersEnded' },
 };
 
 async function show(visit: Visit): Promise<Content> {
@@ -28,11 +30,11 @@ async function show(visit: Visit): Promise<Content> {
   const logins = await listLogins(deps.pool, person.user.id, deps.config.SESSION_TTL_DAYS);
   const [places, applications] = [logins.filter((login) => !isApplication(login)), logins.filter(isApplication)];
   const others = logins.some((login) => !isCurrent(login, loginOf(person)));
-  const body = html`<p>End a sign-in that you do not recognize, and then change your password.</p>
-<h2>Browsers and programs</h2>
+  const body = html`<p>${say('account.loginsWhat')}</p>
+<h2>${say('account.browsersAndPrograms')}</h2>
 ${listOf(visit, places)}
-<h2>Applications with access to your account</h2>
-<p class="small">An application that you end loses its access, and has to ask you to sign in again.</p>
+<h2>${say('account.applicationsWithAccess')}</h2>
+<p class="small">${say('account.applicationsWhat')}</p>
 ${listOf(visit, applications)}
 ${others ? endOthersForm(visit, logins.length === MOST_LISTED) : undefined}`;
   return { body };
@@ -43,36 +45,38 @@ function isApplication({ type }: Login): boolean {
 }
 
 function listOf(visit: Visit, logins: readonly Login[]): Html {
-  if (logins.length === 0) return html`<p>None.</p>`;
+  if (logins.length === 0) return html`<p>${say('account.noLogins')}</p>`;
   return html`<ul class="rows">${logins.map((login) => rowOf(visit, login))}</ul>`;
 }
 
 function rowOf(visit: Visit, login: Login): Html {
   const name = nameOf(login);
   const isHere = isCurrent(login, loginOf(visit.person));
-  const about = [
-    html`Signed in ${timeOf(login.createdAt)}`,
-    ...(login.lastUsedAt ? [html`, last used ${timeOf(login.lastUsedAt)}`] : []),
-    ...(login.address === null ? [] : [`, from ${login.address}`]),
-    html`, ends by itself ${timeOf(login.expiresAt)}`,
-  ];
+  const about = sayHtml('account.loginAbout', {
+    created: timeOf(login.createdAt),
+    isUsed: login.lastUsedAt ? 'yes' : 'no',
+    used: login.lastUsedAt ? timeOf(login.lastUsedAt) : '',
+    hasAddress: login.address === null ? 'no' : 'yes',
+    address: login.address ?? '',
+    expires: timeOf(login.expiresAt),
+  });
   return html`<li>
-<p><strong>${name}</strong>${isHere ? ' (this browser)' : ''}<br><span class="small">${about}</span></p>
-${isHere ? undefined : buttonForm(visit, LOGINS.path, { step: 'end', loginId: login.id }, { label: 'End', about: `${name} ${login.address ?? ''}`.trim() })}
+<p>${isHere ? sayHtml('account.thisBrowser', { name }) : html`<strong>${name}</strong>`}<br><span class="small">${about}</span></p>
+${isHere ? undefined : buttonForm(visit, LOGINS.path, { step: 'end', loginId: login.id }, { label: say('account.endLogin'), about: `${name} ${login.address ?? ''}`.trim() })}
 </li>
 `;
 }
 
 function endOthersForm(visit: Visit, isMore: boolean): Html {
-  const more = isMore ? ` This list has the newest ${MOST_LISTED}; older ones end too.` : '';
-  return html`<p id="others">This browser stays signed in. Everything else has to sign in again.${more}</p>
-${buttonForm(visit, LOGINS.path, { step: 'end-others' }, { label: 'End all others' })}`;
+  const what = isMore ? say('account.endOthersMore', { most: MOST_LISTED }) : say('account.endOthersWhat');
+  return html`<p id="others">${what}</p>
+${buttonForm(visit, LOGINS.path, { step: 'end-others' }, { label: say('account.endOthers') })}`;
 }
 
 async function end({ deps, req, person }: Visit): Promise<string> {
   const id = text(req.body, 'loginId');
   // Without an id, nothing is meant.
-  if (id === '') throw new FormProblem({ message: 'Choose a sign-in from the list.', fields: [] });
+  if (id === '') throw new FormProblem({ message: say('account.chooseLogin'), fields: [] });
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     const ended = await endLogin(db, user.id, id);
@@ -104,7 +108,7 @@ function record(db: Db, user: User, login: string) {
 
 function nameOf({ type, clientId, clientName, userAgent }: Login): string {
   if (type === 'browser') return deviceName(userAgent ?? undefined);
-  return clientName ?? ownValue(BUILT_IN_NAMES, clientId ?? '') ?? (clientId || 'Program');
+  return clientName ?? ownValue(BUILT_IN_NAMES, clientId ?? '') ?? (clientId || say('account.program'));
 }
 
 /** The first match counts. */
@@ -134,9 +138,9 @@ const SYSTEMS: Names = [
  * `Firefox on Linux`; `Browser` for one that is not known.
  */
 export function deviceName(userAgent: string | undefined): string {
-  const browser = nameIn(BROWSERS, userAgent) ?? 'Browser';
+  const browser = nameIn(BROWSERS, userAgent) ?? say('account.unknownBrowser');
   const system = nameIn(SYSTEMS, userAgent);
-  return system === undefined ? browser : `${browser} on ${system}`;
+  return system === undefined ? browser : say('account.browserOn', { browser, system });
 }
 
 function nameIn(names: Names, userAgent = ''): string | undefined {

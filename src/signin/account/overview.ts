@@ -6,13 +6,14 @@ import { requireOrg } from '../../directory/organizations.ts';
 import { selfDeletionAllowed } from '../../directory/policies.ts';
 import { factorsOf } from '../../directory/users/second-factors.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { listLogins, MOST_LISTED } from '../sessions.ts';
 import { accountUrl } from './person.ts';
 import type { Content, Section, Visit } from './section.ts';
 
 export const OVERVIEW: Section = {
   path: '',
-  title: 'Your account',
+  title: 'account.title',
   needsRecent: false,
   show,
   steps: {},
@@ -20,7 +21,7 @@ export const OVERVIEW: Section = {
 
 interface Row {
   section: string;
-  name: string;
+  name: MessageKey;
   value: Html | string;
 }
 
@@ -29,9 +30,9 @@ async function show(visit: Visit): Promise<Content> {
   const { user } = person;
   const org = await requireOrg(deps.pool, user.orgId);
   const rows = await rowsOf(visit);
-  const body = html`<p>You are signed in as <strong>${user.userName}</strong> of <strong>${org.name}</strong>.</p>
-<ul class="rows sections">${rows.map(({ section, name, value }) => html`<li><a href="${accountUrl(deps.config, section)}">${name}</a><span>${value}</span></li>\n`)}</ul>
-<p class="links"><a href="${deps.config.baseUrl}${OAUTH_PATHS.end_session}">Sign out</a></p>`;
+  const body = html`<p>${sayHtml('account.signedInAs', { user: user.userName, organization: org.name })}</p>
+<ul class="rows sections">${rows.map(({ section, name, value }) => html`<li><a href="${accountUrl(deps.config, section)}">${say(name)}</a><span>${value}</span></li>\n`)}</ul>
+<p class="links"><a href="${deps.config.baseUrl}${OAUTH_PATHS.end_session}">${say('common.signOut')}</a></p>`;
   return { body };
 }
 
@@ -44,36 +45,51 @@ async function rowsOf({ deps, person }: Visit): Promise<Row[]> {
   const logins = await listLogins(pool, user.id, config.SESSION_TTL_DAYS);
   const isMore = logins.length === MOST_LISTED;
   return [
-    { section: 'profile', name: 'Name and language', value: user.displayName ?? '' },
-    { section: 'email', name: 'Email address', value: contact(user.email, user.emailVerified) },
-    { section: 'phone', name: 'Phone number', value: contact(user.phone, user.phoneVerified) },
-    { section: 'password', name: 'Password', value: user.hasPassword ? 'Set' : 'None' },
-    { section: 'authenticators', name: 'Authenticator apps', value: count(apps) },
+    { section: 'profile', name: 'account.profile', value: user.displayName ?? '' },
+    { section: 'email', name: 'account.emailAddress', value: contact(user.email, user.emailVerified) },
+    { section: 'phone', name: 'account.phoneNumber', value: contact(user.phone, user.phoneVerified) },
+    {
+      section: 'password',
+      name: 'common.password',
+      value: say(user.hasPassword ? 'account.passwordSet' : 'account.noPassword'),
+    },
+    { section: 'authenticators', name: 'factor.apps', value: count(apps) },
     {
       section: 'sent-codes',
-      name: 'Codes by email and text message',
-      value: [...(otpEmail ? ['Email'] : []), ...(otpSms ? ['Text message'] : [])].join(', ') || 'Off',
+      name: 'factor.sentCodes',
+      value: listed([
+        ...(otpEmail ? ['account.email' as const] : []),
+        ...(otpSms ? ['account.textMessage' as const] : []),
+      ]),
     },
-    { section: 'recovery-codes', name: 'Recovery codes', value: recoveryLeft === 0 ? 'None' : `${recoveryLeft} left` },
-    { section: 'passkeys', name: 'Passkeys and security keys', value: count(passkeys + securityKeys) },
-    { section: 'links', name: 'Connected accounts', value: count(links.length) },
+    {
+      section: 'recovery-codes',
+      name: 'factor.recoveryCodes',
+      value: recoveryLeft === 0 ? say('account.none') : say('account.recoveryLeft', { left: recoveryLeft }),
+    },
+    { section: 'passkeys', name: 'factor.passkeys', value: count(passkeys + securityKeys) },
+    { section: 'links', name: 'account.links', value: count(links.length) },
     {
       section: 'logins',
-      name: 'Where you are signed in',
-      value: isMore ? `${MOST_LISTED} or more` : String(logins.length),
+      name: 'account.logins',
+      value: isMore ? say('account.signInsOrMore', { most: MOST_LISTED }) : String(logins.length),
     },
-    { section: 'data', name: 'Your data', value: 'Download what is stored about you' },
+    { section: 'data', name: 'account.data', value: say('account.downloadWhatIsStored') },
     ...((await selfDeletionAllowed(pool, user.id))
-      ? [{ section: 'delete', name: 'Delete your account', value: '' }]
+      ? [{ section: 'delete', name: 'account.delete' as const, value: '' }]
       : []),
   ];
 }
 
 function count(of: number): string {
-  return of === 0 ? 'None' : String(of);
+  return of === 0 ? say('account.none') : String(of);
+}
+
+function listed(ways: readonly MessageKey[]): string {
+  return ways.length === 0 ? say('account.off') : ways.map((way) => say(way)).join(', ');
 }
 
 function contact(value: string | null, isVerified: boolean): string {
-  if (value === null || value === '') return 'None';
-  return isVerified ? value : `${value} (not confirmed yet)`;
+  if (value === null || value === '') return say('account.none');
+  return isVerified ? value : say('account.contactUnconfirmed', { contact: value });
 }

@@ -10,6 +10,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { field, hidden, type Problem, text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { newId } from '../../platform/ids.ts';
+import { type MessageKey, say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { timeOf, utc } from '../../platform/messages/times.ts';
 import { relyingParty } from '../../platform/relying-party.ts';
 import { passkeyScript } from '../pages/passkey-offer.ts';
 import { addPasskey, creationOptions, dropPasskey, namePasskey, verifyRegistration } from '../passkeys/registration.ts';
@@ -24,36 +26,34 @@ import {
   opening,
   type Section,
   stillThere,
-  timeOf,
-  utc,
   type Visit,
 } from './section.ts';
 
 /** Why no passkey can be added now, by the id of the error. */
-const IMPOSSIBLE: Readonly<Record<string, string>> = {
-  'PASSKEY-UNAVAILABLE': 'Browsers have no passkeys at the address of this service.',
-  'PASSKEY-MOST': 'You have as many passkeys as are possible. Remove one first.',
+const IMPOSSIBLE: Readonly<Record<string, MessageKey>> = {
+  'PASSKEY-UNAVAILABLE': 'factor.passkeysNowhere',
+  'PASSKEY-MOST': 'factor.passkeysFull',
 };
 
-const problem = (message: string): Problem => ({ message, fields: [] });
+const problem = (message: MessageKey) => ({ message, fields: [] });
 
 export const PASSKEYS: Section = {
   path: 'passkeys',
-  title: 'Passkeys and security keys',
+  title: 'factor.passkeys',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { add, name, remove },
   said: {
-    added: 'The passkey is added. You can sign in with it, without name and password.',
-    named: 'The name is saved.',
-    removed: 'It is removed, and does not work here any more.',
+    added: 'factor.passkeyAdded',
+    named: 'factor.passkeyNamed',
+    removed: 'factor.passkeyRemoved',
   },
   problems: {
-    'PASSKEY-NOT-ACCEPTED': problem('No passkey was added, or that took too long. Please try again.'),
-    'PASSKEY-TAKEN': problem('This passkey is added already. Please choose another device.'),
-    'PASSKEY-NOT-FOUND': problem('This passkey is removed already.'),
-    'LAST-WAY-IN': problem('You sign in with this passkey only. Choose a password first, or add another passkey.'),
+    'PASSKEY-NOT-ACCEPTED': problem('factor.passkeyNotAccepted'),
+    'PASSKEY-TAKEN': problem('factor.passkeyTaken'),
+    'PASSKEY-NOT-FOUND': problem('factor.passkeyGone'),
+    'LAST-WAY-IN': problem('factor.passkeyIsLastWay'),
     ...Object.fromEntries(Object.entries(IMPOSSIBLE).map(([id, message]) => [id, problem(message)])),
   },
 };
@@ -62,39 +62,44 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { deps, person } = visit;
   const keys = await passkeysOf(deps.pool, person.user.id);
   const isAllowed = await mayUsePasskey(deps.pool, person.user.id);
-  const body = html`<p>With a passkey you sign in with your fingerprint, your face or the lock of your device, without a password.</p>
-${keys.length === 0 ? html`<p>You have none yet.</p>` : html`<ul class="rows">${keys.map((key) => rowOf(visit, key, isAllowed, problem))}</ul>`}
-${isAllowed ? await addForm(visit, problem) : html`<p>Your organization does not let you sign in with a passkey.</p>`}`;
+  const body = html`<p>${say('factor.passkeysWhat')}</p>
+${keys.length === 0 ? html`<p>${say('factor.noPasskeys')}</p>` : html`<ul class="rows">${keys.map((key) => rowOf(visit, key, isAllowed, problem))}</ul>`}
+${isAllowed ? await addForm(visit, problem) : html`<p>${say('factor.passkeysNotAllowed')}</p>`}`;
   return { body, scripts: isAllowed ? [passkeyScript(deps.config.baseUrl)] : [] };
 }
 
 function rowOf(visit: Visit, key: Passkey, isAllowed: boolean, problem: Problem | undefined): Html {
-  const kind = key.passwordless ? 'Passkey' : 'Security key';
-  const shown = key.name === '' ? kind : key.name;
-  const use = key.lastUsedAt ? `last used ${utc(key.lastUsedAt)}` : 'never used';
-  const how = key.passwordless ? 'Signs in alone' : 'Asked for after the password';
-  const about = `${how}, added ${utc(key.createdAt)}, ${use}`;
-  const used = key.lastUsedAt ? html`last used ${timeOf(key.lastUsedAt)}` : 'never used';
+  const shown = key.name || say(key.passwordless ? 'factor.passkey' : 'factor.securityKey');
+  const { createdAt: added, lastUsedAt: used } = key;
+  const what = ABOUT[key.passwordless ? 'alone' : 'second'][used ? 'used' : 'unused'];
+  const about = say(what, { added: utc(added), used: used ? utc(used) : '' });
+  const seen = sayHtml(what, { added: timeOf(added), used: used ? timeOf(used) : '' });
   const state = stateOf(visit, key, isAllowed);
   const input = nameField(key);
   return html`<li>
-<p><strong>${shown}</strong><br><span class="small">${how}, added ${timeOf(key.createdAt)}, ${used}</span></p>
+<p><strong>${shown}</strong><br><span class="small">${seen}</span></p>
 ${state && html`<p class="small">${state}</p>`}
-<details${problem?.fields?.includes(input) ? html` open` : undefined}><summary aria-label="${`Change the name of ${shown}, ${about}`}">Change the name</summary>
+<details${problem?.fields?.includes(input) ? html` open` : undefined}><summary aria-label="${say('factor.changeNameOf', { name: shown, about })}">${say('factor.changeName')}</summary>
 ${opening(visit, PASSKEYS.path, { step: 'name', keyId: key.id })}
-${field({ problem, name: input, label: 'Name', value: key.name, isOptional: true, more: LONGEST_NAME })}
-<button type="submit" class="quiet">Save the name</button>
+${field({ problem, name: input, label: say('factor.name'), value: key.name, isOptional: true, more: LONGEST_NAME })}
+<button type="submit" class="quiet">${say('factor.saveName')}</button>
 </form>
 </details>
-${buttonForm(visit, PASSKEYS.path, { step: 'remove', keyId: key.id }, { label: 'Remove', about: `${shown}, ${about}` })}
+${buttonForm(visit, PASSKEYS.path, { step: 'remove', keyId: key.id }, { label: say('common.remove'), about: `${shown}, ${about}` })}
 </li>
 `;
 }
 
+/** How a key signs in, and when it was used. */
+const ABOUT = {
+  alone: { used: 'factor.passkeyUsed', unused: 'factor.passkeyUnused' },
+  second: { used: 'factor.keyUsed', unused: 'factor.keyUnused' },
+} as const;
+
 /** Why it does not sign in now; undefined if it does. */
 function stateOf({ deps }: Visit, { rpId, passwordless }: Passkey, isAllowed: boolean): string | undefined {
-  if (rpId !== relyingParty(deps.config)?.rpId) return `It was made for ${rpId}, so it does not work here.`;
-  return passwordless && !isAllowed ? 'It cannot be used now.' : undefined;
+  if (rpId !== relyingParty(deps.config)?.rpId) return say('factor.passkeyElsewhere', { host: rpId });
+  return passwordless && !isAllowed ? say('factor.passkeyUseless') : undefined;
 }
 
 /** The name of the input for the name of a passkey: there are several on the page. */
@@ -106,18 +111,18 @@ async function addForm(visit: Visit, problem: Problem | undefined): Promise<Html
   const options = await creationOptions(visit.deps, visit.person.user, ceremonyOf(visit)).catch((error: unknown) => {
     const message = error instanceof ApiError ? IMPOSSIBLE[error.id] : undefined;
     if (message === undefined) throw error;
-    return html`<p>${message}</p>`;
+    return html`<p>${say(message)}</p>`;
   });
   if ('markup' in options) return options;
   const data = html` data-passkey="${JSON.stringify(options)}" data-new hidden`;
-  return html`<h2>Add a passkey</h2>
+  return html`<h2>${say('factor.addPasskey')}</h2>
 ${opening(visit, PASSKEYS.path, { step: 'add' }, data)}
 ${hidden({ answer: '' })}
-${field({ problem, name: 'name', label: 'Name of the passkey', value: text(visit.req.body, 'name'), isOptional: true, hint: 'By which you know it again, such as Phone.', more: LONGEST_NAME })}
-<button type="submit" aria-describedby="passkey-failed">Add a passkey</button>
-<p class="hint" id="passkey-failed" role="status" data-failed hidden>No passkey was added. Please try again.</p>
+${field({ problem, name: 'name', label: say('factor.passkeyName'), value: text(visit.req.body, 'name'), isOptional: true, hint: say('factor.passkeyNameHint'), more: LONGEST_NAME })}
+<button type="submit" aria-describedby="passkey-failed">${say('factor.addPasskey')}</button>
+<p class="hint" id="passkey-failed" role="status" data-failed hidden>${say('factor.passkeyFailed')}</p>
 </form>
-<p class="small" data-without>This browser cannot add a passkey, or runs no scripts. Use another browser for that.</p>`;
+<p class="small" data-without>${say('factor.passkeyWithout')}</p>`;
 }
 
 function ceremonyOf({ person }: Visit): CeremonyOf {
@@ -128,7 +133,7 @@ async function add(visit: Visit): Promise<string> {
   const { deps, req, person } = visit;
   const { id } = person.user;
   if (!(await mayUsePasskey(deps.pool, id))) {
-    throw new FormProblem({ message: 'Your organization does not let you sign in with a passkey.', fields: [] });
+    throw new FormProblem({ message: say('factor.passkeysNotAllowed'), fields: [] });
   }
   const name = givenName(req.body, 'name');
   const answer = parseAnswer(text(req.body, 'answer'));

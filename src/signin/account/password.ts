@@ -9,6 +9,7 @@ import { findUser } from '../../directory/users/store.ts';
 import { type Db, transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
+import { say } from '../../platform/messages/catalogue.ts';
 import { storePassword } from '../credentials/password.ts';
 import { verifyOwnPassword } from '../login/check.ts';
 import { originOfForm } from '../login/origin.ts';
@@ -21,17 +22,17 @@ import { type Content, FormProblem, opening, type Section, stillThere, type Visi
 
 export const PASSWORD: Section = {
   path: 'password',
-  title: 'Password',
+  title: 'common.password',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { change },
   said: {
-    changed: 'Your password is changed.',
-    ended: 'Your password is changed, and you are signed out everywhere else.',
+    changed: 'account.passwordChanged',
+    ended: 'account.passwordChangedEverywhere',
   },
   problems: {
-    'PASSWORD-CURRENT': { message: 'The current password is wrong.', fields: ['currentPassword'] },
+    'PASSWORD-CURRENT': { message: 'account.currentPasswordWrong', fields: ['currentPassword'] },
   },
 };
 
@@ -39,13 +40,13 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { deps, person } = visit;
   const { user } = person;
   const rules = await passwordRulesOf(deps.pool, user.orgId);
-  const body = html`<p>${user.hasPassword ? 'Choose a new password.' : 'You have no password. With one, you can sign in without other ways.'}</p>
+  const body = html`<p>${say(user.hasPassword ? 'account.chooseNewPassword' : 'account.havePassword')}</p>
 ${opening(visit, PASSWORD.path, { step: 'change' })}
 <input type="text" name="username" autocomplete="username" value="${user.userName}" readonly hidden>
-${user.hasPassword ? field({ problem, name: 'currentPassword', label: 'Current password', type: 'password', autocomplete: 'current-password' }) : undefined}
+${user.hasPassword ? field({ problem, name: 'currentPassword', label: say('account.currentPassword'), type: 'password', autocomplete: 'current-password' }) : undefined}
 ${newPasswordFields(rules, problem)}
-<p class="check"><input type="checkbox" id="others" name="others" value="yes"><label for="others">Sign me out everywhere else</label></p>
-<button type="submit">Set password</button>
+<p class="check"><input type="checkbox" id="others" name="others" value="yes"><label for="others">${say('account.signOutElsewhere')}</label></p>
+<button type="submit">${say('account.setPassword')}</button>
 </form>`;
   return { body };
 }

@@ -16,6 +16,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
 import { problemPage, sendPage } from '../../platform/html/layout.ts';
+import { say, wishFor } from '../../platform/messages/catalogue.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { RECENT_S } from '../login/owner-proof.ts';
 import type { LoginPageDeps } from '../pages/interaction.ts';
@@ -42,6 +43,7 @@ export async function personOf({ oauth, pool }: AccountDeps, req: Request, res: 
   const user = session.accountId === undefined ? undefined : await findUser(pool, session.accountId);
   if (user?.kind !== 'human' || stateNow(user) !== 'active') return undefined;
   nameCaller({ userId: user.id });
+  wishFor({ user: user.preferredLanguage ?? undefined });
   return { user, uid: session.uid, ageS: Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) };
 }
 
@@ -95,8 +97,8 @@ export async function signedIn(
   const person = await personOf(deps, req, res);
   const url = accountUrl(deps.config, section);
   if (person && (isRecent(person) || !needsRecent.get(section))) return res.redirect(303, url);
-  const again = html`<p class="links"><a href="${url}">Sign in again</a></p>`;
-  sendPage(res, 400, problemPage('Please sign in again', 'This page of your account needs a recent sign-in.', again));
+  const again = html`<p class="links"><a href="${url}">${say('account.signInAgain')}</a></p>`;
+  sendPage(res, 400, problemPage(say('account.pleaseSignInAgain'), say('account.recentSignInNeeded'), again));
 }
 
 const TOKEN = 'account form';

@@ -9,6 +9,7 @@ import { pendingAddress } from '../../messages/mail/codes.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { field, type Problem, text } from '../../platform/html/forms.ts';
 import { html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { changePhone, removePhone, resendPhoneCode } from '../credentials/contacts.ts';
 import { verifyPhone } from '../credentials/verification.ts';
 import { originOfForm } from '../login/origin.ts';
@@ -16,22 +17,22 @@ import { buttonForm, type Content, FormProblem, opening, type Section, stillTher
 
 export const PHONE: Section = {
   path: 'phone',
-  title: 'Phone number',
+  title: 'account.phoneNumber',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { change, resend, confirm, remove },
   said: {
-    sent: 'We have sent a code to the number. Enter it below.',
-    resent: 'We have sent a new code.',
-    confirmed: 'Your phone number is confirmed.',
-    removed: 'Your phone number is removed.',
+    sent: 'account.phoneCodeSent',
+    resent: 'account.phoneCodeResent',
+    confirmed: 'account.phoneConfirmed',
+    removed: 'account.phoneRemoved',
   },
   problems: {
-    'CODE-INVALID': { message: 'The code is wrong, already used or expired.', fields: ['code'] },
-    'PHONE-VERIFIED': { message: 'The number is confirmed already.', fields: [] },
-    'PHONE-NOT-FOUND': { message: 'You have no phone number.', fields: [] },
-    'LAST-WAY-IN': { message: 'You sign in with this number only. Choose a password first.', fields: [] },
+    'CODE-INVALID': { message: 'account.codeInvalid', fields: ['code'] },
+    'PHONE-VERIFIED': { message: 'account.phoneConfirmedAlready', fields: [] },
+    'PHONE-NOT-FOUND': { message: 'account.phoneMissing', fields: [] },
+    'LAST-WAY-IN': { message: 'account.phoneIsLastWay', fields: [] },
   },
 };
 
@@ -40,36 +41,35 @@ async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { user } = person;
   const pending = await pendingAddress(deps.pool, user.id, 'verify_phone');
   const waits = pending ?? (user.phoneVerified ? undefined : (user.phone ?? undefined));
-  const body = html`<p>Your phone number is <strong>${user.phone ?? 'not known'}</strong>.</p>
+  const body = html`<p>${user.phone === null ? sayHtml('account.phoneIsUnknown') : sayHtml('account.phoneIs', { phone: user.phone })}</p>
 ${waits === undefined ? undefined : confirmForms(visit, waits, problem)}
 ${opening(visit, PHONE.path, { step: 'change' })}
-${field({ problem, name: 'phone', label: 'New phone number', type: 'tel', autocomplete: 'tel', value: text(req.body, 'phone'), hint: 'With the code of the country, such as +41 79 123 45 67.' })}
-<button type="submit">Change number</button>
+${field({ problem, name: 'phone', label: say('account.newPhone'), type: 'tel', autocomplete: 'tel', value: text(req.body, 'phone'), hint: say('account.phoneHint') })}
+<button type="submit">${say('account.changePhone')}</button>
 </form>
-${user.phone === null ? undefined : html`<div class="aside">${buttonForm(visit, PHONE.path, { step: 'remove' }, { label: 'Remove the number' })}</div>`}`;
+${user.phone === null ? undefined : html`<div class="aside">${buttonForm(visit, PHONE.path, { step: 'remove' }, { label: say('account.removePhone') })}</div>`}`;
   return { body };
 }
 
 function confirmForms(visit: Visit, number: string, problem: Problem | undefined) {
-  return html`<p><strong>${number}</strong> is not confirmed yet. Enter the code from our text message.</p>
+  return html`<p>${sayHtml('account.phoneWaits', { phone: number })}</p>
 ${opening(visit, PHONE.path, { step: 'confirm' })}
-${field({ problem, name: 'code', label: 'Code', isCode: true })}
-<button type="submit">Confirm</button>
+${field({ problem, name: 'code', label: say('common.code'), isCode: true })}
+<button type="submit">${say('common.confirm')}</button>
 </form>
-${buttonForm(visit, PHONE.path, { step: 'resend' }, { label: 'Send a new code' })}
+${buttonForm(visit, PHONE.path, { step: 'resend' }, { label: say('account.sendNewCode') })}
 <hr>`;
 }
 
 async function change({ deps, req, person }: Visit): Promise<string> {
   const read = phoneInput.safeParse({ phone: text(req.body, 'phone').trim() });
   if (!read.success || read.data.phone === '') {
-    const message = 'Enter a phone number with the code of its country, such as +41 79 123 45 67.';
-    throw new FormProblem({ message, fields: ['phone'] });
+    throw new FormProblem({ message: say('account.phoneInvalid'), fields: ['phone'] });
   }
   await transaction(deps.pool, async (db) => {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     if (user.phone === read.data.phone && user.phoneVerified) {
-      throw new FormProblem({ message: 'This is your number already.', fields: ['phone'] });
+      throw new FormProblem({ message: say('account.phoneIsYours'), fields: ['phone'] });
     }
     await changePhone({ ...deps, db }, user, read.data, user.id);
   });

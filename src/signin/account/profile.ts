@@ -1,47 +1,56 @@
-/** The names and the language of a person, which they change without a recent sign-in: nothing is signed in with them. */
-import type { z } from 'zod';
+/**
+ * The names and the language of a person, which they change without a recent sign-in: nothing is signed in with them.
+ * The language is one that there is a catalogue for, or what is stored already.
+ */
 import { profileChange } from '../../contract/humans.ts';
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
-import { field, type Problem, text } from '../../platform/html/forms.ts';
-import { html } from '../../platform/html/html.ts';
+import { described, field, type Problem, remarks, text } from '../../platform/html/forms.ts';
+import { type Html, html } from '../../platform/html/html.ts';
+import { LANGUAGES, nameOf, say } from '../../platform/messages/catalogue.ts';
 import { changeProfile } from '../credentials/human.ts';
 import { type Content, FormProblem, opening, type Section, stillThere, type Visit } from './section.ts';
 
 export const PROFILE: Section = {
   path: 'profile',
-  title: 'Name and language',
+  title: 'account.profile',
   needsRecent: false,
   show,
   steps: { save },
   harmless: new Set(['save']),
-  said: { saved: 'Your changes are saved.' },
+  said: { saved: 'account.profileSaved' },
 };
 
-const LABELS = {
-  givenName: 'First name',
-  familyName: 'Last name',
-  nickName: 'Nickname',
-  displayName: 'Display name',
-  preferredLanguage: 'Language',
-} as const;
-type Name = keyof typeof LABELS;
-const NAMES = Object.keys(LABELS) as Name[];
-const OPTIONAL: ReadonlySet<Name> = new Set(['nickName', 'displayName', 'preferredLanguage']);
-const HINTS: Partial<Record<Name, string>> = {
-  displayName: 'If it is empty, it is your first and last name.',
-  preferredLanguage: 'A language tag, such as en, de or pt-BR.',
-};
+const NAMES = ['givenName', 'familyName', 'nickName', 'displayName'] as const;
+const OPTIONAL: ReadonlySet<string> = new Set(['nickName', 'displayName']);
+const MOST_CHARACTERS = 200;
+const LANGUAGE = 'preferredLanguage';
 
 async function show(visit: Visit, problem?: Problem): Promise<Content> {
   const { req, person } = visit;
   const sent = req.method === 'POST';
-  const value = (name: Name) => (sent ? text(req.body, name) : (person.user[name] ?? ''));
+  const value = (name: (typeof NAMES)[number] | typeof LANGUAGE) =>
+    sent ? text(req.body, name) : (person.user[name] ?? '');
   const body = html`${opening(visit, PROFILE.path, { step: 'save' })}
-${NAMES.map((name) => field({ problem, name, label: LABELS[name], value: value(name), isOptional: OPTIONAL.has(name), ...(HINTS[name] ? { hint: HINTS[name] } : {}) }))}
-<button type="submit">Save</button>
+${NAMES.map((name) => field({ problem, name, label: say(`account.${name}`), value: value(name), isOptional: OPTIONAL.has(name), ...(name === 'displayName' ? { hint: say('account.displayNameHint') } : {}) }))}
+${languageField(value(LANGUAGE), person.user.preferredLanguage ?? '', problem)}
+<button type="submit">${say('common.save')}</button>
 </form>`;
   return { body };
+}
+
+function languageField(chosen: string, stored: string, problem: Problem | undefined): Html {
+  const of = { name: LANGUAGE, hint: say('account.languageHint'), problem };
+  const tags = new Set<string>(['', ...LANGUAGES, stored]);
+  const options = [...tags].map(
+    (tag) =>
+      html`<option value="${tag}"${tag === chosen ? html` selected` : undefined}${tag && html` lang="${tag}"`}>${tag === '' ? say('account.noLanguage') : nameOf(tag)}</option>\n`,
+  );
+  return html`<div class="field">
+<label for="${LANGUAGE}">${say('account.language')}</label>
+<select class="choice" id="${LANGUAGE}" name="${LANGUAGE}"${described(of)}>
+${options}</select>
+${remarks(of)}</div>`;
 }
 
 async function save({ deps, req, person }: Visit): Promise<string> {
@@ -54,14 +63,14 @@ async function save({ deps, req, person }: Visit): Promise<string> {
 }
 
 function profileOf(form: unknown) {
-  const given = Object.fromEntries(NAMES.map((name) => [name, text(form, name).trim()]));
+  const given = Object.fromEntries([...NAMES, LANGUAGE].map((name) => [name, text(form, name).trim()]));
   const read = profileChange.safeParse(given);
   if (read.success) return read.data;
-  throw new FormProblem(problemOf(read.error));
-}
-
-function problemOf(error: z.ZodError): Problem {
-  const [issue] = error.issues;
-  const name = String(issue?.path[0]) as Name;
-  return { message: `${LABELS[name] ?? 'A field'} ${issue?.message ?? 'is not valid'}.`, fields: [name] };
+  const wrong = read.error.issues[0]?.path[0];
+  const name = NAMES.find((one) => one === wrong);
+  throw new FormProblem(
+    name === undefined
+      ? { message: say('account.languageInvalid'), fields: [LANGUAGE] }
+      : { message: say(`account.${name}Invalid`, { most: MOST_CHARACTERS }), fields: [name] },
+  );
 }

@@ -7,23 +7,22 @@ import { factorsOf, hasSecondFactor } from '../../directory/users/second-factors
 import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
+import { timeOf } from '../../platform/messages/times.ts';
 import { makeRecoveryCodes } from '../factors/recovery.ts';
 import { AUTHENTICATORS } from './authenticators.ts';
 import { accountUrl } from './person.ts';
-import { buttonForm, type Content, type Section, showSection, stillThere, timeOf, type Visit } from './section.ts';
+import { buttonForm, type Content, type Section, showSection, stillThere, type Visit } from './section.ts';
 
 export const RECOVERY_CODES: Section = {
   path: 'recovery-codes',
-  title: 'Recovery codes',
+  title: 'factor.recoveryCodes',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { make },
   problems: {
-    'RECOVERY-CODES-NO-FACTOR': {
-      message: 'Recovery codes stand in for a second factor, and you have none. Add one first.',
-      fields: [],
-    },
+    'RECOVERY-CODES-NO-FACTOR': { message: 'factor.recoveryWithoutFactor', fields: [] },
   },
 };
 
@@ -31,14 +30,16 @@ async function show(visit: Visit): Promise<Content> {
   const { deps, person } = visit;
   const { recoveryLeft: left, recoveryMadeAt } = await factorsOf(deps.pool, person.user.id);
   const hasFactor = await hasSecondFactor(deps.pool, person.user.id);
-  const made = left > 0 && recoveryMadeAt ? html` They were made ${timeOf(recoveryMadeAt)}.` : undefined;
-  const body = html`<p>With a recovery code you sign in when you do not have your second factor at hand. Each code works once.</p>
-<p>${left === 0 ? 'You have no recovery codes.' : html`You have <strong>${left === 1 ? '1 code' : `${left} codes`}</strong> left.`}${made}</p>
+  const has = recoveryMadeAt
+    ? sayHtml('factor.recoveryLeftMade', { left, made: timeOf(recoveryMadeAt) })
+    : sayHtml('factor.recoveryLeft', { left });
+  const body = html`<p>${say('factor.recoveryWhat')}</p>
+<p>${left === 0 ? say('factor.noRecovery') : has}</p>
 ${
   hasFactor
-    ? html`${left === 0 ? undefined : html`<p id="replaced">New codes replace those that you have: these do not work any more.</p>`}
-${buttonForm(visit, RECOVERY_CODES.path, { step: 'make' }, { label: left === 0 ? 'Make recovery codes' : 'Make new recovery codes', look: 'main' })}`
-    : html`<p>You need a second factor first, such as an <a href="${accountUrl(deps.config, AUTHENTICATORS.path)}">authenticator app</a>.</p>`
+    ? html`${left === 0 ? undefined : html`<p id="replaced">${say('factor.recoveryReplaced')}</p>`}
+${buttonForm(visit, RECOVERY_CODES.path, { step: 'make' }, { label: say(left === 0 ? 'factor.makeRecovery' : 'factor.makeNewRecovery'), look: 'main' })}`
+    : html`<p>${sayHtml('factor.recoveryNeedsFactor', { link: (inside) => html`<a href="${accountUrl(deps.config, AUTHENTICATORS.path)}">${inside}</a>` })}</p>`
 }`;
   return { body };
 }
@@ -49,12 +50,12 @@ async function make(visit: Visit): Promise<undefined> {
     const user = stillThere(await findUser(db, person.user.id, 'for update'));
     return makeRecoveryCodes({ db, secrets: deps.secrets }, user, user.id);
   });
-  await showSection(visit, { ...RECOVERY_CODES, title: 'Your new recovery codes', show: () => made(visit, codes) });
+  await showSection(visit, { ...RECOVERY_CODES, title: 'factor.newRecoveryCodes', show: () => made(visit, codes) });
 }
 
 async function made({ deps }: Visit, codes: readonly string[]): Promise<Content> {
-  const body = html`<p>Print these codes, or keep them where you keep your passwords: they are shown only now. Codes that you had before do not work any more.</p>
+  const body = html`<p>${say('factor.recoveryMade')}</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
-<p class="links"><a href="${accountUrl(deps.config, RECOVERY_CODES.path)}">I have kept them</a></p>`;
+<p class="links"><a href="${accountUrl(deps.config, RECOVERY_CODES.path)}">${say('factor.recoveryKept')}</a></p>`;
   return { body };
 }

@@ -12,6 +12,7 @@ import { alert, hidden, type Problem, text, titled } from '../../platform/html/f
 import { type Html, html } from '../../platform/html/html.ts';
 import { type PageOptions, sendPage } from '../../platform/html/layout.ts';
 import { timesScript } from '../../platform/html/times.ts';
+import { type MessageKey, say, type Values } from '../../platform/messages/catalogue.ts';
 import { ownValue } from '../../platform/text/names.ts';
 import { type AccountDeps, accountUrl, askToSignIn, isRecent, type Person, tokenOf } from './person.ts';
 
@@ -35,7 +36,7 @@ export interface Content {
 export interface Section {
   /** Below `/account`; empty: the first page. */
   path: string;
-  title: string;
+  title: MessageKey;
   /** Its forms change how the person signs in: see ../factors/lost.ts. */
   isDoor?: true;
   /** The page is shown only after a recent sign-in. */
@@ -47,25 +48,31 @@ export interface Section {
   /** Steps for which a sign-in of any age is enough. */
   harmless?: ReadonlySet<string>;
   /** What was done, by the word that a step returned. */
-  said?: Readonly<Record<string, string>>;
+  said?: Readonly<Record<string, MessageKey>>;
   /** What is wrong with a form, by the id of the error; others are pages of errors. */
-  problems?: Readonly<Record<string, Problem>>;
+  problems?: KnownProblems;
 }
+
+/** What a page says about an error, by its id. */
+export type KnownProblems = Readonly<
+  Record<string, { message: MessageKey; values?: Values; fields: readonly string[] }>
+>;
 
 /** Shows the page. @param problem of the form that was sent */
 export async function showSection(visit: Visit, section: Section, problem?: Problem): Promise<void> {
   const { req, res, deps } = visit;
   const { body, options, scripts } = await section.show(visit, problem);
   const done = problem ? undefined : ownValue(section.said ?? {}, text(req.query, 'done'));
-  const page = html`${section.path === '' ? undefined : html`<p class="up"><a href="${accountUrl(deps.config, '')}">Your account</a></p>\n`}<h1>${section.title}</h1>
-${done && html`<p class="done" role="status">${done}</p>`}
+  const title = say(section.title);
+  const page = html`${section.path === '' ? undefined : html`<p class="up"><a href="${accountUrl(deps.config, '')}">${say('account.title')}</a></p>\n`}<h1>${title}</h1>
+${done && html`<p class="done" role="status">${say(done)}</p>`}
 ${alert(problem)}
 ${body}`;
   sendPage(
     res,
     problem ? 400 : 200,
     {
-      title: titled(section.title, problem),
+      title: titled(title, problem),
       body: page,
       scripts: [timesScript(deps.config.baseUrl), ...(scripts ?? [])],
     },
@@ -92,13 +99,10 @@ export async function answerForm(visit: Visit, section: Section): Promise<void> 
   res.redirect(303, accountUrl(deps.config, section.path) + (done ? `?done=${done}` : ''));
 }
 
-const PROBLEMS: Readonly<Record<string, Problem>> = {
-  'MAIL-LIMIT': { message: 'There were too many emails and text messages today. Try again tomorrow.', fields: [] },
-  'RATE-LIMIT': { message: 'There were too many changes. Try again later.', fields: [] },
-  'SESSION-FAILURES': {
-    message: 'There were too many wrong passwords. Wait a few minutes and try again.',
-    fields: ['currentPassword'],
-  },
+const PROBLEMS: KnownProblems = {
+  'MAIL-LIMIT': { message: 'account.tooManyMessages', fields: [] },
+  'RATE-LIMIT': { message: 'account.tooManyChanges', fields: [] },
+  'SESSION-FAILURES': { message: 'account.tooManyWrongPasswords', fields: ['currentPassword'] },
 };
 
 /** A problem that a step finds itself. */
@@ -113,7 +117,8 @@ export class FormProblem extends Error {
 function problemOf({ problems = {} }: Section, error: unknown): Problem | undefined {
   if (error instanceof FormProblem) return error.problem;
   if (!(error instanceof ApiError)) return undefined;
-  return ownValue(problems, error.id) ?? ownValue(PROBLEMS, error.id);
+  const known = ownValue(problems, error.id) ?? ownValue(PROBLEMS, error.id);
+  return known && { message: say(known.message, known.values), fields: known.fields };
 }
 
 /** The opening of a form of a section. @param section its path @param more attributes of the form */
@@ -129,29 +134,20 @@ export function buttonForm(
   values: Record<string, string>,
   { label, about, look = 'quiet' }: { label: string; about?: string; look?: string },
 ): Html {
-  return html`${opening(visit, section, values)}<button type="submit" class="${look}"${about && html` aria-label="${`${label} ${about}`}"`}>${label}</button>
+  return html`${opening(visit, section, values)}<button type="submit" class="${look}"${about && html` aria-label="${say('common.buttonAbout', { button: label, about })}"`}>${label}</button>
 </form>`;
 }
 
 /** Attributes of the field for a name. */
 export const LONGEST_NAME = html` maxlength="100"`;
-const name = line(100);
+const MOST_CHARACTERS = 100;
+const name = line(MOST_CHARACTERS);
 
 /** The name that a person gave to one of several things; it may be empty. @param of the name of its field */
 export function givenName(form: unknown, of: string): string {
   const read = name.safeParse(text(form, of).trim());
   if (read.success) return read.data;
-  throw new FormProblem({ message: 'The name may have at most 100 characters.', fields: [of] });
-}
-
-/** A time as the page shows it: in UTC, which a script turns into the zone of the browser. */
-export function timeOf(at: Date): Html {
-  return html`<time datetime="${at.toISOString()}">${utc(at)}</time>`;
-}
-
-/** In UTC, without the seconds. */
-export function utc(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  throw new FormProblem({ message: say('account.nameTooLong', { most: MOST_CHARACTERS }), fields: [of] });
 }
 
 /** The user as they are now, whose row is locked. */

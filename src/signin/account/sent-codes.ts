@@ -10,6 +10,7 @@ import { findUser } from '../../directory/users/store.ts';
 import { transaction } from '../../platform/db/pool.ts';
 import { text } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
+import { say, sayHtml } from '../../platform/messages/catalogue.ts';
 import { canGet, switchSentFactor } from '../credentials/sent-factors.ts';
 import { isSent, type SentKind } from '../factors/sent-codes.ts';
 import { EMAIL } from './email.ts';
@@ -19,37 +20,34 @@ import { buttonForm, type Content, FormProblem, type Section, stillThere, type V
 
 export const SENT_CODES: Section = {
   path: 'sent-codes',
-  title: 'Codes by email and text message',
+  title: 'factor.sentCodes',
   isDoor: true,
   needsRecent: true,
   show,
   steps: { on, off },
   said: {
-    on: 'The codes are switched on. You are asked for one when you sign in.',
-    off: 'The codes are switched off.',
+    on: 'factor.sentSwitchedOn',
+    off: 'factor.sentSwitchedOff',
   },
   problems: {
-    'OTP-UNAVAILABLE': { message: 'Codes need a confirmed email address or phone number of yours.', fields: [] },
-    'LAST-WAY-IN': {
-      message: 'You sign in with such codes only. Choose a password first, or add another second factor.',
-      fields: [],
-    },
-    'OTP-EXISTS': { message: 'These codes are switched on already.', fields: [] },
-    'OTP-NOT-FOUND': { message: 'These codes are switched off already.', fields: [] },
+    'OTP-UNAVAILABLE': { message: 'factor.sentUnavailable', fields: [] },
+    'LAST-WAY-IN': { message: 'factor.sentIsLastWay', fields: [] },
+    'OTP-EXISTS': { message: 'factor.sentOnAlready', fields: [] },
+    'OTP-NOT-FOUND': { message: 'factor.sentOffAlready', fields: [] },
   },
 };
 
 const KINDS = ['otpEmail', 'otpSms'] as const satisfies readonly SentKind[];
-const NAMES = { otpEmail: 'Codes by email', otpSms: 'Codes by text message' } as const;
+const NAMES = { otpEmail: 'factor.codesByEmail', otpSms: 'factor.codesByText' } as const;
 const NEEDED = {
-  otpEmail: { section: EMAIL, what: 'email address' },
-  otpSms: { section: PHONE, what: 'phone number' },
+  otpEmail: { section: EMAIL, sentence: 'factor.needsEmail' },
+  otpSms: { section: PHONE, sentence: 'factor.needsPhone' },
 } as const;
 
 async function show(visit: Visit): Promise<Content> {
   const { deps, person } = visit;
   const has = await factorsOf(deps.pool, person.user.id);
-  const body = html`<p>After your password we send you a code, which you enter. An authenticator app or a passkey is safer.</p>
+  const body = html`<p>${say('factor.sentCodesWhat')}</p>
 <ul class="rows">${KINDS.map((kind) => rowOf(visit, kind, has[kind]))}</ul>`;
   return { body };
 }
@@ -58,13 +56,16 @@ function rowOf(visit: Visit, kind: SentKind, isOn: boolean): Html {
   const { user } = visit.person;
   const to = kind === 'otpEmail' ? user.email : user.phone;
   const button = (step: string, label: string) =>
-    buttonForm(visit, SENT_CODES.path, { step, kind }, { label, about: NAMES[kind] });
+    buttonForm(visit, SENT_CODES.path, { step, kind }, { label, about: say(NAMES[kind]) });
   const isPossible = canGet(user, visit.deps.config)[kind];
-  const state = `${isOn ? 'On' : 'Off'}${to && (isOn || isPossible) ? `, to ${to}` : ''}`;
+  const state =
+    to && (isOn || isPossible)
+      ? say(isOn ? 'factor.sentOnTo' : 'factor.sentOffTo', { address: to })
+      : say(isOn ? 'factor.sentOn' : 'factor.sentOff');
   return html`<li>
-<p><strong>${NAMES[kind]}</strong><br><span class="small">${state}</span></p>
+<p><strong>${say(NAMES[kind])}</strong><br><span class="small">${state}</span></p>
 ${isPossible ? undefined : missing(visit, kind)}
-${isOn ? button('off', 'Switch off') : isPossible ? button('on', 'Switch on') : undefined}
+${isOn ? button('off', say('factor.switchOff')) : isPossible ? button('on', say('factor.switchOn')) : undefined}
 </li>
 `;
 }
@@ -72,16 +73,17 @@ ${isOn ? button('off', 'Switch off') : isPossible ? button('on', 'Switch on') : 
 /** Why codes of this kind cannot be sent. */
 function missing({ deps }: Visit, kind: SentKind): Html {
   if (kind === 'otpSms' && deps.config.SMS_URL === undefined) {
-    return html`<p class="small">This service sends no text messages.</p>`;
+    return html`<p class="small">${say('factor.noTexts')}</p>`;
   }
-  const { section, what } = NEEDED[kind];
-  return html`<p class="small">They need a confirmed <a href="${accountUrl(deps.config, section.path)}">${what}</a>.</p>`;
+  const { section, sentence } = NEEDED[kind];
+  const link = (inside: Html) => html`<a href="${accountUrl(deps.config, section.path)}">${inside}</a>`;
+  return html`<p class="small">${sayHtml(sentence, { link })}</p>`;
 }
 
 function kindOf({ req }: Visit): SentKind {
   const kind = text(req.body, 'kind');
   if (isSent(kind)) return kind;
-  throw new FormProblem({ message: 'Choose the codes from the list.', fields: [] });
+  throw new FormProblem({ message: say('factor.chooseCodes'), fields: [] });
 }
 
 async function on(visit: Visit): Promise<string> {

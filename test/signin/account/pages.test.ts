@@ -96,7 +96,7 @@ describe('names and language', () => {
       familyName: 'Exämple <b>',
       nickName: '',
       displayName: '',
-      preferredLanguage: 'de',
+      preferredLanguage: 'en-GB',
     };
     const saved = await at.send(await at.open('profile'), 'profile', 'save', names);
     assert.equal(doneOf(saved), 'Your changes are saved.');
@@ -104,7 +104,7 @@ describe('names and language', () => {
     const { rows } = await api.deps.pool.query('select display_name, preferred_language from users where id = $1', [
       userId,
     ]);
-    assert.deepEqual(rows, [{ display_name: 'Änne Exämple <b>', preferred_language: 'de' }]);
+    assert.deepEqual(rows, [{ display_name: 'Änne Exämple <b>', preferred_language: 'en-GB' }]);
     for (const [field, value] of [
       ['givenName', ' '],
       ['familyName', 'x'.repeat(201)],

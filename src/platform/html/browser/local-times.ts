@@ -16,16 +16,24 @@ const UNITS = [
 /** Older times are shown with their date. */
 const RECENT_MS = 7 * 24 * 60 * 60 * SECOND;
 
-const two = (value: number): string => String(value).padStart(2, '0');
-const passed = new Intl.RelativeTimeFormat(document.documentElement.lang || 'en', { numeric: 'auto', style: 'short' });
-
-function dateOf(at: Date): string {
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-}
-
-function clockOf(at: Date): string {
-  return `${two(at.getHours())}:${two(at.getMinutes())}`;
-}
+const language = document.documentElement.lang || 'en';
+/** As the server writes them (../../messages/times.ts). */
+const ordered = language === 'en' ? 'sv' : language;
+const minutes = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const;
+const seconds = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+const passed = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
+const local = { date: new Intl.DateTimeFormat(ordered, minutes), clock: new Intl.DateTimeFormat(ordered, seconds) };
+const universal = {
+  date: new Intl.DateTimeFormat(ordered, { ...minutes, timeZone: 'UTC' }),
+  clock: new Intl.DateTimeFormat(ordered, { ...minutes, ...seconds, timeZone: 'UTC' }),
+};
 
 /** `5 min. ago`, `now`; undefined for a time that is too long ago to be counted. */
 function agoOf(at: Date): string | undefined {
@@ -38,13 +46,11 @@ function agoOf(at: Date): string | undefined {
 function show(time: HTMLTimeElement): void {
   const at = new Date(time.dateTime);
   if (Number.isNaN(at.getTime())) return;
-  const local = `${dateOf(at)} ${clockOf(at)}`;
   const { form } = time.dataset;
   const ago = form === 'ago' ? agoOf(at) : undefined;
-  const text = form === 'seconds' ? `${clockOf(at)}:${two(at.getSeconds())}` : (ago ?? local);
-  const iso = at.toISOString();
-  const utc = `${iso.slice(0, 10)} ${iso.slice(11, form === 'seconds' ? 19 : 16)} UTC`;
-  time.title = ago ? `${local} (${utc})` : utc;
+  const text = form === 'seconds' ? local.clock.format(at) : (ago ?? local.date.format(at));
+  const utc = `${universal[form === 'seconds' ? 'clock' : 'date'].format(at)} UTC`;
+  time.title = ago ? `${local.date.format(at)} (${utc})` : utc;
   if (time.textContent !== text) time.textContent = text;
 }
 

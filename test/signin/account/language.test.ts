@@ -1,0 +1,102 @@
+/** `/account` in German: as the browser asks for it, or else as the user has chosen. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { addVerified } from '../../directory/users/people.ts';
+import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { addProvider } from '../../support/idp-rows.ts';
+import { alertOf } from '../providers/traveller.ts';
+import { type AtAccount, atAccount, doneOf } from './person.ts';
+
+const PASSWORD = 'correct horse battery';
+const SECTIONS = [
+  ...['', 'profile', 'email', 'phone', 'password', 'authenticators', 'sent-codes', 'recovery-codes'],
+  ...['passkeys', 'links', 'logins', 'data', 'delete', 'confirm'],
+];
+
+let api: TestApi;
+let org: SetUp;
+before(async () => {
+  api = await startApi({
+    env: { LOGIN_DELAY_MS: '0', RATE_LIMIT_LOGINS: '0', RATE_LIMIT_UNKNOWN_KB: '0' },
+    host: 'localhost',
+  });
+  org = await api.setupOrg();
+  await api.call('PUT', '/management/v1/policies/login', { deleteAccount: true }, { orgId: org.orgId });
+  await addProvider(api.deps.pool, { name: 'Google' });
+});
+after(() => api.stop());
+
+async function person(language: string): Promise<{ userId: string; at: AtAccount }> {
+  const userId = await addVerified(api, org.orgId, PASSWORD);
+  await api.deps.pool.query('update users set preferred_language = $2, phone = $3 where id = $1', [
+    userId,
+    language,
+    '+4915112345678',
+  ]);
+  return { userId, at: await atAccount(api, userId, PASSWORD) };
+}
+
+/** The texts of the sections that are of these pages alone, without those that German has too. */
+function english(): string[] {
+  const read = (language: string) =>
+    JSON.parse(
+      readFileSync(new URL(`../../../src/platform/messages/${language}.json`, import.meta.url), 'utf8'),
+    ) as Record<string, Record<string, string>>;
+  const [en, de] = [read('en'), read('de')];
+  return ['account', 'factor']
+    .flatMap((section) => Object.entries(en[section] ?? {}).filter(([key, text]) => de[section]?.[key] !== text))
+    .map(([, text]) => text)
+    .filter((text) => !text.includes('{') && !text.includes('<'));
+}
+
+/** What a page shows, between its tags. */
+function shownOf(markup: string): string[] {
+  return markup
+    .replace(/<(style|script)[\s\S]*?<\/\1>/g, '')
+    .split(/<[^>]*>/)
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+}
+
+describe('the pages of an account in German', () => {
+  it('say no text in English', async () => {
+    const { at } = await person('de');
+    const known = new Set(english());
+    const found: string[] = [];
+    for (const section of SECTIONS) {
+      const { text, status } = await at.open(section);
+      assert.equal(status, 200, section);
+      for (const shown of shownOf(text)) if (known.has(shown)) found.push(`${section}: ${shown}`);
+    }
+    assert.deepEqual(found, []);
+    assert.match((await at.open('logins')).text, /Angemeldet <time datetime="[^"]*">\d\d\.\d\d\.\d{4}, \d\d:\d\d UTC</);
+    assert.match((await at.open('links')).text, /Mit Google verknüpfen/);
+  });
+
+  it('say what is wrong and what was done in German', async () => {
+    const { at } = await person('de');
+    const page = await at.open('phone');
+    assert.match(alertOf(await at.send(page, 'phone', 'change', { phone: '12' })), /^Geben Sie eine Telefonnummer/);
+    const password = await at.send(await at.open('password'), 'password', 'change', {
+      password: 'another horse battery',
+      repeated: 'another horse battery',
+      currentPassword: 'wrong',
+    });
+    assert.equal(alertOf(password), 'Das aktuelle Passwort ist falsch.');
+  });
+
+  it('follow the language that the person chooses, and offer one that is stored and not in the list', async () => {
+    const { userId, at } = await person('rm-x-foo');
+    const page = await at.open('profile');
+    assert.match(page.text, /<option value="rm-x-foo" selected lang="rm-x-foo">/);
+    assert.match(page.text, /<option value="de" lang="de">Deutsch</);
+    const names = { givenName: 'Änne', familyName: 'Exämple', nickName: '', displayName: '' };
+    const saved = await at.send(page, 'profile', 'save', { ...names, preferredLanguage: 'de' });
+    assert.equal(doneOf(saved), 'Ihre Änderungen sind gespeichert.');
+    const refused = await at.send(saved, 'profile', 'save', { ...names, preferredLanguage: 'de', givenName: ' ' });
+    assert.equal(alertOf(refused), 'Der Vorname muss 1 bis 200 Zeichen haben.');
+    const { rows } = await api.deps.pool.query('select preferred_language from users where id = $1', [userId]);
+    assert.deepEqual(rows, [{ preferred_language: 'de' }]);
+  });
+});
