@@ -308,6 +308,7 @@ describe('managing in the console', () => {
     const mail = composeMail(
       { id: '7', createdAt: new Date(), from: 'Muster <a@b.example>', toName: MARKUP, toAddress: 'fay@acme.example' },
       {
+        language: 'en',
         subject: `Confirm ${MARKUP}`,
         text: `Hello ${MARKUP}\n\n${link}\n\njavascript:alert(1)`,
         html: `<!doctype html><html lang="en"><head><title>x</title></head><body><a href="${link}" style="color:#123456">Confirm</a></body></html>`,

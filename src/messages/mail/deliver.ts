@@ -3,7 +3,7 @@
  * that run at the same time load their mails in one statement and commit their outcomes in one transaction.
  *
  * Guarantee: a mail settles as sent or failed once, however often it is delivered. Each delivery has the same
- * Message-ID and the same bytes, unless the user or the organization was renamed in between. A process that froze sends
+ * Message-ID and the same bytes, unless the user or the organization was renamed, or got another language, in between. A process that froze sends
  * only mails that nobody else has claimed meanwhile, and a job that the queue handed out twice sends its mail once
  * (workers/mailer.ts). A mail may be sent again only if its process froze between that check and the end of the data,
  * and the mail server kept the connection.
@@ -27,8 +27,11 @@ import { ORG_COUNTS, takeWithin } from '../../platform/db/counts.ts';
 import type { Db, Pool } from '../../platform/db/pool.ts';
 import type { Secrets } from '../../platform/encryption.ts';
 import { loggable } from '../../platform/logger.ts';
+import { inLanguage } from '../../platform/messages/catalogue.ts';
 import { e164 } from '../../platform/phone.ts';
+import type { LanguageWishes } from '../../platform/request-context.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
+import type { MailContent } from './layout.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
 import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
@@ -36,7 +39,6 @@ import { digitsOf } from './sign-in-codes.ts';
 import { takeText } from './text-cap.ts';
 import {
   composeText,
-  type MailContent,
   renderConfirmCode,
   renderHowToSignIn,
   renderMail,
@@ -163,7 +165,7 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
   let send: Send;
   let isGone = false;
   try {
-    send = prepare(deps, mail, code);
+    send = inLanguage(languagesOf(mail), () => prepare(deps, mail, code));
   } catch (error) {
     return notComposed(deps.logger, mail, error as Error);
   }
@@ -207,6 +209,11 @@ async function isStillOurs({ pool, risk }: DeliverDeps, mail: LoadedMail, held: 
 }
 
 const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdrawn' };
+
+/** The language of a mail is the user's, else the organization's, else the instance's; and English if none is known. */
+function languagesOf({ preferred_language: user }: LoadedMail): LanguageWishes {
+  return { user: user ?? undefined };
+}
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
 function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {

@@ -8,8 +8,9 @@ import { createHash } from 'node:crypto';
 import addressparser from 'nodemailer/lib/addressparser';
 import { encode as base64, wrap as wrapBase64 } from 'nodemailer/lib/base64';
 import MimeNode from 'nodemailer/lib/mime-node';
-import { encode as quoted, wrap as wrapQuoted } from 'nodemailer/lib/qp';
-import { harmless, type MailContent, type TextMessage } from './texts.ts';
+import { wrap as wrapQuoted } from 'nodemailer/lib/qp';
+import { harmless, type MailContent } from './layout.ts';
+import type { TextMessage } from './texts.ts';
 
 /** Whether the message was accepted and, if not, whether a retry can help. */
 export type SendResult = { sent: true } | { sent: false; permanent: boolean; reason: string };
@@ -59,7 +60,7 @@ export function composeMail(address: Addressing, content: MailContent): Composed
   const messageId = messageIdOf(address, sender[0]?.address ?? '');
   const baseBoundary = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
   const message = new MimeNode('multipart/alternative', { baseBoundary });
-  message.addHeader({ 'Auto-Submitted': 'auto-generated', 'Content-Language': 'en' });
+  message.addHeader({ 'Auto-Submitted': 'auto-generated', 'Content-Language': content.language });
   message.setHeader('from', sender);
   message.setHeader('to', { name: harmless(address.toName), address: address.toAddress });
   message.setHeader('subject', content.subject);
@@ -111,4 +112,15 @@ function part(type: string, encoding: string, body: string): string {
 function encoded(content: string, encoding: string): string {
   if (encoding === 'quoted-printable') return wrapQuoted(quoted(content));
   return encoding === 'base64' ? wrapBase64(base64(content)) : content;
+}
+
+/**
+ * Quoted-printable (RFC 2045 section 6.7), before its lines are broken. nodemailer's encoder looks at each byte, which
+ * takes as long as all the rest of a message.
+ */
+function quoted(content: string): string {
+  return content.replace(/=|[^\t\n\r\x20-\x7e]+|[ \t](?=[\r\n]|$)/g, (part) => {
+    if (part === '=') return '=3D';
+    return Buffer.from(part).toString('hex').toUpperCase().replace(/../g, '=$&');
+  });
 }

@@ -241,7 +241,15 @@ export async function holdMail(
 /** All data that a mail is composed from. */
 export interface LoadedMail
   extends Pick<MailOutbox, 'id' | 'attempts' | 'created_at' | 'url_template' | 'import_id'>,
-    Named<Users, { user_name: 'user_name'; display_name: 'display_name'; org_id: 'org_id' }> {
+    Named<
+      Users,
+      {
+        user_name: 'user_name';
+        display_name: 'display_name';
+        org_id: 'org_id';
+        preferred_language: 'preferred_language';
+      }
+    > {
   /** Empty for a user who has deleted their account, as is the name. */
   user_id: Users['id'];
   kind: MailKind | TellingKind;
@@ -276,7 +284,7 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     m.import_id, m.code_id, c.generation, c.expires_at,
     coalesce(m.address, case when m.kind::text in ('verify_phone', 'sign_in_text', 'factor_text') then u.phone else u.email end) as address,
     coalesce(u.email_verified and m.address is null, false) as verified,
-    coalesce(u.id, '') as user_id, coalesce(u.user_name, '') as user_name, u.display_name,
+    coalesce(u.id, '') as user_id, coalesce(u.user_name, '') as user_name, u.display_name, u.preferred_language,
     coalesce(u.org_id, m.org_id) as org_id, o.name as org_name,
     o.id is not null and o.inactive_since is null and o.removed_at is null as org_is_active,
     o.sign_in_names, o.primary_domain,

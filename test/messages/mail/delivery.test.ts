@@ -40,6 +40,25 @@ describe('delivery over SMTP', () => {
     }
   });
 
+  it("is in the user's language, which every part of the mail names, and in English where there is no catalogue", async () => {
+    await addPerson(at.db.pool, { id: 'u1' });
+    const told: unknown[] = [];
+    for (const language of ['de-AT', 'xx', null]) {
+      await at.db.pool.query('update users set preferred_language = $1', [language]);
+      const { outboxId } = await addMail(at.db.pool, { kind: 'reset_password', userId: 'u1' });
+      assert.equal(await at.deliver(outboxId), 'sent');
+      const parsed = await at.smtp.mails.at(-1)?.parsed();
+      const header = parsed?.headers.find(({ key }) => key === 'content-language')?.value;
+      told.push([
+        parsed?.subject?.split(': ')[1],
+        header,
+        /<html lang="(\w+)" dir="ltr">/.exec(parsed?.html ?? '')?.[1],
+      ]);
+    }
+    const english = ['Reset your password', 'en', 'en'];
+    assert.deepEqual(told, [['Setzen Sie Ihr Passwort zurück', 'de', 'de'], english, english]);
+  });
+
   it("holds the user's display name only if it goes to their verified address", async () => {
     const displayName = 'You won, call 555-0100';
     await addPerson(at.db.pool, { id: 'u1', displayName });

@@ -10,15 +10,19 @@ import {
   templateLink,
   urlTemplateProblem,
 } from '../../../src/contract/link-templates.ts';
+import type { MailBranding, MailContent } from '../../../src/messages/mail/layout.ts';
 import { type Addressing, composeMail } from '../../../src/messages/mail/message.ts';
 import {
   composeText,
-  type MailContent,
   type MailFacts,
+  renderConfirmCode,
+  renderHowToSignIn,
   renderMail,
   renderNotice,
+  renderSignInCode,
   type TextFacts,
 } from '../../../src/messages/mail/texts.ts';
+import { inLanguage, LANGUAGES } from '../../../src/platform/messages/catalogue.ts';
 import { urlsIn } from '../../support/smtp.ts';
 
 const LINK = 'https://id.example.org/ui/verify?userId=u1&code=ABCDEFGHJKLM';
@@ -76,6 +80,96 @@ describe('the text of an email', () => {
     const { html } = renderMail(facts({ displayName: `<img src=x onerror="a">&'`, orgName: '</title><script>' }));
     assert.ok(html.includes('&lt;img src=x onerror=&quot;a&quot;&gt;&amp;&#39;'));
     assert.doesNotMatch(html, /<(img|script|link|iframe|object)\b|\bsrc=["']|url\(/i);
+  });
+});
+
+/** One mail of each kind. */
+function everyKind(branding?: MailBranding): MailContent[] {
+  const code = { displayName: 'Ann', orgName: 'Acme', code: '12345678', link: LINK, expiresAt: facts().expiresAt };
+  return [
+    ...(['verify_email', 'initialise', 'reset_password', 'add_passkey'] as const).map((kind) =>
+      renderMail(facts({ kind }), branding),
+    ),
+    ...NOTICE_KINDS.map((kind) => renderNotice({ kind, orgName: 'Acme', recoveryLeft: 3 }, branding)),
+    renderHowToSignIn({ displayName: 'Ann', orgName: 'Acme', userName: 'ann', byAddress: true, link: LINK }, branding),
+    renderSignInCode('sign_in', code, branding),
+    renderSignInCode('factor_mail', code, branding),
+    renderConfirmCode(code, branding),
+  ];
+}
+
+describe('the language of an email', () => {
+  it('is that of the work that renders it, for every kind and with its dates; nothing is left in English', () => {
+    const english = new Set(everyKind().flatMap(({ subject, text }) => [subject, ...text.split('\n\n')]));
+    const same = new Set([LINK, `${LINK}\n`, '12345678']);
+    for (const language of LANGUAGES.filter((one) => one !== 'en')) {
+      for (const content of inLanguage({ user: language }, everyKind)) {
+        assert.equal(content.language, language);
+        for (const part of [content.subject, ...content.text.split('\n\n')]) {
+          assert.ok(same.has(part) || !english.has(part), `${language}: ${part}`);
+        }
+      }
+    }
+    const { text, html } = inLanguage({ user: 'de-CH' }, () => renderMail(facts({ kind: 'initialise' })));
+    assert.match(text, /^Guten Tag Ann Example,\n\nSie haben ein neues Konto bei Acme\. Ihr Benutzername ist ann\. /);
+    assert.match(text, /\n\nPasswort festlegen:\n\nhttps:/);
+    assert.match(text, /läuft am 3\. Februar 2026, 04:05 Uhr UTC ab\./);
+    assert.match(html, /<html lang="de" dir="ltr">/);
+  });
+});
+
+describe('the layout', () => {
+  it('has light and dark colours, a preheader, and the address below the button, and no wider parts than a phone', () => {
+    for (const { html, subject } of everyKind()) {
+      assert.match(html, /<meta name="color-scheme" content="light dark">/, subject);
+      assert.match(html, /<meta name="supported-color-schemes" content="light dark">/, subject);
+      assert.match(html, /@media \(prefers-color-scheme:dark\)\{/, subject);
+      assert.match(html, /<div style="display:none;[^"]*mso-hide:all">[A-Z][^<]{30}/, subject);
+      const addresses = [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href);
+      assert.ok(addresses.length === 0 || (addresses.length === 2 && addresses[0] === addresses[1]), subject);
+      assert.doesNotMatch(html, /(?<!max-|min-)width(:|=")(3\d\d|[4-9]\d\d|\d{4})/, subject);
+    }
+  });
+
+  it('has the name, the logo, the colours and the links of the branding, each as far as it is there', () => {
+    const branding: MailBranding = {
+      name: 'Acme & Söhne',
+      logo: { url: 'https://id.example.org/logo.png', width: 120, height: 40 },
+      light: { button: '#0a7d32', link: '#0a7d32' },
+      dark: { button: '#7ee2a0', onButton: '#00210b' },
+      radius: 4,
+      helpUrl: 'https://acme.example/help',
+      termsUrl: 'https://acme.example/terms',
+      privacyUrl: 'https://acme.example/privacy',
+      supportAddress: 'help@acme.example',
+      sentence: 'We moved to a new sign-in page <today>.',
+    };
+    for (const { html, text, subject } of everyKind(branding)) {
+      assert.match(
+        html,
+        /<img src="https:\/\/id\.example\.org\/logo\.png" alt="Acme &amp; Söhne" width="120" height="40"/,
+      );
+      assert.match(html, /\.button\{background:#7ee2a0!important;color:#00210b!important\}/, subject);
+      assert.match(html, /border-radius:4px/);
+      assert.ok(html.includes('We moved to a new sign-in page &lt;today&gt;.'), subject);
+      assert.ok(text.includes('\n\nWe moved to a new sign-in page <today>.\n\n'), subject);
+      assert.ok(
+        text.endsWith(
+          '\n\nQuestions? Write to help@acme.example.\n\nHelp: https://acme.example/help\n\nTerms: https://acme.example/terms\n\nPrivacy: https://acme.example/privacy\n',
+        ),
+      );
+      for (const page of ['help', 'terms', 'privacy']) assert.ok(html.includes(`href="https://acme.example/${page}"`));
+    }
+    assert.match(renderMail(facts(), branding).html, /background:#0a7d32/);
+    assert.match(renderMail(facts(), { name: 'Acme' }).html, /<p style="[^"]*font-weight:700">Acme<\/p>/);
+    const dark = renderMail(facts(), { theme: 'dark' }).html;
+    assert.match(dark, /<meta name="color-scheme" content="dark">/);
+    assert.doesNotMatch(dark, /prefers-color-scheme/);
+  });
+
+  it('takes nothing but colours into its style sheet', () => {
+    const { html } = renderMail(facts(), { dark: { button: 'red}</style><script>alert(1)</script>' } });
+    assert.doesNotMatch(html, /script|red\}/);
   });
 });
 
@@ -161,6 +255,8 @@ describe('the message', () => {
     }
     const notice = renderNotice({ kind: 'email_changed', orgName: 'Acme' });
     assert.equal(composeMail(address, notice).raw.toString(), (await builtByNodemailer(address, notice)).toString());
+    const german = inLanguage({ user: 'de' }, () => renderMail(facts()));
+    assert.equal(composeMail(address, german).raw.toString(), (await builtByNodemailer(address, german)).toString());
   });
 
   it('accepts every kind of address', async () => {
@@ -192,7 +288,7 @@ function builtByNodemailer(address: Addressing, content: MailContent): Promise<B
     date: address.createdAt,
     messageId,
     baseBoundary: createHash('sha256').update(messageId).digest('hex').slice(0, 16),
-    headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': 'en' },
+    headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': content.language },
     newline: 'windows',
   })
     .compile()
@@ -222,6 +318,16 @@ describe('a text message', () => {
       'Acme: 12345678 is your code to sign in. Tell it to nobody. It works once and expires in 10 minutes.';
     assert.equal(text({ code: '12345678' }, 'sign_in_text').text, toSignIn);
     assert.equal(text({ code: '12345678' }, 'factor_text').text, toSignIn);
+  });
+
+  it('is in the language of the work that composes it, and one message in each', () => {
+    for (const language of LANGUAGES) {
+      for (const kind of ['verify_phone', 'sign_in_text', 'factor_text'] as const) {
+        const said = inLanguage({ user: language }, () => text({ orgName: 'A'.repeat(200) }, kind)).text;
+        assert.ok(said.length <= 160, `${language} ${kind}: ${said.length}`);
+        assert.equal(said.includes(' is your code'), language === 'en', said);
+      }
+    }
   });
 
   it('fits into one message, and omits names that phones would turn into a link', () => {
