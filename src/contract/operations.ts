@@ -1,4 +1,5 @@
 /** All operations, in the order of the document. */
+import { brandingOperations } from './branding.ts';
 import { clientOperations } from './clients.ts';
 import { credentialOperations, totpOperations } from './credentials.ts';
 import { diagnosticsOperations } from './diagnostics.ts';
@@ -59,6 +60,7 @@ export const FEATURES = [
   ],
   ['Logins', 'See and end where a user is logged in.', loginOperations],
   ['Password age', 'Rules for new passwords, and the age at which a password expires.', policyOperations],
+  ['Branding', 'Name, logo, colours, links and sentences of pages and mails.', brandingOperations],
   ['OAuth clients', 'Applications that sign users in.', clientOperations],
   ['Audit events', 'Who did what, from where.', eventOperations],
   ['Diagnostics', 'What an operator must know about the stores and the workers.', diagnosticsOperations],
@@ -88,6 +90,7 @@ export const CONTRACT = {
   ...idpIntentOperations,
   ...loginOperations,
   ...policyOperations,
+  ...brandingOperations,
   ...clientOperations,
   ...eventOperations,
   ...diagnosticsOperations,

@@ -177,6 +177,7 @@ const SETTINGS = [
   'password_age_policies',
   'password_complexity_policies',
   'login_policies',
+  'branding',
 ] as const;
 
 async function removeLast(db: Db, orgId: string): Promise<void> {

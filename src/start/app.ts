@@ -11,6 +11,7 @@ import { consoleApi, openConsole } from '../console/routes.ts';
 import { connectCalls, connectErrors } from '../contract/connect.ts';
 import { documentRoutes } from '../contract/publish.ts';
 import { auditRoutes } from '../directory/audit-routes.ts';
+import { brandingRoutes } from '../directory/branding-routes.ts';
 import { orgRoutes, webhookRoutes } from '../directory/organization-routes.ts';
 import { policyRoutes } from '../directory/policy-routes.ts';
 import type { Queues } from '../imports/queue/queues.ts';
@@ -120,6 +121,7 @@ function apiRoutes(deps: AppDeps, routes: () => unknown): Router {
   api.use(routed(verificationRoutes(deps)));
   api.use(routed(identityRoutes(deps)));
   api.use(routed(policyRoutes(deps)));
+  api.use(routed(brandingRoutes(deps)));
   api.use(routed(importRoutes(deps)));
   api.use(routed(webhookRoutes(deps)));
   api.use(routed(passwordSourceRoutes(deps)));

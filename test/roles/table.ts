@@ -113,6 +113,12 @@ DELETE /management/v1/policies/login                      200  ..3333331 .333.33
 GET    /management/v1/policies/default/login              200  ....33331 .333...31 433333331 _
 GET    /admin/v1/policies/login                           200  .33333331 _         _         _
 PUT    /admin/v1/policies/login                           400  .33333331 _         _         _
+GET    /management/v1/policies/branding                   200  ....33331 .333...31 433333331 _
+PUT    /management/v1/policies/branding                   400  ..3333331 .333.3331 433333331 _
+DELETE /management/v1/policies/branding                   200  ..3333331 .333.3331 433333331 _
+GET    /management/v1/policies/default/branding           200  ....33331 .333...31 433333331 _
+GET    /admin/v1/policies/branding                        200  .33333331 _         _         _
+PUT    /admin/v1/policies/branding                        400  .33333331 _         _         _
 
 POST   /management/v1/users/human/_import                 400  ..3333331 .333.3331 433333331 _
 POST   /admin/v1/import                                   202  ..3333331 .333.3331 433333331 _

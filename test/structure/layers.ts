@@ -81,6 +81,7 @@ export const PACKAGES: Record<string, readonly string[]> = {
   '@opentelemetry/sdk-trace': ['src/operate'],
   '@simplewebauthn/server': ['src/signin/passkeys', 'src/signin/webauthn'],
   bullmq: ['src/imports/queue', 'bench'],
+  'colorjs.io': ['src/platform/html'],
   ioredis: ['src/imports/queue', 'bench', 'chaos'],
   ldapts: ['src/signin/password-sources', 'src/sources/pull'],
   marked: ['src/console/imports'],

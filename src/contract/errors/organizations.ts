@@ -112,6 +112,7 @@ export const ORGANIZATION_ERRORS = {
     meaning: 'The organization already has its own login policy.',
     remedy: 'Update the policy with PUT.',
   },
+  'POLICY-BRANDING-INVALID': invalid('branding'),
   'CLIENT-INVALID': invalid('OAuth client'),
   'CLIENT-NOT-FOUND': {
     status: 'NOT_FOUND',

@@ -60,6 +60,21 @@ create table audit_events (
   PRIMARY KEY (sequence)
 );
 
+create table branding (
+  org_id text collate "C",
+  settings jsonb not null,
+  logo bytea,
+  logo_type text,
+  logo_hash text collate "C",
+  sequence bigint not null,
+  created_at timestamp with time zone not null default now(),
+  changed_at timestamp with time zone not null default now(),
+  CHECK ((logo_type = ANY (ARRAY['image/png'::text, 'image/webp'::text]))),
+  CHECK ((num_nulls(logo, logo_type, logo_hash) = ANY (ARRAY[0, 3]))),
+  FOREIGN KEY (org_id) REFERENCES organizations(id),
+  UNIQUE NULLS NOT DISTINCT (org_id)
+);
+
 create table code_holders (
   code_id bigint not null,
   holder bytea not null,
@@ -875,6 +890,8 @@ CREATE INDEX audit_events_time ON public.audit_events USING btree (created_at, s
 CREATE INDEX audit_events_type ON public.audit_events USING btree (type, created_at, sequence);
 
 CREATE INDEX audit_events_user ON public.audit_events USING btree (user_id, created_at, sequence) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX branding_logo ON public.branding USING btree (logo_hash) WHERE (logo_hash IS NOT NULL);
 
 CREATE INDEX code_holders_age ON public.code_holders USING btree (created_at);
 

@@ -48,6 +48,11 @@ export interface AuditEvents {
   repeat_key: Buffer | null; count: number; last_at: Date | null;
 }
 
+export interface Branding {
+  org_id: string | null; settings: unknown; logo: Buffer | null; logo_type: string | null; logo_hash: string | null;
+  sequence: string; created_at: Date; changed_at: Date;
+}
+
 export interface CodeHolders {
   code_id: string; holder: Buffer; tries: number; created_at: Date;
 }

@@ -1,5 +1,6 @@
 /** All web pages, under `/ui`. */
 import { Router } from 'express';
+import { logoRoutes } from '../../directory/branding-routes.ts';
 import type { Config } from '../../platform/config.ts';
 import { timesRoutes } from '../../platform/html/times.ts';
 import { sameOrigin } from '../../platform/http/origins.ts';
@@ -20,7 +21,7 @@ export function pageRoutes(deps: PageDeps): Router {
   router.get('/.well-known/change-password', (_req, res) => res.redirect(302, `${deps.config.baseUrl}/ui/forgot`));
   // https://passkeys.dev/docs/advanced/related-origins: browsers ask whose pages may use our passkeys.
   router.get('/.well-known/webauthn', (_req, res) => res.json({ origins: originsOf(deps.config) }));
-  router.use(pageScripts()).use(timesRoutes());
+  router.use(pageScripts()).use(timesRoutes()).use(logoRoutes(deps));
   router.use(verifyPages(deps));
   router.use(forgotPages(deps));
   router.use(loginPages(deps));
