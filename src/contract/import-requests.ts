@@ -60,7 +60,8 @@ export const listQuery = z.strictObject({
   state: importStateQuery.optional(),
   orgId: text(200).optional(),
   drafts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-    description: 'If true, only imports that have not started; if false, only those that have. Default: both.',
+    description:
+      'If true, only imports that have not started; if false, only those that have. Default: both. Discarded drafts are not listed.',
   }),
   counts: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description: 'If true, the answer also says how many imports are in each state, whatever `state` asks for.',

@@ -20,6 +20,10 @@ const WRONG: Readonly<Record<string, [buffer: Buffer, words: RegExp]>> = {
   'tool.exe': [noise('MZ\x90'), /tool\.exe: This is a program/],
   'users.csv': [Buffer.from('<!doctype html><title>Sign in</title>'), /users\.csv: This is a web page/],
   'users.json': [Buffer.from('[{"id":"1","email":"a@b.example"},{"id":'), /users\.json: The JSON ends in the middle/],
+  'hashes.txt': [
+    Buffer.from(Array.from({ length: 5 }, (_, i) => `$2b$04$${String(i).repeat(53)}\n`).join('')),
+    /hashes\.txt: This is a list of password hashes without names/,
+  ],
   'old.xls': [noise('\xd0\xcf\x11\xe0'), /old\.xls: This is a spreadsheet of an old Excel/],
 };
 
@@ -49,6 +53,8 @@ describe('the drop zone of a new import', () => {
     await waitFor(async () => (await drafts()).every((state) => state === 'discarded') || undefined, {
       what: 'the drafts that were made for wrong files',
     });
+    await page.goto(`${world.api.url}/console/imports`);
+    await page.getByRole('heading', { name: 'Nothing imported yet' }).waitFor();
   });
 
   it('takes the right file of several, and says which of them are wrong', async (t) => {

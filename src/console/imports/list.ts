@@ -2,7 +2,7 @@
 import type { Answer } from '../../contract/client.ts';
 import { hidden } from '../../platform/html/forms.ts';
 import { type Html, html } from '../../platform/html/html.ts';
-import { type Progress, settled } from '../shapes.ts';
+import { isComplete, type Progress, settled } from '../shapes.ts';
 import {
   ago,
   bar,
@@ -186,7 +186,7 @@ export function listState(imports: readonly Progress[]): LiveState {
     for (const [name, value] of Object.entries(textOf(one))) text[`${one.importId}.${name}`] = value;
   }
   return {
-    shape: imports.map(({ importId, state }) => `${importId}${state}`).join(),
+    shape: imports.map(({ importId, state, draft }) => `${importId}${state}${draft && isComplete(draft.files)}`).join(),
     text,
     bars: Object.fromEntries(imports.map((one) => [one.importId, widths(one.counts)])),
   };

@@ -16,7 +16,7 @@ import {
   isRecognizable,
   type ShownDraft,
 } from '../shapes.ts';
-import { badge, crumb, state, time } from '../shell/blocks.ts';
+import { crumb, time } from '../shell/blocks.ts';
 import type { ConsoleUrl } from '../shell/show.ts';
 import { uploadFiles } from '../shell/upload.ts';
 import { IMPORTS } from '../texts/imports.ts';
@@ -99,12 +99,6 @@ export function marksOf(result: Draft, plan: Plan): Marks {
     ...(isWrong && errorIdOf(error) === 'DRAFT-ORG' ? { options: 'wrong' } : {}),
     ...(isOver ? {} : { decide: 'locked' }),
   };
-}
-
-/** Where the draft is, in the foot of every step. */
-export function stateAtFoot(result: Draft): Html {
-  const isUploaded = result.state === 'IMPORT_STATE_UPLOADING' && isComplete(result.draft.files);
-  return isUploaded ? state({ name: STEPS.uploaded, look: 'good' }) : badge(result);
 }
 
 /** A form of a step: its fields, and the way back and on. */

@@ -7,20 +7,12 @@ import type { ScreenDeps } from '../deps.ts';
 import { guideList } from '../imports/guide.ts';
 import { sessionOf } from '../session.ts';
 import { type Draft, importOf, isDraft } from '../shapes.ts';
+import { importBadge } from '../shell/blocks.ts';
 import { openLive } from '../shell/live.ts';
 import { UPLOAD_SCRIPTS } from '../shell/upload.ts';
 import { DECIDE, STEPS } from '../texts/new-import.ts';
 import { discardPage } from './decide.ts';
-import {
-  type Frame,
-  marksOf,
-  STEP_NAMES,
-  type StepName,
-  stateAtFoot,
-  stepPage,
-  stepPath,
-  type WizardStep,
-} from './frame.ts';
+import { type Frame, marksOf, STEP_NAMES, type StepName, stepPage, stepPath, type WizardStep } from './frame.ts';
 import { draftState, isMapped, planOf, queryOfPlan } from './plan.ts';
 import { TRY_PATH, tryTyped } from './proofs.ts';
 import { ACTS, VIEWS } from './steps.ts';
@@ -114,7 +106,7 @@ async function open(
   const skips: StepName[] = plan.source && !isAsked ? ['columns'] : [];
   const query = queryOfPlan(plan, draft);
   const marks = isOpen ? marksOf(result, plan) : undefined;
-  const frame = { consoleUrl, importId, step, files, marks, query, expiresAt, skips, state: stateAtFoot(result) };
+  const frame = { consoleUrl, importId, step, files, marks, query, expiresAt, skips, state: importBadge(result) };
   return { consoleUrl, ...deps, req, res, api, caller, result, draft, frame, plan, typed: kept };
 }
 

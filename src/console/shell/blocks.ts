@@ -3,9 +3,9 @@ import type { Request } from 'express';
 import type { Counts } from '../../contract/import-types.ts';
 import { type Html, html } from '../../platform/html/html.ts';
 import { SOURCES } from '../../sources/registry.ts';
-import { type Progress, settled, stateOf } from '../shapes.ts';
+import { isComplete, type Progress, settled, stateOf } from '../shapes.ts';
 import { ONE } from '../texts/import.ts';
-import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES } from '../texts/imports.ts';
+import { CHECK_STATES, DRAFT_STATES, IMPORT_STATES, UPLOADED } from '../texts/imports.ts';
 
 export interface Link {
   href: string;
@@ -246,6 +246,7 @@ ${PARTS.map((part, i) => html`<rect class="${part}" x="${before(i)}" y="0" width
 
 /** The state of an import. A dry run that found problems did what it is for, so it has names and colours of its own. */
 export function importBadge(of: Progress): Html {
+  if (stateOf(of) === 'UPLOADING' && of.draft && isComplete(of.draft.files)) return state(UPLOADED);
   if (!of.dryRun) return badge(of);
   const found = CHECK_STATES[stateOf(of)]?.(of.counts.failed, count(of.counts.failed));
   return found ? state(found) : badge(of);

@@ -84,6 +84,9 @@ export const DRAFT_STATES: typeof IMPORT_STATES = {
   DISCARDED: { name: 'Discarded', look: 'still' },
 };
 
+/** All files have arrived, and are not read yet. */
+export const UPLOADED = { name: 'Uploaded', look: 'good' };
+
 export const ITEM_STATES: Readonly<Record<string, { name: string; look: string }>> = {
   PENDING: { name: 'Pending', look: '' },
   SUCCEEDED: { name: 'Succeeded', look: 'good' },

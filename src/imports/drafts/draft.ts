@@ -220,7 +220,8 @@ interface DraftList {
 export async function listDrafts(db: Db, { of, pageSize, before }: DraftList): Promise<Draft[]> {
   const { rows } = await db.query<Nullable<Draft>>({
     name: 'list-drafts',
-    text: `select ${COLUMNS} ${SHOWN} and ($1::text is null or i.created_by = $1 or d.orgs <> '{}' and d.orgs <@ $2::text[])
+    text: `select ${COLUMNS} ${SHOWN} and i.state <> 'discarded'
+        and ($1::text is null or i.created_by = $1 or d.orgs <> '{}' and d.orgs <@ $2::text[])
         and ($3::bigint is null or i.id < $3)
       order by i.id desc limit $4`,
     values: [of?.userId ?? null, of?.within ?? null, before ?? null, pageSize],

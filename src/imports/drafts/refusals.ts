@@ -60,7 +60,12 @@ export function problemOfHead(head: Buffer): string | undefined {
   if (picture) return `This is ${picture[1]}, not an export. Export the users as CSV or JSON.`;
   // What is in it is judged when the draft is recognized.
   if (mayBeWorkbook(head)) return undefined;
-  return problemOfBytes(head) ?? problemOfPage(head.toString('utf8')) ?? (isBinary(head) ? PROGRAM : undefined);
+  const text = head.toString('utf8');
+  return (
+    problemOfBytes(head) ??
+    problemOfPage(text) ??
+    (isBinary(head) ? PROGRAM : isOnlyHashes(text) ? NAMELESS : undefined)
+  );
 }
 
 const PICTURES = [
@@ -75,6 +80,18 @@ const PICTURES = [
 ] as const;
 
 const PROGRAM = 'This is not text, and not an export of a known kind. Export the users as CSV or JSON.';
+
+const NAMELESS =
+  'This is a list of password hashes without names, so nothing says whose they are. Export each hash with the user name, the email address or the id beside it.';
+
+/** A hash as programs write it, such as `$2b$10$…`, alone on its line. */
+const HASH = /^\$[a-z0-9-]{1,24}\$[^\s,;|:]{13,}$/i;
+
+/** The last line may go on beyond the beginning of the file. */
+function isOnlyHashes(text: string): boolean {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  return lines.length > 0 && lines.every((line) => HASH.test(line.trim().replace(/^"(.*)"$/, '$1')));
+}
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 

@@ -78,7 +78,7 @@ const STARTED = `select i.state::text as state from imports i
   order by i.id desc limit ${MOST_COUNTED}`;
 
 const DRAFTS = `select 'draft' as state from import_preparations d join imports i on i.id = d.import_id
-  where $2::text is null and i.kind = 'draft' and d.expires_at > clock_timestamp()
+  where $2::text is null and i.kind = 'draft' and i.state <> 'discarded' and d.expires_at > clock_timestamp()
     and ($3::text is null or i.created_by = $3 or d.orgs <> '{}' and d.orgs <@ $1::text[])
   limit ${MOST_COUNTED}`;
 

@@ -42,6 +42,9 @@ test('a draft is created, listed, shown and discarded, and discarding it again h
     const discarded = await api.call('POST', `/admin/v1/imports/${id}/_discard`, {});
     assert.equal(discarded.body.state, 'IMPORT_STATE_DISCARDED');
   }
+  const { imports, counts } = (await api.call('GET', '/admin/v1/imports?counts=true')).body;
+  assert(!imports.some(({ importId }: { importId: string }) => importId === id), 'a discarded draft is not listed');
+  assert.equal(counts.drafts, imports.filter(({ draft }: { draft?: object }) => draft).length);
   assert.equal((await createFile(api, id, { size: 1 })).status, 400);
 });
 
