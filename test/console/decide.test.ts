@@ -102,6 +102,10 @@ test('users whom the check did not reach are not called skipped', () => {
 });
 
 const WAYS_OF_NOBODY = Object.fromEntries(WAYS.map((way) => [way, 0]));
+const BAD_ADDRESS = {
+  ...{ cause: '5f2b8c01', id: 'IMPORT-USER-INVALID', field: 'user.email.email', message: 'must be an address' },
+  ...{ remedies: ['trim-email', 'leave-out'], count: 3, first: [] },
+};
 const COUNTS = { total: 40, succeeded: 40, failed: 0 };
 
 function signInsOf(signIn: object, more: Record<string, unknown> = {}): string {
@@ -155,16 +159,20 @@ test('each group has the remedies that help it, where the person may use them', 
 });
 
 test('users who would fail without an address can be imported without', () => {
-  const withoutEmail = { id: 'x', message: 'none', count: 3, examples: [] };
+  // What the files lack says nothing about users who got an address since.
+  const withoutEmail = { id: 'x', message: 'none', count: 5, examples: [] };
   const summary = { hashes: [], broken: [], skipped: [], notes: [], withoutEmail };
   const draft = { files: [{ kind: 'users', name: 'users.csv' }], summary };
   const all = { ways: { ...WAYS_OF_NOBODY, PASSWORD: 40 }, causes: {}, causesByWay: {}, changes: {} };
+  const missing = { ...BAD_ADDRESS, message: 'is required' };
+  const causes = { failed: 5, corrected: 2, causes: [missing], moreCauses: 0 };
   assert.match(
-    signInsOf(all, { draft }),
+    signInsOf(all, { draft, causes }),
     /3 users fail, as they have no email address.*\/options">Import users without/s,
   );
   const plan = { timeout: '1h', mails: 'none', onExisting: 'fail', withoutEmail: true };
-  assert.doesNotMatch(signInsOf(all, { draft, plan }), /Import users without/);
+  assert.doesNotMatch(signInsOf(all, { draft, plan, causes }), /Import users without/);
+  assert.doesNotMatch(signInsOf(all, { draft }), /Import users without/);
 });
 
 test('what the export does not contain is said with what to do', () => {
@@ -270,13 +278,9 @@ test('it answers in the order in which a careful manager asks, with the command 
 });
 
 test('a cause has one best remedy; the others are folded', () => {
-  const cause = {
-    ...{ cause: '5f2b8c01', id: 'IMPORT-USER-INVALID', field: 'user.email.email', message: 'must be an address' },
-    ...{ remedies: ['trim-email', 'leave-out'], count: 3, first: [] },
-  };
   const page = pageOf(
     { total: 5, succeeded: 2, failed: 3 },
-    { causes: { failed: 3, corrected: 0, causes: [cause], moreCauses: 0 } },
+    { causes: { failed: 3, corrected: 0, causes: [BAD_ADDRESS], moreCauses: 0 } },
   );
   assert.match(page, /class="button small" href="\/console\/imports\/7\/fix\/5f2b8c01\/trim-email"/);
   assert.match(page, /Other remedies<\/summary>.*fix\/5f2b8c01">.*fix\/5f2b8c01\/leave-out"/s);
@@ -308,4 +312,33 @@ test('a file that was imported before is said, with what can happen to its users
   assert.match(page, /href="\/console\/imports\/new\/7\/check\?existing=update[^"]*">Update them</);
   assert.match(page, /Chosen: Import anyway: they fail/);
   assert.doesNotMatch(pageOf(COUNTS), /The same file again/);
+});
+
+test('a user whose name is taken by an earlier row is named with that row', () => {
+  const first = [{ index: 266, orgId: 'acme', userId: 'x', userName: 'nick', earlier: 83 }];
+  const causes = { failed: 3, corrected: 0, causes: [{ ...BAD_ADDRESS, first }], moreCauses: 0 };
+  assert.match(pageOf({ total: 5, succeeded: 2, failed: 3 }, { causes }), />nick \(row 267\) \(as row 84\)</);
+});
+
+test('users who were corrected since do not fail, and are said', () => {
+  const causes = { failed: 5, corrected: 2, causes: [BAD_ADDRESS], moreCauses: 0 };
+  const page = pageOf({ total: 10, succeeded: 5, failed: 5 }, { causes });
+  assert.equal(verdictOf(page), 'warn: 5 of 10 users can be imported; 3 fail; 2 were corrected since.');
+  assert.match(page, /<dt>Fail<\/dt><dd><a href="#failing">3<\/a>.*<dt>Corrected<\/dt><dd>2</s);
+});
+
+test('figures that are zero are not shown, and that of those who fail leads to why', () => {
+  const page = pageOf({ total: 10, succeeded: 10, failed: 0 });
+  assert.doesNotMatch(page, /<dt>(?:Update|Skip|Fail|Not checked|Corrected)</);
+  const causes = { failed: 3, corrected: 0, causes: [BAD_ADDRESS], moreCauses: 0 };
+  const failing = pageOf({ total: 10, succeeded: 7, failed: 3 }, { causes });
+  assert.match(failing, /<div class="bad"><dt>Fail<\/dt><dd><a href="#failing">3<\/a><.*<h2 id="failing">/s);
+});
+
+test('where another import has started since, the check should be done again', () => {
+  assert.match(
+    pageOf(COUNTS, { startedSince: true }),
+    /class="notice warn"[^>]*>Another import has started since this check.*<button class="quiet">Check again</s,
+  );
+  assert.doesNotMatch(pageOf(COUNTS), /Another import/);
 });

@@ -287,13 +287,14 @@ function cellsPage(consoleUrl: ConsoleUrl, view: CellsView): Html {
   const { importId, cause, field, cells, next, causes, outcomes } = view;
   const path = `/imports/${importId}/fix`;
   const name = fieldName(field);
-  const rows = cells.map((cell) => cellRow(cell, name));
+  const good = outcomes.isDraft ? FIX.goodDraft : FIX.good;
+  const rows = cells.map((cell) => cellRow(cell, name, good));
   return html`${crumb({ href: consoleUrl(path), text: FIX.heading })}
 <div class="headline"><h1>${nameOfCause(cause)}</h1><span class="soft">${FIX.count(cause.count, count(cause.count))}</span>${sendAgain(consoleUrl, importId, causes, outcomes)}</div>
 ${
   cells.length === 0
     ? html`<p class="card">${FIX.gone}</p>`
-    : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${FIX.good}" failed="${FIX.failed}" ended="${FIX.signIn}">
+    : html`<fix-cells src="${consoleUrl(`/api${requestOf('listImportItems', { importId }).path}`)}" field="${field}" good="${good}" failed="${FIX.failed}" ended="${FIX.signIn}">
 <form method="post" action="${consoleUrl(`${path}/${cause.cause}`)}"><div class="card flush">${table(nameOfCause(cause), [numbers(FIX.row), FIX.user, name], rows)}</div>
 <div class="buttons"><button>${FIX.save}</button>
 ${next === undefined ? undefined : html`<a class="button quiet" href="${consoleUrl(`${path}/${cause.cause}?from=${next}`)}">${FIX.next}</a>`}</div></form></fix-cells>`
@@ -308,7 +309,8 @@ function whoIs(entry: Record<string, unknown> | undefined, userName: string, use
   return [...new Set([name, userName, ...others, userId])].filter(Boolean);
 }
 
-function cellRow({ index, who, value, earlier, problem, isGood }: Cell, name: string): Html {
+/** @param good what is said of a value that was saved */
+function cellRow({ index, who, value, earlier, problem, isGood }: Cell, name: string, good: string): Html {
   const [best = FIX.unnamed, ...others] = who;
   const id = `v${index}`;
   const wrong = problem ? html` aria-invalid="true"` : undefined;
@@ -316,7 +318,7 @@ function cellRow({ index, who, value, earlier, problem, isGood }: Cell, name: st
 <td data-label="${FIX.user}"><div>${best}${others.length > 0 ? html`<div class="soft small">${others.join(' · ')}</div>` : undefined}${earlier === undefined ? undefined : html`<div class="small">${FIX.sameAs(count(earlier + 1))}</div>`}</div></td>
 <td data-label="${name}"><div class="grow"><input class="cell" id="${id}" name="${id}" value="${value}" data-index="${index}" autocomplete="off" spellcheck="false"
  aria-label="${FIX.value(name)}, ${FIX.row} ${index + 1}" aria-describedby="${id}-said"${wrong}>
-<p class="said small ${isGood ? 'good' : ''}" id="${id}-said" role="status">${problem ?? (isGood ? FIX.good : '')}</p></div></td></tr>\n`;
+<p class="said small ${isGood ? 'good' : ''}" id="${id}-said" role="status">${problem ?? (isGood ? good : '')}</p></div></td></tr>\n`;
 }
 
 interface RemedyView {

@@ -91,8 +91,10 @@ function signIns(consoleUrl: ConsoleUrl, result: Result): Html | undefined {
   });
 }
 
-function mayFix({ counts, dryRun }: Progress): boolean {
-  return counts.failed > 0 && !dryRun;
+/** Nobody is sent again after an undo, so there is nothing to correct. */
+function mayFix(progress: Progress): boolean {
+  const { counts, dryRun } = progress;
+  return counts.failed > 0 && !dryRun && !['UNDOING', 'UNDONE'].includes(stateOf(progress));
 }
 
 /** Whether the page says why users failed: not while their number changes by itself. */

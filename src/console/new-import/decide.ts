@@ -23,6 +23,7 @@ import {
   time,
 } from '../shell/blocks.ts';
 import { AGAIN, OUTLOOK } from '../texts/decide.ts';
+import { FIX } from '../texts/fix.ts';
 import { DECIDE, PEPPER } from '../texts/new-import.ts';
 import { SIGN_INS } from '../texts/sign-ins.ts';
 import { buttons, type Frame, hrefOf, type Tried } from './frame.ts';
@@ -49,6 +50,8 @@ export interface DecideView extends MailsView {
   providersHref: string | undefined;
   /** Imports of the same files, newest first. */
   earlier: Answer<'listEarlierImports'>['imports'];
+  /** Whether another import has started since the check began. */
+  startedSince: boolean;
   /** What a person has just tried. */
   tried: Tried | undefined;
   command: string;
@@ -60,7 +63,7 @@ export function decideStep(frame: Frame, view: DecideView): Html {
   const { draft, check, causes, problem, command } = view;
   const files = draft.files.filter(({ kind }) => kind === 'users').map(({ name }) => name);
   return html`${notice(problem, 'bad')}<section class="card" aria-labelledby="result"><h2 id="result">${files.length > 0 ? DECIDE.title(files.join(', ')) : DECIDE.titleOfUsers}</h2>
-${verdict(check, causes)}${sameFiles(frame, view)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}</section>
+${verdict(check, causes)}${sameFiles(frame, view)}${bar('all', check.counts, 'tall')}${totals(view)}${unchecked(frame, view)}${corrected(frame, view)}${outdated(frame, view)}</section>
 <div class="columns even">${organizations(view)}${existing(frame, view)}</div>
 ${signIns(frame, view)}
 <div class="columns even"><section class="card"><h2>${DECIDE.passwords}</h2>${list(passwords(view), 'plain')}${pepperForm(frame, draft)}${tryForm(frame, view.tried)}</section>
@@ -82,15 +85,34 @@ function totals({ check, causes, updates }: DecideView): Html {
   const created = counts.succeeded - updates;
   const failing = failingOf(causes);
   return html`<dl class="facts">${[
-    [DECIDE.read, count(counts.total)],
-    [DECIDE.create, count(created)],
-    [DECIDE.update, count(updates)],
-    [DECIDE.skip, count(counts.total - counts.succeeded - failing - causes.corrected - open(check))],
-    [DECIDE.fail, count(failing)],
-    ...(open(check) > 0 ? [[DECIDE.notChecked, count(open(check))]] : []),
-    ...(causes.corrected > 0 ? [[DECIDE.corrected, count(causes.corrected)]] : []),
-  ].map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>\n`)}</dl>`;
+    tile(DECIDE.read, counts.total),
+    tile(DECIDE.create, created),
+    ...tiles(DECIDE.update, updates),
+    ...tiles(DECIDE.skip, counts.total - counts.succeeded - failing - causes.corrected - open(check)),
+    ...tiles(DECIDE.fail, failing, { look: 'bad', href: `#${FAILING}` }),
+    ...tiles(DECIDE.notChecked, open(check), { look: 'warn' }),
+    ...tiles(DECIDE.corrected, causes.corrected),
+  ]}</dl>`;
 }
+
+interface TileMarks {
+  look?: 'bad' | 'warn';
+  /** Where the users are. */
+  href?: string;
+}
+
+function tile(name: string, users: number, { look, href }: TileMarks = {}): Html {
+  const value = href ? html`<a href="${href}">${count(users)}</a>` : count(users);
+  return html`<div${look && html` class="${look}"`}><dt>${name}</dt><dd>${value}</dd></div>\n`;
+}
+
+/** A figure, unless it is zero. */
+function tiles(name: string, users: number, marks?: TileMarks): Html[] {
+  return users > 0 ? [tile(name, users, marks)] : [];
+}
+
+/** The id of the section of users who fail. */
+const FAILING = 'failing';
 
 const RULES = ['skip', 'update', 'fail'] as const;
 
@@ -144,6 +166,12 @@ function unchecked(frame: Frame, { check }: DecideView): Html | undefined {
   return checkAgain(frame, html`${notice(DECIDE.notCheckedHint(users, count(users)), 'warn')}`);
 }
 
+/** Users may exist by now whom the check did not know. */
+function outdated(frame: Frame, { causes, check, startedSince }: DecideView): Html | undefined {
+  if (!startedSince || causes.corrected > 0 || open(check) > 0) return undefined;
+  return checkAgain(frame, html`${notice(DECIDE.outdated, 'warn')}`);
+}
+
 function checkAgain(frame: Frame, why: Html): Html {
   return html`<form method="post" action="${hrefOf(frame, 'check')}">${why}<button class="quiet">${DECIDE.again}</button></form>`;
 }
@@ -176,10 +204,16 @@ function signIns(frame: Frame, view: DecideView): Html | undefined {
   });
 }
 
-function failWithout(frame: Frame, { draft, plan }: DecideView): Html | undefined {
-  const users = draft.summary?.withoutEmail?.count ?? 0;
+/** Users without an address who still fail: others may have got one since the files were read. */
+function failWithout(frame: Frame, { draft, plan, causes }: DecideView): Html | undefined {
+  const missing = causes.causes.filter(({ field, message }) => isMissingAddress(field, message));
+  const users = missing.reduce((sum, cause) => sum + cause.count, 0);
   if (users === 0 || plan.withoutEmail || draft.files.length === 0) return undefined;
   return html`<p>${SIGN_INS.failWithout(users, count(users))} <a class="button quiet small" href="${hrefOf(frame, 'options')}">${SIGN_INS.withoutEmail}</a></p>`;
+}
+
+function isMissingAddress(field: string | undefined, message: string): boolean {
+  return (field === 'user.email' || field === 'user.email.email') && message === 'is required';
 }
 
 /** What helps users with one of these ways or causes. */
@@ -227,14 +261,21 @@ function failures({ consoleUrl, importId }: Frame, { causes }: DecideView): Html
     const [best, ...others] = remediesOf(consoleUrl(`/imports/${importId}/fix/${cause.cause}`), cause);
     const more = html`<details><summary class="small">${OUTLOOK.otherRemedies}</summary><div class="buttons">${others.map((link) => remedyLink(link, 'quiet small'))}</div></details>`;
     return html`<tr><td class="number" data-label="${DECIDE.users}">${count(cause.count)}</td><td data-label="${DECIDE.cause}"><strong>${nameOfCause(cause)}</strong></td>
-<td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(({ index, userName, userId }) => `${userName || userId || '–'} (${DECIDE.line(count(index + 1))})`).join(' · ')}</span></td>
+<td data-label="${DECIDE.examples}"><span class="small">${cause.first.map(example).join(' · ')}</span></td>
 <td data-label="${OUTLOOK.recommended}"><div>${best && remedyLink(best, 'small')}${others.length > 0 ? more : undefined}</div></td></tr>\n`;
   });
   const columns = [numbers(DECIDE.users), DECIDE.cause, DECIDE.examples, OUTLOOK.recommended];
-  return html`<section class="card" aria-labelledby="failing"><h2 id="failing">${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
+  return html`<section class="card" aria-labelledby="${FAILING}"><h2 id="${FAILING}">${DECIDE.causes(failing)}</h2>${table(DECIDE.causes(failing), columns, rows, 'causes-table')}${
     causes.moreCauses > 0 ? html`<p class="soft">${DECIDE.more(causes.moreCauses)}</p>` : undefined
   }
 <p class="soft small">${DECIDE.fixLater}</p></section>`;
+}
+
+/** A user of a cause, with the row, and the earlier row that has the id or the user name. */
+function example({ index, userName, userId, earlier }: Causes['causes'][number]['first'][number]): string {
+  const row = DECIDE.line(count(index + 1));
+  const clash = earlier === undefined ? '' : ` ${FIX.asRow(count(earlier + 1))}`;
+  return `${userName || userId || '–'} (${row})${clash}`;
 }
 
 function remedyLink({ href, text }: Remedy, look: string): Html {

@@ -52,6 +52,8 @@ type View = (on: WizardStep) => Promise<Html | undefined>;
 type Act = (on: WizardStep) => Promise<string>;
 
 const EXAMPLES = 5;
+/** The newest imports, among which those are that started after a check. */
+const LATEST = 50;
 /** A million users are checked within minutes. */
 const LEAST_CHECK = '1h';
 
@@ -119,12 +121,13 @@ export const VIEWS: Record<StepName, View> = {
     const id = draft.check?.importId;
     if (!id || !isChecked(plan, result)) return redirect(on, 'check');
     const examples = { state: 'ITEM_STATE_SUCCEEDED', pageSize: EXAMPLES };
-    const [check, causes, { items }, mailing, earlier] = await Promise.all([
+    const [check, causes, { items }, mailing, earlier, latest] = await Promise.all([
       api.call('getImport', { importId: id }),
       api.call('listImportCauses', importOf(on.req)),
       api.call('listImportItems', { importId: id }, { query: examples }),
       api.call('previewImportMails', importOf(on.req)),
       api.call('listEarlierImports', importOf(on.req)),
+      api.call('listImports', { query: { drafts: 'false', pageSize: LATEST } }),
     ]);
     const updates = plan.onExisting === 'update' ? await countUpdates(pool, id) : 0;
     const [org, ...others] = check.orgs.map(({ orgId }) => orgId);
@@ -138,6 +141,7 @@ export const VIEWS: Record<StepName, View> = {
       updates,
       mailing,
       earlier: earlier.imports,
+      startedSince: latest.imports.some((one) => !one.dryRun && isLater(one, check)),
       tried: on.tried,
       problem: problem?.message,
       passwordSource: await sourceName(on),
@@ -154,6 +158,15 @@ export const VIEWS: Record<StepName, View> = {
     });
   },
 };
+
+interface Started {
+  startDate?: string | undefined;
+}
+
+/** Whether an import started after another. */
+function isLater({ startDate }: Started, than: Started): boolean {
+  return startDate !== undefined && than.startDate !== undefined && Date.parse(startDate) > Date.parse(than.startDate);
+}
 
 /** Of the organization of all users, or else of the service. */
 function providersHrefOf({ caller, consoleUrl }: WizardStep, org: string | undefined): string | undefined {

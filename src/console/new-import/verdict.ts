@@ -1,8 +1,8 @@
 /**
  * The check of a draft as one sentence with a colour: how many can be imported, how they sign in, and who is left.
  *
- * Guarantee: every number is one that the check counted, or a difference of two of them; users who were corrected since
- * are not in it.
+ * Guarantee: every number is one that the check counted, or a difference of two of them. Users who were corrected since
+ * neither fail nor can be imported: they are a number of their own.
  */
 import { type IdpType, PRESETS } from '../../contract/idp-presets.ts';
 import type { Causes } from '../../contract/import-types.ts';
@@ -14,18 +14,20 @@ import { VERDICT } from '../texts/decide.ts';
 
 type Look = 'good' | 'warn' | 'bad';
 
-/** @param causes why users failed */
-export function verdict(check: Result, causes: Pick<Causes, 'failed'>): Html {
+/** @param causes why users failed, and how many of them were corrected since */
+export function verdict(check: Result, { failed, corrected }: Pick<Causes, 'failed' | 'corrected'>): Html {
   const { succeeded, total, skipped } = check.counts;
   const unchecked = open(check);
+  const failing = failed - corrected;
   const clauses = [
     importable(succeeded, total),
     ...(check.signIn ? waysOf(check.signIn) : []),
     ...one(VERDICT.skipped, skipped),
-    ...one(VERDICT.fail, causes.failed),
+    ...one(VERDICT.fail, failing),
+    ...one(VERDICT.corrected, corrected),
     ...one(VERDICT.unchecked, unchecked),
   ];
-  return html`<p class="notice verdict ${lookOf(check, causes.failed + unchecked)}" role="status">${clauses.join('; ')}.</p>`;
+  return html`<p class="notice verdict ${lookOf(check, failed + unchecked)}" role="status">${clauses.join('; ')}.</p>`;
 }
 
 /** Red: most are not imported. Yellow: somebody is left who fails, or who could not sign in though nobody wants that. */

@@ -28,6 +28,7 @@ export const VERDICT = {
   shut: (count: string) => `${count} cannot sign in`,
   skipped: (n: number, count: string) => `${count} ${each(n, 'is', 'are')} skipped`,
   fail: (n: number, count: string) => `${count} ${each(n, 'fails', 'fail')}`,
+  corrected: (n: number, count: string) => `${count} ${each(n, 'was', 'were')} corrected since`,
   unchecked: (n: number, count: string) => `${count} ${each(n, 'was', 'were')} not checked`,
 };
 

@@ -72,6 +72,7 @@ export const FIX = {
   value: (field: string) => `New value of ${field}`,
   save: 'Save corrections',
   good: 'Good: will be imported when sent again',
+  goodDraft: 'Good: will be imported',
   gone: 'Nobody is left in this cause.',
   next: 'Next users',
   noEdit: 'This cannot be typed in here: choose a remedy for all of them.',

@@ -287,6 +287,8 @@ export const DECIDE = {
   corrected: 'Corrected',
   correctedHint:
     'Users were corrected since this check. They are imported when you start; check again to see whether they succeed.',
+  outdated:
+    'Another import has started since this check, and may have written some of these users. Check again before you start.',
   read: 'Read',
   create: 'Create',
   update: 'Update',
