@@ -178,7 +178,9 @@ const policy = z
         'The colours that pages have: where a chosen one could not be read (under 4.5:1), it is made darker or lighter.',
     }),
     isShifted: z.boolean().meta({ description: 'Whether a chosen colour is shown darker or lighter somewhere.' }),
-    own: z.array(z.enum(BRANDING_FIELDS)).meta({ description: 'The fields that the organization, or here the instance, has set itself.' }),
+    own: z
+      .array(z.enum(BRANDING_FIELDS))
+      .meta({ description: 'The fields that the organization, or here the instance, has set itself.' }),
     isDefault: z.boolean().meta({ description: 'Whether this is the branding of the instance.' }),
   })
   .meta({ id: 'Branding' });
