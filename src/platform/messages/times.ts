@@ -2,7 +2,7 @@
  * Times on pages: in UTC and in the language of the request. The script of ../html/times.ts turns them into the zone of
  * the browser.
  */
-import { type Html, html } from '../html/html.ts';
+import { type Html, html } from '../text/html.ts';
 import { currentLanguage, type Language } from './catalogue.ts';
 
 /** A time as a page shows it, without the seconds. @param form as the script reads it */
