@@ -46,6 +46,47 @@ export interface BrandingSettings extends ChosenColors {
   texts?: { [text in OwnText]?: string | undefined } | undefined;
 }
 
+/** A branding as it is stored: of an organization, or of the instance. */
+export interface StoredSettings {
+  orgId: string | null;
+  settings: BrandingSettings;
+  logoHash: string | null;
+  logoWidth?: number | null | undefined;
+  logoHeight?: number | null | undefined;
+}
+
+/** What pages and mails show. */
+export interface MergedBranding extends BrandingSettings {
+  /** Of the picture: where `/ui/branding/` has it. */
+  logoHash?: string | undefined;
+  logoWidth?: number | undefined;
+  logoHeight?: number | undefined;
+}
+
+/** The branding of an organization: its own, and field by field what it has not set. @param rows its own first */
+export function mergedBranding(rows: readonly StoredSettings[]): MergedBranding {
+  const { logoHash, logoWidth, logoHeight } = rows.find((row) => row.logoHash !== null) ?? {};
+  const settings = rows.reduceRight<BrandingSettings>((weaker, row) => changedBranding(weaker, row.settings), {});
+  return {
+    ...settings,
+    ...(logoHash ? { logoHash, logoWidth: logoWidth ?? undefined, logoHeight: logoHeight ?? undefined } : {}),
+  };
+}
+
+/** The settings with those that are given in place of theirs. */
+export function changedBranding(settings: BrandingSettings, given: BrandingSettings): BrandingSettings {
+  return defined({
+    ...settings,
+    ...defined(given),
+    links: defined({ ...settings.links, ...defined(given.links ?? {}) }),
+    texts: defined({ ...settings.texts, ...defined(given.texts ?? {}) }),
+  });
+}
+
+function defined<T extends object>(object: T): T {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
+}
+
 export const MOST_RADIUS = 24;
 
 /** Every field, by the name by which it is reset. */

@@ -12,6 +12,9 @@ import { crc32, inflateSync } from 'node:zlib';
 export interface Logo {
   type: 'image/png' | 'image/webp';
   bytes: Buffer;
+  /** In pixels. */
+  width: number;
+  height: number;
 }
 
 /** So that it fits into a body of an ordinary operation, and into a mail program's patience. */
@@ -32,7 +35,7 @@ export function readLogo(url: string): Logo | string {
   if (!found) return 'must be a PNG or WebP, but its content is neither';
   if (found !== type) return `must be what its data URL says: its content is ${found}`;
   try {
-    return { type: found, bytes: found === 'image/png' ? cleanPng(bytes) : cleanWebp(bytes) };
+    return { type: found, ...(found === 'image/png' ? cleanPng(bytes) : cleanWebp(bytes)) };
   } catch (error) {
     if (error instanceof Broken) return error.message;
     throw error;
@@ -40,7 +43,7 @@ export function readLogo(url: string): Logo | string {
 }
 
 /** The picture as a data URL. */
-export function logoUrl({ type, bytes }: Logo): string {
+export function logoUrl({ type, bytes }: Pick<Logo, 'type' | 'bytes'>): string {
   return `data:${type};base64,${bytes.toString('base64')}`;
 }
 
@@ -79,7 +82,9 @@ interface Chunk {
   whole: Buffer;
 }
 
-function cleanPng(bytes: Buffer): Buffer {
+type Picture = Omit<Logo, 'type'>;
+
+function cleanPng(bytes: Buffer): Picture {
   const chunks = pngChunks(bytes);
   const names = chunks.map(({ name }) => name);
   const unknown = names.find((name) => /^[A-Z]/.test(name) && !KEPT.has(name));
@@ -88,8 +93,10 @@ function cleanPng(bytes: Buffer): Buffer {
   const data = chunks.filter(({ name }) => name === 'IDAT');
   // The data is in chunks one behind the other (section 5.6).
   require(first > 0 && names.slice(first, first + data.length).every((name) => name === 'IDAT'));
-  requirePixels(chunks[0]?.data as Buffer, Buffer.concat(data.map((chunk) => chunk.data)), names.includes('PLTE'));
-  return Buffer.concat([PNG, ...chunks.filter(({ name }) => KEPT.has(name)).map(({ whole }) => whole)]);
+  const header = chunks[0]?.data as Buffer;
+  requirePixels(header, Buffer.concat(data.map((chunk) => chunk.data)), names.includes('PLTE'));
+  const kept = chunks.filter(({ name }) => KEPT.has(name)).map(({ whole }) => whole);
+  return { bytes: Buffer.concat([PNG, ...kept]), width: header.readUInt32BE(0), height: header.readUInt32BE(4) };
 }
 
 function pngChunks(bytes: Buffer): Chunk[] {
@@ -169,7 +176,7 @@ function isWebp(bytes: Buffer): boolean {
 const KEPT_FLAGS = 0x10 | 0x20;
 const KEPT_WEBP = new Set(['VP8X', 'ICCP', 'ALPH', 'VP8 ', 'VP8L']);
 
-function cleanWebp(bytes: Buffer): Buffer {
+function cleanWebp(bytes: Buffer): Picture {
   require(bytes.length >= 20);
   const length = 8 + bytes.readUInt32LE(4);
   require(length >= bytes.length, FOLLOWED);
@@ -189,7 +196,12 @@ function cleanWebp(bytes: Buffer): Buffer {
   } else {
     require(kept.length === 1);
   }
-  return riff(kept.map((chunk) => (chunk.name === 'VP8X' ? withoutFlags(chunk) : chunk.whole)));
+  const [width, height] = size;
+  return {
+    bytes: riff(kept.map((chunk) => (chunk.name === 'VP8X' ? withoutFlags(chunk) : chunk.whole))),
+    width,
+    height,
+  };
 }
 
 function webpChunks(bytes: Buffer): Chunk[] {

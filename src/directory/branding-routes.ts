@@ -9,6 +9,7 @@ import { type Request, type Response, Router } from 'express';
 import { brandingOperations } from '../contract/branding.ts';
 import { logoUrl } from '../contract/logo.ts';
 import { instance, serve } from '../contract/serve.ts';
+import { LOGO_PATH } from '../messages/mail/branding.ts';
 import { details, newDetails } from '../platform/db/events.ts';
 import { type Pool, transaction } from '../platform/db/pool.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -43,9 +44,6 @@ export function brandingRoutes(deps: Deps): Router {
   return router;
 }
 
-/** Where pages find pictures, below the public address. */
-export const LOGO_PATH = '/ui/branding';
-
 /** Serves the pictures; mount it at `/`. */
 export function logoRoutes({ pool }: Pick<Deps, 'pool'>): Router {
   const router = Router();
@@ -74,7 +72,7 @@ async function sendLogo(pool: Pool, req: Request, res: Response): Promise<void> 
 
 async function view({ pool, config }: Deps, owner: PolicyOwner) {
   const { branding, logo, own, row } = await storedBranding(pool, owner);
-  const { logoHash, links = {}, texts = {}, ...fields } = branding;
+  const { logoHash, logoWidth: _, logoHeight: __, links = {}, texts = {}, ...fields } = branding;
   const colors = palettes(fields);
   return {
     policy: {

@@ -9,7 +9,10 @@ import {
   BRANDING_FIELDS,
   type BrandingField,
   type BrandingSettings,
+  changedBranding,
   type GivenBranding,
+  type MergedBranding,
+  mergedBranding,
 } from '../contract/branding.ts';
 import type { Logo } from '../contract/logo.ts';
 import { type AppendedEvent, appendEvent } from '../platform/db/events.ts';
@@ -18,16 +21,10 @@ import { columnList, type Named, type Names, oneRow } from '../platform/db/rows.
 import type { Branding as Brandings } from '../platform/db/tables.ts';
 import { type PolicyOwner, type PolicyRow, policyOwnerId } from './policies.ts';
 
-/** What pages and mails show. */
-export interface Branding extends BrandingSettings {
-  /** Of the picture: where `/ui/branding/` has it. */
-  logoHash?: string | undefined;
-}
-
 /** The branding of an organization, or of the instance. */
 export interface StoredBranding {
-  branding: Branding;
-  logo: Logo | undefined;
+  branding: MergedBranding;
+  logo: Pick<Logo, 'type' | 'bytes'> | undefined;
   /** The fields that the organization, or else the instance, has set itself. */
   own: BrandingField[];
   row: PolicyRow;
@@ -41,7 +38,11 @@ const STORED = {
   logo: 'logo',
   logoType: 'logo_type',
   logoHash: 'logo_hash',
+  logoWidth: 'logo_width',
+  logoHeight: 'logo_height',
 } as const satisfies Names<Brandings>;
+
+const PICTURE = ['logo', 'logoType', 'logoHash', 'logoWidth', 'logoHeight'] as const;
 
 interface Row extends Named<Brandings, typeof STORED> {
   settings: BrandingSettings;
@@ -57,7 +58,10 @@ export interface BrandingOf {
 export async function brandingFor(
   db: Db,
   { orgId, userId }: BrandingOf,
-): Promise<{ branding: Branding; languages: { organization: string | undefined; instance: string | undefined } }> {
+): Promise<{
+  branding: MergedBranding;
+  languages: { organization: string | undefined; instance: string | undefined };
+}> {
   const { rows } = await db.query<Pick<Row, 'orgId' | 'settings' | 'logoHash'>>({
     name: 'branding-for',
     text: `select org_id as "orgId", settings, logo_hash as "logoHash" from branding
@@ -68,7 +72,7 @@ export async function brandingFor(
   const own = rows.find((row) => row.orgId !== null);
   const instance = rows.find((row) => row.orgId === null);
   const languages = { organization: own?.settings.language, instance: instance?.settings.language };
-  return { branding: merged(rows), languages };
+  return { branding: mergedBranding(rows), languages };
 }
 
 /** The branding as it is shown, with what was set here. */
@@ -80,7 +84,7 @@ export async function storedBranding(db: Db, owner: PolicyOwner): Promise<Stored
   const row = oneRow(rows.slice(0, 1));
   const { logo, logoType } = rows.find(({ logoHash }) => logoHash !== null) ?? {};
   return {
-    branding: merged(rows),
+    branding: mergedBranding(rows),
     logo: logo && logoType ? { bytes: logo, type: logoType as Logo['type'] } : undefined,
     own: (row.orgId ?? null) === owner ? BRANDING_FIELDS.filter((field) => isSet(row, field)) : [],
     row,
@@ -88,7 +92,7 @@ export async function storedBranding(db: Db, owner: PolicyOwner): Promise<Stored
 }
 
 /** The picture with this hash. */
-export async function findLogo(db: Db, hash: string): Promise<Logo | undefined> {
+export async function findLogo(db: Db, hash: string): Promise<Pick<Logo, 'type' | 'bytes'> | undefined> {
   const { rows } = await db.query<Pick<Row, 'logo' | 'logoType'>>(
     `select logo, logo_type as "logoType" from branding where logo_hash = $1 limit 1`,
     [hash],
@@ -114,18 +118,20 @@ export async function updateBranding(
     [owner],
   );
   const [before] = rows;
-  const settings = changed(without(before?.settings ?? {}, reset), given);
+  const settings = changedBranding(without(before?.settings ?? {}, reset), given);
   const kept = reset.includes('logo') ? undefined : before;
   const picture = logo
-    ? [logo.bytes, logo.type, createHash('sha256').update(logo.bytes).digest('hex')]
-    : [kept?.logo ?? null, kept?.logoType ?? null, kept?.logoHash ?? null];
+    ? [logo.bytes, logo.type, createHash('sha256').update(logo.bytes).digest('hex'), logo.width, logo.height]
+    : PICTURE.map((column) => kept?.[column] ?? null);
   const change = before ? 'changed' : 'added';
   const event = await brandingEvent(db, { owner, change, editor, payload: { ...settings, logo: picture[2] } });
   const stored = await db.query<PolicyRow>(
-    `insert into branding as b (org_id, settings, logo, logo_type, logo_hash, sequence, created_at, changed_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $7)
+    `insert into branding as b (org_id, settings, logo, logo_type, logo_hash, logo_width, logo_height, sequence,
+       created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      on conflict (org_id) do update set settings = excluded.settings, logo = excluded.logo, logo_type = excluded.logo_type,
-       logo_hash = excluded.logo_hash, sequence = excluded.sequence, changed_at = excluded.changed_at
+       logo_hash = excluded.logo_hash, logo_width = excluded.logo_width, logo_height = excluded.logo_height,
+       sequence = excluded.sequence, changed_at = excluded.changed_at
      returning org_id as "orgId", sequence, created_at as "createdAt", changed_at as "changedAt"`,
     [owner, JSON.stringify(settings), ...picture, event.sequence, event.createdAt],
   );
@@ -136,22 +142,6 @@ export async function updateBranding(
 export async function resetBranding(db: Db, orgId: string, editor: string): Promise<AppendedEvent> {
   await db.query('delete from branding where org_id = $1', [orgId]);
   return brandingEvent(db, { owner: orgId, change: 'reset', editor });
-}
-
-/** @param rows the stronger first */
-function merged(rows: readonly Pick<Row, 'settings' | 'logoHash'>[]): Branding {
-  const logoHash = rows.find((row) => row.logoHash !== null)?.logoHash ?? undefined;
-  const settings = rows.reduceRight<BrandingSettings>((weaker, row) => changed(weaker, row.settings), {});
-  return { ...settings, logoHash };
-}
-
-function changed(settings: BrandingSettings, given: BrandingSettings): BrandingSettings {
-  return defined({
-    ...settings,
-    ...defined(given),
-    links: defined({ ...settings.links, ...defined(given.links ?? {}) }),
-    texts: defined({ ...settings.texts, ...defined(given.texts ?? {}) }),
-  });
 }
 
 function without(settings: BrandingSettings, fields: readonly BrandingField[]): BrandingSettings {
@@ -169,10 +159,6 @@ function isSet({ settings, logoHash }: Row, field: BrandingField): boolean {
   const [name, inner] = field.split('.') as [keyof BrandingSettings, string?];
   const value = settings[name];
   return (inner === undefined ? value : (value as Record<string, unknown> | undefined)?.[inner]) !== undefined;
-}
-
-function defined<T extends object>(object: T): T {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }
 
 interface BrandingChange {

@@ -36,6 +36,7 @@ import { warnOfProxies } from '../platform/http/proxies.ts';
 import { accessLog, requestId } from '../platform/http/requests.ts';
 import { accountPages } from '../signin/account/pages.ts';
 import { authenticate } from '../signin/authenticate.ts';
+import { brandErrors } from '../signin/branding.ts';
 import { openOrigins } from '../signin/clients.ts';
 import { passwordRoutes } from '../signin/credentials/password-reset.ts';
 import { verificationRoutes } from '../signin/credentials/verification.ts';
@@ -105,7 +106,7 @@ export function buildApp(deps: AppDeps): Express {
   app.use(api);
 
   app.use(noSuchOperation(() => app.router));
-  app.use(['/ui', '/account'], pageErrors(deps.logger));
+  app.use(['/ui', '/account'], brandErrors(deps), pageErrors(deps.logger));
   app.use('/console', console.errors);
   app.use(renderErrors(deps.logger));
   return app;

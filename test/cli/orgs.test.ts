@@ -1,7 +1,11 @@
 /** `muster orgs`, and how commands find the organization that a person means. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startApi, type TestApi, unique } from '../support/api.ts';
+import { dataUrl, LOSSY } from '../support/pictures.ts';
 import { runMuster } from '../support/processes/muster.ts';
 
 let api: TestApi;
@@ -228,4 +232,46 @@ test('the limits are shown and set one by one', async () => {
   const wrong = await asOwner('limits', org, '--users', '-1');
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /must be a whole number or none/);
+});
+
+test('the branding is shown, set field by field from values and files, and reset', async (t) => {
+  const org = (await asOwner('create', unique('Branded'))).stdout.trim();
+  const [owner, viewer] = [await api.machine(org, ['ORG_OWNER']), await api.machine(org, ['ORG_OWNER_VIEWER'])];
+  const folder = await mkdtemp(join(tmpdir(), 'muster-branding-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const [logo, text] = [join(folder, 'logo.webp'), join(folder, 'welcome.txt')];
+  await writeFile(logo, LOSSY);
+  await writeFile(text, 'Dear {displayName},\n\nwelcome.\n');
+  const set = ['--name', 'Acme', '--logo', logo, '--initialise-text', text, '--help-link', 'https://a.example/help'];
+  const first = await muster(
+    owner.token,
+    'branding',
+    org,
+    ...set,
+    '--primary-color',
+    '#ffee00',
+    '--corner-radius',
+    '4',
+  );
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(
+    first.stdout,
+    /--primary-color +#ffee00[\s\S]*shown darker or lighter[\s\S]*has a branding of its own\./,
+  );
+  const { policy } = JSON.parse((await muster(viewer.token, 'branding', org, '--json')).stdout);
+  assert.deepEqual([policy.name, policy.logo, policy.cornerRadius], ['Acme', dataUrl(LOSSY), 4]);
+  assert.deepEqual(policy.texts, { initialise: 'Dear {displayName},\n\nwelcome.' });
+  const less = await muster(owner.token, 'branding', org, '--reset', 'logo', 'help-link', '--json');
+  assert.deepEqual(JSON.parse(less.stdout).policy.own, ['name', 'primaryColor', 'cornerRadius', 'texts.initialise']);
+  const svg = join(folder, 'logo.svg');
+  await writeFile(svg, '<svg/>');
+  const refused = await muster(owner.token, 'branding', org, '--logo', svg, '--theme', 'pink');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /logo must be a PNG or WebP.*theme must be auto, light or dark/);
+  assert.equal((await muster(owner.token, 'branding', org, '--logo', join(folder, 'none.png'))).code, 2);
+  assert.equal((await muster(owner.token, 'branding', org, '--corner-radius', 'round')).code, 2);
+  assert.equal((await muster(viewer.token, 'branding', org, '--name', 'Mine')).code, 4);
+  assert.equal((await muster(owner.token, 'branding', '--instance', '--name', 'Mine')).code, 4);
+  const all = await muster(owner.token, 'branding', org, '--reset-all');
+  assert.match(all.stdout, /has the branding of the service\./);
 });

@@ -99,7 +99,9 @@ describe('the branding', () => {
       ...['primaryColor', 'reset[0]', 'senderName', 'supportEmail'],
       ...['texts.addPasskey', 'texts.initialise', 'texts.resetPassword', 'texts.verifyEmail', 'theme'],
     ]);
-    const { description } = answer.body.details[1].fieldViolations.find(({ field }: { field: string }) => field === 'texts.verifyEmail');
+    const { description } = answer.body.details[1].fieldViolations.find(
+      (one: { field: string }) => one.field === 'texts.verifyEmail',
+    );
     assert.match(description, /\{displayName\}, \{orgName\}, and \{userName\}, not \{password\}$/);
     assert.equal(errorId(await call('PUT', OF_ORG, {})), 'POLICY-BRANDING-INVALID');
     assert.equal((await policyOf()).isDefault, true);

@@ -6,6 +6,7 @@ import { argument, isLimit, limit, ORG, text } from '../options.ts';
 import type { Api } from '../service/api.ts';
 import { findOrg, type Org } from '../service/find.ts';
 import { isIamOwner, type Me, readMe } from '../service/session.ts';
+import { branding } from './org-branding.ts';
 import { limits } from './org-limits.ts';
 import { loginPolicy, signInNames } from './org-sign-in.ts';
 import { ORG_STATES } from './org-states.ts';
@@ -153,6 +154,7 @@ export const orgs = group('orgs', 'manage organizations', [
   disallow,
   signInNames,
   loginPolicy,
+  branding,
   limits,
   ...ORG_STATES,
 ]);

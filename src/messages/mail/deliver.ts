@@ -31,7 +31,8 @@ import { inLanguage } from '../../platform/messages/catalogue.ts';
 import { e164 } from '../../platform/phone.ts';
 import type { LanguageWishes } from '../../platform/request-context.ts';
 import { inImport, publish } from '../../platform/telemetry.ts';
-import type { MailContent } from './layout.ts';
+import { type MailLook, mailLook } from './branding.ts';
+import type { MailBranding, MailContent } from './layout.ts';
 import { type ComposedMail, composeMail, type SendResult, type TextTransport, type Transport } from './message.ts';
 import { dropMail, HOLD_MS, holdMail, type LoadedMail, loadMails, type MailPointer, renewClaim } from './outbox.ts';
 import type { MailOutcome } from './relay.ts';
@@ -165,7 +166,8 @@ async function attempt(deps: DeliverDeps, mail: LoadedMail, held: Held): Promise
   let send: Send;
   let isGone = false;
   try {
-    send = inLanguage(languagesOf(mail), () => prepare(deps, mail, code));
+    const look = mailLook(mail.brandings, deps.config.baseUrl);
+    send = inLanguage(languagesOf(mail, look), () => prepare(deps, mail, look, code));
   } catch (error) {
     return notComposed(deps.logger, mail, error as Error);
   }
@@ -211,18 +213,20 @@ async function isStillOurs({ pool, risk }: DeliverDeps, mail: LoadedMail, held: 
 const WITHDRAWN: SendResult = { sent: false, permanent: false, reason: 'withdrawn' };
 
 /** The language of a mail is the user's, else the organization's, else the instance's; and English if none is known. */
-function languagesOf({ preferred_language: user }: LoadedMail): LanguageWishes {
-  return { user: user ?? undefined };
+function languagesOf({ preferred_language: user }: LoadedMail, { languages }: MailLook): LanguageWishes {
+  return { user: user ?? undefined, ...languages };
 }
 
 /** Composes first, to tell a mail that cannot be composed from one that cannot be sent. */
-function prepare(deps: DeliverDeps, mail: LoadedMail, code: string): Send {
+function prepare(deps: DeliverDeps, mail: LoadedMail, look: MailLook, code: string): Send {
   const { kind } = mail;
   if (isText(kind)) {
     const message = textMessage(mail, kind, code);
     return async (mayBegin) => ((await mayBegin()) ? deps.texts.send(message) : WITHDRAWN);
   }
-  const composed = compose(deps.config, mail, contentOf(deps.config, mail, kind, code));
+  const facts = { displayName: nameFor(mail), orgName: mail.org_name ?? '', userName: mail.user_name };
+  const content = contentOf(deps.config, mail, kind, code, look.brandingFor(kind, facts));
+  const composed = compose(deps.config, mail, content, look.senderName);
   return (mayBegin) => deps.transport.send(composed, mayBegin);
 }
 
@@ -238,22 +242,24 @@ function contentOf(
   mail: LoadedMail,
   kind: LinkKind | TellingKind | 'sign_in' | 'factor_mail' | 'confirm_change',
   code: string,
+  branding: MailBranding,
 ): MailContent {
   const orgName = mail.org_name ?? '';
-  if (isNotice(kind)) return renderNotice({ kind, orgName, recoveryLeft: mail.recovery_left ?? 0 });
+  if (isNotice(kind)) return renderNotice({ kind, orgName, recoveryLeft: mail.recovery_left ?? 0 }, branding);
   const parts = { userId: mail.user_id, orgId: mail.org_id, code };
   if (kind === 'how_to_sign_in') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
-    return renderHowToSignIn({ displayName: nameFor(mail), orgName, link, ...namesOf(mail) });
+    return renderHowToSignIn({ displayName: nameFor(mail), orgName, link, ...namesOf(mail) }, branding);
   }
-  if (kind === 'confirm_change') return renderConfirmCode({ orgName, code, expiresAt: expiryOf(mail) });
+  if (kind === 'confirm_change') return renderConfirmCode({ orgName, code, expiresAt: expiryOf(mail) }, branding);
   if (kind === 'sign_in' || kind === 'factor_mail') {
     const link = mail.url_template ? templateLink(mail.url_template, parts) : undefined;
-    return renderSignInCode(kind, { displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) });
+    const facts = { displayName: nameFor(mail), orgName, code, link, expiresAt: expiryOf(mail) };
+    return renderSignInCode(kind, facts, branding);
   }
   const link = mail.url_template ? templateLink(mail.url_template, parts) : pageLink(config.baseUrl, kind, parts);
   const { user_name: userName } = mail;
-  return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) });
+  return renderMail({ kind, displayName: nameFor(mail), orgName, userName, link, expiresAt: expiryOf(mail) }, branding);
 }
 
 /** What the user signs in with, as the organization allows. */
@@ -263,9 +269,14 @@ function namesOf({ sign_in_names: names, user_name: userName, primary_domain: do
   return { userName: allows('userName') ? userName : full, byAddress: verified && allows('email') };
 }
 
-function compose(config: DeliverDeps['config'], mail: LoadedMail, content: MailContent): ComposedMail {
+function compose(
+  config: DeliverDeps['config'],
+  mail: LoadedMail,
+  content: MailContent,
+  fromName: string | undefined,
+): ComposedMail {
   if (mail.address === null) throw new Incomplete('The user has no email address.');
-  const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM };
+  const address = { id: mail.id, createdAt: mail.created_at, from: config.MAIL_FROM, fromName };
   return composeMail({ ...address, toName: nameFor(mail), toAddress: mail.address }, content);
 }
 

@@ -149,7 +149,7 @@ function page(letter: Letter, branding: MailBranding, language: Language): Html 
 <tr><td align="center" style="padding:24px 12px">
 <table role="presentation" class="card" width="100%" cellspacing="0" cellpadding="0" border="0" style="max-width:520px;background:${shown.card};border-radius:${radius}px">
 <tr><td class="text" dir="${direction}" align="${direction === 'rtl' ? 'right' : 'left'}" style="padding:28px 24px;color:${shown.text};${FONT}">
-${head(branding)}${paragraphs([letter.greeting, ...letter.lines, ...(branding.sentence ? [branding.sentence] : [])])}${
+${head(branding)}${paragraphs([letter.greeting, ...letter.lines, ...(branding.sentence?.split(/\n\s*\n/) ?? [])])}${
   letter.code === undefined ? undefined : html`<p dir="ltr" style="${DIGITS}">${letter.code}</p>\n`
 }${button(letter.button, shown, radius)}${paragraphs(letter.after ?? [])}${small(letter.small, shown)}${foot(branding, shown)}</td></tr>
 </table>

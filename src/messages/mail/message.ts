@@ -46,6 +46,8 @@ export interface Addressing {
   createdAt: Date;
   /** `Name <address>`. */
   from: string;
+  /** In place of the name of `from`; the address stays. */
+  fromName?: string | undefined;
   toName: string;
   toAddress: string;
 }
@@ -57,6 +59,7 @@ export interface Addressing {
  */
 export function composeMail(address: Addressing, content: MailContent): ComposedMail {
   const sender = addressparser(address.from, { flatten: true });
+  if (address.fromName !== undefined && sender[0]) sender[0].name = harmless(address.fromName);
   const messageId = messageIdOf(address, sender[0]?.address ?? '');
   const baseBoundary = createHash('sha256').update(messageId).digest('hex').slice(0, 16);
   const message = new MimeNode('multipart/alternative', { baseBoundary });

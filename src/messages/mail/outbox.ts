@@ -9,6 +9,7 @@
  *
  * On crash: nothing is lost; a row that was claimed for the queue is due again when its claim expires.
  */
+import type { StoredSettings } from '../../contract/branding.ts';
 import type { MailKind, NoticeKind, TellingKind } from '../../contract/link-templates.ts';
 import { releaseRows } from '../../platform/db/lease.ts';
 import { type Db, type Pool, prepared, transaction } from '../../platform/db/pool.ts';
@@ -264,6 +265,8 @@ export interface LoadedMail
   /** Whether that is the user's verified email address. */
   verified: boolean;
   org_name: Organizations['name'] | null;
+  /** Of the organization, if it has one, and of the instance. */
+  brandings: StoredSettings[];
   /** How many the organization may send in a day; null: any number. */
   mails_per_day: OrgLimits['most'] | null;
   /** How many text messages of them; null: SMS_PER_DAY. */
@@ -291,6 +294,9 @@ const LOAD = `select m.id, m.kind, m.attempts, m.next_attempt_at::text as claime
     m.kind::text = '${HOW_TO_SIGN_IN}' and (u.state in ('inactive', 'locked') or ${HAS_SIGNED_IN})
       or m.user_id is null and (o.id is null or o.removed_at is not null) as is_moot,
     (select recovery_left from user_factors f where f.user_id = u.id) as recovery_left,
+    array(select jsonb_build_object('orgId', b.org_id, 'settings', b.settings, 'logoHash', b.logo_hash,
+        'logoWidth', b.logo_width, 'logoHeight', b.logo_height)
+      from branding b where b.org_id = o.id or b.org_id is null order by b.org_id nulls last) as brandings,
     (select most from org_limits l where l.org_id = o.id and l.name = 'mailsPerDay') as mails_per_day,
     (select most from org_limits l where l.org_id = o.id and l.name = 'smsPerDay') as texts_per_day
   from unnest($1::bigint[]) as wanted (id)

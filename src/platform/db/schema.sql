@@ -69,6 +69,8 @@ create table branding (
   sequence bigint not null,
   created_at timestamp with time zone not null default now(),
   changed_at timestamp with time zone not null default now(),
+  logo_width integer,
+  logo_height integer,
   CHECK ((logo_type = ANY (ARRAY['image/png'::text, 'image/webp'::text]))),
   CHECK ((num_nulls(logo, logo_type, logo_hash) = ANY (ARRAY[0, 3]))),
   FOREIGN KEY (org_id) REFERENCES organizations(id),

@@ -50,7 +50,7 @@ export interface AuditEvents {
 
 export interface Branding {
   org_id: string | null; settings: unknown; logo: Buffer | null; logo_type: string | null; logo_hash: string | null;
-  sequence: string; created_at: Date; changed_at: Date;
+  sequence: string; created_at: Date; changed_at: Date; logo_width: number | null; logo_height: number | null;
 }
 
 export interface CodeHolders {

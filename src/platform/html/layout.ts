@@ -3,7 +3,7 @@
  * language of the request, with a list of the others at its foot. Their document, headers and logo are also those of the
  * console, which has a style sheet of its own.
  *
- * Guarantee: a page loads nothing but scripts of ours, runs no script except those it is rendered with, is never cached, cannot be
+ * Guarantee: a page loads nothing but scripts of ours and the logo of its branding (branding.ts), runs no script except those it is rendered with, is never cached, cannot be
  * framed, and never sends its own address, which may hold a code, to another site. Text and field outlines meet the
  * contrast of WCAG 2.2 level AA (4.5:1 and 3:1) in light and dark, focus is visible, and nothing moves for users who
  * prefer reduced motion.
@@ -13,6 +13,7 @@ import { readFileSync } from 'node:fs';
 import type { Response } from 'express';
 import { currentLanguage, directionOf, LANGUAGES, type Language, nameOf, say } from '../messages/catalogue.ts';
 import { requestContext } from '../request-context.ts';
+import { brandedStyle, brandHead, brandLinks, imageSources } from './branding.ts';
 import { type Html, html } from './html.ts';
 
 export interface HtmlPage {
@@ -55,7 +56,7 @@ export function renderPage(page: HtmlPage, { formTargets = [], script, isWide = 
   const headers = {
     ...PAGE_HEADERS,
     'Content-Language': currentLanguage(),
-    'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
+    'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}';${imageSources()}${scripts} form-action ${formAction}; frame-ancestors 'none'; base-uri 'none'`,
   };
   return { headers, markup: card(page, nonce, { script, isWide }).markup };
 }
@@ -90,15 +91,14 @@ function card(
 ): Html {
   return document(
     title,
-    html`<style nonce="${nonce}">${{ markup: STYLE }}</style>${scripts.map((src) => html`\n<script type="module" src="${src}"></script>`)}`,
+    html`<style nonce="${nonce}">${{ markup: brandedStyle(STYLE) }}</style>${scripts.map((src) => html`\n<script type="module" src="${src}"></script>`)}`,
     html`<div class="card${isWide ? ' wide' : ''}">
 <header>
-${LOGO}
-<span>Muster</span>
+${brandHead(html`${LOGO}\n<span>Muster</span>`)}
 </header>
 <main>
 ${body}
-</main>
+</main>${brandLinks()}
 ${reopenedBy === 'nothing' ? undefined : languageList(reopenedBy)}
 </div>
 ${script && html`<script nonce="${nonce}">${{ markup: script }}</script>`}`,

@@ -18,6 +18,7 @@ import { html } from '../../platform/html/html.ts';
 import { problemPage, sendPage } from '../../platform/html/layout.ts';
 import { say, wishFor } from '../../platform/messages/catalogue.ts';
 import { nameCaller } from '../../platform/request-context.ts';
+import { showBrandingOf } from '../branding.ts';
 import { RECENT_S } from '../login/owner-proof.ts';
 import type { LoginPageDeps } from '../pages/interaction.ts';
 import type { CurrentLogin } from '../sessions.ts';
@@ -37,13 +38,18 @@ export interface Person {
 }
 
 /** Undefined if nobody is, or if they may not sign in any more. */
-export async function personOf({ oauth, pool }: AccountDeps, req: Request, res: Response): Promise<Person | undefined> {
+export async function personOf(
+  { oauth, pool, config }: AccountDeps,
+  req: Request,
+  res: Response,
+): Promise<Person | undefined> {
   const provider = oauth.current();
   const session = await provider.Session.get(provider.createContext(req, res));
   const user = session.accountId === undefined ? undefined : await findUser(pool, session.accountId);
   if (user?.kind !== 'human' || stateNow(user) !== 'active') return undefined;
   nameCaller({ userId: user.id });
   wishFor({ user: user.preferredLanguage ?? undefined });
+  await showBrandingOf({ pool, config }, { orgId: user.orgId });
   return { user, uid: session.uid, ageS: Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) };
 }
 

@@ -196,7 +196,7 @@ const ANSWER_AFTER_MS = 200;
 export interface ForgottenDeps {
   pool: Pool;
   secrets: Secrets;
-  config: ResetConfig;
+  config: ResetConfig & Pick<Config, 'baseUrl'>;
   logger: Logger;
 }
 

@@ -8,25 +8,29 @@ import { type ErrorRequestHandler, type RequestHandler, type Response, Router } 
 import type { Logger } from 'pino';
 import { OAUTH_PATHS } from '../../contract/own-clients.ts';
 import type { Config } from '../../platform/config.ts';
+import type { Db } from '../../platform/db/pool.ts';
 import { levelOf, publicError } from '../../platform/http/errors.ts';
 import { allowedMethods } from '../../platform/http/methods.ts';
 import { withoutCors } from '../../platform/http/origins.ts';
 import { formAsQuery } from '../../platform/http/request-body.ts';
 import { pathOf, requestIdOf } from '../../platform/http/requests.ts';
 import { loggable } from '../../platform/logger.ts';
+import { instanceBranding, showBrandingOf } from '../branding.ts';
 import { FAULT, UNAVAILABLE } from './account.ts';
 import type { LiveProvider } from './provider.ts';
 
 const PREFIXES = ['/oauth', '/oidc'];
 
 export interface OAuthRoutesDeps {
+  pool: Db;
   oauth: LiveProvider;
   config: Pick<Config, 'CLI_LOGIN' | 'baseUrl'>;
   logger: Logger;
 }
 
 /** Mount it at `/`, whatever the issuer's path is. */
-export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router {
+export function oauthRoutes(deps: OAuthRoutesDeps): Router {
+  const { oauth, config, logger } = deps;
   const router = Router();
   const answer: RequestHandler = async (req, res) => {
     res.set('Content-Security-Policy', POLICY);
@@ -39,11 +43,11 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
     answer,
   );
   router.post([OAUTH_PATHS.authorization, OAUTH_PATHS.end_session], formAsQuery(answer, config.baseUrl));
-  router.get([OAUTH_PATHS.end_session, `${OAUTH_PATHS.end_session}/success`], answer);
+  router.get([OAUTH_PATHS.end_session, `${OAUTH_PATHS.end_session}/success`], ofSession(deps), answer);
   router.get(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'], answer);
   router.post([OAUTH_PATHS.token, OAUTH_PATHS.introspection, OAUTH_PATHS.revocation], answer);
   router.post([OAUTH_PATHS.userinfo, `${OAUTH_PATHS.end_session}/confirm`], answer);
-  if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, answer);
+  if (config.CLI_LOGIN === 'all') addDeviceRoutes(router, instanceBranding(deps), answer);
   router.use(
     PREFIXES,
     noSuchEndpoint(() => router),
@@ -52,9 +56,20 @@ export function oauthRoutes({ oauth, config, logger }: OAuthRoutesDeps): Router 
   return router;
 }
 
-function addDeviceRoutes(router: Router, answer: RequestHandler): void {
-  router.get([OAUTH_PATHS.code_verification, `${OAUTH_PATHS.code_verification}/:uid`], answer);
-  router.post([OAUTH_PATHS.device_authorization, OAUTH_PATHS.code_verification], answer);
+function addDeviceRoutes(router: Router, branded: RequestHandler, answer: RequestHandler): void {
+  router.get([OAUTH_PATHS.code_verification, `${OAUTH_PATHS.code_verification}/:uid`], branded, answer);
+  router.post(OAUTH_PATHS.device_authorization, answer);
+  router.post(OAUTH_PATHS.code_verification, branded, answer);
+}
+
+/** The pages of a sign-out look as the organization of who signs out. */
+function ofSession(deps: OAuthRoutesDeps): RequestHandler {
+  return async (req, res, next) => {
+    const provider = deps.oauth.current();
+    const { accountId } = await provider.Session.get(provider.createContext(req, res));
+    await showBrandingOf(deps, { userId: accountId });
+    next();
+  };
 }
 
 /** For the library's own pages, which submit themselves: it adds their script's hash to an existing `script-src`. */

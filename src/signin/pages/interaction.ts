@@ -19,6 +19,7 @@ import { formTarget, type HtmlPage, sendPage } from '../../platform/html/layout.
 import { isLanguage, say, wishFor } from '../../platform/messages/catalogue.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
 import { nameCaller, requestContext } from '../../platform/request-context.ts';
+import { showBrandingOf } from '../branding.ts';
 import type { ForgottenDeps } from '../credentials/password-reset.ts';
 import type { CheckedLogin, PasswordProof } from '../login/check.ts';
 import type { LoginDeps } from '../login/origin.ts';
@@ -111,6 +112,8 @@ export async function findInteraction(
   await heedLanguages(interaction, res);
   await speakToSignedIn(deps, prompt.name === 'select_account' ? undefined : session?.accountId);
   const orgId = namedOrganization(params);
+  const known = provenUser(deps.secrets, uid, text(req.body, 'proof')) ?? signedInUser(prompt.name, session?.accountId);
+  await showBrandingOf(deps, { orgId, userId: known });
   const idps = await idpsFor(deps.pool, orgId);
   const connect = openConnect(deps.secrets, uid, text(req.body, 'connect'));
   const codes = await offeredCodes(deps.pool, orgId);
@@ -367,6 +370,19 @@ export function openProof(
   if (opened === undefined) return undefined;
   const { until, ...proof } = JSON.parse(opened) as LoginProof & { until: number };
   return now < until && steps.includes(proof.step) ? proof : undefined;
+}
+
+/** Who has proved in this login who they are, by the proof of any step. */
+function provenUser(secrets: Secrets, uid: string, sealed: string): string | undefined {
+  const opened = sealed === '' ? undefined : unsealed(secrets, sealed, purpose(uid));
+  if (opened === undefined) return undefined;
+  const { id, until } = JSON.parse(opened) as LoginProof & { until: number };
+  return Date.now() < until ? id : undefined;
+}
+
+/** The user of the browser's session, unless they may choose to be another one. */
+function signedInUser(prompt: string, accountId: string | undefined): string | undefined {
+  return prompt === 'select_account' ? undefined : accountId;
 }
 
 /** The token of a login's forms: only the browser that may see them has it. */

@@ -10,6 +10,7 @@ import { newTotpSecret } from '../../passwords/totp-secret.ts';
 import type { Problem } from '../../platform/html/forms.ts';
 import { nameCaller } from '../../platform/request-context.ts';
 import { publish } from '../../platform/telemetry.ts';
+import { showBrandingOf } from '../branding.ts';
 import { isFactorLost } from '../factors/lost.ts';
 import { offeredFactors } from '../factors/second-factor.ts';
 import { isSent, sendFactorCode } from '../factors/sent-codes.ts';
@@ -56,6 +57,7 @@ export async function checkFirst(
     if (wrongCode && isRefusal(error, 'SESSION-OTP-EMAIL')) return wrongCode();
     if (!seen.user) return refuse(loginRequest, error, loginName, wrong);
     const proof = { ...pick(seen.user), amr: [], loginName };
+    await showBrandingOf(loginRequest.deps, { orgId: loginRequest.interaction.frame.orgId, userId: proof.id });
     if (isRefusal(error, 'SESSION-TOTP-REQUIRED')) return askForFactor(loginRequest, proof);
     if (isRefusal(error, MFA_SETUP_REQUIRED)) return showSetUp(loginRequest, { ...proof, step: 'setup' });
     refuse(loginRequest, error, loginName, wrong);
@@ -115,6 +117,7 @@ export async function proceed(loginRequest: LoginRequest, login: CheckedLogin, s
   const left = login.factor?.left;
   if (!mustChange && left === undefined && expiresInDays === undefined) return finish(loginRequest, login);
   await speakTo(loginRequest.deps, shown.id);
+  await showBrandingOf(loginRequest.deps, { orgId: frame.orgId, userId: shown.id });
   if (!mustChange && left !== undefined) {
     const proven = prove(loginRequest, { ...pick(shown), step: 'codes-left', amr, loginName });
     return show(loginRequest, 200, codesLeftPage(frame, proven, left));

@@ -20,6 +20,7 @@ import type { Html } from '../../platform/html/html.ts';
 import { type HtmlPage, messagePage, sendPage } from '../../platform/html/layout.ts';
 import { type MessageKey, say } from '../../platform/messages/catalogue.ts';
 import type { RelyingPartyConfig } from '../../platform/relying-party.ts';
+import { showBrandingOf } from '../branding.ts';
 import { type ForgottenDeps, requestNewLink, requestPasswordReset } from '../credentials/password-reset.ts';
 import {
   CODE_INVALID,
@@ -80,12 +81,15 @@ export function verifyPages(deps: VerifyPageDeps): Router {
 }
 
 async function showVerifyForm(deps: VerifyPageDeps, link: Link, res: Response): Promise<void> {
-  if (await openCodeOf(deps, link)) await speakTo(deps, link.userId);
+  const found = await openCodeOf(deps, link);
+  await showBrandingOf(deps, { userId: found && link.userId });
+  if (found) await speakTo(deps, link.userId);
   sendPage(res, 200, verifyForm(link));
 }
 
 async function showPasskeyForm(deps: VerifyPageDeps, link: Link, res: Response, problem?: Problem): Promise<void> {
   const offer = idProblem(link.userId) ? undefined : await offerOfLink(deps, link);
+  await showBrandingOf(deps, { userId: offer && link.userId });
   if (!offer) return sendPage(res, 400, passkeyLinkGonePage());
   await speakTo(deps, link.userId);
   sendPage(res, problem ? 400 : 200, passkeyForm(link, offer, passkeyScript(deps.config.baseUrl), problem));
@@ -97,6 +101,7 @@ async function postPasskey(deps: VerifyPageDeps, req: Request, res: Response): P
   try {
     const answer = parseAnswer(text(req.body, 'answer'));
     const isAdded = !idProblem(link.userId) && (await addByLink(deps, { ...link, answer }));
+    await showBrandingOf(deps, { userId: isAdded ? link.userId : undefined });
     if (!isAdded) return sendPage(res, 400, { ...passkeyLinkGonePage(), reopenedBy: { ...link } });
     await speakTo(deps, link.userId);
     sendPage(res, 200, resultPage('verify.passkeyAdded', 'verify.passkeyAddedWhy'));
@@ -150,9 +155,11 @@ async function postPassword(deps: VerifyPageDeps, form: PasswordForm, req: Reque
   }
 }
 
-/** The sign-in that the link was asked for in. */
+/** The sign-in that the link was asked for in. Only who has the code sees the branding of the user's organization. */
 async function loginOfLink(deps: VerifyPageDeps, link: Link): Promise<string | null> {
-  return (await openCodeOf(deps, link))?.login ?? null;
+  const found = await openCodeOf(deps, link);
+  await showBrandingOf(deps, { userId: found && link.userId });
+  return found?.login ?? null;
 }
 
 async function openCodeOf({ pool: db, secrets }: VerifyPageDeps, { userId, code: entered }: Link) {
@@ -163,6 +170,7 @@ async function openCodeOf({ pool: db, secrets }: VerifyPageDeps, { userId, code:
 /** Answers the same for every user, as does the page for forgotten passwords. */
 async function postNewLink(deps: VerifyPageDeps, req: Request, res: Response): Promise<void> {
   await requestNewLink(deps, { ...linkOf(req.body), isToVerify: text(req.body, 'action') === 'verify' });
+  await showBrandingOf(deps, {});
   sendPage(res, 200, newLinkPage());
 }
 
@@ -179,6 +187,7 @@ async function showForm(
 ) {
   const isHolder = !idProblem(link.userId) && (await holdsPasswordCode(deps, link));
   const user = isHolder ? await findUser(deps.pool, link.userId) : undefined;
+  await showBrandingOf(deps, { orgId: user?.orgId });
   const rules = await passwordRulesOf(deps.pool, user?.orgId ?? null);
   if (user) await speakTo(deps, user.id);
   const problem = problemOf?.();
@@ -209,6 +218,7 @@ export function forgotPages(deps: ForgottenDeps): Router {
   const router = Router();
   router.get(FORGOT, async (req, res) => {
     const origin = originOf(req.query);
+    await showBrandingOf(deps, { orgId: namedOrganization({ ...origin }) });
     const loginName = sealedName(deps.secrets, text(req.query, TYPED_NAME));
     sendPage(res, 200, forgotForm(origin, { names: await namesOf(deps, origin), loginName }));
   });
@@ -218,6 +228,7 @@ export function forgotPages(deps: ForgottenDeps): Router {
 
 async function postForgot(deps: ForgottenDeps, req: Request, res: Response): Promise<void> {
   const origin = originOf(req.body);
+  await showBrandingOf(deps, { orgId: namedOrganization({ ...origin }) });
   const loginName = text(req.body, 'loginName').trim();
   if (loginName === '') {
     const names = await namesOf(deps, origin);

@@ -274,3 +274,64 @@ describe('delivery over SMTP', () => {
     assert.equal(at.smtp.mails.length, 0);
   });
 });
+
+describe('mails with a branding', () => {
+  const at = useDeliveries('branding');
+  const LOGO = 'a'.repeat(64);
+
+  /** @param orgId null: the instance */
+  const brand = (orgId: string | null, settings: object, logo = false) =>
+    at.db.pool.query(
+      `insert into branding (org_id, settings, logo, logo_type, logo_hash, logo_width, logo_height, sequence)
+       values ($1, $2, $3, $4, $5, 480, 96, 1)
+       on conflict (org_id) do update set settings = excluded.settings, logo = excluded.logo,
+         logo_type = excluded.logo_type, logo_hash = excluded.logo_hash`,
+      [orgId, JSON.stringify(settings), ...(logo ? [Buffer.from('x'), 'image/png', LOGO] : [null, null, null])],
+    );
+
+  async function sent(kind: 'initialise' | 'verify_email', userId = 'u1') {
+    const { outboxId } = await addMail(at.db.pool, { kind, userId });
+    assert.equal(await at.deliver(outboxId), 'sent');
+    const mail = at.smtp.mails.at(-1);
+    assert.ok(mail);
+    return { mail, parsed: await mail.parsed() };
+  }
+
+  it('have the name, logo, colours, links and sentences of the organization, and of the instance what it lacks', async () => {
+    await addPerson(at.db.pool, { id: 'u1', displayName: 'Žofie {orgName} $&' });
+    await at.db.pool.query(`update users set email_verified = true`);
+    const { rows } = await at.db.pool.query('select id from organizations');
+    await brand(null, { primaryColor: '#ffee00', links: { terms: 'https://s.example/terms' }, language: 'de' });
+    const texts = { initialise: 'Dear {displayName},\n\n<b>{orgName}</b> has moved. You are {userName}.' };
+    const senderName = 'Acme "Team", <evil@example.com>';
+    await brand(
+      rows[0].id,
+      { name: 'Acme', senderName, supportEmail: 'help@acme.example', texts, cornerRadius: 2 },
+      true,
+    );
+    const { mail, parsed } = await sent('initialise');
+    assert.equal(mail.from, 'no-reply@id.example.org');
+    assert.deepEqual(parsed.from, { name: senderName, address: 'no-reply@id.example.org' });
+    assert.match(parsed.html ?? '', /<html lang="de"/);
+    const logo = `<img src="https://id.example.org/ui/branding/${LOGO}" alt="Acme" width="240" height="48"`;
+    assert.ok(parsed.html?.includes(logo), parsed.html);
+    assert.match(
+      parsed.html ?? '',
+      /<p [^>]*>Dear Žofie \{orgName\} \$&amp;,<\/p>\n<p [^>]*>&lt;b&gt;Příliš &amp; Co&lt;\/b&gt; has moved\. You are u1\.<\/p>/,
+    );
+    assert.match(parsed.text ?? '', /Dear Žofie \{orgName\} \$&,\n\n<b>Příliš & Co<\/b> has moved/);
+    assert.match(parsed.text ?? '', /help@acme\.example[\s\S]*https:\/\/s\.example\/terms/);
+    assert.doesNotMatch(parsed.html ?? '', /#ffee00;color:#ffffff|#1f4fd8/);
+    const other = await sent('verify_email');
+    assert.doesNotMatch(other.parsed.text ?? '', /Dear/);
+  });
+
+  it('say no display name to an address that is not verified', async () => {
+    await addPerson(at.db.pool, { id: 'u1', displayName: 'Win now' });
+    const { rows } = await at.db.pool.query('select id from organizations');
+    await brand(rows[0].id, { texts: { initialise: 'Dear {displayName}.' } });
+    const { parsed } = await sent('initialise');
+    assert.match(parsed.text ?? '', /Dear u1\./);
+    assert.doesNotMatch(`${parsed.html}${parsed.text}`, /Win now/);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * Whose name, logo and language the pages of a request have: of the organization, as soon as it is known, and of the
+ * instance before that.
+ *
+ * Guarantee: an organization is known if the application named it, or if somebody has proved who they are: by a password,
+ * a code, or the session of their browser. Never by a name that was typed: else a page would tell who exists.
+ * While the store does not answer, pages have no branding; they are shown all the same where they can be.
+ */
+import type { ErrorRequestHandler, RequestHandler } from 'express';
+import { type BrandingOf, brandingFor } from '../directory/branding.ts';
+import { LOGO_PATH } from '../messages/mail/branding.ts';
+import type { Config } from '../platform/config.ts';
+import { isStoreFault } from '../platform/db/faults.ts';
+import type { Db } from '../platform/db/pool.ts';
+import { currentBranding, setBranding } from '../platform/html/branding.ts';
+import { wishFor } from '../platform/messages/catalogue.ts';
+
+export interface BrandingDeps {
+  pool: Db;
+  config: Pick<Config, 'baseUrl'>;
+}
+
+/** Gives the pages of this request their branding, with one statement. Without an organization: of the instance. */
+export async function showBrandingOf({ pool, config }: BrandingDeps, of: BrandingOf): Promise<void> {
+  try {
+    const { branding, languages } = await brandingFor(pool, of);
+    const { logoHash, ...fields } = branding;
+    const path = new URL(config.baseUrl).pathname.replace(/\/$/, '') + LOGO_PATH;
+    setBranding({ ...fields, logoPath: logoHash === undefined ? undefined : `${path}/${logoHash}` });
+    wishFor(languages);
+  } catch (error) {
+    // What else the page reads says that the store is away.
+    if (!isStoreFault(error)) throw error;
+  }
+}
+
+/** For pages on which no organization is ever known. */
+export function instanceBranding(deps: BrandingDeps): RequestHandler {
+  return async (_req, _res, next) => {
+    await showBrandingOf(deps, {});
+    next();
+  };
+}
+
+/** Gives the branding to pages for errors; mount it before what shows them. */
+export function brandErrors(deps: BrandingDeps): ErrorRequestHandler {
+  return async (error: unknown, _req, _res, next) => {
+    if (!currentBranding() && !isStoreFault(error)) await showBrandingOf(deps, {});
+    next(error);
+  };
+}

@@ -1,0 +1,142 @@
+/** Whose name, logo and language pages have, and that none has an organization's before that organization is known. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { addHuman, mailCode } from '../../directory/users/people.ts';
+import { type SetUp, startApi, type TestApi } from '../../support/api.ts';
+import { dataUrl, png } from '../../support/pictures.ts';
+import { addClient, hiddenOf, type Shown, type Visitor, visitor } from './visitor.ts';
+
+const PASSWORD = 'correct horse';
+
+let api: TestApi;
+let org: SetUp;
+let clientId: string;
+before(async () => {
+  api = await startApi({ env: { LOGIN_DELAY_MS: '0', CLI_LOGIN: 'all' } });
+  org = await api.setupOrg();
+  clientId = await addClient(api, { name: 'Portal' });
+  await put('/management/v1/policies/branding', {
+    name: 'Acme <b>& Söhne</b>',
+    logo: dataUrl(png()),
+    primaryColor: '#0b6b36',
+    backgroundColor: '#eef6f1',
+    cornerRadius: 3,
+    links: { help: 'https://acme.example/help?a=1&b="2', terms: 'https://acme.example/terms' },
+    supportEmail: 'help+here@acme.example',
+    language: 'de',
+  });
+  await put('/admin/v1/policies/branding', { name: 'The Service', theme: 'dark' });
+});
+after(() => api.stop());
+
+async function put(path: string, body: object): Promise<void> {
+  const answer = await api.call('PUT', path, body, { orgId: org.orgId });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+}
+
+interface Begun {
+  path: string;
+  page: Shown;
+  by: Visitor;
+}
+
+async function begun(more: Record<string, string> = {}): Promise<Begun> {
+  const by = visitor(api);
+  const path = await by.begin(clientId, more);
+  return { path, page: await by.get(path), by };
+}
+
+const scope = () => ({ scope: `openid urn:zitadel:iam:org:id:${org.orgId}` });
+const policyOf = ({ headers }: Shown) => headers.get('content-security-policy') ?? '';
+
+function isAcme(page: Shown, what: string): void {
+  assert.match(page.text, /<img src="\/ui\/branding\/[0-9a-f]{64}" alt="Acme &lt;b&gt;&amp; Söhne&lt;\/b&gt;">/, what);
+  assert.match(policyOf(page), /; img-src 'self';/, what);
+}
+
+function isService(page: Shown, what: string): void {
+  assert.match(page.text, /<header>\s*<span>The Service<\/span>/, what);
+  assert.doesNotMatch(page.text, /acme|<img/i, what);
+  assert.doesNotMatch(policyOf(page), /img-src/, what);
+}
+
+describe('the branding of a sign-in page', () => {
+  it('is the organization’s that the application names, with its colours, corners and links as plain text', async () => {
+    const { page, by, path } = await begun(scope());
+    isAcme(page, 'by scope');
+    isAcme((await begun({ organization: org.orgId })).page, 'by parameter');
+    assert.match(page.text, /--page: #eef6f1; --glow: #eef6f1; --accent: #0b6b36;/);
+    assert.match(page.text, /border-radius: 3px/);
+    assert.match(
+      page.text,
+      /href="https:\/\/acme\.example\/help\?a=1&amp;b=&quot;2" target="_blank" rel="noopener noreferrer"/,
+    );
+    assert.match(page.text, /href="mailto:help%2Bhere@acme\.example"/);
+    assert.doesNotMatch(page.text, /<b>/);
+    assert.doesNotMatch(page.text, /\sstyle=|<script/);
+    const policy = policyOf(page).replaceAll(/nonce-[^']+/g, 'nonce');
+    assert.equal(
+      policy,
+      "default-src 'none'; style-src 'nonce'; img-src 'self'; form-action 'self' https://app.example.com; frame-ancestors 'none'; base-uri 'none'",
+    );
+    isAcme(await by.post(path, { ...hiddenOf(page, 'password'), loginName: 'nobody', password: 'x' }), 'a wrong one');
+  });
+
+  it('is in the language of the organization where the browser wishes for none', async () => {
+    assert.match((await begun(scope())).page.text, /<html lang="de"[\s\S]*>Hilfe<\/a>/);
+    const { by, path } = await begun(scope());
+    assert.match((await by.get(path, { 'accept-language': 'en' })).text, /<html lang="en"[\s\S]*>Help<\/a>/);
+    assert.match((await begun()).page.text, /<html lang="en"/);
+  });
+
+  it('is the instance’s before the organization is known, for names that exist as for those that do not', async () => {
+    const known = await addHuman(api, org.orgId, PASSWORD);
+    for (const loginName of [known, 'nobody', `ann@${org.orgId}.example.com`]) {
+      const { page, by, path } = await begun();
+      isService(page, 'nothing typed');
+      const fields = hiddenOf(page, 'password');
+      isService(await by.post(path, { ...fields, loginName }), `the name ${loginName}`);
+      isService(await by.post(path, { ...fields, loginName, password: 'wrong' }), `a wrong password of ${loginName}`);
+      isService(await by.post(path, { ...fields, loginName, way: 'code' }), `a code for ${loginName}`);
+      isService(await by.post('/ui/forgot', { loginName }), `a forgotten password of ${loginName}`);
+    }
+    isService((await begun({ login_hint: known })).page, 'a hint of the application');
+    isService((await begun({ organization: 'no-such-organization' })).page, 'an organization that is not there');
+  });
+
+  it('is the user’s organization’s once they have proved who they are', async () => {
+    const userId = await addHuman(api, org.orgId, PASSWORD);
+    await api.deps.pool.query('update users set password_change_required = true where id = $1', [userId]);
+    const { page, by, path } = await begun();
+    const change = await by.post(path, { ...hiddenOf(page, 'password'), loginName: userId, password: PASSWORD });
+    isAcme(change, 'the form for a new password');
+    const again = await by.post(path, { ...hiddenOf(change, 'change'), password: 'a', repeated: 'b' });
+    isAcme(again, 'the form again');
+    isService(await by.post(path, { ...hiddenOf(change, 'change'), proof: 'forged' }), 'a forged proof');
+  });
+});
+
+describe('the branding of other pages', () => {
+  it('is the user’s organization’s for holders of the code of a link, and the instance’s for others', async () => {
+    const userId = await addHuman(api, org.orgId);
+    const { code } = await mailCode(api, userId, 'initialise');
+    const by = visitor(api);
+    for (const path of ['init', 'verify', 'reset', 'passkey']) {
+      isService(await by.get(`/ui/${path}?${new URLSearchParams({ userId, code: 'WRONGCODE' })}`), path);
+      isService(await by.get(`/ui/${path}?${new URLSearchParams({ userId: 'nobody', code })}`), path);
+    }
+    isAcme(await by.get(`/ui/init?${new URLSearchParams({ userId, code })}`), 'the right code');
+    isService(await by.post('/ui/new-link', { userId, code: 'WRONGCODE', action: 'init' }), 'a new link');
+    isAcme(await by.get(`/ui/forgot?organization=${org.orgId}`), 'the organization of the login');
+  });
+
+  it('is the instance’s on pages of devices, of a sign-out and of errors', async () => {
+    const by = visitor(api);
+    const html = { accept: 'text/html' };
+    isService(await by.get('/ui/device', html), 'a device');
+    isService(await by.get('/oidc/v1/end_session/success', html), 'a sign-out');
+    isService(await by.get('/ui/nothing', html), 'no page');
+    assert.match((await by.get('/ui/forgot')).text, /color-scheme: dark;/);
+    assert.doesNotMatch((await by.get('/ui/forgot')).text, /prefers-color-scheme/);
+  });
+});
